@@ -123,6 +123,7 @@ def build(
         worlds,
         explain_headers=settings.explain_headers,
         log_requests=settings.log_requests,
+        body_bytes_max=settings.body_bytes_max,
         elsewhere=fleet,
     )
     inside = Inside(answering)

@@ -42,8 +42,8 @@ class Settings:
     to which the world `default` sends webhooks. With `watch` a server reads the
     scenario again whenever its file changes. `shared` says that other people reach a server on
     loopback, through a proxy or a tunnel. `bound_address` is the address of the socket, once
-    there is one. `connections_max` None serves as many clients at a time as the process may open
-    files for. `known_keys` gives worlds the documented keys even if
+    there is one. `connections_max` None sets no limit to connections, and a body on the platform
+    has at most `body_bytes_max` bytes. `known_keys` gives worlds the documented keys even if
     others can reach the server. `tls` serves HTTPS, with the certificate of `tls_cert` and
     `tls_key`, or else with one of an authority in `tls_folder`; `ca` is the authority's
     certificate as PEM, once there is one. `store` is a state file; in its place `database` is the
@@ -79,6 +79,7 @@ class Settings:
     shared: bool = False
     bound_address: str | None = None
     connections_max: int | None = None
+    body_bytes_max: int = 65_536
     known_keys: bool = False
     tls: bool = False
     tls_cert: Path | None = None

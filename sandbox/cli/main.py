@@ -308,11 +308,17 @@ class _ServeCommand(click.Command):
     help="Number of requests that each world's journal keeps.",
 )
 @click.option(
+    "--body-bytes-max",
+    type=click.IntRange(1, 64 * 1_048_576),
+    default=65_536,
+    show_default=True,
+    help="Largest body of a request to the platform, in bytes.",
+)
+@click.option(
     "--connections-max",
     type=click.IntRange(1),
     envvar="SANDBOX_CONNECTIONS_MAX",
-    help="Maximum number of connections (env SANDBOX_CONNECTIONS_MAX). Default: as many as the "
-    "limit of open files allows, up to 10000. A few more are reserved for /_sandbox.",
+    help="Maximum number of connections (env SANDBOX_CONNECTIONS_MAX). Default: no limit.",
 )
 @click.option(
     "--webhook",

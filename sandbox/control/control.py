@@ -112,7 +112,11 @@ class Control:
             failed = ControlFault(500, "internal_error", "The sandbox failed; its log says why.")
             status, shown = failed.status, _error(failed, str)
         self._services.worlds.measured.control_answers[name, status] += 1
-        if is_stream:
+        if is_stream and scope["method"] == "HEAD":
+            shown.close()
+            headers["content-type"] = "text/event-stream"
+            await _send(send, status, Written(b""), headers, media_type, kind)
+        elif is_stream:
             await shown.deliver(scope, receive, send)
         else:
             await _send(send, status, shown, headers, media_type, kind)
@@ -191,7 +195,7 @@ class Control:
         """The body, if the endpoint takes one. A body announced as too large is not read."""
         if row.body is None and not row.is_raw:
             return b""
-        bytes_max = SNAPSHOT_BYTES_MAX if row.is_raw else wire.BODY_BYTES_MAX
+        bytes_max = SNAPSHOT_BYTES_MAX if row.is_raw else wire.CONTROL_BYTES_MAX
         length = dict(scope["headers"]).get(b"content-length", b"0")
         body: bytes | bytearray | None = None
         if not length.isdigit() or int(length) <= bytes_max:

@@ -48,6 +48,10 @@ class Stream:
         self._subscriber = world.subscriptions.join(kinds)
         self._on_silence = on_silence
 
+    def close(self) -> None:
+        """Leave before anything was sent: only the headers were asked for."""
+        self._world.subscriptions.leave(self._subscriber)
+
     async def deliver(
         self,
         scope: Scope,

@@ -89,8 +89,8 @@ CONFLICT: Final = Fault(
 BODY_TOO_LARGE: Final = Fault(
     code="body_too_large",
     status=413,
-    message="The body is larger than 1 MiB.",
-    source="assumed D25",
+    message="The body is larger than the platform takes.",
+    source="assumed D46",
 )
 UNSUPPORTED_MEDIA_TYPE: Final = Fault(
     code="unsupported_media_type",

@@ -12,6 +12,7 @@ from sandbox.domain.faults import (
     NOT_READ,
     NOT_WRITTEN,
     UNAVAILABLE,
+    UNSUPPORTED_MEDIA_TYPE,
     Refusal,
 )
 from sandbox.domain.keys import KeyKind
@@ -34,6 +35,7 @@ from sandbox.platform.rows import is_key_path
 from sandbox.platform.security_headers import SHOWS_KEY
 from sandbox.platform.sending import explained, send_answer, send_whole
 from sandbox.platform.wire import (
+    BODY_BYTES_MAX,
     BadInput,
     Body,
     ClientGone,
@@ -56,7 +58,8 @@ from sandbox.worlds.world import World
 NO_ANSWER: Final = 0
 """The journal's status of a connection that was closed without an answer."""
 
-TOO_MANY_REQUESTS: Final = 429
+AGAIN_LATER: Final = (429, 503)
+"""Statuses that say when to try again."""
 
 log = logging.getLogger("sandbox.platform")
 requests_log = logging.getLogger("sandbox.requests")
@@ -90,6 +93,7 @@ class Platform:
         worlds: Worlds,
         *,
         explain_headers: bool = True,
+        body_bytes_max: int = BODY_BYTES_MAX,
         log_requests: bool = False,
         elsewhere: Elsewhere | None = None,
     ) -> None:
@@ -99,6 +103,7 @@ class Platform:
         self._carried = None if elsewhere is None else CarriedRequests(elsewhere, worlds)
         self._recognized = RecognizedKeys(worlds, self._key_format)
         self._explain_headers = explain_headers
+        self._body_bytes_max = body_bytes_max
         self._recorder = Recorder(worlds, log_requests=log_requests)
 
     async def respond(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -172,7 +177,7 @@ class Platform:
         ):
             # It is refused at once: nothing may come in between that makes its key usable.
             return
-        incoming.body = await read_body(receive)
+        incoming.body = await read_body(receive, bytes_max=self._body_bytes_max)
 
     async def answer(
         self, incoming: IncomingRequest, presented: PresentedKey, world: World, id: str = ""
@@ -301,8 +306,11 @@ class Platform:
         match = context.incoming.match
         if match is not None and match.row is not None and match.row.shows_key:
             headers += SHOWS_KEY
-        if status == TOO_MANY_REQUESTS:
+        if status in AGAIN_LATER:
             headers.append((b"retry-after", b"1"))  # assumed 5.3
+        if status == UNSUPPORTED_MEDIA_TYPE.status:
+            # RFC 9110, 15.5.16
+            headers.append((b"accept-encoding", b"identity"))
         if status == METHOD_NOT_ALLOWED.status and match:
             methods = methods_of(match)
             if methods:

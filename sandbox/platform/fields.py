@@ -70,14 +70,14 @@ def _stored(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-_DIGITS = re.compile(r"\d{1,18}", re.ASCII)
+_DIGITS = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
 
 
 def _whole_number(value: Any) -> Any:
     """Query values are text; a whole number consists of digits only (assumed C12)."""
     if isinstance(value, str):
         if not _DIGITS.fullmatch(value):
-            raise ValueError("must be a whole number")
+            raise ValueError("must be a whole number, in digits alone")
         return int(value)
     return value
 

@@ -21,7 +21,7 @@ from sandbox.domain.faults import (
     Mistake,
     Refusal,
 )
-from sandbox.domain.instants import with_offset
+from sandbox.domain.instants import from_ms, with_offset
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.payments import pans
 from sandbox.domain.payments.outcomes import OUTCOMES, why_not_for
@@ -37,6 +37,7 @@ from sandbox.domain.readings.wire import (
 from sandbox.domain.secret_text import PRODUCTION_KEY, misplaced, written_out
 from sandbox.domain.words import did_you_mean
 from sandbox.platform import wire
+from sandbox.platform.rare_log import shown
 from sandbox.platform.request_context import RequestContext
 from sandbox.platform.rows import Row, is_key_path
 from sandbox.platform.wire import BadInput
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
 
 OUTCOME_HEADER: Final = b"x-sandbox-outcome"
 """Chooses an outcome in a request, and names the one chosen in an answer (assumed D3, 6.3)."""
+
+_SECONDS_BELOW: Final = 100_000_000_000
+"""Milliseconds of 1970 to 1973; seconds of the present are below."""
 
 UNKNOWN_NOTED_MAX: Final = 5
 """The most unknown fields of a request to name; the rest are counted."""
@@ -155,7 +159,7 @@ def _query(context: RequestContext, shape: "type[BaseModel]") -> "BaseModel":
     for name in wire.name_filters(shape).intersection(sent):
         named = [value for value in sent[name] if not wire.is_unset(value)]
         if len(named) < len(sent[name]):
-            context.note(f"the query parameter {name} is null, as if it was not sent")
+            context.note(f"the query parameter {name} is empty or null, as if it was not sent")
             sent = {**sent, name: named} if named else {k: v for k, v in sent.items() if k != name}
     if context.foreign:  # assumed D35-foreign
         near = [id for id in sent["account_id"] if id not in context.foreign]
@@ -167,9 +171,17 @@ def _query(context: RequestContext, shape: "type[BaseModel]") -> "BaseModel":
             error = BadInput(f"limit: must be at most {clamped}")
             raise malformed(context, error, "query", UNPROCESSABLE)
         sent = {**sent, "limit": [clamped]}
-    return shape.model_validate(
+    query = shape.model_validate(
         {name: values if name in repeatable else values[0] for name, values in sent.items()}
     )
+    for name in ("start_ms", "end_ms"):
+        moment = getattr(query, name, None)
+        if isinstance(moment, int) and 0 < moment < _SECONDS_BELOW:
+            context.note(
+                f"the time {moment} is in {from_ms(moment):%B %Y}; were seconds sent instead of "
+                "milliseconds?"
+            )
+    return query
 
 
 def _clamped(limit: str, shape: "type[BaseModel]") -> str:
@@ -204,6 +216,14 @@ def read_object(context: RequestContext) -> dict[str, Any]:
     body = context.incoming.body
     if body is None:
         raise Refusal(BODY_TOO_LARGE)
+    coding = (context.incoming.header(b"content-encoding") or b"identity").lower()
+    if body and coding != b"identity":
+        context.note(f"Content-Encoding: {shown(coding)} is not read; send the body as it is")
+        raise Refusal(
+            UNSUPPORTED_MEDIA_TYPE,
+            f"Content-Encoding: {shown(coding)}: a body is taken without an encoding",
+            source="assumed D46",
+        )
     content_type = context.incoming.header(b"content-type")
     if body and content_type and not wire.is_json(content_type):
         raise Refusal(UNSUPPORTED_MEDIA_TYPE)

@@ -4,6 +4,7 @@ Malformed input is refused here, by `BadInput` or by False.
 """
 
 import asyncio
+from codecs import BOM_UTF8
 from collections.abc import Awaitable, Iterable, Sequence
 from functools import cache, lru_cache
 from types import NoneType, UnionType
@@ -35,8 +36,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-BODY_BYTES_MAX: Final = 1_048_576
-"""A larger body is refused with 413. Source: assumed D25."""
+BODY_BYTES_MAX: Final = 65_536
+"""The platform refuses a larger body with 413, unless it is told otherwise. Source: assumed D46."""
+
+CONTROL_BYTES_MAX: Final = 1_048_576
+"""The control API refuses a larger body with 413. Source: assumed D25."""
+
+_MARK: Final = BOM_UTF8
 
 DETAILS_MAX: Final = 5
 """The most mistakes of a body to name; the rest are counted."""
@@ -158,6 +164,8 @@ def parse_json(body: bytes) -> Any:
     Also refused: a key that occurs twice in one object, NaN and infinity, lone surrogates, bytes
     that are not UTF-8, and nesting deeper than 200.
     """
+    # A byte order mark is no part of the text (RFC 8259, 8.1; assumed D46).
+    body = body.removeprefix(_MARK)
     if not body:
         raise BadInput("a JSON body is required")
     try:
@@ -213,11 +221,11 @@ def _message(one: "ErrorDetails") -> str:
 
 
 def is_unset(value: str) -> bool:
-    """Whether a name filter is sent as the word null, as clients do that leave it open.
+    """Whether a name filter is sent empty or as the word null, as clients do that leave it open.
 
     Source: assumed C13.
     """
-    return value == "null"
+    return value in ("", "null")
 
 
 @cache
@@ -311,7 +319,7 @@ def accepts_json(accept: bytes) -> bool:
     best, quality = -1, 1.0
     for part in accept.decode("latin-1").lower().split(","):
         media_range, *parameters = (piece.strip() for piece in part.split(";"))
-        rank = {"*/*": 0, "application/*": 1, "application/json": 2}.get(media_range, -1)
+        rank = {"*": 0, "*/*": 0, "application/*": 1, "application/json": 2}.get(media_range, -1)
         if rank > best:
             best, quality = rank, _quality(parameters)
     return best >= 0 and quality > 0

@@ -19,6 +19,7 @@ SWITCHES = {
     "triggers.enabled": True,
     "latency.scale": 0,
     "webhooks.time_scale": 1,
+    "webhooks.timestamp": "wall",
     "batch.settlement": "auto",
 }
 """Every switch at its default (assumed D8)."""
@@ -198,7 +199,6 @@ def test_an_unknown_path_is_a_404(sandbox, path):
         ("PUT", "/worlds/default", {"GET", "PATCH", "DELETE"}),
         ("GET", "/worlds/default/reset", {"POST"}),
         ("POST", "/health", {"GET"}),
-        ("HEAD", "/health", {"GET"}),
     ],
 )
 def test_a_method_that_is_not_served_is_a_405_that_lists_those_that_are(
@@ -344,6 +344,7 @@ def test_switches_are_read_and_set_one_by_one(sandbox):
         {"latency.scale": 10},
         {"webhooks.time_scale": 0},
         {"webhooks.time_scale": 0.001},
+        {"webhooks.timestamp": "world"},
         {"batch.settlement": "manual"},
     ],
     ids=str,

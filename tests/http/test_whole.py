@@ -82,10 +82,10 @@ def test_a_request_in_two_packets_is_answered_as_one_in_one(client, served, cut)
     assert client.ask(sent).status == 200
 
 
-def test_a_head_request_is_refused_without_a_body(client, served):
+def test_a_head_request_is_answered_without_a_body(client, served):
     client.send(request(served, "HEAD /v1/accounts"))
 
-    assert client.answer(has_body=False).status == 405
+    assert client.answer(has_body=False).status == 200
     assert client.ask(request(served, "GET /v1/accounts")).status == 200
 
 

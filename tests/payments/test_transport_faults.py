@@ -56,7 +56,7 @@ def test_an_http_fault_is_answered_in_the_documented_shape(sandbox, key):
     assert list(body) == ["detail", "error"]
     assert all(isinstance(value, str) and value for value in body.values())
     assert answer.headers["content-type"] == "application/json"
-    assert answer.headers.get("retry-after") == ("1" if key == "http_429" else None)
+    assert answer.headers.get("retry-after") == ("1" if key in ("http_429", "http_503") else None)
     assert chosen(answer) == f"{key}; source=header; rule=header"
 
 
@@ -266,7 +266,7 @@ def test_an_http_fault_comes_over_the_wire(server, till, key):
     answer = sell(server, till, key, f"E-{key}")
 
     assert (answer.status_code, answer.json()["error"]) == HTTP[key]
-    assert answer.headers.get("retry-after") == ("1" if key == "http_429" else None)
+    assert answer.headers.get("retry-after") == ("1" if key in ("http_429", "http_503") else None)
     assert found_by(server, f"E-{key}") == []
 
 

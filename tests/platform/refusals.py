@@ -11,7 +11,7 @@ from tests.driving import InProcess, Response
 
 FROZEN = ClockSetting(now=parse_rfc3339("2026-03-01T12:00:00.000Z"), mode="frozen")
 
-MIB = 1_048_576
+BODY_MAX = 65_536
 
 
 def fresh(**settings: Any) -> InProcess:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.driving import InProcess
-from tests.platform.refusals import MIB, assert_key_refusal, fresh, visible_state
+from tests.platform.refusals import BODY_MAX, assert_key_refusal, fresh, visible_state
 from tests.properties import examples
 
 WRONG_BODIES = {
@@ -16,7 +16,6 @@ WRONG_BODIES = {
     "only whitespace": b" \n\t",
     "NUL": b"\x00",
     "NUL inside": b'{"name":\x00"x"}',
-    "BOM before an object": b'\xef\xbb\xbf{"name":"x","permissions":["all"]}',
     "UTF-16": '{"name":"x","permissions":["all"]}'.encode("utf-16"),
     "invalid UTF-8": b'{"name":"\xff\xfe","permissions":["all"]}',
     "array": b'[{"name":"x","permissions":["all"]}]',
@@ -32,13 +31,13 @@ WRONG_BODIES = {
     "-Infinity": b'{"name":"x","permissions":["all"],"expires_at":-Infinity}',
     "1e999": b'{"name":"x","permissions":["all"],"expires_at":1e999}',
     "a number of 5,000 digits": b'{"name":' + b"9" * 5_000 + b',"permissions":["all"]}',
-    "a number of 500,000 digits": b'{"name":' + b"9" * 500_000 + b"}",
+    "a number of 50,000 digits": b'{"name":' + b"9" * 50_000 + b"}",
     "lone high surrogate": b'{"name":"\\ud800","permissions":["all"]}',
     "lone low surrogate": b'{"name":"\\udc00","permissions":["all"]}',
     "surrogates in wrong order": b'{"name":"\\udc00\\ud800","permissions":["all"]}',
-    "100,000 arrays": b"[" * 100_000 + b"]" * 100_000,
-    "100,000 objects": b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
-    "100,000 arrays in a field": b'{"name":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "10,000 arrays": b"[" * 10_000 + b"]" * 10_000,
+    "10,000 objects": b'{"a":' * 10_000 + b"1" + b"}" * 10_000,
+    "10,000 arrays in a field": b'{"name":' + b"[" * 10_000 + b"]" * 10_000 + b"}",
     "250 arrays in a field": b'{"name":' + b"[" * 250 + b"]" * 250 + b"}",
     "control character in a string": b'{"name":"a\nb","permissions":["all"]}',
     "cut off": b'{"name":"x","permissions":["al',
@@ -49,7 +48,7 @@ WRONG_BODIES = {
     "comment": b'{"name":"x","permissions":["all"]/* */}',
     "bad escape": b'{"name":"\\x41","permissions":["all"]}',
     "a form": b"name=x&permissions=all",
-    "85,000 unknown fields": b'{"a":0' + b"".join(b',"%d":0' % n for n in range(85_000)) + b"}",
+    "5,000 unknown fields": b'{"a":0' + b"".join(b',"%d":0' % n for n in range(5_000)) + b"}",
 }
 
 
@@ -184,7 +183,7 @@ def test_an_update_with_one_wrong_field_is_refused_and_changes_nothing(sandbox, 
 
 
 def test_a_refusal_never_repeats_a_value_of_megabytes(sandbox):
-    body = json.dumps({"x" * 100_000: 1, "name": "y" * 100_000, "permissions": ["z" * 100_000]})
+    body = json.dumps({"x" * 10_000: 1, "name": "y" * 10_000, "permissions": ["z" * 10_000]})
 
     answer = sandbox.ask("POST", "/v5/apikeys", key="merchant", body=body.encode())
 
@@ -200,8 +199,8 @@ def _creation_of_size(size: int) -> bytes:
     return body % (b"n" * (size - len(body) + 2))
 
 
-def test_a_body_of_exactly_one_mebibyte_is_read(sandbox):
-    answer = sandbox.ask("POST", "/v5/apikeys", key="merchant", body=_creation_of_size(MIB))
+def test_a_body_of_exactly_64_kib_is_read(sandbox):
+    answer = sandbox.ask("POST", "/v5/apikeys", key="merchant", body=_creation_of_size(BODY_MAX))
 
     assert answer.status == 201
 
@@ -210,7 +209,9 @@ def test_a_body_of_exactly_one_mebibyte_is_read(sandbox):
 def test_a_body_one_byte_larger_is_too_large_and_creates_nothing(sandbox):
     before = visible_state(sandbox)
 
-    answer = sandbox.ask("POST", "/v5/apikeys", key="merchant", body=_creation_of_size(MIB + 1))
+    answer = sandbox.ask(
+        "POST", "/v5/apikeys", key="merchant", body=_creation_of_size(BODY_MAX + 1)
+    )
 
     assert_key_refusal(answer, 413, "body_too_large")
     assert visible_state(sandbox) == before
@@ -218,13 +219,15 @@ def test_a_body_one_byte_larger_is_too_large_and_creates_nothing(sandbox):
 
 @pytest.mark.parametrize("key", [None, "revoked", "expired", "svc_uat_nobody"])
 def test_without_a_usable_key_a_body_that_is_too_large_is_a_401(sandbox, key):
-    answer = sandbox.ask("POST", "/v5/apikeys", key=key, body=b"x" * (MIB + 1))
+    answer = sandbox.ask("POST", "/v5/apikeys", key=key, body=b"x" * (BODY_MAX + 1))
 
     assert_key_refusal(answer, 401, "authentication_failed")
 
 
 def test_a_key_that_may_not_create_gets_a_401_for_a_body_that_is_too_large(sandbox):
-    answer = sandbox.ask("POST", "/v5/apikeys", key="merchant_read_only", body=b"x" * (MIB + 1))
+    answer = sandbox.ask(
+        "POST", "/v5/apikeys", key="merchant_read_only", body=b"x" * (BODY_MAX + 1)
+    )
 
     assert_key_refusal(answer, 401, "permission_denied")
 
@@ -237,20 +240,20 @@ def test_a_key_that_does_not_see_keys_gets_a_404_for_a_body_that_is_too_large(sa
         json_body={"name": "blind", "permissions": ["payments:read"]},
     ).json()["key"]
 
-    answer = sandbox.ask("POST", "/v5/apikeys", key=blind, body=b"x" * (MIB + 1))
+    answer = sandbox.ask("POST", "/v5/apikeys", key=blind, body=b"x" * (BODY_MAX + 1))
 
     assert_key_refusal(answer, 404, "not_found")
 
 
 def test_an_update_of_a_key_that_is_not_there_is_a_404_before_its_body_is_too_large(sandbox):
-    answer = sandbox.ask("PUT", "/v5/apikeys/nowhere", key="merchant", body=b"x" * (MIB + 1))
+    answer = sandbox.ask("PUT", "/v5/apikeys/nowhere", key="merchant", body=b"x" * (BODY_MAX + 1))
 
     assert_key_refusal(answer, 404, "not_found")
 
 
 def test_an_update_with_a_body_that_is_too_large_changes_nothing(sandbox):
     before = visible_state(sandbox)
-    body = b'{"status":"revoked"}' + b" " * MIB
+    body = b'{"status":"revoked"}' + b" " * BODY_MAX
 
     answer = sandbox.ask("PUT", _own_key(sandbox), key="merchant", body=body)
 

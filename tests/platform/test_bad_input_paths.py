@@ -144,7 +144,6 @@ def test_an_id_in_capitals_is_another_id(sandbox):
         ("PUT", "/v5/apikeys", {"GET", "POST"}),
         ("DELETE", "/v5/apikeys", {"GET", "POST"}),
         ("PATCH", "/v5/apikeys", {"GET", "POST"}),
-        ("HEAD", "/v5/apikeys", {"GET", "POST"}),
         ("OPTIONS", "/v5/apikeys", {"GET", "POST"}),
         ("TRACE", "/v5/apikeys", {"GET", "POST"}),
         ("CONNECT", "/v5/apikeys", {"GET", "POST"}),
@@ -152,7 +151,6 @@ def test_an_id_in_capitals_is_another_id(sandbox):
         ("SEARCH", "/v5/apikeys", {"GET", "POST"}),
         ("POST", "/v5/apikeys/x", {"GET", "PUT", "DELETE"}),
         ("PATCH", "/v5/apikeys/x", {"GET", "PUT", "DELETE"}),
-        ("HEAD", "/v5/apikeys/x", {"GET", "PUT", "DELETE"}),
     ],
 )
 def test_a_method_that_a_key_path_does_not_serve_is_a_405_that_lists_those_it_does(
@@ -202,7 +200,7 @@ def test_an_unknown_query_parameter_is_ignored(sandbox, query):
 
 @pytest.mark.proves("spec 4.2-account")
 @pytest.mark.parametrize(
-    "value", ["", "%00", "%ff", "*", "x" * 50_000, "%2e%2e", "svc_uat_demomerchant"]
+    "value", ["%00", "%ff", "*", "x" * 50_000, "%2e%2e", "svc_uat_demomerchant"]
 )
 def test_an_account_filter_that_names_no_account_is_a_404(sandbox, value):
     answer = sandbox.ask("GET", "/v5/apikeys", key="merchant", query=f"account_id={value}")

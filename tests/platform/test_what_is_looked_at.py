@@ -9,8 +9,12 @@ import re
 
 import pytest
 
+from sandbox.app import build
+from sandbox.domain.clock import ClockSetting
+from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.profile import Profile
 from sandbox.domain.words import nearest
+from sandbox.settings import Settings
 from sandbox.worlds.journal import (
     ADDRESS_CHARS_MAX,
     CAPTURE_BYTES_MAX,
@@ -18,8 +22,10 @@ from sandbox.worlds.journal import (
     captured,
     captured_answer,
 )
+from tests.conftest import NOW
 from tests.directory.making import terminal_id
 from tests.domain.test_pan_scan import SOUPS
+from tests.driving import InProcess
 from tests.platform.test_secrets import secret_of
 from tests.steps import steps_of
 
@@ -34,6 +40,13 @@ BODIES = SOUPS | {
     "quotes": '\\"',
     "brackets": "[",
 }
+
+
+@pytest.fixture
+def sandbox():
+    """A sandbox that takes large bodies."""
+    frozen = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
+    return InProcess(build(Settings(clock=frozen, body_bytes_max=2 * MIB)))
 
 
 def _steps(sandbox, size, piece, *, key=None):

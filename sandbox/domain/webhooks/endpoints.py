@@ -110,9 +110,11 @@ class Endpoint(Value, frozen=True, kw_only=True):
     def matches(self, body: Mapping[str, Any]) -> bool:
         """Whether the filters let the body through: every one, by any of its values.
 
-        A filter on a field that the body lacks lets nothing through (assumed 8.3-filters).
+        A filter on a field that the body lacks lets nothing through (assumed 8.3-filters). The
+        processor of a batch is its `processor_name` (assumed D43).
         """
-        return all(body.get(name) in values for name, values in self.filters.items())
+        named = {"processor": body.get("processor_name"), **body}
+        return all(named.get(name) in values for name, values in self.filters.items())
 
     def secrets_at(self, now: datetime) -> tuple[str, ...]:
         """What signs at this moment of the world: the secret, and old ones for a while."""

@@ -1,0 +1,107 @@
+"""Small slips of clients: noted in the journal, or taken as what they mean."""
+
+import gzip
+import json
+
+import pytest
+
+
+def journal_notes(sandbox, answer):
+    return " ".join(sandbox.journal(answer)["notes"])
+
+
+@pytest.mark.parametrize("value", ["", "null"])
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/v1/transactions", "account_id"),
+        ("/v2/terminals", "search"),
+        ("/v1/batches", "terminal_id"),
+        ("/v1/batches", "account_id"),
+    ],
+)
+def test_an_empty_filter_is_no_filter_and_the_journal_says_so(sandbox, path, name, value):
+    plain = sandbox.ask("GET", path, key="merchant")
+
+    answer = sandbox.ask("GET", path, key="merchant", query=f"{name}={value}")
+
+    assert (answer.status, answer.body) == (plain.status, plain.body)
+    assert f"the query parameter {name} is empty or null" in journal_notes(sandbox, answer)
+
+
+@pytest.mark.parametrize("limit", ["-1", "01", "1.0", "+1", ""])
+def test_a_limit_is_written_in_digits_alone(sandbox, limit):
+    answer = sandbox.ask("GET", "/v1/batches", key="merchant", query=f"limit={limit}")
+
+    assert answer.status == 400
+    assert "limit: must be a whole number, in digits alone" in answer.json()["detail"]
+
+
+def test_seconds_in_place_of_milliseconds_are_noted(sandbox):
+    answer = sandbox.ask("GET", "/v2/transactions", key="merchant", query="start_date=1795573578")
+
+    assert answer.status == 200
+    assert "is in January 1970; were seconds sent" in journal_notes(sandbox, answer)
+
+
+def test_a_lone_star_accepts_json(sandbox):
+    headers = [
+        (b"accept", b"*"),
+        (b"x-service-apikey", sandbox.key("merchant").encode()),
+    ]
+
+    assert sandbox.ask("GET", "/v1/batches", headers=headers).status == 200
+
+
+@pytest.mark.proves("assumed D46")
+def test_a_byte_order_mark_is_no_part_of_a_body(sandbox):
+    body = b"\xef\xbb\xbf" + json.dumps({"name": "x", "permissions": ["payments:read"]}).encode()
+
+    assert sandbox.ask("POST", "/v5/apikeys", key="merchant", body=body).status == 201
+    world = b"\xef\xbb\xbf" + json.dumps({"name": "other"}).encode()
+    assert sandbox.ask("POST", "/_sandbox/worlds", body=world).status == 201
+
+
+@pytest.mark.proves("assumed D46")
+def test_an_encoded_body_is_a_415_that_names_the_encoding(sandbox):
+    body = gzip.compress(json.dumps({"name": "x", "permissions": ["payments:read"]}).encode())
+    headers = [
+        (b"accept", b"application/json"),
+        (b"content-type", b"application/json"),
+        (b"content-encoding", b"gzip"),
+        (b"x-service-apikey", sandbox.key("merchant").encode()),
+    ]
+
+    answer = sandbox.ask("POST", "/v5/apikeys", headers=headers, body=body)
+
+    assert answer.status == 415
+    assert "Content-Encoding: 'gzip'" in answer.json()["details"]
+    assert answer.headers["accept-encoding"] == "identity"
+    assert "Content-Encoding: 'gzip' is not read" in journal_notes(sandbox, answer)
+
+
+@pytest.mark.proves("assumed D46")
+@pytest.mark.parametrize(("size", "status"), [(65_536, 400), (65_537, 413)])
+def test_a_body_has_at_most_64_kib(sandbox, size, status):
+    answer = sandbox.ask("POST", "/v5/apikeys", key="merchant", body=b" " * size)
+
+    assert answer.status == status
+
+
+@pytest.mark.proves("assumed D43")
+def test_a_filter_by_processor_selects_events_of_batches_too(sandbox):
+    for processor in ("tsys", "other"):
+        body = {"url": "http://receiver.invalid/", "filters": {"processor": [processor]}}
+        assert sandbox.control("POST", "/worlds/default/endpoints", body).status == 201
+    terminal = sandbox.control("GET", "/worlds/default").json()["terminals"]["merchant"]
+    sandbox.ask(
+        "POST",
+        "/v3/payment",
+        key="merchant",
+        json_body={"amount": 1000, "terminal_id": terminal},
+    )
+
+    messages = sandbox.control("GET", "/worlds/default/messages").json()["messages"]
+    opened = next(one for one in messages if one["event_type"] == "batch.opened")
+
+    assert len(opened["deliveries"]) == 1
