@@ -21,6 +21,7 @@ from sandbox.domain.payments.outcomes import PARTIAL
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.domain.readings.table import DEFAULTS as READINGS_AS_USUAL
 from sandbox.domain.switches import SWITCHES
+from sandbox.store.steps import Steps
 from sandbox.worlds.journal import Entry, EntryView
 from sandbox.worlds.world import World
 
@@ -52,7 +53,7 @@ class _Text(str):
         return str(self)
 
 
-def pytest_of(case: ExportCase) -> str:
+def pytest_of(case: ExportCase) -> Steps[str]:
     """The test. Raises ControlFault for a request by a key that only this world has."""
     lines = [
         f'"""What was seen in the world {case.world.spec.id}.',
@@ -67,7 +68,7 @@ def pytest_of(case: ExportCase) -> str:
     scenario = case.world.state.scenario
     if scenario is not None:
         lines += [f"SCENARIO = {_code(scenario)}", ""]
-    steps, is_contradicted = _steps(case)
+    steps, is_contradicted = yield from _steps(case)
     if is_contradicted:
         lines += [*YOURS.splitlines(), ""]
     lines += ["", *_marker(case), "def test_what_was_seen(sandbox):"]
@@ -114,10 +115,13 @@ def _plain(value: Any) -> Any:
 # --- which requests ---------------------------------------------------------------------------
 
 
-def with_what_they_need(world: World, entries: list[Entry]) -> list[Entry]:
+def with_what_they_need(world: World, entries: list[Entry]) -> Steps[list[Entry]]:
     """These requests, and before them those that made the records that they name."""
     everything = world.journal.entries()
-    makers = {id: entry for entry in reversed(everything) for id in _made(entry)}
+    makers: dict[str, Entry] = {}
+    for entry in reversed(everything):
+        makers |= dict.fromkeys(_made(entry), entry)
+        yield
     wanted = {entry.id: entry for entry in entries}
     left = list(entries)
     while left:
@@ -127,6 +131,7 @@ def with_what_they_need(world: World, entries: list[Entry]) -> list[Entry]:
             if maker is not None and maker.id not in wanted and maker.id < entry.id:
                 wanted[maker.id] = maker
                 left.append(maker)
+        yield
     return [entry for entry in everything if entry.id in wanted]
 
 
@@ -204,7 +209,7 @@ def _in_quotes(text: str) -> str:
 _BRACES: Final = str.maketrans({"{": "{{", "}": "}}", "'": "%27", "\\": "%5C"})
 
 
-def _steps(case: ExportCase) -> tuple[list[str], bool]:
+def _steps(case: ExportCase) -> Steps[tuple[list[str], bool]]:
     """The lines of the requests, and whether webhooks contradict an answer in them."""
     known = _Known(case)
     webhooks = ExportedWebhooks(case.world)
@@ -223,6 +228,7 @@ def _steps(case: ExportCase) -> tuple[list[str], bool]:
         heard = list(webhooks.heard(view, known.code, _client(case, view)))
         is_contradicted |= any("your_record(" in line for line in heard)
         lines += [*heard, ""]
+        yield
     return lines, is_contradicted
 
 
