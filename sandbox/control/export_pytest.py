@@ -21,6 +21,7 @@ from sandbox.domain.payments.outcomes import PARTIAL
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.domain.readings.table import DEFAULTS as READINGS_AS_USUAL
 from sandbox.domain.switches import SWITCHES
+from sandbox.store.steps import Steps
 from sandbox.worlds.journal import Entry, EntryView
 from sandbox.worlds.world import World
 
@@ -55,7 +56,7 @@ class _Text(str):
         return str(self)
 
 
-def pytest_of(case: ExportCase) -> str:
+def pytest_of(case: ExportCase) -> Steps[str]:
     """The test. Raises ControlFault for a request by a key that only this world has."""
     lines = [
         f'"""What was seen in the world {case.world.spec.id}.',
@@ -70,7 +71,7 @@ def pytest_of(case: ExportCase) -> str:
     scenarios = _scenarios(case)
     for number, scenario in enumerate(scenarios):
         lines += [f"{_scenario_name(number)} = {_code(scenario)}", ""]
-    steps, is_contradicted = _steps(case, scenarios)
+    steps, is_contradicted = yield from _steps(case, scenarios)
     if is_contradicted:
         lines += [*YOURS.splitlines(), ""]
     lines += ["", *_marker(case), "def test_what_was_seen(sandbox):"]
@@ -133,10 +134,13 @@ def _plain(value: Any) -> Any:
 # --- which requests ---------------------------------------------------------------------------
 
 
-def with_what_they_need(world: World, entries: list[Entry]) -> list[Entry]:
+def with_what_they_need(world: World, entries: list[Entry]) -> Steps[list[Entry]]:
     """These requests, and before them those that made the records that they name."""
     everything = world.journal.entries()
-    makers = {id: entry for entry in reversed(everything) for id in _made(entry)}
+    makers: dict[str, Entry] = {}
+    for entry in reversed(everything):
+        makers |= dict.fromkeys(_made(entry), entry)
+        yield
     wanted = {entry.id: entry for entry in entries}
     left = list(entries)
     while left:
@@ -146,6 +150,7 @@ def with_what_they_need(world: World, entries: list[Entry]) -> list[Entry]:
             if maker is not None and maker.id not in wanted and maker.id < entry.id:
                 wanted[maker.id] = maker
                 left.append(maker)
+        yield
     return [entry for entry in everything if entry.id in wanted]
 
 
@@ -235,7 +240,7 @@ def changes_of_scenario(case: ExportCase) -> dict[str, Mapping[str, Any] | None]
     return found
 
 
-def _steps(case: ExportCase, scenarios: list[Mapping[str, Any]]) -> tuple[list[str], bool]:
+def _steps(case: ExportCase, scenarios: list[Mapping[str, Any]]) -> Steps[tuple[list[str], bool]]:
     """The lines of the requests, and whether webhooks contradict an answer in them."""
     known = _Known(case)
     webhooks = ExportedWebhooks(case.world)
@@ -254,6 +259,7 @@ def _steps(case: ExportCase, scenarios: list[Mapping[str, Any]]) -> tuple[list[s
         heard = list(webhooks.heard(view, known.code, _client(case, view)))
         is_contradicted |= any("your_record(" in line for line in heard)
         lines += [*heard, ""]
+        yield
     return lines, is_contradicted
 
 

@@ -16,6 +16,7 @@ from sandbox.control.rows import ControlFault
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.outcomes import PARTIAL
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
+from sandbox.store.steps import Steps
 from sandbox.worlds.journal import EntryView
 
 _BEGIN: Final = {"/v3/payment": "sale", "/v3/preauth": "auth"}
@@ -40,7 +41,7 @@ _EXPECTED: Final = ("error", "status", "status_reason")
 _AMOUNTS: Final = ("total_amount", "tip_amount", "surcharge_amount", "refunded")
 
 
-def scenario_of(case: ExportCase) -> tuple[dict[str, Any], int, list[str]]:
+def scenario_of(case: ExportCase) -> Steps[tuple[dict[str, Any], int, list[str]]]:
     """The scenario, how many requests are in it, and what was left out.
 
     Raises ControlFault if nothing is in it.
@@ -48,6 +49,7 @@ def scenario_of(case: ExportCase) -> tuple[dict[str, Any], int, list[str]]:
     writing = _Writing(case)
     for view in case.views:
         writing.add(view)
+        yield
     if not writing.count:
         raise ControlFault(
             409,

@@ -13,10 +13,12 @@ from sandbox.control.export_case import ExportCase
 from sandbox.control.export_proof import cast_of, steps_of, world_of
 from sandbox.control.export_pytest import pytest_of, with_what_they_need
 from sandbox.control.export_scenario import scenario_of
+from sandbox.control.long import alone
 from sandbox.control.rows import ControlFault, ControlRequest, invalid
 from sandbox.domain.words import nearest
 from sandbox.scenarios.loading import ScenarioError, parse_scenario
 from sandbox.scenarios.toml import written_toml
+from sandbox.store.steps import Steps
 from sandbox.worlds.journal import Entry, EntryView
 from sandbox.worlds.world import World
 
@@ -27,6 +29,9 @@ ExportFormat = Literal["curl", "har", "markdown", "pytest", "scenario"]
 
 ENTRIES_MAX: Final = 500
 """The newest requests, if more of them fit."""
+
+BODIES_BYTES_MAX: Final = 4 * 1_048_576
+"""The bodies of those requests and of their answers; older requests are left out."""
 
 
 class ExportedFile(TypedDict):
@@ -40,28 +45,36 @@ class ExportedFile(TypedDict):
 
 async def export(request: ControlRequest) -> ExportedFile:
     """Requests of the journal as a file. Secrets are masked, as in the journal."""
+    slices = request.services.worlds.slices
+    async with alone(request):
+        case, file = await slices.run(_exported(request), is_large=True)
+        if request.body.format == "pytest":
+            await _must_come_again(request, case)
+        return file
+
+
+def _exported(request: ControlRequest) -> Steps[tuple[ExportCase, ExportedFile]]:
+    """The case and its file, in steps: a journal may hold megabytes, and others wait for none."""
     body: ExportBody = request.body
     world, services = request.world, request.services
-    entries = _chosen(world, body)
+    entries = yield from _chosen(world, body)
     if not entries:
         raise ControlFault(409, "nothing_to_export", "no request of the journal fits")
     if body.format in ("pytest", "scenario"):
-        entries = with_what_they_need(world, entries)
+        entries = yield from with_what_they_need(world, entries)
     case = ExportCase(
         world=world,
-        views=[world.journal.view(one) for one in entries],
+        views=(yield from _views(world, entries)),
         scenarios={one.id: one.scenario for one in entries},
         url=services.platform_url.rstrip("/"),
         key_header=services.worlds.profile.api_key_header,
         version=services.version,
     )
     if body.format == "scenario":
-        return await _proved_scenario(request, case)
+        return case, (yield from _proved_scenario(request, case))
     write, name, media_type = _FORMATS[body.format]
-    content = write(case)
-    if body.format == "pytest":
-        await _must_come_again(request, case)
-    return {
+    content = yield from write(case)
+    return case, {
         "name": name,
         "media_type": media_type,
         "content": content,
@@ -89,19 +102,31 @@ async def _must_come_again(request: ControlRequest, case: ExportCase) -> None:
         )
 
 
-async def _proved_scenario(request: ControlRequest, case: ExportCase) -> ExportedFile:
+def _views(world: World, entries: list[Entry]) -> Steps[list[EntryView]]:
+    views = []
+    for entry in entries:
+        views.append(world.journal.view(entry))
+        yield
+    return views
+
+
+def _proved_scenario(request: ControlRequest, case: ExportCase) -> Steps[ExportedFile]:
     """The requests as a scenario whose examples came true. Raises ControlFault if they do not.
 
     Source: assumed D25-export.
     """
-    document, count, left_out = scenario_of(case)
-    try:
-        scenario = parse_scenario(dict(document))
-        # Examples take a sandbox with a loop of its own; the platform goes on beside them.
-        steps = await asyncio.to_thread(request.services.prove, scenario)
-        mistakes = [f"{step.name}: {one}" for step in steps for one in step.mistakes]
-    except ScenarioError as error:
-        mistakes = [str(error)]
+    document, count, left_out = yield from scenario_of(case)
+    mistakes: list[str] = []
+
+    def prove() -> None:
+        try:
+            steps = request.services.prove(parse_scenario(dict(document)))
+            mistakes.extend(f"{step.name}: {one}" for step in steps for one in step.mistakes)
+        except ScenarioError as error:
+            mistakes.append(str(error))
+
+    # Examples take a sandbox with a loop of its own; the platform goes on beside them.
+    yield prove
     if mistakes:
         raise ControlFault(
             409,
@@ -109,16 +134,17 @@ async def _proved_scenario(request: ControlRequest, case: ExportCase) -> Exporte
             f"a scenario of these requests does not come true in a demo world: {mistakes[0]}",
             details="`pytest` exports them with the world's own fixture, switches and readings",
         )
-    head = [f"# Left out, as scenarios have no word for it: {one}" for one in left_out]
+    lines = [f"# Left out, as scenarios have no word for it: {one}" for one in left_out]
+    yield lambda: lines.append(written_toml(document))
     return {
         "name": "what-was-seen.toml",
         "media_type": "application/toml",
-        "content": "\n".join([*head, written_toml(document)]),
+        "content": "\n".join(lines),
         "requests": count,
     }
 
 
-def _chosen(world: World, body: "ExportBody") -> list[Entry]:
+def _chosen(world: World, body: "ExportBody") -> Steps[list[Entry]]:
     entries = world.journal.entries()
     if body.requests is not None:
         known = {one.id: one for one in entries}
@@ -132,9 +158,16 @@ def _chosen(world: World, body: "ExportBody") -> list[Entry]:
         entries = [one for one in entries if one.id in wanted]
     if body.since is not None:
         entries = [one for one in entries if one.at >= body.since]
-    if body.subject is not None:
-        entries = [one for one in entries if _is_about(world, one, body.subject)]
-    return entries[-ENTRIES_MAX:]
+    chosen: list[Entry] = []
+    size = 0
+    for entry in reversed(entries):
+        if body.subject is None or _is_about(world, entry, body.subject):
+            size += len(entry.request or b"") + len(entry.response or b"")
+            if len(chosen) == ENTRIES_MAX or (chosen and size > BODIES_BYTES_MAX):
+                break
+            chosen.append(entry)
+        yield
+    return chosen[::-1]
 
 
 def _is_about(world: World, entry: Entry, subject: str) -> bool:
@@ -167,21 +200,27 @@ def _text(body: Any) -> str:
     return body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
 
 
-def _curl(case: ExportCase) -> str:
+def _curl(case: ExportCase) -> Steps[str]:
     names = (case.key_name(view["key_id"]) for view in case.views)
     used = sorted({name for name in names if name is not None})
     lines = ["#!/bin/sh", "# Set these first; `sandbox keys` shows the keys of a world."]
     lines += [f': "${{{_variable(name)}:?is not set}}"' for name in used]
     for view in case.views:
         lines += ["", f"# {view['id']} was answered {view['status']}", _curl_of(case, view)]
+        yield
     return "\n".join(lines) + "\n"
 
 
-def _har(case: ExportCase) -> str:
-    entries = [_har_entry(case, view) for view in case.views]
+def _har(case: ExportCase) -> Steps[str]:
     creator = {"name": "uat-sandbox", "version": case.version}
-    log = {"version": "1.2", "creator": creator, "entries": entries}
-    return json.dumps({"log": log}, indent=2, ensure_ascii=False) + "\n"
+    log = {"log": {"version": "1.2", "creator": creator, "entries": []}}
+    before, after = json.dumps(log, indent=2).split("[]")
+    entries = []
+    for view in case.views:
+        text = json.dumps(_har_entry(case, view), indent=2, ensure_ascii=False)
+        entries.append("".join(f"\n      {line}" for line in text.split("\n")))
+        yield
+    return f"{before}[{','.join(entries)}\n    ]{after}\n"
 
 
 def _har_entry(case: ExportCase, view: EntryView) -> dict[str, Any]:
@@ -223,8 +262,8 @@ def _har_entry(case: ExportCase, view: EntryView) -> dict[str, Any]:
     }
 
 
-def _markdown(case: ExportCase) -> str:
-    lines = []
+def _markdown(case: ExportCase) -> Steps[str]:
+    lines: list[str] = []
     for view in case.views:
         lines += [f"## `{view['method']} {_in_code(view['path'])}`: {view['status']}", ""]
         key = case.key_name(view["key_id"])
@@ -234,6 +273,7 @@ def _markdown(case: ExportCase) -> str:
         for title, shown in (("Request", view["request"]), ("Response", view["response"])):
             if shown is not None:
                 lines += [f"{title}:", "", *_block(json.dumps(shown, indent=2)), ""]
+        yield
     return "\n".join(lines)
 
 
@@ -251,7 +291,7 @@ def _block(text: str) -> list[str]:
     return [f"    {line}" for line in text.splitlines()]
 
 
-_FORMATS: Final[Mapping[str, tuple[Callable[[ExportCase], str], str, str]]] = {
+_FORMATS: Final[Mapping[str, tuple[Callable[[ExportCase], Steps[str]], str, str]]] = {
     "curl": (_curl, "requests.sh", "text/x-shellscript"),
     "har": (_har, "requests.har", "application/json"),
     "markdown": (_markdown, "requests.md", "text/markdown"),

@@ -15,6 +15,7 @@ from sandbox.servers.carrying import Carrier, Refused
 from sandbox.servers.claiming import Claim
 from sandbox.servers.finding import Whereabouts
 from sandbox.servers.held import Held
+from sandbox.servers.lasting import lasting
 from sandbox.servers.membership import Membership
 from sandbox.servers.saving import SharedSaver
 from sandbox.store.files.port import StoreError, Unavailable
@@ -316,15 +317,17 @@ class Fleet:
             raise self._database.unreachable(error) from error
         self._saver.begin()
         await self._beginning(self._worlds)
-        self._run(self._sweep_on())
+        sweeping = lasting(self._sweep_on(), "looking for worlds with something due")
+        self._tasks.add(sweeping)
 
     async def _sweep_on(self) -> None:
         while True:
             await asyncio.sleep(SWEEP_S)
             try:
                 await self._sweep()
-            except (*AWAY, asyncpg.PostgresError, StoreError) as error:
-                log.warning("worlds with something due were not looked for: %s", error)
+            except Exception as error:
+                why = str(error) or type(error).__name__
+                log.warning("worlds with something due were not looked for: %s", why)
 
     async def _sweep(self) -> None:
         """Take over what is due and nobody has, and delete rows that no world has."""

@@ -13,10 +13,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
-import asyncpg
-
+from sandbox.servers.lasting import lasting
 from sandbox.store.files.port import FORMAT, StoreError
-from sandbox.store.postgres.database import AWAY, Database
+from sandbox.store.postgres.database import Database
 
 LEASE_S: Final = 5.0
 """So long a server is taken to be alive after each sign of life. Source: assumed D25-servers."""
@@ -164,7 +163,7 @@ class Membership:
         """Join, learn of the others, and give signs of life from now on. Raises StoreError."""
         await self.join()
         await self._beat()
-        self._beating = asyncio.create_task(self._beat_on())
+        self._beating = lasting(self._beat_on(), "giving signs of life")
 
     async def refresh(self) -> None:
         """Learn what the others have changed lately."""
@@ -175,8 +174,9 @@ class Membership:
             await asyncio.sleep(BEAT_S)
             try:
                 await asyncio.wait_for(self._beat(), _BEAT_WITHIN_S)
-            except (*AWAY, asyncpg.PostgresError, StoreError) as error:
-                log.warning("no sign of life could be given: %s", error or type(error).__name__)
+            except Exception as error:
+                why = str(error) or type(error).__name__
+                log.warning("no sign of life could be given: %s", why)
 
     async def _beat(self) -> None:
         asked, was_current = time.monotonic(), self.is_current

@@ -16,6 +16,7 @@ import asyncpg
 
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.servers.held import Batch, Held, due_s
+from sandbox.servers.lasting import lasting
 from sandbox.servers.membership import Membership
 from sandbox.store.change_log import ChangeLog
 from sandbox.store.files.port import Change, StoreError, Unavailable
@@ -197,7 +198,7 @@ class SharedSaver:
 
     def begin(self) -> None:
         """Write from now on."""
-        self._writer = asyncio.get_running_loop().create_task(self._write_on())
+        self._writer = lasting(self._write_on(), "writing to PostgreSQL")
         self._work.set()
 
     async def _write_on(self) -> None:
@@ -349,7 +350,9 @@ class SharedSaver:
         while True:
             try:
                 await attempt()
-            except (*AWAY, asyncpg.PostgresError) as error:
+            except Exception as error:
+                if not isinstance(error, (*AWAY, asyncpg.PostgresError)):
+                    log.exception("writing to %s failed, and is tried again", self.name)
                 self._note_problem(self._database.unreachable(error))
                 await asyncio.sleep(wait_s)
                 wait_s = min(2 * wait_s, _AGAIN_MAX_S)

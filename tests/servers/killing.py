@@ -16,9 +16,13 @@ from tests.state.killing import LOAD_S, MERCHANTS, Client, Ordeal
 from tests.state.saved_worlds import SavedWorld
 from tests.webhooks.receiving import Receiver
 
-KILLED = ("owner", "entry", "both", "stopped", "ended", "postgres")
+KILLED = ("owner", "entry", "both", "stopped", "ended", "postgres", "restarted", "sessions")
 """Who is killed: the server that has the world, the one that is asked, both, or PostgreSQL itself.
-Who is stopped goes on later, when another has its worlds; who is ended hands them over."""
+Who is stopped goes on later, when another has its worlds; who is ended hands them over. PostgreSQL
+is also restarted politely, and made to end its sessions."""
+
+SESSIONS_ENDED = 5
+"""How often all sessions are ended in a round."""
 
 AFTER_S = 1.5
 STOPPED_S = 6.5
@@ -160,6 +164,12 @@ class FleetOrdeal(Ordeal):
         if killed == "postgres":
             self._postgres.crash()
             self._postgres.start()
+        elif killed == "restarted":
+            self._postgres.restart()
+        elif killed == "sessions":
+            for _ in range(SESSIONS_ENDED):
+                self._postgres.end_sessions(self._url)
+                threading.Event().wait(self._random.uniform(0.1, 0.4))
         elif killed == "stopped":
             running[owner][1].process.send_signal(signal.SIGSTOP)
             threading.Event().wait(STOPPED_S)

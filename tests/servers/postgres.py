@@ -34,6 +34,18 @@ class Postgres:
         """Have it die in the midst of everything, as with a power failure."""
         self._control("stop", "-m", "immediate")
 
+    def restart(self) -> None:
+        """Restart it as an operator does: its sessions are ended politely."""
+        self._control("stop", "-m", "fast")
+        self.start()
+
+    def end_sessions(self, url: str) -> None:
+        """End all sessions of the servers on the database of a URL; they connect again."""
+        asked = "FROM pg_stat_activity WHERE application_name = 'uat-sandbox'"
+        self.asked(
+            url, f"SELECT pg_terminate_backend(pid) {asked} AND datname = current_database()"
+        )
+
     def new_database(self) -> str:
         """The URL of a database that is empty."""
         name = f"sandbox_{next(self._numbers)}"

@@ -22,6 +22,8 @@ AWAY: Final = (
     asyncio.TimeoutError,
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
+    # What asyncpg raises if PostgreSQL ends a session while an answer is read.
+    asyncpg.InternalClientError,
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.InternalServerError,
@@ -89,7 +91,12 @@ class Database:
         """A connection for one or more statements."""
         assert self._pool is not None
         async with self._pool.acquire(timeout=CONNECT_S) as connection:
-            yield connection
+            try:
+                yield connection
+            except asyncpg.InternalClientError:
+                # It would take every further statement for one too many.
+                connection.terminate()
+                raise
 
     async def close(self) -> None:
         """Close all connections."""
