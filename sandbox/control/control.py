@@ -10,7 +10,6 @@ from pydantic_core import ValidationError, to_json
 from starlette.types import Receive, Scope, Send
 
 from sandbox.control.carried import CarriedRequests, unavailable
-from sandbox.control.origins import origin_of, why_foreign
 from sandbox.control.rows import (
     JSON,
     SNAPSHOT_BYTES_MAX,
@@ -30,6 +29,7 @@ from sandbox.domain.secret_text import CARD_NUMBER, may_hold, misplaced
 from sandbox.domain.teams import OPERATOR
 from sandbox.domain.words import nearest
 from sandbox.platform import wire
+from sandbox.platform.origins import origin_of, why_foreign
 from sandbox.platform.rare_log import RareLog
 from sandbox.platform.routing import ROOT_PATH, Match, match_of, path_of
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sandbox.control.rows import PREFIX, ControlFault, ControlRequest
-from sandbox.control.sessions import SESSION_S, WRONG_MAX, TooManyTries, WrongToken, cookie_name
+from sandbox.control.sessions import SESSION_S, WrongToken, cookie_name
 from sandbox.control.who import NOBODY, THE_OPERATOR, Who
 from sandbox.domain.teams import OPERATOR
 
@@ -48,17 +48,8 @@ def begin(request: ControlRequest) -> SessionView:
 
 
 def _begin(request: ControlRequest, token: str) -> tuple[str, Who]:
-    client = request.scope.get("client")
     try:
-        return request.sessions.begin(token, client[0] if client else "")
-    except TooManyTries as error:
-        raise ControlFault(
-            429,
-            "too_many_wrong_tokens",
-            f"{WRONG_MAX} wrong tokens came from here within a minute; try again in "
-            f"{error.wait_s} s",
-            headers={"retry-after": str(error.wait_s)},
-        ) from None
+        return request.sessions.begin(token)
     except WrongToken:
         raise ControlFault(
             401,
@@ -89,7 +80,10 @@ def _view(request: ControlRequest, who: Who | None) -> SessionView:
 
 def _cookie(request: ControlRequest, value: str, seconds: int) -> str:
     scope = request.scope
-    secure = "; Secure" if scope.get("scheme") == "https" else ""
+    # A proxy with TLS in front says so; the cookie is then for HTTPS alone.
+    forwarded = dict(scope["headers"]).get(b"x-forwarded-proto", b"")
+    is_https = scope.get("scheme") == "https" or forwarded == b"https"
+    secure = "; Secure" if is_https else ""
     return (
         f"{cookie_name(scope)}={value}; Path={request.root_path}{PREFIX}; Max-Age={seconds}; "
         f"HttpOnly; SameSite=Strict{secure}"

@@ -1,8 +1,8 @@
-"""Who is signed in with a browser: a cookie in place of the token, and who gave a wrong one."""
+"""Who is signed in with a browser: a cookie in place of the token."""
 
 import hmac
 import secrets
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -18,13 +18,10 @@ from sandbox.platform import wire
 SESSION_S: Final = 12 * 3_600
 """A session ends after this many seconds, and with the server. Source: assumed D25-session."""
 
-WRONG_MAX: Final = 10
-WRONG_WITHIN_S: Final = 60.0
-"""So many wrong tokens of one address within so many seconds, and it has to wait.
-Source: assumed D25-session."""
+SESSIONS_PER_TOKEN_MAX: Final = 10
+"""A further sign-in with a token ends its oldest session, and never one of another token."""
 
 _SESSIONS_MAX: Final = 1_000
-_ADDRESSES_MAX: Final = 1_000
 
 _PORTS: Final = {"http": 80, "https": 443}
 
@@ -33,22 +30,13 @@ class WrongToken(Exception):
     """Not the token of the server."""
 
 
-class TooManyTries(Exception):
-    """An address gave too many wrong tokens; it has to wait for `wait_s` seconds."""
-
-    def __init__(self, wait_s: int) -> None:
-        super().__init__(f"wait {wait_s} s")
-        self.wait_s = wait_s
-
-
 @dataclass(slots=True)
 class Sessions:
-    """The sessions of one server, and who gave a wrong token lately. `ticks` counts seconds."""
+    """The sessions of one server. `ticks` counts seconds."""
 
     tokens: Tokens = field(repr=False)
     ticks: Callable[[], float]
     _open: OrderedDict[str, tuple[float, Who]] = field(default_factory=OrderedDict, repr=False)
-    _wrong: OrderedDict[str, deque[float]] = field(default_factory=OrderedDict)
 
     def who(self, scope: Scope) -> Who | None:
         """Who sends the request, if it has the cookie of a session that goes on."""
@@ -57,17 +45,10 @@ class Sessions:
             return None
         return who
 
-    def begin(self, token: str, address: str) -> tuple[str, Who]:
-        """The id of a new session, and whose it is.
-
-        Raises WrongToken, or TooManyTries after ten of those.
-        """
-        tries = self._tries(address)
-        if len(tries) >= WRONG_MAX:
-            raise TooManyTries(int(tries[0] + WRONG_WITHIN_S - self.ticks()) + 1)
+    def begin(self, token: str) -> tuple[str, Who]:
+        """The id of a new session, and whose it is. Raises WrongToken."""
         who = self.tokens.who(token.strip().encode())
         if who is None:
-            tries.append(self.ticks())
             raise WrongToken
         return self._new(who), who
 
@@ -76,20 +57,14 @@ class Sessions:
         self._open.pop(cookie_of(scope), None)
 
     def _new(self, who: Who) -> str:
+        own = [id for id, (_, of) in self._open.items() if of == who]
+        for id in own[: max(0, len(own) - SESSIONS_PER_TOKEN_MAX + 1)]:
+            del self._open[id]
         id = secrets.token_urlsafe(24)
         self._open[id] = self.ticks() + SESSION_S, who
         while len(self._open) > _SESSIONS_MAX:
             self._open.popitem(last=False)
         return id
-
-    def _tries(self, address: str) -> deque[float]:
-        tries = self._wrong.setdefault(address, deque())
-        self._wrong.move_to_end(address)
-        while len(self._wrong) > _ADDRESSES_MAX:
-            self._wrong.popitem(last=False)
-        while tries and tries[0] <= self.ticks() - WRONG_WITHIN_S:
-            tries.popleft()
-        return tries
 
 
 class SharedSessions(Sessions):

@@ -4,6 +4,7 @@ import logging
 from urllib.parse import unquote
 
 from sandbox.domain import keys
+from sandbox.platform.origins import why_foreign
 from sandbox.platform.request_context import RequestContext
 from sandbox.platform.rows import Row
 from sandbox.platform.shown_paths import ShownPaths
@@ -71,7 +72,9 @@ class Recorder:
             self._shown_headers(incoming.shown_headers),
             context.world.state.scenario,
         )
-        context.world.journal.add(entry)
+        # What pages of other origins send without a key is nobody's (assumed D25-origins).
+        if key is not None or why_foreign({"headers": incoming.headers}) is None:
+            context.world.journal.add(entry)
         if self._log_requests:
             self._log(entry, context.world.id)
         if context.presented.is_production:

@@ -8,6 +8,8 @@ import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
+from heapq import merge
+from itertools import chain
 from typing import Any, Final, Literal, TypedDict
 
 from pydantic_core import from_json, to_json
@@ -341,6 +343,10 @@ def _shown(body: bytes | None) -> Any:
         return body.decode("utf-8", "replace")
 
 
+UNKEYED_MAX: Final = 100
+"""Requests without a known key that a journal keeps. Source: assumed D25."""
+
+
 class Journal:
     """The last entries of one world, numbered from 1 in the order in which requests arrived."""
 
@@ -352,7 +358,10 @@ class Journal:
         counters: Counters,
         key_name: Callable[[str], str | None],
     ) -> None:
-        self._entries: deque[Entry] = deque(maxlen=entries_max)
+        self._entries: deque[tuple[int, Entry]] = deque(maxlen=entries_max)
+        # Whoever has no key cannot push out what those with one have done.
+        self._unkeyed: deque[tuple[int, Entry]] = deque(maxlen=min(UNKEYED_MAX, entries_max))
+        self._added = 0
         self._scrub = scrub
         self._key_name = key_name
         self.counters = counters
@@ -367,18 +376,21 @@ class Journal:
         return f"req_{counters.requests:010d}"
 
     def add(self, entry: Entry) -> None:
-        """Keep the entry; the oldest makes room."""
-        self._entries.append(entry)
+        """Keep the entry; the oldest of its kind, with or without a key, makes room."""
+        self._added += 1
+        ring = self._unkeyed if entry.key_id is None else self._entries
+        ring.append((self._added, entry))
         if self.on_add is not None:
             self.on_add(entry)
 
     def entries(self) -> list[Entry]:
         """All entries, oldest first."""
-        return list(self._entries)
+        return [entry for _, entry in merge(self._entries, self._unkeyed)]
 
     def entry(self, id: str) -> Entry | None:
         """The entry with this id, or None."""
-        return next((entry for entry in self._entries if entry.id == id), None)
+        rings = chain(self._entries, self._unkeyed)
+        return next((entry for _, entry in rings if entry.id == id), None)
 
     def view(self, entry: Entry) -> EntryView:
         """An entry as the control API shows it."""
@@ -391,8 +403,9 @@ class Journal:
     def clear(self) -> None:
         """Clear the entries. Numbering continues, so an id never means two requests."""
         self._entries.clear()
+        self._unkeyed.clear()
 
     def restart(self, counters: Counters) -> None:
         """Forget the entries, and number with these counters, as a world does that is reset."""
-        self._entries.clear()
+        self.clear()
         self.counters = counters

@@ -271,3 +271,27 @@ def test_large_bodies_are_kept_cut_off(sandbox):
     assert answer.status == 201
     assert len(entry["request"]) < 17_000
     assert entry["request"].endswith("cut off")
+
+
+@pytest.mark.proves("assumed D25-origins")
+def test_requests_without_a_key_cannot_push_out_those_with_one(sandbox):
+    own = sandbox.ask("GET", "/v5/apikeys", key="merchant")
+    for _ in range(1_200):
+        sandbox.ask("GET", "/v5/apikeys")
+
+    listed = sandbox.control("GET", "/worlds/default/requests", query="limit=1000").json()
+
+    assert listed["requests"][0]["id"] == own.headers["x-sandbox-request-id"]
+    assert listed["total"] == 101
+    assert [one["id"] for one in listed["requests"]] == sorted(
+        one["id"] for one in listed["requests"]
+    )
+
+
+@pytest.mark.proves("assumed D25-origins")
+def test_a_page_of_another_origin_leaves_no_trace_in_the_journal(sandbox):
+    headers = [(b"origin", b"https://evil.example"), (b"sec-fetch-site", b"cross-site")]
+
+    assert sandbox.ask("POST", "/v3/payment", headers=headers).status == 401
+
+    assert sandbox.control("GET", "/worlds/default/requests").json()["total"] == 0

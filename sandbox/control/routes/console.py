@@ -29,7 +29,7 @@ ROWS: Final[tuple[ControlRow, ...]] = (
         body=lambda: shapes.SessionBody,
         is_open=True,
         kind=AnswerKind.CONTROL,
-        refuses=(401, 403, 429),
+        refuses=(401, 403),
     ),
     ControlRow(
         name="session.end",

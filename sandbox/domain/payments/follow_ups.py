@@ -134,14 +134,36 @@ def refusal(case: Case, taken: Transition) -> Refusal:
     """The 400 of a row, silent or announced."""
     assert taken.fault
     status = case.tx.status
-    when = f", {taken.when}" if taken.when else ""
     return Refusal(
         taken.fault,
         f"Its status is {status}.",
-        reason=f"{taken.id}: {case.action.operation} from {status}{when}",
+        reason=_why_refused(case.action.operation, status, taken.when),
         source=taken.source,
         step="rule",
     )
+
+
+_DONE: Final = {
+    Operation.CAPTURE: "captured",
+    Operation.INCREMENT: "increased",
+    Operation.ADJUST: "adjusted",
+    Operation.REVERSE: "reversed",
+    Operation.REFUND: "refunded",
+    Operation.CONFIRM: "confirmed",
+}
+_PAYMENTS: Final = {
+    "authorized": "An authorized payment",
+    "error": "A payment that ended in an error",
+    "surcharge_pending": "A payment that waits for its surcharge",
+}
+
+
+def _why_refused(operation: Operation, status: str, when: str) -> str:
+    """Say why: `A declined payment cannot be captured`, for example."""
+    cannot = f"{_PAYMENTS.get(status, f'A {status} payment')} cannot be {_DONE[operation]}"
+    if not when:
+        return f"{cannot}."
+    return f"{cannot} {when}." if when.startswith("above") else f"{cannot} once it was {when}."
 
 
 def transition_for(case: Case, outcome: Outcome) -> Transition:

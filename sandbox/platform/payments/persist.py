@@ -35,10 +35,8 @@ def save(
     for event, shown in conclusion.events:
         context.emit(event, shown)
     row = conclusion.taken
-    was = before.status if before else "-"
-    context.decided(
-        "apply", "ok", f"{row.id}: {row.trigger} from {was} to {record.status}", row.source
-    )
+    was = before.status if before else "new"
+    context.decided("apply", "ok", f"{row.trigger}: {was} to {record.status}", row.source)
 
 
 def _note_cap(context: OperationContext, before: Transaction | None, record: Transaction) -> None:
