@@ -288,7 +288,7 @@ def test_no_recipe_has_more_than_eight_files():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     recipes = text.split("\n## Add ")[1:]
 
-    assert len(recipes) == 8
+    assert len(recipes) == 9
     assert [recipe.splitlines()[0] for recipe in recipes if "\n9. " in recipe] == []
 
 
@@ -333,3 +333,31 @@ def test_every_request_with_a_body_has_its_body_in_the_reference():
     assert len(with_a_body) > 20
     assert [one for one in with_a_body if one not in page] == []
     assert "| `breakdown.tipAmount` |" in page
+
+
+def test_the_index_of_the_documentation_lists_every_guide():
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    guides = sorted(path.name for path in (ROOT / "docs" / "guides").glob("*.md"))
+
+    assert [name for name in guides if f"(guides/{name})" not in index] == []
+
+
+def test_the_readme_names_every_room_of_the_console():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    script = (ROOT / "sandbox" / "control" / "console" / "main.js").read_text(encoding="utf-8")
+    rooms = re.findall(r'\["[a-z]+", "([A-Z][a-z]+)"', script)
+
+    assert len(rooms) > 9
+    assert [room for room in rooms if room not in readme] == []
+
+
+def test_the_architecture_names_every_room_of_the_package():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rooms = [
+        path.name if path.suffix else f"{path.name}/"
+        for path in (ROOT / "sandbox").iterdir()
+        if not path.name.startswith("_") and path.suffix in ("", ".py")
+    ]
+
+    assert len(rooms) > 15
+    assert sorted(room for room in rooms if f"`{room}`" not in page) == []
