@@ -4,13 +4,12 @@
 PYTHON ?= python3
 PORT ?= 8080
 MINUTES ?= 60
-WHAT ?= sale
 VENV ?= .venv
 KIT := pytest-uat-sandbox
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help setup run test whole slow properties soak fast check fix bench profile golden ledger vendor console dist lock clean
+.PHONY: help setup run test whole slow properties soak fast check fix bench golden ledger vendor console dist lock clean
 
 help: ## List what there is to do
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -64,9 +63,6 @@ fix: $(VENV)/.developed ## Mend what lint and formatting can mend
 
 bench: $(VENV)/.developed ## Measure speed, as ratios to a bare application, and name what moved since the baseline
 	@$(BIN)/python -m benchmarks
-
-profile: $(VENV)/.developed ## Show where the time of a request goes (WHAT=sale, or read)
-	@$(BIN)/python -m benchmarks.profiling $(WHAT)
 
 golden: $(VENV)/.developed ## Generate docs/reference, fixtures/events and fixtures/busy.json from the code
 	@$(BIN)/python -m tools.generate

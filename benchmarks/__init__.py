@@ -1,1 +1,1 @@
-"""Measures speed, as ratios to a bare application in the same run: `python -m benchmarks`."""
+"""Measure what users feel, in ratios of one run: `python -m benchmarks`."""

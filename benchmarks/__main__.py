@@ -1,121 +1,91 @@
-"""The command `python -m benchmarks`: runs all benchmarks, or those that are named."""
+"""The command `python -m benchmarks`: measure, and hold the numbers against goals and baseline."""
 
 import argparse
 import json
+import os
+import platform
 import sys
-import time
-from collections.abc import Callable, Sequence
-from typing import Final
+from pathlib import Path
 
-from benchmarks import (
-    browser,
-    console,
-    instructions,
-    kit,
-    many_keys,
-    memory,
-    payments,
-    peers,
-    read,
-    sale,
-    servers,
-    stalls,
-    start,
-    stored,
-    stores,
-    terminals,
-    webhooks,
-    worlds,
-)
-from benchmarks.load import generators
-from benchmarks.report import ROUNDS, Plan, Result, machine, table
-from benchmarks.serving import BenchmarkError
+from benchmarks import measures
+from benchmarks.measures import Numbers
+from benchmarks.servers import BenchmarkError
 
-BENCHMARKS: Final[dict[str, Callable[[Plan], list[Result]]]] = {
-    "start": start.run,
-    "kit": kit.run,
-    "read": read.run,
-    "sale": sale.run,
-    "instructions": instructions.run,
-    "many_keys": many_keys.run,
-    "terminals": terminals.run,
-    "worlds": worlds.run,
-    "webhooks": webhooks.run,
-    "payments": payments.run,
-    "memory": memory.run,
-    "stores": stores.run,
-    "servers": servers.run,
-    "stalls": stalls.run,
-    "console": console.run,
-    "browser": browser.run,
+BASELINE = Path(__file__).with_name("baseline.json")
+MOVED = 0.1
+"""A number that differs by more than this part of it has moved."""
+
+MEASURES = {
+    one.__name__: one
+    for one in (
+        measures.read,
+        measures.sale,
+        measures.start,
+        measures.deliveries,
+        measures.payments,
+        measures.tests,
+    )
 }
 
+GOALS = {
+    "read": (">=", 0.45, "reads: processor time of a bare application / ours"),
+    "sale": (">=", 0.35, "sales: processor time of a bare application / ours"),
+    "start_ms": ("<=", 500.0, "from the command to the first answer, ms"),
+    "start_of_bare_ms": ("", 0.0, "the same of a bare application, ms"),
+    "first_payment_ms": ("<=", 20.0, "the first payment, ms"),
+    "deliveries_per_s": (">=", 1_000.0, "webhooks to one receiver, per second"),
+    "search_page_ms": ("<=", 25.0, "a search page among 50,000 payments, ms"),
+    "sale_in_full_world": ("<=", 1.2, "a sale beside 50,000 payments / in an empty world"),
+    "resident_mb": ("<=", 250.0, "memory with 50,000 payments, MB"),
+    "suite": ("<=", 2.2, "200 tests with the kit / with stubs"),
+    "suite_s": ("", 0.0, "200 tests with the kit, s"),
+    "stubs_s": ("", 0.0, "200 tests with stubs, s"),
+}
+"""How each number compares with its goal, the goal, and what it is."""
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print. The exit status is 0 unless something broke, or `--strict` missed."""
-    options = _parser().parse_args(arguments)
-    plan = Plan(rounds=options.rounds, generator=options.generator or generators()[0])
-    facts, started_s = machine(), time.perf_counter()
-    results: list[Result] = []
-    for name in options.names or BENCHMARKS:
-        print(f"measuring {name} ...", file=sys.stderr, flush=True)
+
+def is_met(name: str, value: float) -> bool:
+    """Whether the number meets its goal, if it has one."""
+    sign, goal, _ = GOALS[name]
+    return not sign or (value >= goal if sign == ">=" else value <= goal)
+
+
+def show(numbers: Numbers, baseline: Numbers) -> None:
+    """Print a line for each number."""
+    for name, value in numbers.items():
+        sign, goal, about = GOALS[name]
+        known = baseline.get(name)
+        moved = known is not None and abs(value - known) > MOVED * known
+        wanted = f"{sign} {goal:g}" if sign else ""
+        verdict = "" if not sign else "ok" if is_met(name, value) else "MISSED"
+        change = f"moved from {known:.4g}" if moved and known is not None else ""
+        print(f"{about:58} {value:10.4g} {wanted:9} {verdict:7} {change}")
+
+
+def main() -> int:
+    """Measure what is named, or everything; 1 with --strict if a goal is missed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(MEASURES))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--store", action="store_true", help="keep the numbers as the baseline")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 if a goal is missed")
+    options = parser.parse_args()
+    if unknown := [name for name in options.names if name not in MEASURES]:
+        parser.error(f"no benchmark is called {unknown[0]}; there are {', '.join(MEASURES)}")
+    print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}")
+    baseline: Numbers = json.loads(BASELINE.read_text()) if BASELINE.exists() else {}
+    found: Numbers = {}
+    for name in options.names or MEASURES:
         try:
-            results += BENCHMARKS[name](plan)
-        except (BenchmarkError, OSError) as error:
-            print(f"benchmarks: {name}: {error}", file=sys.stderr)
+            numbers = MEASURES[name](options.rounds)
+        except BenchmarkError as error:
+            print(f"{name}: {error}", file=sys.stderr)
             return 2
-    facts["took_s"] = round(time.perf_counter() - started_s, 1)
-    if options.json:
-        print(json.dumps({"machine": facts, "results": [one.view() for one in results]}, indent=2))
-    else:
-        print(table(results))
-        print(peers.beside(results))
-        print(f"\n{_summary(facts)}")
-        print("\n".join(stored.moved(results, facts)))
-    if options.save:
-        stored.save(results, facts)
-    return 1 if options.strict and not all(one.is_met for one in results) else 0
-
-
-def _summary(facts: dict[str, object]) -> str:
-    return (
-        f"Python {facts['python']} on {facts['system']}, {facts['cores']} cores, load average at "
-        f"the start {facts['load_average']}; took {facts['took_s']} s.\n"
-        "Figures and baselines are medians; a ratio is figure over baseline."
-    )
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks",
-        description="Measure speed, as ratios to a bare application in the same run.",
-    )
-    parser.add_argument(
-        "names",
-        nargs="*",
-        type=_name,
-        metavar="NAME",
-        help=f"all, or any of: {', '.join(BENCHMARKS)}",
-    )
-    parser.add_argument("--rounds", type=_rounds, default=ROUNDS, help="of each comparison")
-    parser.add_argument("--generator", choices=generators(), help="what sends requests")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    parser.add_argument("--save", action="store_true", help="store the results as the baseline")
-    parser.add_argument("--strict", action="store_true", help="exit with 1 if a target is missed")
-    return parser
-
-
-def _name(text: str) -> str:
-    # Not `choices`: with it, argparse refuses to be given no name at all.
-    if text not in BENCHMARKS:
-        raise argparse.ArgumentTypeError(f"there is no {text!r}; there are {', '.join(BENCHMARKS)}")
-    return text
-
-
-def _rounds(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 100:
-        raise argparse.ArgumentTypeError("must be between 1 and 100")
-    return int(text)
+        found |= numbers
+        show(numbers, baseline)
+    if options.store:
+        BASELINE.write_text(json.dumps({**baseline, **found}, indent=1) + "\n")
+    return int(options.strict and not all(is_met(*one) for one in found.items()))
 
 
 if __name__ == "__main__":

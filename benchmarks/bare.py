@@ -1,42 +1,44 @@
-"""The yardstick: a bare Starlette application with one route, for uvicorn to serve.
+"""A bare Starlette application, the yardstick: one route that gives a fixed answer.
 
-Its answer comes from the environment, so it can equal the bytes of another server. It checks the
-body of a POST with pydantic, like any application.
+BARE_ANSWER in the environment holds the answer, so it has the same bytes as the sandbox's. The
+application checks the body of a POST as any application does.
 """
 
 import json
 import os
-from typing import Any, Final
+from typing import Any, Literal
 
+from pydantic import BaseModel, PositiveInt, StrictStr
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-ANSWER_VARIABLE: Final = "BENCH_ANSWER"
-
-_DEFAULT: Final = '{"path": "/", "body": "{}", "headers": {"content-type": "application/json"}}'
-_ANSWER: Final[dict[str, Any]] = json.loads(os.environ.get(ANSWER_VARIABLE, _DEFAULT))
-_BODY: Final[bytes] = _ANSWER["body"].encode()
-_HEADERS: Final[dict[str, str]] = _ANSWER["headers"]
+DEFAULT = '{"method": "GET", "path": "/", "headers": {}, "body": "ok"}'
+ANSWER = json.loads(os.environ.get("BARE_ANSWER", DEFAULT))
+BODY = ANSWER["body"].encode()
+HEADERS = ANSWER["headers"]
 
 
-async def _answer(request: Request) -> Response:
-    return Response(_BODY, headers=_HEADERS)
+class Sale(BaseModel):
+    """The body of a sale."""
+
+    amount: PositiveInt
+    terminal_id: StrictStr | None = None
+    location_id: StrictStr | None = None
+    account_id: StrictStr | None = None
+    currency: Literal["USD", "CAD"] | None = None
+    event_id: StrictStr | None = None
+    type: Literal["sale", "auth"] | None = None
+    card_reader_data: dict[str, Any] | None = None
+    additional_details: dict[str, Any] | None = None
 
 
-def _checking() -> Any:
-    from sandbox.platform.payments.bodies import StartPayment
-
-    async def checked_answer(request: Request) -> Response:
-        StartPayment.model_validate_json(await request.body())
-        return Response(_BODY, headers=_HEADERS)
-
-    return checked_answer
+async def answer(request: Request) -> Response:
+    """Give the fixed answer."""
+    if request.method == "POST":
+        Sale.model_validate_json(await request.body())
+    return Response(BODY, headers=HEADERS)
 
 
-_ROUTES: Final = [Route(_ANSWER["path"], _answer)]
-if _ANSWER.get("checks_payments"):
-    _ROUTES.append(Route(_ANSWER["path"], _checking(), methods=["POST"]))
-
-app = Starlette(routes=_ROUTES)
+app = Starlette(routes=[Route(ANSWER["path"], answer, methods=[ANSWER["method"]])])

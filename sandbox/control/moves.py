@@ -17,7 +17,7 @@ from sandbox.domain.payments.action_plans import ActionRequest, plan
 from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.payments.transitions import BY_ITSELF, EDIT, SETTLE
+from sandbox.domain.payments.transitions import BY_ITSELF, EDIT, SETTLE, TRANSITIONS
 from sandbox.platform.lens import look
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments.actions import row_if_approved
@@ -174,9 +174,9 @@ def _move(
 
 
 def _row_of(refusal: Refusal) -> str | None:
-    """The row of the state machine that refuses, whose id its reason begins with."""
-    id, colon, _ = refusal.reason.partition(":")
-    return id if colon and refusal.source == f"assumed {id}" else None
+    """The row of the state machine that refuses, whose id its source ends with."""
+    id = (refusal.source or "").rpartition(" ")[2]
+    return id if any(row.id == id for row in TRANSITIONS) else None
 
 
 def _limits(context: OperationContext, tx: Transaction, action: ActionRequest) -> tuple[int, int]:

@@ -307,7 +307,10 @@ KEY_BYTES_MIN, KEY_BYTES_MAX = 24, 64
 def check_secret(secret: str) -> str:
     """The secret itself. Raises ValueError with a sentence that does not repeat it."""
     if secret != secret.strip():
-        raise ValueError("has white space, such as a line end, before or after it; leave it out")
+        raise ValueError(
+            "has white space, such as a line end, before or after it; "
+            "it must be whsec_ and 24 to 64 bytes in base64"
+        )
     try:
         key = base64.b64decode(secret.removeprefix(SECRET_PREFIX), validate=True)
     except (binascii.Error, ValueError):

@@ -119,7 +119,7 @@ def test_an_authorization_can_be_captured_and_not_refunded_and_each_names_its_ro
         400,
         "invalid_transaction_state",
         "assumed F20",
-        "F20: refund from authorized",
+        "An authorized payment cannot be refunded.",
     )
     (expiry,) = shown["by_itself"]
     assert (expiry["trigger"], expiry["row"]) == ("authorization_expires", "F21")

@@ -10,7 +10,7 @@ from sandbox.scenarios.loading import ScenarioError, read_scenario
     [
         (b"name = ", "is not TOML: "),
         (b'name = "x"\nname = "y"', "is not TOML: "),
-        (b"name = '\xff'", "is not TOML: "),
+        (b"name = '\xff'", "is not UTF-8"),
         (b"", "name: Field required"),
         (b'name = "x"\n[[rule]]\nthen = {tims = 1}', "rule 1, then.tims: 'tims' is no field here"),
     ],

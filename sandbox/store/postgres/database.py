@@ -42,9 +42,8 @@ class _Connection(asyncpg.Connection):  # type: ignore[misc]
 def name_of(url: str) -> str:
     """The database in messages, without user and password."""
     parts = urlsplit(url)
-    where = parts.hostname or "the local socket"
-    if parts.port:
-        where += f":{parts.port}"
+    # There may be several hosts, each with a port of its own.
+    where = parts.netloc.rpartition("@")[2] or "the local socket"
     return f"PostgreSQL at {where}{parts.path}"
 
 
