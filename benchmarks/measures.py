@@ -100,10 +100,10 @@ def deliveries(rounds: int) -> Numbers:
         with _receiving() as port, sandbox() as server:
             made = server.control("POST", "/endpoints", {"url": f"http://{HOST}:{port}/"})
             path = f"/endpoints/{made['id']}"
-            server.control("PATCH", path, {"is_disabled": True})
+            server.control("PATCH", path, {"disabled": True})
             since = _cast(server)["clock"]["now"]
             send(server, [sale_of(server)], 1_500, None)
-            server.control("PATCH", path, {"is_disabled": False})
+            server.control("PATCH", path, {"disabled": False})
             started_s = time.perf_counter()
             server.control("POST", f"{path}/recover", {"since": since})
             while int(ask(port, Request("GET", "/")).body) < 3_000:
