@@ -12,6 +12,7 @@ from starlette.types import Receive, Scope, Send
 from sandbox.control.carried import CarriedRequests, unavailable
 from sandbox.control.rows import (
     JSON,
+    PREFIX,
     SNAPSHOT_BYTES_MAX,
     Accepted,
     ControlFault,
@@ -31,7 +32,7 @@ from sandbox.domain.words import nearest
 from sandbox.platform import wire
 from sandbox.platform.origins import origin_of, why_foreign
 from sandbox.platform.rare_log import RareLog
-from sandbox.platform.routing import ROOT_PATH, Match, match_of, path_of
+from sandbox.platform.routing import ROOT_PATH, Match, is_written_below, match_of, path_of
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
 from sandbox.store.files.port import StoreError, Unavailable
 from sandbox.worlds.due_timers import catch_up
@@ -141,6 +142,9 @@ class Control:
     def _route(self, scope: Scope) -> tuple[ControlRow, dict[str, str], Who]:
         """The row, the parameters of the path, and who asks. Raises ControlFault."""
         match: Match[ControlRow] | None = match_of(scope)
+        if not is_written_below(scope, PREFIX):
+            # What blocks this path in a proxy blocks every spelling of it.
+            match = None
         who = self._who(scope)
         # Authentication comes before any information about what exists.
         if match is None or match.row is None or not match.row.is_open:

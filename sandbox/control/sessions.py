@@ -39,8 +39,14 @@ class Sessions:
     _open: OrderedDict[str, tuple[float, Who]] = field(default_factory=OrderedDict, repr=False)
 
     def who(self, scope: Scope) -> Who | None:
-        """Who sends the request, if it has the cookie of a session that goes on."""
-        ends, who = self._open.get(cookie_of(scope), (0.0, None))
+        """Who sends the request, if it has the cookie of a session that goes on.
+
+        A page on a path below can set a cookie of the same name, which then comes first.
+        """
+        return next((who for one in cookies_of(scope) if (who := self._whose(one))), None)
+
+    def _whose(self, cookie: str) -> Who | None:
+        ends, who = self._open.get(cookie, (0.0, None))
         if who is None or self.ticks() >= ends or not self.tokens.is_still(who):
             return None
         return who
@@ -54,7 +60,8 @@ class Sessions:
 
     def end(self, scope: Scope) -> None:
         """Forget the session of this request, if it has one."""
-        self._open.pop(cookie_of(scope), None)
+        for cookie in cookies_of(scope):
+            self._open.pop(cookie, None)
 
     def _new(self, who: Who) -> str:
         own = [id for id, (_, of) in self._open.items() if of == who]
@@ -78,9 +85,7 @@ class SharedSessions(Sessions):
         self._secret = sha256(b"sessions" + secret).digest()
         self._ended: OrderedDict[str, None] = OrderedDict()
 
-    def who(self, scope: Scope) -> Who | None:
-        """Who sends the request, if a server has signed its cookie."""
-        cookie = cookie_of(scope)
+    def _whose(self, cookie: str) -> Who | None:
         said, _, seal = cookie.rpartition(".")
         if not said or cookie in self._ended or not _is_same(seal, self._seal(said)):
             return None
@@ -90,7 +95,7 @@ class SharedSessions(Sessions):
 
     def end(self, scope: Scope) -> None:
         """Take this session for ended."""
-        self._ended[cookie_of(scope)] = None
+        self._ended |= dict.fromkeys(filter(self._whose, cookies_of(scope)))
         while len(self._ended) > _SESSIONS_MAX:
             self._ended.popitem(last=False)
 
@@ -107,16 +112,12 @@ def _is_same(one: str, other: str) -> bool:
     return compare_digest(one.encode("latin-1"), other.encode("latin-1"))
 
 
-def cookie_of(scope: Scope) -> str:
-    """The value of the session cookie, or ""."""
+def cookies_of(scope: Scope) -> list[str]:
+    """The values of the session cookie: none or one, unless another page has set it too."""
+    sent = b";".join(value for name, value in scope["headers"] if name == b"cookie")
+    pairs = (one.strip().partition("=") for one in sent.decode("latin-1").split(";"))
     name = cookie_name(scope)
-    for header, value in scope["headers"]:
-        if header == b"cookie":
-            for one in value.decode("latin-1").split(";"):
-                found, _, content = one.strip().partition("=")
-                if found == name:
-                    return str(content)
-    return ""
+    return [content for found, _, content in pairs if found == name]
 
 
 def cookie_name(scope: Scope) -> str:

@@ -24,8 +24,9 @@ _PORTS: Final = {b"http": b":80", b"https": b":443"}
 def why_foreign(scope: Scope) -> str | None:
     """The reason why the request counts as one of a foreign page, or None.
 
-    `Sec-Fetch-Site` decides if the browser sends it. Without it an `Origin` must be that of the
-    server. Clients that are not browsers send neither. Source: assumed D25-origins.
+    `Sec-Fetch-Site` decides if the browser sends it. Without it an `Origin` must have the host and
+    the port that were asked for; the scheme may be that of a proxy. Clients that are not browsers
+    send neither. Source: assumed D25-origins.
     """
     headers = scope["headers"]
     try:
@@ -41,12 +42,11 @@ def why_foreign(scope: Scope) -> str | None:
             f"a page of another origin sent this (Sec-Fetch-Site: {shown(site)}), and the control "
             "API answers to its own pages only"
         )
-    own = scope.get("scheme", "http").encode() + b"://" + (host or b"")
-    if origin is None or _plain(origin) == _plain(own):
+    if origin is None or _is_of(origin, host or b""):
         return None
     return (
-        f"a page of another origin sent this (Origin: {shown(origin)}, and {shown(own)} was "
-        "requested), and the control API answers to its own pages only"
+        f"a page of another origin sent this (Origin: {shown(origin)}, and the host "
+        f"{shown(host or b'')} was requested), and the control API answers to its own pages only"
     )
 
 
@@ -60,7 +60,8 @@ def origin_of(scope: Scope) -> str:
     return f"{scope.get('scheme', 'http')}://{host.decode()}" if is_usable else ""
 
 
-def _plain(origin: bytes) -> bytes:
-    """An origin in the one form in which origins compare: lower case, without the usual port."""
-    origin = origin.lower()
-    return origin.removesuffix(_PORTS.get(origin.partition(b"://")[0], b""))
+def _is_of(origin: bytes, host: bytes) -> bool:
+    """Whether an origin has this host, in whatever case, with the usual port written or not."""
+    scheme, _, named = origin.lower().partition(b"://")
+    port = _PORTS.get(scheme)
+    return port is not None and named.removesuffix(port) == host.lower().removesuffix(port)

@@ -5,6 +5,7 @@ Each path is one `Route`, so that a refused method can name all the others of it
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, Generic, Protocol, TypeVar
+from urllib.parse import quote
 
 from msgspec import Struct
 from starlette.routing import Match as Fit
@@ -65,6 +66,15 @@ def path_of(scope: Scope) -> str:
     """The path of a request, as if this application were mounted nowhere."""
     path: str = scope["path"]
     return path.removeprefix(scope.get(ROOT_PATH, ""))
+
+
+def is_written_below(scope: Scope, prefix: str) -> bool:
+    """Whether the path was sent with this prefix as it is, so that a proxy can recognize it."""
+    raw: bytes | None = scope.get("raw_path")
+    if raw is None:
+        return True
+    below = quote(scope.get(ROOT_PATH, "")).encode()
+    return raw.removeprefix(below).startswith(f"{prefix}/".encode())
 
 
 def build_routes(surface: str, rows: Iterable[RowT], *, below: str) -> list[Route]:

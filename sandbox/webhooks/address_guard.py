@@ -33,19 +33,16 @@ _SPECIAL: Final = tuple(
     for network, source, about in (
         ("192.0.0.0/24", "RFC 6890", "assignments of the IETF: gateways near to the sender"),
         ("192.88.99.0/24", "RFC 7526", "relays of 6to4, given up"),
-        ("::ffff:0:0:0/96", "RFC 2765", "IPv4 behind a stateless translator (SIIT)"),
-        ("64:ff9b:1::/48", "RFC 8215", "IPv4 behind a translator of the network's own"),
-        ("100::/64", "RFC 6666", "discarded"),
-        ("100:0:0:1::/64", "RFC 9780", "no host"),
         ("2001::/23", "RFC 2928", "assignments of the IETF: Teredo, benchmarks"),
         ("2001:db8::/32", "RFC 3849", "documentation"),
         ("3fff::/20", "RFC 9637", "documentation"),
-        ("5f00::/16", "RFC 9602", "segments of routing (SRv6)"),
-        ("fec0::/10", "RFC 3879", "site-local, given up"),
     )
 )
 """Internal networks that some version of Python calls global or does not know. It knows the
 private, loopback, link-local, reserved and multicast ones."""
+
+_IN_USE: Final = tuple(map(ipaddress.IPv6Network, ("2000::/3", "64:ff9b::/96")))
+"""IPv6 in use between networks (RFC 4291, 2.5.4), and IPv4 behind the common translator."""
 
 _ISATAP: Final = 0x5EFE
 _UNIVERSAL: Final = 0x0200_0000
@@ -111,7 +108,7 @@ def _is_public(number: Address) -> bool:
     if any(number in special.network for special in _SPECIAL):
         return False
     if isinstance(number, ipaddress.IPv6Address):
-        if _is_isatap(number):
+        if _is_isatap(number) or not any(number in network for network in _IN_USE):
             return False
         # It leads to the address inside it, which is checked as well. Versions of Python differ
         # on whether it is public.

@@ -104,6 +104,26 @@ def test_behind_a_proxy_with_tls_the_cookie_is_for_https(locked):
     assert answer.headers["set-cookie"].endswith("; Secure")
 
 
+def test_a_cookie_that_another_page_has_set_signs_nobody_out(locked):
+    cookie = sign_in(locked).headers["set-cookie"].partition(";")[0].encode()
+    sent = (b"cookie", b"uat_sandbox_8443=planted; " + cookie)
+
+    assert ask(locked, "GET", "/worlds", sent).status == 200
+    assert ask(locked, "DELETE", "/session", sent).status == 204
+    assert ask(locked, "GET", "/worlds", sent).status == 401
+
+
+@pytest.mark.proves("assumed D25-session")
+def test_a_team_that_signs_in_again_and_again_ends_no_session_of_others(locked):
+    operator = sign_in(locked).headers["set-cookie"].partition(";")[0].encode()
+    by_operator = (b"authorization", f"Bearer {TOKEN}".encode())
+    made = ask(locked, "POST", "/tokens", by_operator, json_body={"team": "checkout"}).json()
+    for _ in range(1_001):
+        assert sign_in(locked, made["token"]).status == 200
+
+    assert ask(locked, "GET", "/worlds", (b"cookie", operator)).status == 200
+
+
 @pytest.mark.proves("assumed D25-origins")
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
 def test_a_page_of_another_origin_signs_nobody_in_or_out(locked, method):
