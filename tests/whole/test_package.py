@@ -136,7 +136,7 @@ def test_a_wheel_built_from_the_unpacked_source_is_the_same(packages, tmp_path):
 def test_the_installed_command_tells_its_version(installed, tmp_path):
     said = run(installed / "sandbox", "--version", cwd=tmp_path)
 
-    assert said == f"sandbox, version {__version__}\n"
+    assert said == f"uat-sandbox {__version__}\n"
 
 
 def test_the_installed_server_takes_a_payment_in_the_demo_world(installed, tmp_path):
