@@ -115,7 +115,7 @@ def test_two_variables_are_refused(file):
         (b" \n\n", "is empty"),
         (b"one\ntwo\n", "more than one line"),
         (b"x" * 5_000, "more than one line"),
-        (b"\xff\xfe", "cannot be read"),
+        (b"\xff\xfe", "save it as UTF-8"),
     ],
 )
 def test_a_file_that_is_no_token_is_refused_with_its_name(tmp_path, content, why):
