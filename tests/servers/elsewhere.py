@@ -1,6 +1,6 @@
 """The tests of one sandbox, asked of a server that has no world: another one has them all.
 
-With SANDBOX_TESTED=elsewhere the fixture `sandbox` is such a one. Tests that look into the process
+With TESTED_SANDBOX=elsewhere the fixture `sandbox` is such a one. Tests that look into the process
 of a sandbox, where there is nothing to be seen then, are skipped.
 """
 
@@ -24,7 +24,7 @@ from tests.in_process import Application, Exchange, Response
 from tests.servers.postgres import serving_postgres
 from tests.servers.serving import serving
 
-IS_TESTED = os.environ.get("SANDBOX_TESTED") == "elsewhere"
+IS_TESTED = os.environ.get("TESTED_SANDBOX") == "elsewhere"
 
 KEPT_S = 3.0
 

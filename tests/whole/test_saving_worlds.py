@@ -152,7 +152,7 @@ def test_an_unknown_world_is_refused_with_the_nearest(server):
     for command in (["save"], ["load", "-"]):
         done = run(*command, "--world", "uat-sevn", "--url", server.url, stdin=b"{}")
 
-        assert_refused(done, 1, "there is no world 'uat-sevn'", "did you mean 'uat-seven'?")
+        assert_refused(done, 2, "there is no world 'uat-sevn'", "did you mean 'uat-seven'?")
 
 
 @pytest.mark.parametrize("world", ["../health", "a b", "", "%2e%2e"])
@@ -178,7 +178,7 @@ def test_a_snapshot_that_is_refused_says_why_and_changes_nothing(server, content
 
     done = run("load", "-", "--url", server.url, stdin=content)
 
-    assert_refused(done, 1, *words, "nothing was changed")
+    assert_refused(done, 2, *words, "nothing was changed")
     assert snapshot(server) == before
 
 

@@ -103,7 +103,7 @@ def test_the_suites_pass_on_a_server_that_has_no_world():
     command = [sys.executable, "-m", "pytest", *folders, "-n", "2", "-p", "no:cacheprovider"]
     done = subprocess.run(
         [*command, "--tb=short", "-k", unless],
-        env={**os.environ, "SANDBOX_TESTED": "elsewhere"},
+        env={**os.environ, "TESTED_SANDBOX": "elsewhere"},
         capture_output=True,
         text=True,
         check=False,
