@@ -172,9 +172,11 @@ class Platform:
 
     async def _take_body(self, incoming: IncomingRequest, receive: Receive) -> None:
         """Read the body of a request whose row has one. Raises ClientGone."""
-        if not self._may_send_body(incoming) and (
-            self._carried is None or not await self._carried.knows(incoming)
-        ):
+        is_wanted = self._may_send_body(incoming)
+        if not is_wanted and self._carried is not None:
+            # To ask for its world may bring that here.
+            is_wanted = await self._carried.knows(incoming) or self._may_send_body(incoming)
+        if not is_wanted:
             # It is refused at once: nothing may come in between that makes its key usable.
             return
         incoming.body = await read_body(receive, bytes_max=self._body_bytes_max)
