@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 
+import httpx2
 import pytest
 
 from tests.http.talking import Answer, Client, eventually, port_of
@@ -112,3 +113,16 @@ def test_a_request_that_is_under_way_when_the_server_stops_gets_an_answer(errors
         assert answer.headers["retry-after"] == "1"
         ended.join(20)
         assert "Traceback" not in errors.read_text()
+
+
+def test_a_connection_that_never_agrees_on_tls_is_closed(errors, tmp_path):
+    pytest.importorskip("cryptography")
+    with (
+        server(errors, "--tls", "--tls-folder", str(tmp_path / "tls")) as one,
+        Client(one.port) as silent,
+    ):
+        # The server gives it ten seconds.
+        silent.socket.settimeout(20)
+
+        assert silent.is_closed()
+        assert httpx2.get(f"https://127.0.0.1:{one.port}/health", verify=False).status_code == 404
