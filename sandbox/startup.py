@@ -11,7 +11,7 @@ from sandbox import library
 from sandbox.domain.field_types import HttpUrl
 from sandbox.domain.secret_text import secret_in
 from sandbox.persistence import have_secret, restore_all, saver_of
-from sandbox.platform.payments import expiry
+from sandbox.platform import timers
 from sandbox.scenarios.loading import ScenarioError
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.documents import read_value
@@ -59,7 +59,7 @@ def worlds_of(
         ticks=ticks,
         limits=settings.limits,
         background=background,
-        on_timer=expiry.carry_out,
+        on_timer=timers.carry_out,
         saver=saver,
         known_keys=settings.has_known_keys,
     )

@@ -1,6 +1,6 @@
 """The control endpoint on the agenda: what falls due in a world, and what each thing leads to.
 
-The rules are those of the handlers in `sandbox.platform.payments.expiry`, read without a change.
+The rules are those of the handlers in `sandbox.platform.timers`, read without a change.
 """
 
 from collections import Counter
@@ -43,7 +43,7 @@ from sandbox.domain.timers import (
 from sandbox.domain.values import Value
 from sandbox.platform.batches.operations import coming_result, members_of
 from sandbox.platform.operation_context import OperationContext
-from sandbox.platform.payments.expiry import may_answer_late
+from sandbox.platform.timers import may_answer_late
 from sandbox.store.steps import OFTEN, Steps
 from sandbox.store.tables import in_scope
 from sandbox.worlds.world import World
