@@ -15,6 +15,7 @@ from sandbox.domain.profile import Profile
 from sandbox.domain.readings.directory import DELETE_ANSWERS
 from sandbox.domain.readings.table import in_force
 from sandbox.domain.values import Value
+from sandbox.platform import wire
 from sandbox.platform.openapi.answers import PLATFORM, add_answers, add_bodies
 from sandbox.platform.openapi.examples import VERSION_OF_NAME, Cast, Example, example_of, with_ids
 from sandbox.platform.openapi.plain import plain
@@ -270,8 +271,12 @@ def _in_path(row: Row, example: Example | None, cast: Cast) -> Iterator[Schema]:
 def _in_query(row: Row, profile: Profile, types: _Types) -> Iterator[Schema]:
     fields: Schema = {}
     if row.query is not None:
-        fields, named = query_of(row.query(profile))
+        shape = row.query(profile)
+        fields, named = query_of(shape)
         types.named.update(named)
+        for name in wire.name_filters(shape).intersection(fields):
+            # An empty one is as if it was not sent.
+            fields[name].pop("minLength", None)
     target = row.target
     if target is not None and target.where == "query":
         named = fields.get(target.name, {"type": "string"})
