@@ -249,6 +249,10 @@ class Outbox:
             self._on_change()
         return None
 
+    def is_under_way(self, job: Job) -> bool:
+        """Whether its result is awaited; not once the world has got another state."""
+        return id(job) in self._under_way
+
     def give_back(self, job: Job) -> None:
         """It was not tried after all, and is the next to be."""
         if self._under_way.pop(id(job), None) is not None:

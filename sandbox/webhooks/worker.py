@@ -248,7 +248,7 @@ class DeliveryWorker(Generic[W]):
     async def _attempt(self, world: W, endpoint: Endpoint, job: Job) -> None:
         """Make one attempt, and report its result to the outbox."""
         try:
-            if not await world.can_send():
+            if not (await world.can_send() and world.outbox.is_under_way(job)):
                 return
             sent = await self._send(world, endpoint, job)
         except StoreError as error:
