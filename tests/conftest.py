@@ -38,7 +38,7 @@ def pytest_sessionfinish() -> None:
 @pytest.fixture
 def sandbox() -> InProcess:
     """A fresh sandbox under the neutral profile, its clock frozen at NOW."""
-    if elsewhere.IS_TESTED:
+    if elsewhere.TESTED:
         return elsewhere.sandbox_elsewhere(NOW)
     frozen = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
     return InProcess(build(Settings(clock=frozen)))

@@ -1,18 +1,24 @@
-"""The tests of one sandbox, asked of a server that has no world: another one has them all.
+"""The tests of one sandbox, asked of another process.
 
-With TESTED_SANDBOX=elsewhere the fixture `sandbox` is such a one. Tests that look into the process
-of a sandbox, where there is nothing to be seen then, are skipped.
+TESTED_SANDBOX says which the fixture `sandbox` is: `elsewhere` is a server that has no world,
+because another one has them all; `uvicorn` and `hypercorn` serve `create_app` by themselves. Tests
+that look into the process of a sandbox, where there is nothing to be seen then, are skipped.
 """
 
 import contextlib
 import http.client
 import os
+import subprocess
+import sys
 import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import httpx2
 import pytest
 
 from sandbox.app import Sandbox, build
@@ -23,43 +29,34 @@ from tests.driving import InProcess
 from tests.in_process import Application, Exchange, Response
 from tests.servers.postgres import serving_postgres
 from tests.servers.serving import serving
+from tests.whole.installing import free_port
 
-IS_TESTED = os.environ.get("TESTED_SANDBOX") == "elsewhere"
+TESTED = os.environ.get("TESTED_SANDBOX", "")
+COMMANDS = {
+    "uvicorn": ["uvicorn", "--factory", "sandbox.app:create_app", "--port", "{port}"],
+    "hypercorn": ["hypercorn", "sandbox.app:create_app()", "--bind", "127.0.0.1:{port}"],
+}
 
 KEPT_S = 3.0
+BEGINS_S = 20.0
 
 _stack = contextlib.ExitStack()
 
 
-class Elsewhere:
-    """Two servers: all is asked of the second, and the first has the world `default`."""
+class Servers(ABC):
+    """What is asked over a socket, at a port of this machine."""
 
-    def __init__(self, now: str) -> None:
-        postgres = _stack.enter_context(serving_postgres())
-        url, folder = postgres.new_database(), Path(_stack.enter_context(TemporaryDirectory()))
-        options = ("--clock", now, "--worlds-max", "100000")
-        self.owner = _stack.enter_context(serving(url, folder, "owner", *options))
-        self.entry = _stack.enter_context(serving(url, folder, "entry", *options))
-        self._fresh = self.owner.control("GET", "/worlds/default/snapshot").content
-        self._line = http.client.HTTPConnection("127.0.0.1", self.port)
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self._line = http.client.HTTPConnection("127.0.0.1", port)
         self._used_s = 0.0
 
-    @property
-    def port(self) -> int:
-        return int(self.entry.url.rpartition(":")[2])
-
+    @abstractmethod
     def begin_anew(self) -> None:
-        """Have `default` be as it was at first, on the first server."""
-        for world in self.entry.control("GET", "/worlds", params={"shape": "row"}).json()["worlds"]:
-            if world["id"] != "default":
-                gone = self.entry.control("DELETE", f"/worlds/{world['id']}")
-                assert gone.status_code == 204, gone.text
-        done = self.entry.control("PUT", "/worlds/default/snapshot", content=self._fresh)
-        assert done.status_code == 200, done.text
-        assert done.headers["x-sandbox-server"] == "owner"
+        """Have `default` be as it was at first, and no other world."""
 
     def answer(self, exchange: Exchange, app: Application) -> Response:
-        """What the second server answers."""
+        """What the server answers."""
         scope = exchange.scope
         if time.monotonic() - self._used_s > KEPT_S:
             # The server closes a connection that nobody uses.
@@ -90,9 +87,80 @@ class Elsewhere:
             return Response(0, {}, b"")
 
 
+class Elsewhere(Servers):
+    """Two servers: all is asked of the second, and the first has the world `default`."""
+
+    def __init__(self, now: str) -> None:
+        postgres = _stack.enter_context(serving_postgres())
+        url, folder = postgres.new_database(), Path(_stack.enter_context(TemporaryDirectory()))
+        options = ("--clock", now, "--worlds-max", "100000")
+        self._owner = _stack.enter_context(serving(url, folder, "owner", *options))
+        self._entry = _stack.enter_context(serving(url, folder, "entry", *options))
+        self._fresh = self._owner.control("GET", "/worlds/default/snapshot").content
+        super().__init__(int(self._entry.url.rpartition(":")[2]))
+
+    def begin_anew(self) -> None:
+        asked = self._entry.control("GET", "/worlds", params={"shape": "row"})
+        for world in asked.json()["worlds"]:
+            if world["id"] != "default":
+                gone = self._entry.control("DELETE", f"/worlds/{world['id']}")
+                assert gone.status_code == 204, gone.text
+        done = self._entry.control("PUT", "/worlds/default/snapshot", content=self._fresh)
+        assert done.status_code == 200, done.text
+        assert done.headers["x-sandbox-server"] == "owner"
+
+
+class OtherServer(Servers):
+    """An ASGI server that knows nothing of the sandbox, with the application of `create_app`."""
+
+    def __init__(self, name: str, now: str) -> None:
+        super().__init__(free_port())
+        _stack.enter_context(_running(name, self.port))
+        fresh = InProcess(_likeness(now)).control("GET", "/worlds/default/snapshot")
+        self._fresh = fresh.body
+        self._until_it_answers()
+
+    def _until_it_answers(self) -> None:
+        began = time.monotonic()
+        while time.monotonic() - began < BEGINS_S:
+            with contextlib.suppress(OSError, httpx2.TransportError):
+                assert self._control("GET", "/health").status_code == 200
+                return
+            time.sleep(0.05)
+        raise AssertionError("the server did not start")
+
+    def _control(self, method: str, path: str, **more: Any) -> httpx2.Response:
+        url = f"http://127.0.0.1:{self.port}/_sandbox{path}"
+        return httpx2.request(method, url, timeout=20, **more)
+
+    def begin_anew(self) -> None:
+        for world in self._control("GET", "/worlds", params={"shape": "row"}).json()["worlds"]:
+            if world["id"] != "default":
+                assert self._control("DELETE", f"/worlds/{world['id']}").status_code == 204
+        done = self._control("PUT", "/worlds/default/snapshot", content=self._fresh)
+        assert done.status_code == 200, done.text
+
+
+@contextlib.contextmanager
+def _running(name: str, port: int) -> Iterator[None]:
+    command = [part.format(port=port) for part in COMMANDS[name]]
+    environment = {one: value for one, value in os.environ.items() if one != "TESTED_SANDBOX"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", *command],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
 @cache
-def _servers(now: str) -> Elsewhere:
-    return Elsewhere(now)
+def _servers(now: str) -> Servers:
+    return Elsewhere(now) if TESTED == "elsewhere" else OtherServer(TESTED, now)
 
 
 @cache
@@ -102,7 +170,7 @@ def _likeness(now: str) -> Sandbox:
 
 
 class ElsewhereProcess(InProcess):
-    """A sandbox on another server. Keys and accounts are those of one that began alike."""
+    """A sandbox in another process. Keys and accounts are those of one that began alike."""
 
     def __init__(self, now: str) -> None:
         servers = _servers(now)
@@ -131,7 +199,7 @@ class ElsewhereProcess(InProcess):
 
 
 def sandbox_elsewhere(now: str) -> InProcess:
-    """A fresh sandbox on another server, its clock frozen."""
+    """A fresh sandbox in another process, its clock frozen."""
     return ElsewhereProcess(now)
 
 

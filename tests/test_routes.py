@@ -1,0 +1,63 @@
+"""The application, seen as any other of Starlette's: its routes are the platform's endpoints."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.routing import Mount, Route
+
+from sandbox.app import build, create_app
+from sandbox.settings import Settings
+from tests.openapi.described import Described, described
+
+RETIRED = 1
+OPERATIONS = 63
+FOR_BROWSERS = {("GET", "/_sandbox/"), ("GET", "/_sandbox/assets/{v}/{name}")}
+"""The console: documents are for programs, and leave it out."""
+
+
+def walk(routes: Iterable[Any], below: str = "") -> Iterator[tuple[str, Any]]:
+    """Each route that is no mount, with its whole path."""
+    for route in routes:
+        if isinstance(route, Mount):
+            yield from walk(route.routes, below + route.path)
+        else:
+            yield below + route.path, route
+
+
+def operations_of(app: Starlette, below: str) -> set[tuple[str, str]]:
+    return {
+        (method, path)
+        for path, route in walk(app.routes)
+        for method in route.methods or ()
+        if path.startswith(below) and method != "HEAD"
+    }
+
+
+def operations_in(document: Described) -> set[tuple[str, str]]:
+    return {
+        (method.upper(), path)
+        for path, item in document.document["paths"].items()
+        for method in item
+    }
+
+
+def test_every_endpoint_of_the_platform_is_a_route_of_starlette():
+    app = create_app()
+
+    assert {type(route) for _, route in walk(app.routes)} == {Route}
+    assert len(operations_of(app, "/v")) == OPERATIONS + RETIRED
+
+
+def test_routes_and_documents_have_the_same_operations():
+    app = create_app()
+    platform, control = described(build(Settings()))
+
+    assert operations_of(app, "/v") == operations_in(platform)
+    assert operations_of(app, "/_sandbox/") - operations_in(control) == FOR_BROWSERS
+
+
+def test_every_version_of_the_platform_and_the_control_api_is_a_mount():
+    mounts = {route.path for route in create_app().routes if isinstance(route, Mount)}
+
+    assert mounts == {"/v1", "/v2", "/v3", "/v5", "/_sandbox"}
