@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sandbox.server.embedded import Embedded
     from sandbox.server.threaded_app import ThreadedApp
     from sandbox.settings import Settings
+    from uat_sandbox.connections import SharedTransport
     from uat_sandbox.world import World
 
 __tracebackhide__ = True
@@ -74,6 +75,7 @@ class Server:
     is_own: bool = False
     derives_seeds: bool = False
     seed: int | None = None
+    _transports: "list[SharedTransport]" = field(default_factory=list)
     _coverage: list[Coverage] = field(default_factory=list)
     _worlds: "dict[str, World]" = field(default_factory=dict)
     _test: _Test = field(default_factory=_Test)
@@ -102,6 +104,15 @@ class Server:
         if self.embedded is None:
             raise SandboxError(f"the sandbox at {self.url} runs elsewhere and has only its URL")
         return self.embedded.asgi
+
+    @property
+    def transport(self) -> "SharedTransport":
+        """The connections that the httpx2 clients of all worlds share; only with httpx2."""
+        if not self._transports:
+            from uat_sandbox.connections import SharedTransport
+
+            self._transports.append(SharedTransport(self.url))
+        return self._transports[0]
 
     def world(
         self,
@@ -166,6 +177,8 @@ class Server:
         self.end_test()
         for world in list(self._worlds.values()):
             world.close()
+        while self._transports:
+            self._transports.pop().close_connections()
 
     # --- what a test did
 

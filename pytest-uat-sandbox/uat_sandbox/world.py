@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from uat_sandbox.control import CLIENT_S, Control
 from uat_sandbox.errors import SandboxError, SandboxRefused
 from uat_sandbox.plain_client import PlainClient
-from uat_sandbox.trust import trusting_context
 from uat_sandbox.webhooks import Webhooks, words
 from uat_sandbox.world_control import Before, Journal, WorldControl
 
 if TYPE_CHECKING:
-    import ssl
     from types import TracebackType
 
-    from httpx2 import ASGITransport, AsyncClient, Client
+    from httpx2 import ASGITransport, AsyncClient, BaseTransport, Client
 
     from sandbox.server.threaded_app import ThreadedApp
     from uat_sandbox.receiver import Receiver
@@ -51,6 +49,10 @@ class Home(Protocol):
     @property
     def asgi(self) -> "ThreadedApp":
         """The sandbox as an ASGI application. Raises SandboxError if it runs elsewhere."""
+
+    @property
+    def transport(self) -> "BaseTransport":
+        """The connections that the httpx2 clients of all worlds share."""
 
     @property
     def is_here(self) -> bool:
@@ -173,7 +175,7 @@ class World(WorldControl):
                 headers=headers,
                 timeout=CLIENT_S,
                 trust_env=False,
-                verify=_verified(self.url),
+                transport=self._server.transport,
             )
         self._clients.append(client)
         return cast("Client", client)
@@ -190,12 +192,15 @@ class World(WorldControl):
 
         The caller closes it, best with an `async with` block. Raises SandboxError without httpx2.
         """
-        client = _httpx2().AsyncClient(
+        httpx2 = _httpx2()
+        from uat_sandbox.connections import context_for
+
+        client = httpx2.AsyncClient(
             base_url=self.url,
             headers=self.headers(key, plaintext=plaintext),
             timeout=CLIENT_S,
             trust_env=False,
-            verify=_verified(self.url),
+            verify=context_for(self.url),
             transport=self.transport() if self._server.is_here else None,
         )
         return cast("AsyncClient", client)
@@ -358,12 +363,3 @@ def _httpx2() -> Any:
             "an asyncio client needs httpx2: install it with `pip install httpx2`"
         ) from None
     return httpx2
-
-
-def _verified(url: str) -> "ssl.SSLContext":
-    """For the `verify` of httpx2. Reading the system's certificates takes long; http needs none."""
-    if url.startswith("https:"):
-        return trusting_context()
-    import ssl
-
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
