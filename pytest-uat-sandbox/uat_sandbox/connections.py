@@ -1,33 +1,35 @@
-"""The connections to the platform that the clients of all worlds share.
-
-For where httpx2 is installed.
-"""
+"""The connections to the platform that the httpx2 clients of all worlds share."""
 
 import ssl
 from functools import cache
-
-import httpx2
+from typing import TYPE_CHECKING, Any
 
 from uat_sandbox.trust import trusting_context
 
-_UNLIMITED = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
+if TYPE_CHECKING:
+    import httpx2
 
 
-class SharedTransport(httpx2.BaseTransport):
-    """Keeps connections open when a client is closed: the client of the next test takes them."""
+def shared_transport(url: str) -> "httpx2.HTTPTransport":
+    """A transport that stays open when a client is closed: the next test's client takes it.
 
-    def __init__(self, url: str) -> None:
-        self._connections = httpx2.HTTPTransport(
-            verify=context_for(url), trust_env=False, limits=_UNLIMITED
-        )
+    `close_connections` closes it. Raises ImportError without httpx2.
+    """
+    import httpx2
 
-    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request over one of the connections."""
-        return self._connections.handle_request(request)
+    class SharedTransport(httpx2.HTTPTransport):
+        close_connections = httpx2.HTTPTransport.close
 
-    def close_connections(self) -> None:
-        """Close all connections."""
-        self._connections.close()
+        def close(self) -> None:
+            """Keep the connections for other clients."""
+
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
+    return SharedTransport(verify=context_for(url), trust_env=False, limits=limits)
+
+
+def close_connections(transport: Any) -> None:
+    """Close a shared transport."""
+    transport.close_connections()
 
 
 def context_for(url: str) -> ssl.SSLContext:

@@ -20,11 +20,12 @@ from uat_sandbox.receiver import Receiver
 from uat_sandbox.seeds import seed_of
 
 if TYPE_CHECKING:
+    from httpx2 import HTTPTransport
+
     from sandbox.app import Sandbox
     from sandbox.server.embedded import Embedded
     from sandbox.server.threaded_app import ThreadedApp
     from sandbox.settings import Settings
-    from uat_sandbox.connections import SharedTransport
     from uat_sandbox.world import World
 
 __tracebackhide__ = True
@@ -75,7 +76,7 @@ class Server:
     is_own: bool = False
     derives_seeds: bool = False
     seed: int | None = None
-    _transports: "list[SharedTransport]" = field(default_factory=list)
+    _transports: "list[HTTPTransport]" = field(default_factory=list)
     _coverage: list[Coverage] = field(default_factory=list)
     _worlds: "dict[str, World]" = field(default_factory=dict)
     _test: _Test = field(default_factory=_Test)
@@ -106,12 +107,12 @@ class Server:
         return self.embedded.asgi
 
     @property
-    def transport(self) -> "SharedTransport":
+    def transport(self) -> "HTTPTransport":
         """The connections that the httpx2 clients of all worlds share; only with httpx2."""
         if not self._transports:
-            from uat_sandbox.connections import SharedTransport
+            from uat_sandbox.connections import shared_transport
 
-            self._transports.append(SharedTransport(self.url))
+            self._transports.append(shared_transport(self.url))
         return self._transports[0]
 
     def world(
@@ -178,7 +179,9 @@ class Server:
         for world in list(self._worlds.values()):
             world.close()
         while self._transports:
-            self._transports.pop().close_connections()
+            from uat_sandbox.connections import close_connections
+
+            close_connections(self._transports.pop())
 
     # --- what a test did
 
