@@ -16,7 +16,7 @@ from sandbox.scenario_examples.runner import ExampleRunner
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
-    from sandbox.control.rows import Act
+    from sandbox.control.context import Act
     from sandbox.scenarios.examples import Example, Send
 
 _QUIET_S: Final = 5.0
