@@ -341,13 +341,13 @@ def test_the_index_of_the_documentation_lists_every_guide():
     assert [name for name in guides if f"(guides/{name})" not in index] == []
 
 
-def test_the_readme_names_every_room_of_the_console():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_guide_to_the_console_names_every_room():
+    guide = (ROOT / "docs" / "guides" / "console.md").read_text(encoding="utf-8")
     script = (ROOT / "sandbox" / "control" / "console" / "main.js").read_text(encoding="utf-8")
     rooms = re.findall(r'\["[a-z]+", "([A-Z][a-z]+)"', script)
 
     assert len(rooms) > 9
-    assert [room for room in rooms if room not in readme] == []
+    assert [room for room in rooms if f"\n| {room} |" not in guide] == []
 
 
 def test_the_architecture_names_every_room_of_the_package():
