@@ -240,14 +240,24 @@ def test_the_guide_to_control_names_every_switch():
     assert [name for name in SWITCHES if f"`{name}`" not in guide] == []
 
 
-def test_every_link_in_the_docs_leads_somewhere():
+def headings_of(page):
+    """The anchors that a page gives its headings, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    headings = re.findall(r"^#+ (.+)$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_link_in_the_docs_leads_to_a_file_and_a_heading_that_exist():
     pages_with_links = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
-    broken = [
-        f"{page.relative_to(ROOT)}: {target}"
-        for page in pages_with_links
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
-        if not (page.parent / target).exists()
-    ]
+    broken = []
+    for page in pages_with_links:
+        text = page.read_text(encoding="utf-8")
+        for path, heading in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", text):
+            target = page.parent / path if path else page
+            if not target.exists():
+                broken.append(f"{page.relative_to(ROOT)}: {path}")
+            elif heading and target.suffix == ".md" and heading not in headings_of(target):
+                broken.append(f"{page.relative_to(ROOT)}: {path}#{heading}")
 
     assert broken == []
 
