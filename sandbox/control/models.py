@@ -70,7 +70,7 @@ class View(BaseModel):
     model_config = ConfigDict(
         frozen=True,
         from_attributes=True,
-        populate_by_name=True,
+        validate_by_name=True,
         serialize_by_alias=True,
         json_schema_serialization_defaults_required=True,
         ser_json_inf_nan="constants",
