@@ -257,9 +257,9 @@ def _check_url(request: ControlRequest, url: str) -> None:
 def list_applications(request: ControlRequest) -> Applications:
     """List the webhook applications of a world's accounts.
 
-    Source: assumed 8.3-application.
-
     An account that was not created under v2 has one with its first endpoint.
+
+    Source: assumed 8.3-application.
     """
     world = request.world
     found = dict(world.store.all(Application).items())

@@ -180,9 +180,9 @@ def view_tap(tap: Tap) -> TapView:
 async def tap_card(request: ControlRequest, body: TapBody) -> TappedView:
     """Tap a card for a waiting payment, choose its outcome, or cancel it.
 
-    what became of the payment. Source: assumed D24.
-
     Answers once the payment has ended, or once its processor delays the answer.
+
+    Source: assumed D24.
     """
     waiting = _find_waiting(request)
     tapped = _tapped(body, waiting)

@@ -49,7 +49,10 @@ async def save_snapshot(request: ControlRequest) -> Written[Document]:
 
 @router.put(f"{WORLD}/snapshot", "snapshot.restore")
 async def restore_snapshot(request: ControlRequest, body: bytes) -> WorldView:
-    """Replace a world with a saved one."""
+    """Replace a world with a saved one.
+
+    Its id and the keys of its cast stay. Source: assumed D25.
+    """
     async with exclusive_world(request) as world:
         try:
             saved = run_through(read_snapshot(body))
