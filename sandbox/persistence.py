@@ -29,7 +29,7 @@ log = logging.getLogger("sandbox.store")
 
 def saver_of(path: Path) -> "FileSaver":
     """The saver of the state file, which is opened and locked. Raises StoreError."""
-    from sandbox.store.files.opening import open_file
+    from sandbox.store.files.file_kinds import open_file
     from sandbox.worlds.saver import FileSaver
 
     return FileSaver(open_file(path))
@@ -37,7 +37,7 @@ def saver_of(path: Path) -> "FileSaver":
 
 def opened(store: str) -> StateFile:
     """A state file, or the worlds of a database that no server uses. Raises StoreError."""
-    from sandbox.store.files.opening import open_file
+    from sandbox.store.files.file_kinds import open_file
 
     if not is_database(store):
         return open_file(Path(store))
@@ -85,7 +85,7 @@ def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
     for id, tables in loaded.items():
 
         def read(table: str, id: str, world_id: str = id) -> str:
-            text = file.read(world_id, table, id)
+            text = file.body(world_id, id)
             if text is None:
                 raise StoreError(f"{file.name}: {world_id}.{table} has no {id}")
             return text

@@ -13,21 +13,21 @@ from pydantic_core import to_json
 
 from sandbox import __version__
 from sandbox.store import json_pieces
-from sandbox.store.files.migrations import (
-    MIGRATIONS,
-    Migrations,
+from sandbox.store.files.port import (
+    FILE,
+    FORMAT,
+    MESSAGES,
+    PROGRAM,
+    RECORDS,
+    Document,
+    Parsed,
     UnknownFormat,
     check_format,
-    migrate,
 )
-from sandbox.store.files.plain import Plain
-from sandbox.store.files.port import FILE, FORMAT, MESSAGES, RECORDS, Document, Parsed
 from sandbox.store.moment import write_all
 from sandbox.store.saved_world import NotRestored, SavedWorld
 from sandbox.store.steps import OFTEN, Steps
 from sandbox.worlds.world import World
-
-PROGRAM: Final = "uat-sandbox"
 
 WRITTEN_MAX: Final = 10_000
 """The number of snapshots written by this process that it recognizes, the newest ones."""
@@ -115,33 +115,22 @@ def _is_as_written(body: bytes | bytearray) -> Steps[bool]:
 def _written(document: Document) -> bytes:
     text = document.text
     own = b'"_id":%b' % to_json(document.id)
-    if document.unique_values:
-        own += b',"_claims":%b' % document.unique_values.encode()
     rest = "," + text[1:] if text != "{}" else "}"
     return b'"%d":{%b%b' % (document.number, own, rest.encode())
 
 
-def parse_snapshot(
-    document: Any,
-    *,
-    is_trusted: bool = False,
-    newest: int = FORMAT,
-    migrations: Migrations = MIGRATIONS,
-) -> Steps[SavedWorld]:
+def parse_snapshot(document: Any, *, is_trusted: bool = False) -> Steps[SavedWorld]:
     """The documents of a snapshot. Raises NotRestored with the mistake.
 
-    An earlier format is migrated to the newest. Only the records of a trusted snapshot are used
-    without a check; they are read when they are needed.
+    Only the records of a trusted snapshot are used without a check.
     """
     if not isinstance(document, dict):
         raise NotRestored("must be an object of tables")
-    found = _format(document, newest, migrations)
+    _check_head(document)
     tables = {}
     for table, entries in document.items():
         if table != FILE:
-            tables[table] = yield from _documents(table, entries, is_trusted)
-    if found < newest:
-        tables = _brought_here(tables, found, newest, migrations)
+            tables[table] = yield from _documents(table, entries)
     records = yield from _records(tables)
 
     def read(table: str, id: str) -> str:
@@ -150,7 +139,7 @@ def parse_snapshot(
     return SavedWorld(tables, read, is_trusted=is_trusted)
 
 
-def _records(tables: "Written") -> Steps[dict[str, Parsed]]:
+def _records(tables: dict[str, list[Parsed]]) -> Steps[dict[str, Parsed]]:
     """The bodies of messages, by their ids; every message has one."""
     records: dict[str, Parsed] = {}
     for one in tables.pop(RECORDS, []):
@@ -165,38 +154,21 @@ def _records(tables: "Written") -> Steps[dict[str, Parsed]]:
     return records
 
 
-def _format(document: dict[str, Any], newest: int, migrations: Migrations) -> int:
-    """The format of the snapshot. Raises NotRestored if it is unknown."""
+def _check_head(document: dict[str, Any]) -> None:
+    """Raises NotRestored unless this is a snapshot of the format of this version."""
     heads = document.get(FILE)
     head = next(iter(heads.values()), None) if isinstance(heads, dict) else None
     if not isinstance(head, dict) or head.get("program") != PROGRAM:
         raise NotRestored(f"{FILE}: says of itself that it is a snapshot of another program")
     try:
-        return check_format(head.get("format"), newest, migrations)
+        check_format(head.get("format"))
     except UnknownFormat as error:
-        raise NotRestored(f"{FILE}: {error}") from None
+        raise NotRestored(f"{FILE}: {error}; save the world anew with this version") from None
 
 
-Written = dict[str, list[Parsed]]
 
 
-def _brought_here(tables: Written, found: int, newest: int, migrations: Migrations) -> Written:
-    """The documents of an earlier format, as they are written today."""
-    plain = {
-        table: [Plain(one.id, one.number, one.fields) for one in documents]
-        for table, documents in tables.items()
-    }
-    try:
-        migrate(plain, found, newest, migrations)
-    except UnknownFormat as error:
-        raise NotRestored(f"{FILE}: {error}") from None
-    return {
-        table: [Parsed(one.id, one.number, one.fields) for one in documents]
-        for table, documents in plain.items()
-    }
-
-
-def _documents(table: str, entries: Any, has_claims: bool) -> Steps[list[Parsed]]:
+def _documents(table: str, entries: Any) -> Steps[list[Parsed]]:
     if not isinstance(entries, dict):
         raise NotRestored(f"{table[:80]}: must be an object of numbered documents")
     found = []
@@ -207,9 +179,7 @@ def _documents(table: str, entries: Any, has_claims: bool) -> Steps[list[Parsed]
         if not _NUMBER.fullmatch(number):
             raise NotRestored(f"{table[:80]}: {number[:80]!r} is no number")
         own = fields.copy()
-        id, unique_values = own.pop("_id"), own.pop("_claims", None)
-        believed = to_json(unique_values).decode() if has_claims and unique_values else ""
-        found.append(Parsed(id, int(number), own, believed))
+        found.append(Parsed(own.pop("_id"), int(number), own))
         if not len(found) % OFTEN:
             yield
     return sorted(found, key=lambda one: one.number)

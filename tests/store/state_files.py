@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from sandbox.store.files.opening import open_file
+from sandbox.store.files.file_kinds import open_file
 from sandbox.store.files.port import FORMAT, Change, Document, StateFile
 
 FORMATS = Path(__file__).parent / "formats"

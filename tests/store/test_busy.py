@@ -14,7 +14,7 @@ from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
 from sandbox.settings import Settings
-from sandbox.store.fixtures import read_fixture
+from sandbox.store.fixture import read_fixture
 from tests.driving import InProcess
 from tests.payments.driving_money import (
     check_event_ids,

@@ -12,7 +12,7 @@ import pytest
 
 from sandbox.store.files.json_file import JsonFile
 from sandbox.store.files.migrations import Migrations, UnknownFormat, World, check_format
-from sandbox.store.files.opening import copy, open_file
+from sandbox.store.files.file_kinds import copy, open_file
 from sandbox.store.files.plain import Plain
 from sandbox.store.files.port import FORMAT, RECORDS, Change, Document, StateFile, StoreError
 from sandbox.store.files.sqlite_file import SqliteFile
@@ -243,7 +243,7 @@ ENDLESS = """
 import sys
 from pathlib import Path
 from sandbox.store.files.port import Change, Document
-from sandbox.store.files.opening import open_file
+from sandbox.store.files.file_kinds import open_file
 file = open_file(Path(sys.argv[1]))
 number = 0
 while True:
@@ -277,7 +277,7 @@ def test_what_was_acknowledged_is_there_after_the_process_was_killed(path: Path)
 HOLDING = """
 import sys
 from pathlib import Path
-from sandbox.store.files.opening import open_file
+from sandbox.store.files.file_kinds import open_file
 file = open_file(Path(sys.argv[1]))
 print("open", flush=True)
 sys.stdin.read()

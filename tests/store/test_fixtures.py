@@ -10,8 +10,8 @@ from sandbox import library
 from sandbox.app import build
 from sandbox.settings import Settings
 from sandbox.store.fixture import FixtureError
-from sandbox.store.fixture_check import parse_fixture
-from sandbox.store.fixtures import read_fixture
+from sandbox.store.fixture import parse_fixture
+from sandbox.store.fixture import read_fixture
 from tests.driving import InProcess
 
 BORN = "2025-01-06T09:00:00.000Z"

@@ -67,7 +67,7 @@ WRITING = """
 import os, sys
 from pathlib import Path
 from sandbox.store.files.port import Change, Document
-from sandbox.store.files.opening import open_file
+from sandbox.store.files.file_kinds import open_file
 file = open_file(Path(sys.argv[1]))
 for number in range(500):
     puts = [("accounts", Document(str(number), number, '{"name":"' + "x" * 500 + '"}'))]

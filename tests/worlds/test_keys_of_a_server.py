@@ -11,7 +11,7 @@ import pytest
 
 from sandbox.app import build
 from sandbox.settings import Settings
-from sandbox.store.files.opening import copy, open_file
+from sandbox.store.files.file_kinds import copy, open_file
 from sandbox.store.files.port import StoreError
 from sandbox.store.steps import run_through
 from tests.driving import InProcess

@@ -1,7 +1,7 @@
 """The port of state files: documents in tables, written with every commit.
 
-A file knows no records. It stores texts, each a JSON object, and returns all of them when it is
-opened again. After `write` returns, the data survives the death of the process.
+A file knows no records. It stores JSON objects, and returns all of them when it is opened again.
+After `write` returns, the data survives the death of the process.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,8 +11,11 @@ from pydantic_core import from_json, to_json
 
 from sandbox.domain.values import Value
 
-FORMAT: Final = 2
-"""The format of new files. Every version reads all earlier formats."""
+PROGRAM: Final = "uat-sandbox"
+"""What a file says of who wrote it."""
+
+FORMAT: Final = 3
+"""The format of files and snapshots. One of another format is refused."""
 
 FILE: Final = "file"
 """The table with the program that wrote the file, and the format."""
@@ -33,7 +36,7 @@ MESSAGES: Final = "messages"
 """The table of messages. One is never put twice, nor does one go while its world stays."""
 
 RECORDS: Final = "records"
-"""The table that is read one document at a time: the records of messages, by message id."""
+"""The table of the bodies of messages, by message id. Each is read when somebody asks for it."""
 
 TAKEN_IDS: Final = "taken_ids"
 """The table that says of a world that ids in it may be drawn again: its documents, and with them
@@ -56,7 +59,7 @@ def read_secret(text: Any) -> bytes:
 class Document(NamedTuple):
     """One document of a table. `number` is its place in the table: tables are read in this order.
 
-    `claims` are its values in unique indexes, as JSON; empty if it has none.
+    `unique_values` are its values in unique indexes, as JSON; state files do not keep them.
     """
 
     id: str
@@ -97,8 +100,22 @@ class Change(NamedTuple):
     anew: bool = False
 
 
-Tables = Mapping[str, Sequence[Document]]
+Tables = Mapping[str, Sequence[Document | Parsed]]
 """The documents of one world by table, each in the order of its numbers."""
+
+
+class UnknownFormat(ValueError):
+    """The file or snapshot is of another format; the message names it."""
+
+
+def check_format(found: object) -> None:
+    """Raise UnknownFormat unless this is the format that this version reads."""
+    if type(found) is int and found > FORMAT:
+        raise UnknownFormat(
+            f"it is of format {found}, which a later version wrote; this one reads format {FORMAT}"
+        )
+    if type(found) is not int or found != FORMAT:
+        raise UnknownFormat(f"it is of format {found!r}, and this version reads format {FORMAT}")
 
 
 class StoreError(Exception):
@@ -141,17 +158,13 @@ class StateFile(Protocol):
         """Have the next write put these tokens into the file, in place of those it has."""
 
     def load(self) -> Mapping[str, Tables]:
-        """All worlds by id, without the tables of RECORDS. Raises StoreError.
+        """All worlds by id, without the bodies of messages. Raises StoreError."""
 
-        Transactions with claims may come without their text; `read` gives it. Messages may be
-        read when they are needed.
-        """
+    def body(self, world: str, message_id: str) -> str | None:
+        """The body of a message that was there when the file was loaded; None without one."""
 
-    def read(self, world: str, table: str, id: str) -> str | None:
-        """The text of one document; None if it does not exist."""
-
-    def records(self, world: str) -> Iterator[Document]:
-        """The documents of RECORDS, one at a time, in no order. For copying a file."""
+    def bodies(self, world: str) -> Iterator[Document]:
+        """The bodies of all messages of a world, in no order. For copying a file."""
 
     def keep_good_copy(self) -> None:
         """The content was found good: make a copy of the file as it was opened.

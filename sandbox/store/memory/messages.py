@@ -1,6 +1,7 @@
 """The messages of one world, oldest first. Those of an earlier run are read when needed."""
 
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, overload
 
 from pydantic_core import from_json, to_json
@@ -44,7 +45,7 @@ def message_text(message: Message) -> str:
 
 def read_message(document: "Document | Parsed", read: ReadText, origin_of: OriginOf) -> Message:
     """The message of a document; its body is read when needed. Raises Unreadable."""
-    from sandbox.store.documents import Unreadable, read_instant
+    from sandbox.store.documents import Unreadable, read_value
     from sandbox.store.files.port import MESSAGES, RECORDS, Parsed
 
     if isinstance(document, Parsed):
@@ -52,7 +53,7 @@ def read_message(document: "Document | Parsed", read: ReadText, origin_of: Origi
     else:
         fields = from_json(document.text or read(MESSAGES, document.id))
     try:
-        fields["created_at"] = read_instant(fields["created_at"])
+        fields["created_at"] = read_value(datetime, fields["created_at"])
         id, subject = fields["id"], fields["subject"]
         record = LazyRecord(
             lambda: read(RECORDS, id), lambda text: _read_record(text, subject, origin_of)

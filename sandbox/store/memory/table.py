@@ -59,19 +59,21 @@ class _Records(dict[int, Any]):
         self.moments: dict[int, dict[int, Any]] = {}
 
     def __missing__(self, number: int) -> Any:
-        from sandbox.store.documents import from_document
-        from sandbox.store.files.port import Parsed
-
-        document = self.documents[number]
-        if isinstance(document, Parsed):
-            fields = document.fields
-        else:
-            fields = from_json(document.text or self.read(document.id))
-        record = self[number] = from_document(self._kind, fields)
+        record = self[number] = _record_of(self._kind, self.documents[number])
         del self.documents[number]
         for moment in self.moments.values():
             moment.setdefault(number, record)
         return record
+
+
+def _record_of(kind: type, document: "Document | Parsed") -> Any:
+    """The record of a document: what people can edit was parsed, and is checked."""
+    from sandbox.store.documents import from_document, from_text
+    from sandbox.store.files.port import Parsed
+
+    if isinstance(document, Parsed):
+        return from_document(kind, document.fields)
+    return from_text(kind, document.text)
 
 
 class AllRecords(Mapping[str, Any]):
@@ -197,8 +199,7 @@ class Rows:
         Without its unique values it is read at once to know them; `read` gives the text if the
         document comes without it. Raises Unreadable or DuplicateValue.
         """
-        from sandbox.store.documents import Unreadable, from_document
-        from sandbox.store.files.port import fields_of
+        from sandbox.store.documents import Unreadable
 
         number, self.by_number.read = document.number, read
         self._puts = max(self._puts, put_of(number) + 1)
@@ -206,7 +207,7 @@ class Rows:
             self.by_number.documents[number] = document
             unique_values = [tuple(claim) for claim in from_json(document.unique_values)]
         else:
-            record = from_document(self.table.kind, fields_of(document))
+            record = _record_of(self.table.kind, document)
             if self.id_of(record) != document.id or self.number_of.get(document.id) is not None:
                 raise Unreadable(f"its id must be {document.id[:80]}, once")
             unique_values = list(self.unique_values(document.id, record))

@@ -73,12 +73,12 @@ class IdleDatabase:
         """All worlds by id, with the texts of all documents."""
         return self._run(self._load)
 
-    def read(self, world: str, table: str, id: str) -> str | None:
-        """Nothing: all texts are loaded."""
-        return None
+    def body(self, world: str, message_id: str) -> str | None:
+        """The body of a message."""
+        return next((one.text for one in self.bodies(world) if one.id == message_id), None)
 
-    def records(self, world: str) -> Iterator[Document]:
-        """What the messages of a world say."""
+    def bodies(self, world: str) -> Iterator[Document]:
+        """The bodies of all messages of a world."""
         yield from self._records.get(world, ())
 
     def keep_good_copy(self) -> None:
