@@ -10,8 +10,18 @@ from collections.abc import Collection, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime
 from functools import cache
-from types import UnionType
-from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import jiter
 import msgspec
@@ -34,8 +44,6 @@ from sandbox.domain.field_types import sentence
 from sandbox.domain.instants import Instant
 from sandbox.domain.payments.cards import STORED_CARDS, Card
 from sandbox.domain.text import NotUtf8, decode_text
-
-T = TypeVar("T")
 
 
 class NotJson(ValueError):
@@ -74,7 +82,7 @@ def to_text(record: Any) -> str:
     return msgspec.json.encode(record, enc_hook=_token).decode()
 
 
-def from_text(kind: type[T], text: str) -> T:
+def from_text(kind: Any, text: str) -> Any:
     """The record in a document that our own code wrote. Raises Unreadable."""
     try:
         return _decoder(kind).decode(text)
@@ -83,7 +91,7 @@ def from_text(kind: type[T], text: str) -> T:
 
 
 @cache
-def _decoder(kind: type[T]) -> "msgspec.json.Decoder[T]":
+def _decoder(kind: Any) -> "msgspec.json.Decoder[Any]":
     return msgspec.json.Decoder(kind, dec_hook=_value)
 
 
@@ -109,13 +117,12 @@ def _card(value: Any) -> Card:
 # --- the door ---------------------------------------------------------------------------------
 
 
-def from_document(kind: type[T], document: Any) -> T:
+def from_document(kind: Any, document: Any) -> Any:
     """The record in a document that people can edit. Raises Unreadable with the field."""
     try:
-        record: T = _adapter(kind).validate_python(document)
+        return _adapter(kind).validate_python(document)
     except ValidationError as error:
         raise Unreadable(_mistake(error.errors(include_url=False)[0])) from None
-    return record
 
 
 def read_value(kind: Any, value: Any) -> Any:
@@ -132,7 +139,7 @@ class DocumentModel(BaseModel):
 M = TypeVar("M", bound=DocumentModel)
 
 
-def model_of(kind: type, base: type[M], *, without: Collection[str] = (), **own: Any) -> type[M]:
+def model_of(kind: Any, base: type[M], *, without: Collection[str] = (), **own: Any) -> type[M]:
     """The model of the documents of a kind of record: its fields with their types and defaults.
 
     `without` are fields that documents do not have. `own` are other fields, by name, each with
@@ -170,7 +177,7 @@ def _door(hint: Any) -> Any:
     if origin is Annotated:
         return Annotated[(_door(arguments[0]), *hint.__metadata__)]
     if origin in (Union, UnionType):
-        return Union[tuple(map(_door, arguments))]
+        return Union[tuple(map(_door, arguments))]  # noqa: UP007 - of any number
     if arguments and origin is not Literal:
         return origin[tuple(one if one is Ellipsis else _door(one) for one in arguments)]
     if hint is datetime:
@@ -192,30 +199,43 @@ def _record_door(kind: type) -> Any:
     return Annotated[model_of(kind, DocumentModel), WrapValidator(read)]
 
 
-_SENTENCES: Final[Mapping[str, str]] = {
-    "missing": "is missing",
-    "extra_forbidden": "is no field of it",
-    "string_type": "must be text",
-    "int_type": "must be a whole number",
-    "float_type": "must be a number",
-    "bool_type": "must be true or false",
-    "datetime_type": "must be a date-time",
-    "none_required": "must be null",
-    "tuple_type": "must be a list",
-    "list_type": "must be a list",
-    "dict_type": "must be an object",
-    "mapping_type": "must be an object",
-    "model_type": "must be an object",
-    "model_attributes_type": "must be an object",
+_WANTED: Final[Mapping[str, str]] = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "datetime_type": "a date-time",
+    "none_required": "null",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "an object",
+    "mapping_type": "an object",
+    "model_type": "an object",
 }
-"""Mistakes in our words, which never repeat a value: it may be a secret."""
+"""The type of a value that pydantic wants, by the kind of mistake."""
+
+_JSON_TYPES: Final[Mapping[type, str]] = {
+    dict: "an object",
+    list: "a list",
+    str: "text",
+    bool: "true or false",
+    NoneType: "null",
+}
 
 
 def _mistake(error: ErrorDetails) -> str:
+    """A mistake with its place, in words that never repeat a value: it may be a secret."""
     place = ".".join(part[:80] for part in error["loc"] if isinstance(part, str))
     kind = error["type"]
-    if kind in ("literal_error", "enum"):
+    if kind in _WANTED:
+        given = _JSON_TYPES.get(type(error["input"]), "a number")
+        said = f"must be {_WANTED[kind]}, not {given}"
+    elif kind in ("literal_error", "enum"):
         said = f"must be one of {error['ctx']['expected']}"
+    elif kind == "missing":
+        said = "is missing"
+    elif kind == "extra_forbidden":
+        said = "is no field of it"
     else:
-        said = _SENTENCES.get(kind) or sentence(error["msg"])
+        said = sentence(error["msg"])
     return f"{place}: {said}" if place else said

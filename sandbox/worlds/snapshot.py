@@ -166,8 +166,6 @@ def _check_head(document: dict[str, Any]) -> None:
         raise NotRestored(f"{FILE}: {error}; save the world anew with this version") from None
 
 
-
-
 def _documents(table: str, entries: Any) -> Steps[list[Parsed]]:
     if not isinstance(entries, dict):
         raise NotRestored(f"{table[:80]}: must be an object of numbered documents")

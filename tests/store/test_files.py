@@ -9,11 +9,11 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-
-from sandbox.store.files.json_file import JsonFile
 from sandbox.store.files.migrations import Migrations, UnknownFormat, World, check_format
-from sandbox.store.files.file_kinds import copy, open_file
 from sandbox.store.files.plain import Plain
+
+from sandbox.store.files.file_kinds import copy, open_file
+from sandbox.store.files.json_file import JsonFile
 from sandbox.store.files.port import FORMAT, RECORDS, Change, Document, StateFile, StoreError
 from sandbox.store.files.sqlite_file import SqliteFile
 from tests.soak.loop import watched

@@ -6,6 +6,7 @@ Errors of the operating system become sentences here: the operation, the error, 
 import errno
 import os
 import shutil
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,9 @@ from typing import Final, NamedTuple
 from filelock import FileLock, Timeout
 
 from sandbox.store.files.port import StoreError
+
+if sys.platform != "win32":
+    import fcntl
 
 PRIVATE: Final = 0o600
 """A new file is its owner's alone: it holds the secrets of endpoints, and keys that can be read
@@ -59,10 +63,11 @@ class Seen(NamedTuple):
 
 
 class Hold:
-    """A file of which this process is the only user, by the lock `<path>.lock`.
+    """A file of which this process is the only user, by two locks.
 
-    The lock file names the process. `release` frees the lock, and so does the end of the process.
-    `path` is the real file, symbolic links followed. Raises StoreError when another server uses
+    The lock `<path>.lock` names the process. The one on the file itself, which Windows does not
+    have, works under every name of the file, and after the lock file was removed. `release` frees
+    both, and so does the end of the process. `path` is the real file, symbolic links followed. Raises StoreError when another server uses
     the file, and when it could not be written.
     """
 
@@ -94,11 +99,35 @@ class Hold:
         with suppress(OSError):
             note.write_text(f"{os.getpid()}\n", encoding="ascii")
         self.seen: Seen | None = None
-        self.look()
+        self._file: int | None = None
+        try:
+            self.look()
+        except BaseException:
+            self.release()
+            raise
 
     def look(self) -> None:
-        """Note which file is there now, and how it looks."""
+        """Lock the file that is there now, and note how it looks. Raises StoreError."""
+        self._let_go()
         self.seen = self._now()
+        if self.seen is None or sys.platform == "win32":
+            return
+        try:
+            self._file = os.open(self.path, os.O_RDWR)
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            why = "another server uses it, under another name or after its lock was removed"
+            possible = "stop that one, or name another file"
+            raise cannot(self.path, "be opened", why, possible) from None
+        except OSError as error:
+            # Not every file system knows locks.
+            if error.errno not in (errno.ENOLCK, errno.ENOTSUP):
+                raise cannot(self.path, "be opened", error, "mend this, and try again") from error
+
+    def _let_go(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            os.close(file)
 
     def must_be_open(self) -> None:
         """Raise StoreError once it was let go of."""
@@ -129,6 +158,7 @@ class Hold:
 
     def release(self) -> None:
         """Let others use the file."""
+        self._let_go()
         self._lock.release()
 
 

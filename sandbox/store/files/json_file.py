@@ -7,7 +7,6 @@ and its storage writes the whole file once for all changes of one write.
 
 import logging
 import re
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -15,7 +14,6 @@ from typing import Annotated, Any, Final
 from pydantic import StringConstraints, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 from tinydb import Storage, TinyDB, where
-from tinydb.middlewares import CachingMiddleware
 from tinydb.table import Document as TinyDocument
 
 from sandbox import __version__
@@ -65,14 +63,21 @@ class Contents(ValueError):
 class AtomicStorage(Storage):
     """A storage of TinyDB that replaces the file whole, and reads it strictly.
 
-    The content that was there before becomes the good copy.
+    What TinyDB writes goes into the file with `flush`: once for all changes of a write. The content
+    that was there before becomes the good copy.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._tables: dict[str, dict[str, Any]] | None = None
 
     def read(self) -> dict[str, dict[str, Any]] | None:
-        """The tables in the file; None if there is none. Raises Contents and OSError."""
+        """The tables; None if there is no file. Raises Contents and OSError."""
+        if self._tables is None:
+            self._tables = self._read_file()
+        return self._tables
+
+    def _read_file(self) -> dict[str, dict[str, Any]] | None:
         try:
             content = self._path.read_bytes()
         except FileNotFoundError:
@@ -80,33 +85,47 @@ class AtomicStorage(Storage):
         try:
             return _CONTENT.validate_python(read_json(content))
         except NotJson as error:
-            raise Contents(str(error)) from None
+            raise Contents(f"it {error}") from None
         except ValidationError as error:
             raise Contents(_place(error.errors()[0]["loc"])) from None
 
     def write(self, data: dict[str, dict[str, Any]]) -> None:
+        """Take these tables."""
+        self._tables = data
+
+    def flush(self) -> None:
         """Replace the file. Raises OSError, and ValueError for what cannot be JSON."""
+        tables = self._tables or {}
         # Sorted, so files of the same documents are equal.
         content = {
-            name: dict(sorted(data[name].items(), key=lambda item: int(item[0])))
-            for name in sorted(data, key=lambda name: (name != FILE, name))
-            if data[name]
+            name: dict(sorted(tables[name].items(), key=lambda item: int(item[0])))
+            for name in sorted(tables, key=lambda name: (name != FILE, name))
+            if tables[name]
         }
         pieces = [to_json(content, indent=2), b"\n"]
         replace_file(self._path, pieces, former=good_copy(self._path))
+
+    def forget(self) -> None:
+        """Read the file anew with the next reading."""
+        self._tables = None
+
+    @property
+    def documents_count(self) -> int:
+        """The number of documents in all tables."""
+        return sum(len(documents) for documents in (self.read() or {}).values())
 
 
 def _place(path: Sequence[int | str]) -> str:
     """What is wrong with the shape of a file at that place."""
     match path:
-        case []:
-            return "it is not an object of tables"
         case [table]:
             return f"table {table!r} is not an object of documents"
         case [table, number, "[key]"]:
             return f"table {table!r}: {number!r} is not the number of a document"
         case [table, number, *_]:
             return f"table {table!r}, document {number!r} is not an object"
+        case _:
+            return "it is not an object of tables"
 
 
 class JsonFile:
@@ -118,10 +137,9 @@ class JsonFile:
         """Raises StoreError when the file is in use, or cannot be read and written."""
         self._hold = Hold(path)
         self._path = self._hold.path
-        self._storage = CachingMiddleware(AtomicStorage)
-        # The file is written once for all changes of a write: when the cache is flushed.
-        self._storage.WRITE_CACHE_SIZE = sys.maxsize
-        self._database = TinyDB(self._path, storage=self._storage)
+        self._storage = AtomicStorage(self._path)
+        # TinyDB calls what it gets to make its storage.
+        self._database = TinyDB(storage=lambda: self._storage)
         self._bodies: dict[tuple[str, str], Parsed] = {}
         self._new_secret = b""
         self._new_tokens: str | None = None
@@ -155,7 +173,7 @@ class JsonFile:
 
     def load(self) -> Mapping[str, Tables]:
         """All worlds by id, without the bodies of messages. Raises StoreError."""
-        self._storage.cache = None
+        self._storage.forget()
         self._hold.look()
         self._head()
         worlds: dict[str, dict[str, list[Parsed]]] = {}
@@ -208,7 +226,7 @@ class JsonFile:
             self._storage.flush()
         except (OSError, ValueError, StoreError) as error:
             # The changes in memory are not in the file.
-            self._storage.cache = None
+            self._storage.forget()
             if isinstance(error, StoreError):
                 raise
             raise cannot(self._path, WRITING, error, TRY_AGAIN) from error
@@ -288,14 +306,14 @@ class JsonFile:
         for table, id in change.gone:
             gone.setdefault(table, set()).add(id)
         for name in {**puts, **gone}:
-            table = self._database.table(f"{change.world}.{name}")
+            tiny = self._database.table(f"{change.world}.{name}")
             documents = puts.get(name, {})
-            table.remove(where(ID).one_of({*documents, *gone.get(name, ())}))
-            table.insert_multiple(_tiny(one) for one in documents.values())
+            tiny.remove(where(ID).test({*documents, *gone.get(name, ())}.__contains__))
+            tiny.insert_multiple(_tiny(one) for one in documents.values())
 
     def _warn(self) -> None:
         """Say once that there are too many documents for a file of this kind."""
-        count = sum(map(len, (self._storage.read() or {}).values()))
+        count = self._storage.documents_count
         if count > DOCUMENTS_MAX and not self._has_warned:
             self._has_warned = True
             log.warning(

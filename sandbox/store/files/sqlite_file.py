@@ -279,7 +279,9 @@ class SqliteFile:
             possible += (
                 f" (to go back to it, remove {self._path.name}-wal and -shm if they are there)"
             )
-        return cannot(self._path, "be read", why if isinstance(why, str) else _reason(why), possible)
+        return cannot(
+            self._path, "be read", why if isinstance(why, str) else _reason(why), possible
+        )
 
 
 def _reason(error: BaseException) -> str:

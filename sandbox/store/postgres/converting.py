@@ -125,7 +125,7 @@ class IdleDatabase:
         )
         for id, wid in rows:
             saved = (await load(connection, wid)).saved
-            worlds[id] = saved.tables  # type: ignore[assignment]
+            worlds[id] = saved.tables
             self._records[id] = [
                 Document(one.id, one.number, saved.read(RECORDS, one.id))
                 for one in saved.tables.get(MESSAGES, ())
