@@ -67,8 +67,8 @@ class Hold:
 
     The lock `<path>.lock` names the process. The one on the file itself, which Windows does not
     have, works under every name of the file, and after the lock file was removed. `release` frees
-    both, and so does the end of the process. `path` is the real file, symbolic links followed. Raises StoreError when another server uses
-    the file, and when it could not be written.
+    both, and so does the end of the process. `path` is the real file, symbolic links followed.
+    Raises StoreError when another server uses the file, and when it could not be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -210,7 +210,9 @@ def replace_file(
         if keeps_mode and path.exists():
             shutil.copymode(path, new)
         if former is not None and path.exists():
-            _keep_former(path, former)
+            # That it cannot be kept is said at the next start.
+            with suppress(OSError):
+                _keep_former(path, former)
         new.replace(path)
         sync_folder(path.parent)
     except BaseException:

@@ -111,8 +111,9 @@ class AtomicStorage(Storage):
 
     @property
     def documents_count(self) -> int:
-        """The number of documents in all tables."""
-        return sum(len(documents) for documents in (self.read() or {}).values())
+        """The number of documents in the tables of worlds."""
+        tables = self.read() or {}
+        return sum(len(tables[name]) for name in tables if name != FILE)
 
 
 def _place(path: Sequence[int | str]) -> str:
@@ -216,19 +217,17 @@ class JsonFile:
     def write(self, changes: Sequence[Change]) -> None:
         """Write all of these, or none. Raises StoreError; the same changes may be tried again."""
         self._hold.must_be_open()
+        self._hold.must_be_as_seen()
         # A file that cannot be read is never written over.
         head = self._head()
         try:
             self._put_head(head)
             for change in changes:
                 self._apply(change)
-            self._hold.must_be_as_seen()
             self._storage.flush()
-        except (OSError, ValueError, StoreError) as error:
+        except (OSError, ValueError) as error:
             # The changes in memory are not in the file.
             self._storage.forget()
-            if isinstance(error, StoreError):
-                raise
             raise cannot(self._path, WRITING, error, TRY_AGAIN) from error
         self._hold.look()
         self._has_written = True
@@ -286,7 +285,8 @@ class JsonFile:
             fields = dict(document)
             id = fields.pop(ID, None)
             if not isinstance(id, str):
-                raise Contents(f"table {name!r}, document {document.doc_id!r}: {ID} is not a text")
+                place = f"table {name!r}, document '{document.doc_id}'"
+                raise Contents(f"{place}: {ID} is not a text")
             if id in found:
                 raise Contents(f"table {name!r}: {ID} {id!r} appears twice")
             found[id] = Parsed(id, document.doc_id, fields)

@@ -81,6 +81,9 @@ class SqliteFile:
         self._path = self._hold.path
         self._head: dict[str, Any] = {}
         self._is_head_new = False
+        # What a server that was killed has left.
+        log = self._path.with_name(self._path.name + "-wal")
+        self._has_log = log.exists() and log.stat().st_size > 0
         try:
             self._must_have_content()
             self._is_new = self._hold.seen is None or not self._hold.seen.size
@@ -211,8 +214,7 @@ class SqliteFile:
 
     def _must_have_content(self) -> None:
         """Raise StoreError for an empty file that had some: SQLite would start anew in it."""
-        log = self._path.with_name(self._path.name + "-wal")
-        had_content = good_copy(self._path).exists() or (log.exists() and log.stat().st_size)
+        had_content = self._has_log or good_copy(self._path).exists()
         if self._hold.seen is not None and not self._hold.seen.size and had_content:
             raise self._unusable("it has no content any more")
 
@@ -245,8 +247,7 @@ class SqliteFile:
             raise self._unusable(f"it is a database that {PROGRAM} has not made")
         check_format(self._pragma("user_version"))
         whole = self._pragma("page_size") * self._pragma("page_count")
-        log = self._path.with_name(self._path.name + "-wal")
-        if not log.exists() and self._path.stat().st_size < whole:
+        if not self._has_log and self._path.stat().st_size < whole:
             raise self._unusable(f"it is torn: it has fewer bytes than {whole:,}")
         if (found := self._pragma("quick_check(1)")) != "ok":
             raise self._unusable(f"it is damaged: {' '.join(str(found).split())}")

@@ -1,0 +1,195 @@
+"""A file has one server, under whatever name it is opened, and whatever became of its lock file."""
+
+import json
+import os
+import shutil
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from sandbox.store.files import disk
+from sandbox.store.files.file_kinds import open_file
+from sandbox.store.files.port import StoreError
+from tests.store.state_files import document, loaded, put, running, write
+from tests.store.test_files import HOLDING
+
+ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="locks of what was opened")
+
+
+@pytest.fixture(params=["state.json", "state.db"])
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return tmp_path / request.param
+
+
+def linked(path: Path) -> Path:
+    """Another name of the file, in a folder of its own."""
+    other = path.parent / "other" / path.name
+    other.parent.mkdir()
+    os.link(path, other)
+    return other
+
+
+def without_lock(path: Path) -> Path:
+    path.with_name(path.name + ".lock").unlink()
+    return path
+
+
+def ids(path: Path) -> list[str]:
+    return [id for id, _, _ in loaded(path)["demo"]["accounts"]]
+
+
+# --- locks ------------------------------------------------------------------------------------
+
+
+@ON_LINUX
+@pytest.mark.parametrize("again", [linked, without_lock])
+def test_a_file_in_use_is_refused_under_every_name_and_without_its_lock_file(path: Path, again):
+    write(path, document("a", 1))
+    with running(HOLDING, [path]) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "open\n"
+        name = again(path)
+
+        for _ in range(2):
+            with pytest.raises(StoreError, match=r"cannot be opened: another server uses it"):
+                open_file(name)
+
+        process.kill()
+        process.wait()
+        open_file(name).close()
+
+
+@ON_LINUX
+def test_a_file_that_was_written_anew_is_refused_as_well(path: Path):
+    with closing(open_file(path)) as file:
+        put(file, document("a", 1))
+        put(file, document("b", 2))
+
+        with pytest.raises(StoreError, match="another server uses it"):
+            open_file(without_lock(path))
+
+        put(file, document("c", 3))
+
+    assert ids(path) == ["a", "b", "c"]
+
+
+def test_what_is_in_use_can_be_read_and_copied(path: Path):
+    with closing(open_file(path)) as file:
+        put(file, document("a", 1))
+        copy = path.with_name(f"copy-{path.name}")
+
+        if path.suffix == ".db":
+            with (
+                closing(sqlite3.connect(path)) as reader,
+                closing(sqlite3.connect(copy)) as into,
+            ):
+                reader.backup(into)
+        else:
+            shutil.copy(path, copy)
+
+        put(file, document("b", 2))
+        assert ids(copy) == ["a"]
+    assert ids(path) == ["a", "b"]
+
+
+# --- what becomes of the file meanwhile -------------------------------------------------------
+
+
+@pytest.mark.parametrize("became", ["removed", "replaced", "moved"])
+def test_nothing_is_acknowledged_that_goes_into_a_file_without_a_name(tmp_path: Path, became: str):
+    path = tmp_path / "state.db"
+    with closing(open_file(path)) as file:
+        put(file, document("a", 1))
+        if became == "removed":
+            path.unlink()
+        elif became == "replaced":
+            write(tmp_path / "new.db", document("z", 1))
+            (tmp_path / "new.db").replace(path)
+        else:
+            path.rename(tmp_path / "elsewhere.db")
+
+        with pytest.raises(StoreError, match="removed, or another file has taken its place"):
+            put(file, document("b", 2))
+
+        if became == "moved":
+            (tmp_path / "elsewhere.db").rename(path)
+            put(file, document("b", 2))
+
+    if became == "moved":
+        assert ids(path) == ["a", "b"]
+
+
+def test_what_a_person_wrote_into_a_file_in_use_is_not_written_over(tmp_path: Path):
+    path = tmp_path / "state.json"
+    with closing(open_file(path)) as file:
+        put(file, document("a", 1, name="ours"))
+        edited = json.loads(path.read_bytes())
+        edited["demo.accounts"]["1"]["name"] = "theirs"
+        path.write_text(json.dumps(edited), encoding="utf-8")
+
+        with pytest.raises(StoreError, match="another program has changed it"):
+            put(file, document("b", 2))
+
+    assert loaded(path) == {"demo": {"accounts": [("a", 1, {"name": "theirs"})]}}
+
+
+def test_a_file_for_people_that_was_removed_is_written_whole_again(tmp_path: Path):
+    path = tmp_path / "state.json"
+    with closing(open_file(path)) as file:
+        put(file, document("a", 1))
+        path.unlink()
+
+        put(file, document("b", 2))
+        put(file, document("c", 3))
+
+    assert ids(path) == ["a", "b", "c"]
+
+
+def test_a_file_that_came_to_be_meanwhile_is_not_written_over(tmp_path: Path):
+    path = tmp_path / "state.json"
+    with closing(open_file(path)) as file:
+        file.load()
+        write(tmp_path / "another.json", document("z", 1))
+        (tmp_path / "another.json").rename(path)
+
+        with pytest.raises(StoreError, match="another program has changed it"):
+            put(file, document("a", 1))
+
+    assert ids(path) == ["z"]
+
+
+def test_a_replacement_that_failed_leaves_the_file_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "state.json"
+    with closing(open_file(path)) as file:
+        put(file, document("a", 1))
+        with monkeypatch.context() as failing:
+            failing.setattr(disk.os, "fsync", _refuse)
+            with pytest.raises(StoreError, match="try again"):
+                put(file, document("b", 2))
+
+        put(file, document("b", 2))
+
+    assert ids(path) == ["a", "b"]
+
+
+def _refuse(file: int) -> None:
+    raise PermissionError(13, "not now")
+
+
+def test_a_change_that_another_program_makes_beside_a_server_does_not_stop_it(tmp_path: Path):
+    path = tmp_path / "state.db"
+    with closing(open_file(path)) as file:
+        put(file, document("a", 1))
+        with closing(sqlite3.connect(path)) as other:
+            other.execute("CREATE TABLE notes (text)")
+            other.commit()
+
+        put(file, document("b", 2))
+        put(file, document("c", 3))
+
+    assert ids(path) == ["a", "b", "c"]
