@@ -17,10 +17,11 @@ from sandbox.store.world_state import Counters
 R = TypeVar("R", bound=Row)
 
 Where = Mapping[str, str | int | Collection[str]]
-"""Index name to the wanted value, or to several values of which one must match.
+"""Name of a lookup or a field to the wanted value, or to several values of which one must match.
 
-For a text index the value is a piece of text that may be anywhere in the record's texts, in upper
-or lower case. For a filter it is the argument of the filter.
+`scope` is the id of an account, or several: the record belongs to one or is below it. For a text
+search the value is a piece of text that may be anywhere in the record's texts, in upper or lower
+case. For a filter it is the argument of the filter.
 """
 
 Between = tuple[int | None, int | None]
@@ -47,22 +48,16 @@ OLDEST_FIRST: Final = Order(is_descending=False)
 
 
 class UnitOfWork(Protocol):
-    """One consistent change of one world.
-
-    While it `can_wait`, the caller has changed nothing and can start again. Then `find` may raise
-    `preparing.Unprepared` if the query is long work.
-    """
-
-    can_wait: bool
+    """One consistent change of one world."""
 
     def get(self, kind: type[R], id: str) -> R | None:
         """The record with this id, as this unit sees it, or None."""
 
-    def one(self, kind: type[R], index: str, value: str) -> R | None:
-        """The committed record that has this value in a unique index; None when none has."""
+    def one(self, kind: type[R], lookup: str, value: str) -> R | None:
+        """The committed record that has this value in a unique lookup; None when none has."""
 
-    def newest(self, kind: type[R], index: str, value: str) -> R | None:
-        """The last created of the committed records with this value in an index; or None."""
+    def newest(self, kind: type[R], lookup: str, value: str) -> R | None:
+        """The last created of the committed records with this value in a lookup; or None."""
 
     def find(
         self,
@@ -90,7 +85,7 @@ class UnitOfWork(Protocol):
     def remove(self, kind: type[R], id: str) -> None:
         """Remove the record, if there is one, when this unit is committed.
 
-        Only for kinds without indexes: the records of the platform are marked as deleted and stay.
+        Only for kinds without lookups: the records of the platform are marked as deleted and stay.
         """
 
     def emit(self, message: Message) -> None:
@@ -121,14 +116,17 @@ class Store(Protocol):
     def put(self, record: Row) -> None:
         """Commit the record in a unit of work of its own."""
 
-    def one(self, kind: type[R], index: str, value: str) -> R | None:
-        """The record that has this value in a unique index; None when none has."""
+    def one(self, kind: type[R], lookup: str, value: str) -> R | None:
+        """The record that has this value in a unique lookup; None when none has."""
 
     def messages(self) -> Sequence[Message]:
         """Every committed message, oldest first."""
 
     def message(self, id: str) -> Message | None:
         """The committed message with this id, or None."""
+
+    def messages_about(self, subject: str) -> Sequence[Message]:
+        """The messages about the record with this id, oldest first."""
 
     def messages_now(self) -> Sequence[Message]:
         """The messages that there are now; those that come later are not added to them."""
@@ -155,4 +153,4 @@ class UnitClosed(RuntimeError):
 
 
 class DuplicateValue(ValueError):
-    """A commit would give two records the same value in a unique index; nothing was applied."""
+    """A commit would give two records the same value in a unique lookup; nothing was applied."""

@@ -36,6 +36,6 @@ def _path(message: Message, store: Store) -> tuple[str, ...]:
     if account is not None:
         return (*account.parent_account_ids, message.account_id)
     # A sample about an account that does not exist names the accounts above it.
-    content = message.content()
+    content = message.record
     above = content.get("parent_account_ids") if isinstance(content, dict) else None
     return (*(map(str, above) if isinstance(above, list) else ()), message.account_id)

@@ -12,7 +12,6 @@ from typing import Final
 
 from sandbox.store.change_log import ChangeLog
 from sandbox.store.files.port import Change, StateFile, StoreError
-from sandbox.store.steps import run_through
 from sandbox.worlds.measured import Measured
 from sandbox.worlds.world import World
 
@@ -171,7 +170,7 @@ class FileSaver:
 
     def _change_of(self, changes: ChangeLog) -> Change | None:
         try:
-            return run_through(changes.take())
+            return changes.take()
         except BaseException:
             # Some changes were taken already, so the next write takes everything.
             changes.begin_anew()

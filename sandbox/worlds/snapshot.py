@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any, Final
 
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from sandbox import __version__
-from sandbox.store import json_pieces
 from sandbox.store.files.migrations import (
     MIGRATIONS,
     Migrations,
@@ -22,9 +21,8 @@ from sandbox.store.files.migrations import (
 )
 from sandbox.store.files.plain import Plain
 from sandbox.store.files.port import FILE, FORMAT, MESSAGES, RECORDS, Document, Parsed
-from sandbox.store.moment import write_all
 from sandbox.store.saved_world import NotRestored, SavedWorld
-from sandbox.store.steps import OFTEN, Steps
+from sandbox.store.world_documents import Moment
 from sandbox.worlds.world import World
 
 PROGRAM: Final = "uat-sandbox"
@@ -38,31 +36,36 @@ of a snapshot; only this process can put one here (decision 45)."""
 DOCUMENTS_AT_ONCE: Final = 64
 """The number of documents in one part of a snapshot."""
 
-DIGESTED_AT_ONCE: Final = 1_048_576
 SPACES_MAX: Final = 16
 """Characters allowed after the last bracket: an editor ends a file with a new line."""
 
 _NUMBER: Final = re.compile("0|[1-9][0-9]{0,39}")
 
 
-def snapshot(world: World) -> Steps[list[bytes]]:
-    """The world as it is at the first step, in parts: table, then number, then document.
+def snapshot(world: World) -> list[bytes]:
+    """The world as it is now, in parts: table, then number, then document.
 
     The same world, the same bytes. It is known again when it comes back.
     """
+    return write_snapshot(moment_of(world))
+
+
+def moment_of(world: World) -> Moment:
+    """The world as it is now, to be written with `write_snapshot`."""
+    return Moment(world.store, world.spec.fixture.document)
+
+
+def write_snapshot(moment: Moment) -> list[bytes]:
+    """The snapshot of that moment, in parts. This may run in a thread."""
     tables: dict[str, list[tuple[int, bytes]]] = {}
-
-    def take(table: str, document: Document) -> None:
+    for table, document in moment.documents():
         tables.setdefault(table, []).append((document.number, _written(document)))
-
-    yield from write_all(world.store, world.spec.fixture.document, take)
     parts, digest = [b""], sha256()
     for written in _tables(tables):
         digest.update(written)
         parts.append(written)
-        yield
     parts.append(b"}")
-    if not world.store.ids_may_repeat:
+    if not moment.ids_may_repeat:
         # Otherwise its ids have to be looked at when it comes back.
         _remember(digest.hexdigest())
     parts[0] = _head(digest.hexdigest())
@@ -97,26 +100,20 @@ def _head(digest: str) -> bytes:
 _HEAD_LENGTH: Final = len(_head(sha256().hexdigest()))
 
 
-def _is_as_written(body: bytes | bytearray) -> Steps[bool]:
+def _is_as_written(body: bytes | bytearray) -> bool:
     """Whether this process wrote the document, and it was not edited since."""
     end = len(body)
     while end and body[end - 1] in b" \t\r\n" and end > len(body) - SPACES_MAX:
         end -= 1
     if body[end - 1 : end] != b"}":
         return False
-    digest = sha256()
-    for start in range(_HEAD_LENGTH, end - 1, DIGESTED_AT_ONCE):
-        digest.update(body[start : min(start + DIGESTED_AT_ONCE, end - 1)])
-        yield
-    written = digest.hexdigest()
+    written = sha256(memoryview(body)[_HEAD_LENGTH : end - 1]).hexdigest()
     return written in _written_here and bytes(body[:_HEAD_LENGTH]) == _head(written)
 
 
 def _written(document: Document) -> bytes:
     text = document.text
     own = b'"_id":%b' % to_json(document.id)
-    if document.unique_values:
-        own += b',"_claims":%b' % document.unique_values.encode()
     rest = "," + text[1:] if text != "{}" else "}"
     return b'"%d":{%b%b' % (document.number, own, rest.encode())
 
@@ -127,11 +124,10 @@ def parse_snapshot(
     is_trusted: bool = False,
     newest: int = FORMAT,
     migrations: Migrations = MIGRATIONS,
-) -> Steps[SavedWorld]:
+) -> SavedWorld:
     """The documents of a snapshot. Raises NotRestored with the mistake.
 
-    An earlier format is migrated to the newest. Only the records of a trusted snapshot are used
-    without a check; they are read when they are needed.
+    An earlier format is migrated to the newest.
     """
     if not isinstance(document, dict):
         raise NotRestored("must be an object of tables")
@@ -139,10 +135,10 @@ def parse_snapshot(
     tables = {}
     for table, entries in document.items():
         if table != FILE:
-            tables[table] = yield from _documents(table, entries, is_trusted)
+            tables[table] = _documents(table, entries)
     if found < newest:
         tables = _brought_here(tables, found, newest, migrations)
-    records = yield from _records(tables)
+    records = _records(tables)
 
     def read(table: str, id: str) -> str:
         return records[id].text
@@ -150,18 +146,12 @@ def parse_snapshot(
     return SavedWorld(tables, read, is_trusted=is_trusted)
 
 
-def _records(tables: "Written") -> Steps[dict[str, Parsed]]:
+def _records(tables: "Written") -> dict[str, Parsed]:
     """The bodies of messages, by their ids; every message has one."""
-    records: dict[str, Parsed] = {}
-    for one in tables.pop(RECORDS, []):
-        records[one.id] = one
-        if not len(records) % OFTEN:
-            yield
-    for taken, one in enumerate(tables.get(MESSAGES, [])):
+    records = {one.id: one for one in tables.pop(RECORDS, [])}
+    for one in tables.get(MESSAGES, []):
         if one.id not in records:
             raise NotRestored(f"{RECORDS}: there is nothing of the message {one.id[:80]}")
-        if not taken % OFTEN:
-            yield
     return records
 
 
@@ -196,7 +186,7 @@ def _brought_here(tables: Written, found: int, newest: int, migrations: Migratio
     }
 
 
-def _documents(table: str, entries: Any, has_claims: bool) -> Steps[list[Parsed]]:
+def _documents(table: str, entries: Any) -> list[Parsed]:
     if not isinstance(entries, dict):
         raise NotRestored(f"{table[:80]}: must be an object of numbered documents")
     found = []
@@ -207,23 +197,20 @@ def _documents(table: str, entries: Any, has_claims: bool) -> Steps[list[Parsed]
         if not _NUMBER.fullmatch(number):
             raise NotRestored(f"{table[:80]}: {number[:80]!r} is no number")
         own = fields.copy()
-        id, unique_values = own.pop("_id"), own.pop("_claims", None)
-        believed = to_json(unique_values).decode() if has_claims and unique_values else ""
-        found.append(Parsed(id, int(number), own, believed))
-        if not len(found) % OFTEN:
-            yield
+        # Earlier versions wrote the unique values of a record beside it.
+        own.pop("_claims", None)
+        found.append(Parsed(own.pop("_id"), int(number), own))
     return sorted(found, key=lambda one: one.number)
 
 
-def read_snapshot(body: bytes | bytearray) -> Steps[SavedWorld]:
+def read_snapshot(body: bytes | bytearray) -> SavedWorld:
     """Parse a snapshot from bytes. Raises NotRestored.
 
     A snapshot that this process wrote is trusted: checking the records of all its messages would
     take several times as long as the rest.
     """
     try:
-        document = yield from json_pieces.parse(body)
-    except json_pieces.NotJson as error:
+        document = from_json(body, allow_inf_nan=False)
+    except ValueError as error:
         raise NotRestored(f"is not JSON: {error}") from None
-    is_trusted = yield from _is_as_written(body)
-    return (yield from parse_snapshot(document, is_trusted=is_trusted))
+    return parse_snapshot(document, is_trusted=_is_as_written(body))

@@ -1,6 +1,5 @@
-"""A damaged document of a large file: said in words when it is read, and once on the log."""
+"""A damaged document of a state file: it is refused at the start, in words."""
 
-import logging
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -9,12 +8,9 @@ import pytest
 
 from sandbox.app import build
 from sandbox.settings import Settings
-from sandbox.store.files import sqlite_file
 from sandbox.store.files.port import StoreError
 from tests.state.mutating import a_looping_sandbox
 from tests.support.payments import paid
-
-WORDS = "A part of the state cannot be read."
 
 
 @pytest.fixture
@@ -34,31 +30,7 @@ def kept(tmp_path: Path) -> tuple[Path, str, str]:
     return path, good, damaged
 
 
-def test_it_is_refused_in_words_and_logged_once(
-    kept: tuple[Path, str, str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-):
-    path, good, damaged = kept
-    monkeypatch.setattr(sqlite_file, "CHECKED_BYTES_MAX", -1)
-    with a_looping_sandbox(store=path) as sandbox:
-        for _ in range(3):
-            answers = [
-                sandbox.ask("GET", f"/v1/transactions/{id}", key="psp") for id in (good, damaged)
-            ]
-            shown = sandbox.control("GET", "/worlds/default/messages")
-
-        assert [answer.status for answer in answers] == [200, 500]
-        assert answers[1].json()["detail"] == WORDS
-        assert (shown.status, shown.json()["error"]) == (500, "not_read")
-        assert str(path) in shown.json()["details"]
-        # What is not damaged goes on.
-        paid(sandbox)
-    said = [record for record in caplog.records if record.levelno >= logging.ERROR]
-    assert len(said) == 2 == len({record.getMessage() for record in said})
-    assert all("is damaged" in record.getMessage() for record in said)
-    assert [record for record in said if record.exc_info] == []
-
-
-def test_a_small_file_is_looked_through_and_refused_at_the_start(kept: tuple[Path, str, str]):
+def test_a_file_is_looked_through_and_refused_at_the_start(kept: tuple[Path, str, str]):
     path, _, _ = kept
 
     with pytest.raises(StoreError, match=r"the document .* is damaged"):

@@ -15,9 +15,7 @@ from sandbox.settings import Settings
 from sandbox.store.files.migrations import MIGRATIONS
 from sandbox.store.files.plain import Plain
 from sandbox.store.files.port import FORMAT
-from sandbox.store.loading import counters_of, state_of
-from sandbox.store.saved_world import NotRestored
-from sandbox.store.steps import run_through
+from sandbox.store.saved_world import NotRestored, counters_of, state_of
 from sandbox.worlds.snapshot import parse_snapshot
 from tests.conftest import NOW
 from tests.driving import InProcess
@@ -89,9 +87,7 @@ def test_an_earlier_format_is_brought_here_step_by_step():
     def counted(tables):
         tables["counters"] = [Plain("counters", 0, {"drawn": 7})]
 
-    kept = run_through(
-        parse_snapshot(document, newest=4, migrations=MIGRATIONS | {2: renamed, 3: counted})
-    )
+    kept = parse_snapshot(document, newest=4, migrations=MIGRATIONS | {2: renamed, 3: counted})
 
     assert (state_of(kept).begins.fixture, counters_of(kept).drawn) == ("two", 7)
 
@@ -171,4 +167,4 @@ def test_an_unknown_format_is_refused(found):
     document = {"file": {"1": {"program": "uat-sandbox", "format": found}}}
 
     with pytest.raises(NotRestored, match=r"^file: "):
-        run_through(parse_snapshot(document))
+        parse_snapshot(document)

@@ -1,398 +1,220 @@
-"""The rows of one table in memory: dictionaries, and sorted indexes.
+"""The records of one table in memory: a dictionary by id, and one for each lookup."""
 
-The cost of a write and of a page of results does not grow with the table. Rows are numbered in the
-order of listing: by their moment if the table has one, then by their first put. An index is built
-by the first query that needs it, because most worlds never use most indexes, and follows every
-write from then on. If several must agree, the query goes through the shortest, and the result is
-cached.
-"""
-
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final
 
-from pydantic_core import from_json, to_json
+from sandbox.store.port import ANY_TIME, Between, DuplicateValue, Order, Where
+from sandbox.store.tables import EVERYTHING, Row, Table
 
-from sandbox.store.building import Follower, build_index, build_text_index
-from sandbox.store.memory.indexes import Ascending, Index, in_pieces
-from sandbox.store.memory.query_cache import (
-    Answers,
-    Predicate,
-    Query,
-    RankOf,
-    question_of,
-    ranked_question_of,
-)
-from sandbox.store.memory.row_numbers import bounds, numbered, put_of, window
-from sandbox.store.memory.trigram_index import TextIndex
-from sandbox.store.port import (
-    ANY_TIME,
-    NEWEST_FIRST,
-    Between,
-    DuplicateValue,
-    Order,
-    Where,
-)
-from sandbox.store.steps import Container, run_through
-from sandbox.store.tables import Path, Row, Table, in_two
+_PUT_BITS: Final = 40
+"""The number of a record with a moment is the moment, then so many bits for the order of puts."""
 
-if TYPE_CHECKING:
-    # Documents are read and written lazily: most worlds are not saved.
-    from sandbox.store.files.port import Document, Parsed
-    from sandbox.store.memory.texts import Texts
-
-PathOf = Callable[[Row], Path]
-ReadText = Callable[[str], str]
-Claims = Sequence[tuple[str, str, str]]  # a unique index, and both parts of the value
+Claims = Sequence[tuple[str, str]]
+"""Names of unique lookups, each with a value that a record newly takes."""
 
 
-class _Records(dict[int, Any]):
-    """Records by number. Those of an earlier run stay documents until they are needed."""
+class Records:
+    """The records of one table. `accounts` are the records of the accounts, for scopes.
 
-    def __init__(self, kind: type) -> None:
-        super().__init__()
-        self._kind = kind
-        self.documents: dict[int, Document | Parsed] = {}
-        self.read: ReadText = str
-        # Moments being written: they get every record that is read before it changes.
-        self.moments: dict[int, dict[int, Any]] = {}
+    `numbers` give the order of listing, which is that of the moments if the table has them, and
+    otherwise that of the first puts. Files keep them.
+    """
 
-    def __missing__(self, number: int) -> Any:
-        from sandbox.store.documents import from_document
-        from sandbox.store.files.port import Parsed
-
-        document = self.documents[number]
-        if isinstance(document, Parsed):
-            fields = document.fields
-        else:
-            fields = from_json(document.text or self.read(document.id))
-        record = self[number] = from_document(self._kind, fields)
-        del self.documents[number]
-        for moment in self.moments.values():
-            moment.setdefault(number, record)
-        return record
-
-
-class AllRecords(Mapping[str, Any]):
-    """The records of a table by id, oldest first, as a view."""
-
-    def __init__(self, rows: "Rows") -> None:
-        self._rows = rows
-
-    def __getitem__(self, id: str) -> Any:
-        return self._rows.by_number[self._rows.number_of[id]]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._rows.number_of)
-
-    def __len__(self) -> int:
-        return len(self._rows.number_of)
-
-    def __contains__(self, id: object) -> bool:
-        return id in self._rows.number_of
-
-
-class Rows:
-    """The rows of one table."""
-
-    def __init__(self, table: Table, path_of: PathOf) -> None:
+    def __init__(self, table: Table, accounts: "Records | None" = None) -> None:
         self.table = table
-        self.id_of = attrgetter(table.key)
-        self.path_of = path_of
-        self.all: Mapping[str, Any] = AllRecords(self)
-        # Records are found by their ids alone: a change of one changes nothing else.
-        self.is_plain = not (table.indexes or table.texts or table.filters or table.orders)
+        self.id_of: Callable[[Row], str] = attrgetter(table.key)
+        self._accounts = accounts or self
         self.forget()
 
     def forget(self) -> None:
         """Hold nothing."""
-        table = self.table
-        self.number_of: dict[str, int] = {}
-        self.in_order = Ascending()  # all numbers, of a table with moments
-        self.by_number = _Records(table.kind)
-        self._puts = 0
-        # By both parts of a value, which are the record's own texts: joined they would need memory.
-        self.unique = {name: defaultdict[str, dict[str, int]](dict) for name in table.unique}
-        self.indexes: dict[str, Index] = {}
-        self.texts: dict[str, TextIndex] = {}
-        # Index builders, which must follow the rows that are put in the meantime.
-        self.followers: list[Follower] = []
-        self.is_let_go = False
-        self.answers = Answers()
+        self.by_id: dict[str, Any] = {}
+        self.numbers: dict[str, int] = {}
+        self._puts = self._last_number = 0
+        # Whether the records are in the order of their numbers.
+        self._is_in_order = True
+        self.unique: dict[str, dict[str, str]] = {name: {} for name in self.table.unique}
+        # The ids of the records, by the name of the lookup and the value.
+        self.lookups: dict[str, dict[str, list[str]]] = {name: {} for name in self.table.lookups}
+        # What a text search searches, by id; from the first search on.
+        self._texts: dict[str, str] | None = None
 
-    # --- one row
-
-    def get(self, id: str) -> Any:
-        """The record with this id, or None."""
-        number = self.number_of.get(id)
-        return None if number is None else self.by_number[number]
+    # --- one record
 
     def one(self, name: str, value: str) -> Any:
-        """The record that has this value in a unique index; None when none has."""
-        first, second = in_two(value)
-        number = self.unique[name].get(first, {}).get(second)
-        return None if number is None else self.by_number[number]
+        """The record that has this value in a unique lookup; None when none has."""
+        id = self.unique[name].get(value)
+        return None if id is None else self.by_id[id]
 
     def newest(self, name: str, value: str) -> Any:
-        """The last created of the records with this value in an index; None without one."""
-        numbers = self._index(name).rows(value)
-        return self.by_number[numbers[-1]] if numbers else None
+        """The last created of the records with this value in a lookup; None without one."""
+        ids = self.lookups[name].get(value)
+        return self.by_id[max(ids, key=self.numbers.__getitem__)] if ids else None
 
-    def unique_values(self, id: str, record: Any) -> Claims:
-        """The values that the record newly takes in unique indexes, with the index of each.
+    def claims(self, id: str, record: Any) -> Claims:
+        """The values that the record newly takes in unique lookups.
 
         Raises DuplicateValue if another record has one.
         """
-        own, unique_values = self.number_of.get(id), []
-        for name, index in self.table.unique.items():
+        found = []
+        for name, values_of in self.table.unique.items():
             taken = self.unique[name]
-            for first, second in index(record):
-                number = taken[first].get(second)
-                if number is None:
-                    unique_values.append((name, first, second))
-                elif number != own:
+            for value in values_of(record):
+                holder = taken.get(value)
+                if holder is None:
+                    found.append((name, value))
+                elif holder != id:
                     raise DuplicateValue(f"{self.table.name}: another record has this {name}")
-        return unique_values
+        return found
 
-    def put(self, id: str, record: Any, unique_values: Claims) -> None:
-        number = self.number_of.get(id)
+    def put(self, id: str, record: Any, claims: Claims, number: int | None = None) -> None:
+        """Add or replace the record; a record of a file comes with its number."""
+        old = self.by_id.get(id)
+        self.by_id[id] = record
+        if old is None:
+            self._give_number(id, record, number)
+        for name, value in claims:
+            self.unique[name][value] = id
+        for name, entries in self.lookups.items():
+            values_of = self.table.lookups[name]
+            before: Sequence[str] = () if old is None else values_of(old)
+            after = values_of(record)
+            if before != after:
+                for value in before:
+                    entries[value].remove(id)
+                    if not entries[value]:
+                        del entries[value]
+                for value in after:
+                    entries.setdefault(value, []).append(id)
+        if self._texts is not None:
+            self._texts[id] = self._text_of(record)
+
+    def _give_number(self, id: str, record: Any, number: int | None) -> None:
+        moment = self.table.moment
         if number is None:
-            old, number = None, self._new_number(record)
-            self.number_of[id] = number
+            number = self._puts if moment is None else moment(record) << _PUT_BITS | self._puts
+        put = number if moment is None else number & (1 << _PUT_BITS) - 1
+        self._puts = max(self._puts, put + 1)
+        self.numbers[id] = number
+        if number < self._last_number:
+            self._is_in_order = False
         else:
-            old = self.by_number[number]
-        self.by_number[number] = record
-        for name, first, second in unique_values:
-            self.unique[name][first][second] = number
-        if self.indexes or self.texts or self.followers:
-            keeps_place = self.table.keeps_place
-            if old is None or keeps_place is None or not keeps_place(old, record):
-                self._reindex(number, old, record)
-        self.answers.note_change(number)
+            self._last_number = number
 
     def remove(self, id: str) -> None:
         """Remove the record, if there is one."""
-        assert not self.table.indexes
+        assert not self.lookups
         assert not self.unique
-        number = self.number_of.pop(id, None)
-        if number is not None:
-            self.by_number.pop(number, None)
-            self.answers.note_change(number)
+        if self.by_id.pop(id, None) is not None:
+            del self.numbers[id]
 
-    def _new_number(self, record: Any) -> int:
-        put, moment = self._puts, self.table.moment
-        self._puts = put + 1
-        if moment is None:
-            return put
-        number = numbered(moment(record), put)
-        self.in_order.put(number)
-        return number
+    def numbered(self) -> list[tuple[int, Any]]:
+        """All records with their numbers, in the order of these."""
+        return [(self.numbers[self.id_of(record)], record) for record in self._in_order()]
 
-    # --- documents
-
-    def keep(self, document: "Document | Parsed", read: ReadText) -> None:
-        """Take over a document of an earlier run.
-
-        Without its unique values it is read at once to know them; `read` gives the text if the
-        document comes without it. Raises Unreadable or DuplicateValue.
-        """
-        from sandbox.store.documents import Unreadable, from_document
-        from sandbox.store.files.port import fields_of
-
-        number, self.by_number.read = document.number, read
-        self._puts = max(self._puts, put_of(number) + 1)
-        if document.unique_values:
-            self.by_number.documents[number] = document
-            unique_values = [tuple(claim) for claim in from_json(document.unique_values)]
-        else:
-            record = from_document(self.table.kind, fields_of(document))
-            if self.id_of(record) != document.id or self.number_of.get(document.id) is not None:
-                raise Unreadable(f"its id must be {document.id[:80]}, once")
-            unique_values = list(self.unique_values(document.id, record))
-            self.by_number[number] = record
-        self.number_of[document.id] = number
-        if self.table.moment is not None:
-            self.in_order.put(number)
-        for name, first, second in unique_values:
-            self.unique[name][first][second] = number
-
-    def document(self, id: str, texts: "Texts") -> "Document":
-        """The stored form of the record with this id."""
-        number = self.number_of[id]
-        saved = self.by_number.documents.get(number)
-        if saved is not None:
-            return self.unread_document(saved)
-        return self.document_of(number, self.by_number[number], texts)
-
-    def unread_document(self, saved: "Document | Parsed") -> "Document":
-        """The document of an unread record."""
-        from sandbox.store.files.port import Document
-
-        text = saved.text or self.by_number.read(saved.id)
-        return Document(saved.id, saved.number, text, saved.unique_values)
-
-    def document_of(self, number: int, record: Any, texts: "Texts") -> "Document":
-        """The document of a record with that number."""
-        from sandbox.store.files.port import Document
-
-        unique_values = [
-            (name, *value) for name, index in self.table.unique.items() for value in index(record)
-        ]
-        written = to_json(unique_values).decode() if unique_values else ""
-        return Document(self.id_of(record), number, texts.of_record(record), written)
-
-    def containers(self) -> list[Container]:
-        """All containers of rows, to be freed when they are unused."""
-        self.is_let_go = True
-        return [
-            self.number_of,
-            self.in_order,
-            self.by_number,
-            self.by_number.documents,
-            *(values for taken in self.unique.values() for values in taken.values()),
-            *self.unique.values(),
-            *(index.entries for index in self.indexes.values()),
-            *(text_index.entries for text_index in self.texts.values()),
-        ]
-
-    def _reindex(self, number: int, old: Any, record: Any) -> None:
-        path = self.path_of(record)
-        old_path = () if old is None else self.path_of(old)
-        for name, entries in self.indexes.items():
-            index = self.table.indexes[name]
-            before = () if old is None else index(old, old_path)
-            after = index(record, path)
-            if before != after:
-                entries.move(number, before, after)
-        for name, text_index in self.texts.items():
-            texts = self.table.texts[name]
-            text_index.move(number, () if old is None else texts(old), texts(record))
-        for follower in self.followers:
-            follower.note(number, old, record)
-
-    # --- many rows
+    # --- many records
 
     def find(
         self, where: Where, limit: int | None, offset: int, between: Between, order: Order
     ) -> tuple[list[Any], int]:
         """A page in the requested order, and the total."""
-        if offset == 0 and limit is not None and order is NEWEST_FIRST and between == ANY_TIME:
-            numbers = self.matching(where)
-            newest = numbers[len(numbers) - limit :] if limit < len(numbers) else numbers
-            return [self.by_number[number] for number in reversed(newest)], len(numbers)
-        found: Sequence[Any]
-        if order.by:
-            found = self._ranked(where, between, order.by)
-            first, last = 0, len(found)
-        else:
-            found = self.matching(where)
-            first, last = window(found, between)
-        total = last - first
-        if order.is_descending:
-            end = max(last - offset, first)
-            start = first if limit is None else max(end - limit, first)
-        else:
-            start = min(first + offset, last)
-            end = last if limit is None else min(start + limit, last)
-        # The cost of a slice of a sorted list does not depend on its position.
-        page: list[Any] = list(found[start:end])
-        if order.by:
-            page = [number for _, number in page]
-        if order.is_descending:
-            page.reverse()
-        return [self.by_number[number] for number in page], total
-
-    def matching(self, where: Where) -> Sequence[int]:
-        """The numbers of all rows that match every condition, ascending."""
-        if not where:
-            return self.everything()
-        if len(where) == 1:
-            ((name, values),) = where.items()
-            if isinstance(values, str) and name in self.table.indexes:
-                return self._index(name).rows(values)
-        return self.answers.matching(question_of(where), self.conditions(where))
-
-    def is_by_one_index(self, where: Where) -> bool:
-        """Whether one index alone answers this, or the query wants everything."""
-        if len(where) != 1:
-            return not where
-        ((name, values),) = where.items()
-        return isinstance(values, str) and name in self.table.indexes
-
-    def _ranked(self, where: Where, between: Between, by: str) -> Sequence[tuple[int, int]]:
-        """Rank and number of the rows that match, ascending."""
-        return self.answers.ranked(*self.ranking(where, between, by))
-
-    def ranking(
-        self, where: Where, between: Between, by: str
-    ) -> tuple[Query, list[Predicate], str, RankOf]:
-        """The question for rows in that order, as it is answered and remembered."""
-        rank, by_number = self.table.orders[by], self.by_number
-        conditions = self.conditions(where)
-        question = ranked_question_of(where, between)
+        found = self._matching(where)
         if between != ANY_TIME:
-            first, last = bounds(between)
-            conditions.append(Predicate(lambda number: first <= number < last))
-        return question, conditions, by, lambda number: rank(by_number[number])
+            assert self.table.moment
+            first, last = between
+            moment, end = self.table.moment, float("inf") if last is None else last
+            found = [one for one in found if (first or 0) <= moment(one) <= end]
+        if order.by:
+            found.sort(key=self.table.orders[order.by])
+        total = len(found)
+        if not order.is_descending:
+            return found[offset : None if limit is None else offset + limit], total
+        end = max(total - offset, 0)
+        page = found[0 if limit is None else max(end - limit, 0) : end]
+        page.reverse()
+        return page, total
 
-    def everything(self) -> Sequence[int]:
-        """The numbers of all rows, ascending."""
-        if self.table.moment is not None:
-            return self.in_order
-        # These have no gaps, unless a row was removed.
-        if self._puts == len(self.number_of):
-            return range(self._puts)
-        return sorted(self.number_of.values())
+    def _matching(self, where: Where) -> list[Any]:
+        """All records that match every condition, oldest first."""
+        table, left = self.table, dict(where)
+        text_name = table.texts[0] if table.texts else ""
+        name = next((name for name in where if name in table.lookups), None)
+        if name is not None:
+            found = self._with_ids(self._looked_up(name, left.pop(name)))
+        elif text_name in left:
+            piece = str(left.pop(text_name)).lower()
+            ids = [id for id, text in self._all_texts().items() if piece in text]
+            found = self._with_ids(ids, is_in_order=self._is_in_order)
+        elif "scope" in left:
+            found = self._within(left.pop("scope"))
+        else:
+            found = self._in_order()
+        if table.has_deleted and where:
+            found = [one for one in found if one.deleted_at is None]
+        # The slow conditions come last.
+        for name in sorted(left, key=lambda name: name in table.filters):
+            found = self._those_with(name, left[name], found)
+        return found
 
-    def conditions(self, where: Where) -> list[Predicate]:
-        """The conditions, each with its check and its candidates."""
-        conditions = [self._condition(name, values) for name, values in where.items()]
-        if not any(one.rows for one in conditions):
-            everything = self.everything()
-            all_rows = Predicate(
-                lambda _: True, lambda: in_pieces(everything), len(everything), True
-            )
-            conditions.append(all_rows)
-        return conditions
-
-    def _condition(self, name: str, values: Any) -> Predicate:
-        table, by_number = self.table, self.by_number
+    def _those_with(self, name: str, wanted: Any, records: list[Any]) -> list[Any]:
+        """Those of the records that fulfil the condition."""
+        table = self.table
         if name in table.filters:
             fits = table.filters[name]
-            return Predicate(lambda number: fits(by_number[number], values))
-        if name in table.texts:
-            return self._text_condition(name, str(values))
-        index = self._index(name)
-        wanted: Collection[str] = (
-            (values,) if isinstance(values, str) else tuple(dict.fromkeys(values))
-        )
-        return Predicate(
-            lambda number: any(index.has(value, number) for value in wanted),
-            lambda: index.rows_of_any(wanted),
-            sum(len(index.rows(value)) for value in wanted),
-            True,
-        )
+            return [one for one in records if fits(one, wanted)]
+        if table.texts and name == table.texts[0]:
+            piece = str(wanted).lower()
+            return [one for one in records if piece in self._text_of(one)]
+        if name == "scope":
+            if EVERYTHING in wanted:
+                return records
+            name, wanted = "account", self._accounts_within(wanted)
+        values = _set_of(wanted)
+        if name in table.lookups:
+            values_of = table.lookups[name]
+            return [one for one in records if not values.isdisjoint(values_of(one))]
+        value_of = table.fields[name]
+        return [one for one in records if value_of(one) in values]
 
-    def _index(self, name: str) -> Index:
-        if name not in self.indexes:
-            run_through(build_index(self, name))
-        return self.indexes[name]
+    def _in_order(self) -> list[Any]:
+        return list(self.by_id.values()) if self._is_in_order else self._with_ids(self.by_id)
 
-    def _text_condition(self, name: str, piece: str) -> Predicate:
-        texts, wanted = self.table.texts[name], piece.lower()
-        candidates, is_exact = self._text_index(name).candidates(piece)
-        return Predicate(
-            lambda number: any(
-                text is not None and wanted in text.lower()
-                for text in texts(self.by_number[number])
-            ),
-            lambda: in_pieces(candidates),
-            len(candidates),
-            is_exact,
-        )
+    def _with_ids(self, ids: Iterable[str], *, is_in_order: bool = False) -> list[Any]:
+        """The records with these ids, oldest first."""
+        if not is_in_order:
+            ids = sorted(ids, key=self.numbers.__getitem__)
+        return [self.by_id[id] for id in ids]
 
-    def _text_index(self, name: str) -> TextIndex:
-        if name not in self.texts:
-            run_through(build_text_index(self, name))
-        return self.texts[name]
+    def _looked_up(self, name: str, wanted: Any) -> dict[str, None]:
+        """The ids of the records with any of the values in the lookup."""
+        entries, ids = self.lookups[name], dict[str, None]()
+        for value in _set_of(wanted):
+            ids.update(dict.fromkeys(entries.get(value, ())))
+        return ids
+
+    def _within(self, scopes: Any) -> list[Any]:
+        """The records of these accounts and of all below them, oldest first."""
+        if EVERYTHING in scopes:
+            return self._in_order()
+        ids = self._looked_up("account", self._accounts_within(scopes))
+        return self._in_order() if len(ids) == len(self.by_id) else self._with_ids(ids)
+
+    def _all_texts(self) -> dict[str, str]:
+        if self._texts is None:
+            self._texts = {id: self._text_of(record) for id, record in self.by_id.items()}
+        return self._texts
+
+    def _text_of(self, record: Any) -> str:
+        """The texts of a record for its search, in lower case."""
+        assert self.table.texts
+        return "\0".join(text for text in self.table.texts[1](record) if text).lower()
+
+    def _accounts_within(self, scopes: Any) -> set[str]:
+        """The ids of these accounts and of all below them."""
+        wanted, below = _set_of(scopes), self._accounts.lookups["ancestor"]
+        return {*wanted, *(id for scope in wanted for id in below.get(scope, ()))}
+
+
+def _set_of(wanted: Any) -> set[str]:
+    return {wanted} if isinstance(wanted, str) else set(wanted)
