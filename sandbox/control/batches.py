@@ -14,7 +14,7 @@ from sandbox.domain.instants import from_ms, to_wire
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.timers import BATCH_RESULT
-from sandbox.store.port import OLDEST_FIRST
+from sandbox.store.queries import OLDEST_FIRST
 from sandbox.store.tables import EVERYTHING, LAST_DIGITS
 from sandbox.worlds.world import World
 

@@ -14,7 +14,7 @@ from sandbox.domain.payments.transactions import (
     TRANSACTION_TYPES,
     Transaction,
 )
-from sandbox.store.port import NEWEST_FIRST, OLDEST_FIRST, Order
+from sandbox.store.queries import NEWEST_FIRST, OLDEST_FIRST, Order
 from sandbox.store.tables import EVERYTHING, LAST_DIGITS
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from sandbox.domain.unset import filled_body
 from sandbox.scenarios.choosing import ChosenOutcome
 from sandbox.scenarios.queue import Queue
 from sandbox.scenarios.running import Running
-from sandbox.store.port import UnitOfWork
+from sandbox.store.store import UnitOfWork
 from sandbox.worlds.journal import Decision
 from sandbox.worlds.presented import Caller
 

@@ -46,7 +46,7 @@ from sandbox.platform.routing import Match
 from sandbox.platform.rows import Row
 from sandbox.platform.targets import check_visibility, find_target, named
 from sandbox.platform.wire import Body, in_parts
-from sandbox.store.port import UnitOfWork
+from sandbox.store.store import UnitOfWork
 from sandbox.worlds.due_timers import fire_due
 from sandbox.worlds.journal import WaitingRequest, headers_shown_by
 from sandbox.worlds.presented import PresentedKey

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from sandbox.domain.events import Message
 from sandbox.domain.timers import Timer, timer_id
 from sandbox.store.files.port import COUNTERS, TAKEN_IDS, TIMERS, Change, Document
-from sandbox.store.memory.store import MemoryStore, MemoryUnit
-from sandbox.store.memory.table import Records
+from sandbox.store.records import Records
+from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.world_documents import (
     Fixture,
     Moment,
@@ -32,7 +32,7 @@ class ChangeLog:
     def __init__(
         self,
         world_id: str,
-        store: MemoryStore,
+        store: Store,
         fixture: Fixture | None,
         on_change: Callable[[], None],
     ) -> None:
@@ -61,7 +61,7 @@ class ChangeLog:
         self._begins = True
         self._on_change()
 
-    def note(self, unit: MemoryUnit) -> None:
+    def note(self, unit: UnitOfWork) -> None:
         """A unit of work was committed."""
         must_wait = bool(unit.emitted or unit.timed)
         for records, id in unit.changed():
@@ -73,12 +73,6 @@ class ChangeLog:
             key = (timed.kind, timed.subject, timed.tag) if isinstance(timed, Timer) else timed
             self._timers[key] = None
         if must_wait:
-            self._on_change()
-
-    def note_put(self, records: Records, id: str) -> None:
-        """One record was put, in a unit of its own."""
-        self._changed[records.table.name, id] = records
-        if not records.table.can_wait:
             self._on_change()
 
     def take(self) -> Change | None:

@@ -12,8 +12,8 @@ from sandbox.domain.accounts import Account, AccountType, Address
 from sandbox.domain.locations import Location
 from sandbox.domain.terminals import Terminal
 from sandbox.store.fixture import FixtureError
-from sandbox.store.port import Store, UnitOfWork
 from sandbox.store.seeding import put_all
+from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.world_state import RECORDS_MAX, GeneratedData
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from sandbox.store.files.port import (
     Parsed,
     fields_of,
 )
-from sandbox.store.memory.store import MemoryStore
-from sandbox.store.memory.table import Records
-from sandbox.store.port import DuplicateValue
+from sandbox.store.queries import DuplicateValue
+from sandbox.store.records import Records
+from sandbox.store.store import Store
 from sandbox.store.world_documents import read_body, read_message
 from sandbox.store.world_state import Counters, WorldState
 
@@ -102,7 +102,7 @@ def _only(saved: SavedWorld, table: str, kind: type) -> Any:
         return from_document(kind, fields_of(documents[0]))
 
 
-def load(store: MemoryStore, saved: SavedWorld, checks: Checks) -> None:
+def load(store: Store, saved: SavedWorld, checks: Checks) -> None:
     """Fill the empty store, but for the state of the world. Raises NotRestored."""
     for records in store.tables():
         # The state of the world is changed before it is stored.
@@ -134,7 +134,7 @@ def _load_table(records: Records, saved: SavedWorld, checks: Checks) -> None:
                 check(record)
 
 
-def _load_messages(store: MemoryStore, saved: SavedWorld) -> None:
+def _load_messages(store: Store, saved: SavedWorld) -> None:
     payments, found = store.all(Transaction), []
     for document in saved.tables.get(MESSAGES, ()):
         id = document.id
@@ -155,13 +155,13 @@ def _content(saved: SavedWorld, table: str, document: Document | Parsed) -> Any:
     return from_json(saved.read(table, document.id))
 
 
-def ids_of(store: MemoryStore) -> set[str]:
+def ids_of(store: Store) -> set[str]:
     """The ids of all records and messages."""
     found = {message.id for message in store.messages()}
     return found.union(*(records.by_id for records in store.tables()))
 
 
-def replace_all(store: MemoryStore, kind: type, replacements: Sequence[Any]) -> None:
+def replace_all(store: Store, kind: type, replacements: Sequence[Any]) -> None:
     """Hold these records instead of all of their kind. Raises NotRestored."""
     records = store.table(kind)
     records.forget()

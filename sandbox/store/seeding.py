@@ -25,7 +25,7 @@ from sandbox.domain.locations import Location
 from sandbox.domain.records import Record
 from sandbox.domain.terminals import Terminal
 from sandbox.store.fixture import Fixture
-from sandbox.store.port import Store
+from sandbox.store.store import Store
 
 
 class SeedDraws(Protocol):

@@ -19,7 +19,7 @@ from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.timers import Timer
 from sandbox.store.documents import Unreadable, from_document, read_instant, to_document
 from sandbox.store.files.port import COUNTERS, FIXTURE, MESSAGES, RECORDS, TIMERS, Document
-from sandbox.store.memory.store import MemoryStore
+from sandbox.store.store import Store
 from sandbox.store.tables import NAMES, TABLES
 from sandbox.store.world_state import Counters
 
@@ -48,7 +48,7 @@ class Moment:
     `fixture` is the document with which the world began, if it is in no file of ours.
     """
 
-    def __init__(self, store: MemoryStore, fixture: Fixture | None) -> None:
+    def __init__(self, store: Store, fixture: Fixture | None) -> None:
         self._tables = [(table, table.numbered()) for table in store.tables()]
         self._messages = list(store.messages())
         self._timers = store.timers.numbered()

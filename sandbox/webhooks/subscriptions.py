@@ -8,7 +8,7 @@ from pydantic_core import from_json
 from sandbox.domain.accounts import Account
 from sandbox.domain.events import Message
 from sandbox.domain.webhooks.endpoints import Endpoint
-from sandbox.store.port import Store
+from sandbox.store.store import Store
 
 
 def subscribers(

@@ -9,7 +9,7 @@ from sandbox.domain.events import Message
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.scenarios.choosing import ChosenOutcome
 from sandbox.scenarios.running import Running
-from sandbox.store.port import Store
+from sandbox.store.store import Store
 
 SCENARIOS_MAX: Final = 200
 """Scenarios with a count of their own; the library has a few dozen. Tests make up more, and the

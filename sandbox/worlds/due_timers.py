@@ -6,7 +6,7 @@ from typing import Final
 
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.timers import WEBHOOK_RETRY, Timer
-from sandbox.store.port import UnitOfWork
+from sandbox.store.store import UnitOfWork
 from sandbox.worlds.slices import pause
 from sandbox.worlds.world import World
 

@@ -10,9 +10,9 @@ from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.timers import TAP_EXPIRES, Timer
 from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.store.generated_data import generate
-from sandbox.store.memory.store import MemoryStore
 from sandbox.store.saved_world import SavedWorld
 from sandbox.store.seeding import Cast, seed
+from sandbox.store.store import Store
 from sandbox.webhooks.declared import declare, endpoint_of
 from sandbox.worlds.ids import Ids
 from sandbox.worlds.restore import restore, seed_of
@@ -104,7 +104,7 @@ def _endpoints(world: World) -> Iterator[Endpoint]:
         yield endpoint_of(name, fields, created_at=created_at, named_chars=world.draws.named_chars)
 
 
-def _seed(world: World, store: MemoryStore, draws: Ids) -> Cast:
+def _seed(world: World, store: Store, draws: Ids) -> Cast:
     fixed = draws.fixed_chars if world.id == DEFAULT_WORLD else None
     return seed(store, world.spec.fixture, draws, world.profile.key_format, fixed)
 
@@ -119,7 +119,7 @@ def _schedule_expiries(world: World) -> None:
 
 def _restore(world: World, saved: SavedWorld, *, is_beginning: bool = False) -> None:
     """Fill the world from the documents of an earlier run or of a saved world."""
-    scratch = MemoryStore()
+    scratch = Store()
     # The ids of the cast are those of the seed that they were made with.
     draws = world.draws_of(seed_of(saved))
     cast = _seed(world, scratch, draws)

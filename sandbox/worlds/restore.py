@@ -36,7 +36,6 @@ from sandbox.store.files.port import (
     fields_of,
 )
 from sandbox.store.fixture import Fixture
-from sandbox.store.memory.store import MemoryStore
 from sandbox.store.saved_world import (
     Checks,
     NotRestored,
@@ -48,6 +47,7 @@ from sandbox.store.saved_world import (
     replace_all,
     state_of,
 )
+from sandbox.store.store import Store
 from sandbox.store.tables import NAMES
 from sandbox.store.world_state import OF_THE_SERVER, Counters, WorldState
 from sandbox.worlds.clock import continued
@@ -181,7 +181,7 @@ def _with_material(key: ApiKey, fresh: ApiKey | None) -> ApiKey:
 _BELONGING: Final[tuple[type[Record], ...]] = (Terminal, Location, Credential, ApiKey, Batch)
 
 
-def _check(store: MemoryStore, saved: SavedWorld) -> None:
+def _check(store: Store, saved: SavedWorld) -> None:
     """Check that every reference has a target, and that the money adds up."""
     accounts, terminals = store.all(Account), store.all(Terminal)
     for id, account in accounts.items():
@@ -199,7 +199,7 @@ def _check(store: MemoryStore, saved: SavedWorld) -> None:
         _check_payments(store)
 
 
-def _check_payments(store: MemoryStore) -> None:
+def _check_payments(store: Store) -> None:
     accounts, terminals, batches = store.all(Account), store.all(Terminal), store.all(Batch)
     for tx in store.all(Transaction).values():
         place = f"transactions, {tx.transaction_id}"

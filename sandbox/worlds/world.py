@@ -3,7 +3,7 @@
 A world knows no other world. The registry decides which world a key belongs to.
 """
 
-from asyncio import Event, Lock
+from asyncio import Event, Future, Lock, get_running_loop
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -23,14 +23,12 @@ from sandbox.domain.words import UnknownWord
 from sandbox.scenarios.queue import Queue
 from sandbox.scenarios.running import Running
 from sandbox.scenarios.spoiling import Spoiling, WebhookRules
-from sandbox.store.memory.store import MemoryStore
-from sandbox.store.port import UnitOfWork
 from sandbox.store.seeding import Cast
+from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.world_state import WorldState
 from sandbox.webhooks.inside import Inbox
 from sandbox.webhooks.outbox import Outbox
 from sandbox.worlds.background import Background, Saver
-from sandbox.worlds.change_signal import ChangeSignal
 from sandbox.worlds.clock import Clock, SystemClock
 from sandbox.worlds.coverage_counters import CoverageCounters
 from sandbox.worlds.elsewhere import WorldLost
@@ -77,7 +75,7 @@ class World:
         self.profile = profile
         self.key_is_free = key_is_free
         self.touched_s = 0.0
-        self.store = MemoryStore(
+        self.store = Store(
             watchers={
                 ApiKey: self._note_key,
                 Account: self._note_account,
@@ -104,11 +102,12 @@ class World:
             counters=self.store.counters,
             key_name=self._key_name,
         )
-        self._listening = ChangeSignal()
+        # Those who wait for a new message or the result of an attempt.
+        self._waiting: set[Future[None]] = set()
         self.outbox = Outbox(
             self,
             on_work=lambda endpoint_id: background.deliveries.work(self, endpoint_id),
-            on_change=self._listening.tell,
+            on_change=self._tell_changed,
             later=background.timers.later,
         )
         self.has_begun = False
@@ -294,7 +293,7 @@ class World:
             self.subscriptions.on_messages(messages)
         if self.outbox.endpoints:
             self.outbox.accept(messages)
-        self._listening.tell()
+        self._tell_changed()
 
     def _tap_changed(self, tap: Tap, waits: bool) -> None:
         if self.subscriptions.on_tap is not None:
@@ -302,7 +301,17 @@ class World:
 
     async def changed(self) -> None:
         """Wait for a new message or the result of an attempt."""
-        await self._listening.wait()
+        future: Future[None] = get_running_loop().create_future()
+        self._waiting.add(future)
+        try:
+            await future
+        finally:
+            self._waiting.discard(future)
+
+    def _tell_changed(self) -> None:
+        for future in self._waiting:
+            if not future.done():
+                future.set_result(None)
 
     async def can_send(self) -> bool:
         """Wait until the changes so far are durable; False if another server has the world."""

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox.domain.terminals import Terminal
-from sandbox.store.memory.store import MemoryStore
+from sandbox.store.store import Store
 from tests.properties import examples
 from tests.store.records import AT, account, put
 
@@ -25,8 +25,8 @@ def a_terminal(id: str, **more: object) -> Terminal:
     return Terminal(terminal_id=id, **(given | more))  # type: ignore[arg-type]
 
 
-def with_tree() -> MemoryStore:
-    store = MemoryStore()
+def with_tree() -> Store:
+    store = Store()
     put(store, *(account(name, *above) for name, above in TREE.items()))
     return store
 
@@ -115,7 +115,7 @@ def naive(model: dict[str, Terminal], question: Query) -> list[str]:
     return [id for id, one in reversed(model.items()) if question.fits(one)]
 
 
-def asked(store: MemoryStore, question: Query) -> list[str]:
+def asked(store: Store, question: Query) -> list[str]:
     found, total = store.begin().find(Terminal, question.where())
     assert total == len(found)
     return [terminal.terminal_id for terminal in found]

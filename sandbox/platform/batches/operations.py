@@ -32,7 +32,7 @@ from sandbox.platform.payments import attempts, persist
 from sandbox.platform.scopes import one_or_many, scopes_of
 from sandbox.scenarios.near_misses import NearMisses
 from sandbox.scenarios.running import MatchedRule
-from sandbox.store.port import Order
+from sandbox.store.queries import Order
 
 if TYPE_CHECKING:
     from sandbox.platform.batches.bodies import EditBatch, ListBatches, OpenBatch, ReadBatch

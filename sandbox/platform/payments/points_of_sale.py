@@ -15,7 +15,7 @@ from sandbox.domain.processors import PASSTHROUGH, gateway_of, processor_of
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.values import Value
 from sandbox.platform.operation_context import OperationContext
-from sandbox.store.port import UnitOfWork
+from sandbox.store.store import UnitOfWork
 
 Named = tuple[str | None, str | None, str | None]
 """The ids in a body: terminal_id, location_id, account_id."""

@@ -18,7 +18,7 @@ from sandbox.domain.rendering import Page
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist
 from sandbox.platform.scopes import one_or_many, scopes_of
-from sandbox.store.port import Order
+from sandbox.store.queries import Order
 
 if TYPE_CHECKING:
     from sandbox.platform.transactions.bodies import (

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
-from sandbox.store.port import ANY_TIME, Between, DuplicateValue, Order, Where
+from sandbox.store.queries import ANY_TIME, Between, DuplicateValue, Order, Where
 from sandbox.store.tables import EVERYTHING, Row, Table
 
 _PUT_BITS: Final = 40
