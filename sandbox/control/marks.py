@@ -12,8 +12,7 @@ from sandbox.worlds.due_timers import catch_up
 from sandbox.worlds.limits import TooManyWorlds, WorldTaken
 from sandbox.worlds.marks import Mark
 from sandbox.worlds.restore import spec_of
-from sandbox.worlds.slices import run_aside
-from sandbox.worlds.snapshot import moment_of, read_snapshot, write_snapshot
+from sandbox.worlds.snapshot import read_snapshot_aside, write_aside
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
@@ -43,13 +42,9 @@ class _Copy(Value, frozen=True):
     name: str | None = None
 
 
-async def _write(world: World) -> list[bytes]:
-    return await run_aside(write_snapshot, moment_of(world))
-
-
 async def _put(request: ControlRequest, parts: list[bytes], to: _Copy) -> World:
     """The world of a snapshot, in place of the one with that id. Raises NotRestored."""
-    saved = await run_aside(read_snapshot, b"".join(parts))
+    saved = await read_snapshot_aside(b"".join(parts))
     spec = spec_of(saved, request.services.fixture_of, id=to.id)
     if to.name is not None:
         spec = spec.but(name=to.name)
@@ -77,7 +72,7 @@ async def fork(request: ControlRequest) -> WorldView:
     body: ForkBody = request.body
     worlds = request.services.worlds
     async with alone(request) as world:
-        parts = await _write(world)
+        parts = await write_aside(world)
         spec = world.spec.but(id=own_id(request, body.id), name=body.name or world.spec.name)
     try:
         begun = await made(request, spec)
@@ -113,7 +108,7 @@ async def add(request: ControlRequest) -> MarkView:
     body: MarkBody = request.body
     async with alone(request) as world:
         now = world.now()
-        parts = await _write(world)
+        parts = await write_aside(world)
         return _mark(world.marks.add(body.name, now, parts))
 
 

@@ -32,7 +32,7 @@ from sandbox.worlds.limits import Protected, TooManyWorlds, WorldTaken
 from sandbox.worlds.restore import spec_of
 from sandbox.worlds.secret_documents import refuse_secrets
 from sandbox.worlds.slices import run_aside
-from sandbox.worlds.snapshot import moment_of, read_snapshot, write_snapshot
+from sandbox.worlds.snapshot import read_snapshot_aside, write_aside
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import World
 
@@ -319,7 +319,7 @@ async def reset(request: ControlRequest) -> WorldView:
 async def save(request: ControlRequest) -> Written[Document]:
     """The whole world as one document. Source: assumed D25."""
     async with alone(request) as world:
-        return Written(await run_aside(write_snapshot, moment_of(world)))
+        return Written(await write_aside(world))
 
 
 async def load(request: ControlRequest) -> WorldView:
@@ -339,9 +339,10 @@ async def load(request: ControlRequest) -> WorldView:
 
 async def _loaded(request: ControlRequest, id: str) -> World:
     worlds = request.services.worlds
-    saved = await run_aside(read_snapshot, request.body)
+    saved = await read_snapshot_aside(request.body)
     if not saved.is_trusted:
-        await run_aside(refuse_secrets, saved, worlds.profile.key_format)
+        form = worlds.profile.key_format
+        await run_aside(refuse_secrets, saved, form, is_large=saved.is_large)
     return await worlds.restore_aside(spec_of(saved, request.services.fixture_of, id=id), saved)
 
 

@@ -26,6 +26,9 @@ from sandbox.store.store import Store
 from sandbox.store.world_documents import read_body, read_message
 from sandbox.store.world_state import Counters, WorldState
 
+DOCUMENTS_AT_ONCE_MAX: Final = 500
+"""Restoring this many documents takes some milliseconds."""
+
 SAID_MAX: Final = 400
 """Length limit of an error message: a field may hold a whole book."""
 
@@ -48,6 +51,11 @@ class SavedWorld(Value, frozen=True, gc=True):
     read: Callable[[str, str], str]
     is_from_file: bool = False
     is_trusted: bool = False
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it takes a while to restore it."""
+        return sum(map(len, self.tables.values())) > DOCUMENTS_AT_ONCE_MAX
 
 
 class Place:

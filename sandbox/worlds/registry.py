@@ -206,9 +206,12 @@ class Worlds:
         background: Background[World] | None = None,
     ) -> World:
         """Make a world as `_make` does; a large one in a thread."""
-        if saved is None and spec.fixture.snapshot is None and spec.generated_data is None:
-            return self._make(spec, background=background)
-        return await run_aside(self._make, spec, saved, background)
+        is_large = (
+            spec.fixture.snapshot is not None
+            or spec.generated_data is not None
+            or (saved is not None and saved.is_large)
+        )
+        return await run_aside(self._make, spec, saved, background, is_large=is_large)
 
     def _put_in_use(self, world: World, *, is_in_file: bool = False) -> None:
         """Have the world found by its id and its keys, and its changes written."""

@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from time import perf_counter
-from typing import Final, ParamSpec, TypeVar
+from typing import Any, Final, TypeVar
 
 from sandbox.store.steps import Steps
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 PAUSE_EVERY_S: Final = 0.005
@@ -26,14 +25,14 @@ def has_loop() -> bool:
     return True
 
 
-async def run_aside(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call the function in a thread, while other requests are served.
+async def run_aside(function: Callable[..., T], *args: Any, is_large: bool) -> T:
+    """Call the function, in a thread if it is large work, while other requests are served.
 
-    It must not touch what is in use. Without an event loop it is called at once.
+    It must not touch what is in use. Without an event loop there are no other requests.
     """
-    if has_loop():
-        return await asyncio.to_thread(function, *args, **kwargs)
-    return function(*args, **kwargs)
+    if is_large and has_loop():
+        return await asyncio.to_thread(function, *args)
+    return function(*args)
 
 
 async def pause() -> None:
@@ -63,7 +62,7 @@ class Slices:
 
     async def aside(self, function: Callable[[], object]) -> None:
         """Have something done that touches nothing that is in use."""
-        await run_aside(function)
+        await run_aside(function, is_large=True)
 
 
 class Alone:

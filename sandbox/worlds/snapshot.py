@@ -23,6 +23,7 @@ from sandbox.store.files.plain import Plain
 from sandbox.store.files.port import FILE, FORMAT, MESSAGES, RECORDS, Document, Parsed
 from sandbox.store.saved_world import NotRestored, SavedWorld
 from sandbox.store.world_documents import Moment
+from sandbox.worlds.slices import run_aside
 from sandbox.worlds.world import World
 
 PROGRAM: Final = "uat-sandbox"
@@ -33,6 +34,9 @@ WRITTEN_MAX: Final = 10_000
 _written_here: Final[dict[str, None]] = {}
 """Their digests, in the order in which they were written. Anybody can write a digest into the head
 of a snapshot; only this process can put one here (decision 45)."""
+BYTES_AT_ONCE_MAX: Final = 500_000
+"""Reading a snapshot of this size takes some milliseconds."""
+
 DOCUMENTS_AT_ONCE: Final = 64
 """The number of documents in one part of a snapshot."""
 
@@ -201,6 +205,16 @@ def _documents(table: str, entries: Any) -> list[Parsed]:
         own.pop("_claims", None)
         found.append(Parsed(own.pop("_id"), int(number), own))
     return sorted(found, key=lambda one: one.number)
+
+
+async def read_snapshot_aside(body: bytes | bytearray) -> SavedWorld:
+    """Parse a snapshot as `read_snapshot` does; a large one while other requests are served."""
+    return await run_aside(read_snapshot, body, is_large=len(body) > BYTES_AT_ONCE_MAX)
+
+
+async def write_aside(world: World) -> list[bytes]:
+    """The snapshot of a world; a large one while other requests are served."""
+    return await run_aside(write_snapshot, moment := moment_of(world), is_large=moment.is_large)
 
 
 def read_snapshot(body: bytes | bytearray) -> SavedWorld:
