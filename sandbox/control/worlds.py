@@ -32,7 +32,7 @@ from sandbox.worlds.limits import Protected, TooManyWorlds, WorldTaken
 from sandbox.worlds.restore import spec_of
 from sandbox.worlds.secret_documents import refuse_secrets
 from sandbox.worlds.slices import run_aside
-from sandbox.worlds.snapshot import read_snapshot_aside, write_aside
+from sandbox.worlds.snapshot import read_aside, write_aside
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import World
 
@@ -339,10 +339,9 @@ async def load(request: ControlRequest) -> WorldView:
 
 async def _loaded(request: ControlRequest, id: str) -> World:
     worlds = request.services.worlds
-    saved = await read_snapshot_aside(request.body)
-    if not saved.is_trusted:
-        form = worlds.profile.key_format
-        await run_aside(refuse_secrets, saved, form, is_large=saved.is_large)
+    saved = await read_aside(request.body)
+    form = worlds.profile.key_format
+    await run_aside(refuse_secrets, saved, form, is_large=saved.is_large)
     return await worlds.restore_aside(spec_of(saved, request.services.fixture_of, id=id), saved)
 
 

@@ -28,20 +28,11 @@ from sandbox.worlds.world import World
 
 PROGRAM: Final = "uat-sandbox"
 
-WRITTEN_MAX: Final = 10_000
-"""The number of snapshots written by this process that it recognizes, the newest ones."""
-
-_written_here: Final[dict[str, None]] = {}
-"""Their digests, in the order in which they were written. Anybody can write a digest into the head
-of a snapshot; only this process can put one here (decision 45)."""
 BYTES_AT_ONCE_MAX: Final = 500_000
 """Reading a snapshot of this size takes some milliseconds."""
 
 DOCUMENTS_AT_ONCE: Final = 64
 """The number of documents in one part of a snapshot."""
-
-SPACES_MAX: Final = 16
-"""Characters allowed after the last bracket: an editor ends a file with a new line."""
 
 _NUMBER: Final = re.compile("0|[1-9][0-9]{0,39}")
 
@@ -49,7 +40,7 @@ _NUMBER: Final = re.compile("0|[1-9][0-9]{0,39}")
 def snapshot(world: World) -> list[bytes]:
     """The world as it is now, in parts: table, then number, then document.
 
-    The same world, the same bytes. It is known again when it comes back.
+    The same world, the same bytes.
     """
     return write_snapshot(moment_of(world))
 
@@ -69,18 +60,8 @@ def write_snapshot(moment: Moment) -> list[bytes]:
         digest.update(written)
         parts.append(written)
     parts.append(b"}")
-    if not moment.ids_may_repeat:
-        # Otherwise its ids have to be looked at when it comes back.
-        _remember(digest.hexdigest())
     parts[0] = _head(digest.hexdigest())
     return parts
-
-
-def _remember(digest: str) -> None:
-    _written_here.pop(digest, None)
-    _written_here[digest] = None
-    if len(_written_here) > WRITTEN_MAX:
-        del _written_here[next(iter(_written_here))]
 
 
 def _tables(tables: dict[str, list[tuple[int, bytes]]]) -> Iterator[bytes]:
@@ -99,20 +80,6 @@ def _head(digest: str) -> bytes:
     """The beginning of the document: what wrote it, and the digest of all that follows."""
     head = {"program": PROGRAM, "format": FORMAT, "version": __version__, "sha256": digest}
     return b'{"%b":{"1":%b},' % (FILE.encode(), to_json(head))
-
-
-_HEAD_LENGTH: Final = len(_head(sha256().hexdigest()))
-
-
-def _is_as_written(body: bytes | bytearray) -> bool:
-    """Whether this process wrote the document, and it was not edited since."""
-    end = len(body)
-    while end and body[end - 1] in b" \t\r\n" and end > len(body) - SPACES_MAX:
-        end -= 1
-    if body[end - 1 : end] != b"}":
-        return False
-    written = sha256(memoryview(body)[_HEAD_LENGTH : end - 1]).hexdigest()
-    return written in _written_here and bytes(body[:_HEAD_LENGTH]) == _head(written)
 
 
 def _written(document: Document) -> bytes:
@@ -207,9 +174,10 @@ def _documents(table: str, entries: Any) -> list[Parsed]:
     return sorted(found, key=lambda one: one.number)
 
 
-async def read_snapshot_aside(body: bytes | bytearray) -> SavedWorld:
+async def read_aside(body: bytes | bytearray, *, is_trusted: bool = False) -> SavedWorld:
     """Parse a snapshot as `read_snapshot` does; a large one while other requests are served."""
-    return await run_aside(read_snapshot, body, is_large=len(body) > BYTES_AT_ONCE_MAX)
+    is_large = len(body) > BYTES_AT_ONCE_MAX
+    return await run_aside(read_snapshot, body, is_trusted, is_large=is_large)
 
 
 async def write_aside(world: World) -> list[bytes]:
@@ -217,14 +185,13 @@ async def write_aside(world: World) -> list[bytes]:
     return await run_aside(write_snapshot, moment := moment_of(world), is_large=moment.is_large)
 
 
-def read_snapshot(body: bytes | bytearray) -> SavedWorld:
-    """Parse a snapshot from bytes. Raises NotRestored.
+def read_snapshot(body: bytes | bytearray, is_trusted: bool = False) -> SavedWorld:
+    """Parse a snapshot from bytes; one that this server holds itself is trusted.
 
-    A snapshot that this process wrote is trusted: checking the records of all its messages would
-    take several times as long as the rest.
+    Raises NotRestored.
     """
     try:
         document = from_json(body, allow_inf_nan=False)
     except ValueError as error:
         raise NotRestored(f"is not JSON: {error}") from None
-    return parse_snapshot(document, is_trusted=_is_as_written(body))
+    return parse_snapshot(document, is_trusted=is_trusted)
