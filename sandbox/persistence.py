@@ -16,7 +16,6 @@ from sandbox.store import team_tokens
 from sandbox.store.files.port import SECRET_BYTES, StateFile, StoreError
 from sandbox.store.fixture import FixtureError
 from sandbox.store.saved_world import NotRestored, SavedWorld
-from sandbox.store.steps import run_through
 from sandbox.worlds.registry import Worlds
 
 if TYPE_CHECKING:
@@ -83,16 +82,9 @@ def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
     loaded = file.load()
     worlds.secret = file.secret
     for id, tables in loaded.items():
-
-        def read(table: str, id: str, world_id: str = id) -> str:
-            text = file.body(world_id, id)
-            if text is None:
-                raise StoreError(f"{file.name}: {world_id}.{table} has no {id}")
-            return text
-
-        saved = SavedWorld(tables, read, is_from_file=True, is_trusted=not file.is_for_people)
+        saved = SavedWorld(tables, is_from_file=True, is_trusted=not file.is_for_people)
         try:
-            run_through(worlds.restoring(spec_of(saved, library.fixture_of, id=id), saved))
+            worlds.restore(spec_of(saved, library.fixture_of, id=id), saved)
         except (NotRestored, FixtureError) as error:
             from sandbox.store.files.disk import about_good_copy, cannot
 

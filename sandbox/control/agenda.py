@@ -45,7 +45,6 @@ from sandbox.platform.batches.operations import coming_result, members_of
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.timers import may_answer_late
 from sandbox.store.steps import OFTEN, Steps
-from sandbox.store.tables import in_scope
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
@@ -237,7 +236,7 @@ def _batch(world: World, timer: Timer) -> _Leads:
 
 
 def _batch_closes(world: World, timer: Timer) -> _Leads:
-    where = {"terminal_status": in_scope(timer.subject, "open")}
+    where = {"open_at_terminal": timer.subject}
     found, _ = world.store.begin().find(Batch, where, limit=1)
     if not found:
         return _Leads("terminal", "", _NOTHING + "no batch is open at the terminal", "assumed B16")

@@ -14,8 +14,8 @@ from sandbox.domain.instants import from_ms, to_wire
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.timers import BATCH_RESULT
-from sandbox.store.port import OLDEST_FIRST
-from sandbox.store.tables import EVERYTHING, LAST_DIGITS, in_scope
+from sandbox.store.queries import OLDEST_FIRST
+from sandbox.store.tables import EVERYTHING, LAST_DIGITS
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ async def search(request: ControlRequest) -> Written[BatchesPage]:
     words = words_of("status", query.status, BATCH_STATUSES)
     where: dict[str, Any] = {"scope": scope}
     if words:
-        where = {"scope_status": [in_scope(scope, word) for word in words]}
+        where["status"] = words
     if query.terminal is not None:
         where["terminal_id"] = terminal_of(world, query.terminal).terminal_id
     rows, total, following = await page_of(

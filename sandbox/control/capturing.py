@@ -218,7 +218,6 @@ def _written(
     batches: list[BatchDetail],
 ) -> Steps[list[bytes]]:
     world, document = request.world, _Document(request)
-    yield from world.coverage.count()
     yield from document.members(_head(request))
     yield from document.members({"totals": _totals(world, total)})
     yield from document.members_of("agenda", (agenda.view(world, one) for one in _due(world)))
@@ -259,7 +258,7 @@ def _head(request: ControlRequest) -> dict[str, Any]:
         "world": {**shown, "keys": keys},
         "scenario": None if world.scenario is None else read_scenario(request),
         "switches": dict(world.switches),
-        "coverage": view_of(request, world.coverage.look()),
+        "coverage": view_of(request, world.coverage),
         "endpoints": [
             {**endpoints.view(one, world.now()), "secret": "", "old_secrets": []}
             for one in world.outbox.endpoints.values()

@@ -230,7 +230,7 @@ class Control:
         if request.found is not None:
             self._services.worlds.touch(request.found)
             # Without an event loop, or under a clock that a test moves, no alarm has rung.
-            await catch_up(request.found, self._services.worlds.slices)
+            await catch_up(request.found)
         if row.query is not None or scope["query_string"]:
             request.query = _query(_shape_of_query(row), scope)
         if row.is_raw:

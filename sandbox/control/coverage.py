@@ -56,10 +56,9 @@ class Coverage(TypedDict):
 async def of_world(request: ControlRequest) -> Coverage:
     """The coverage of a world since it was created or reset."""
     slices = request.services.worlds.slices
-    await slices.run(request.world.coverage.count())
     # The first time they are read from their files.
     await slices.aside(request.services.scenarios)
-    return view_of(request, request.world.coverage.look())
+    return view_of(request, request.world.coverage)
 
 
 async def of_server(request: ControlRequest) -> Coverage:
@@ -70,7 +69,7 @@ async def of_server(request: ControlRequest) -> Coverage:
     worlds, who = request.services.worlds, request.who
     await worlds.slices.aside(request.services.scenarios)
     own = None if who.team == OPERATOR else who.worlds(worlds)
-    shown = view_of(request, await worlds.slices.run(worlds.exercised(own)))
+    shown = view_of(request, worlds.exercised(own))
     if (others := others_of(request)) is not None:
         all_said = [shown, *(await said_elsewhere(request, others))]
         for section in Coverage.__annotations__:

@@ -13,7 +13,7 @@ from sandbox.domain.keys import ApiKey
 from sandbox.domain.locations import Location
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.terminals import Terminal
-from sandbox.store.port import Where
+from sandbox.store.queries import Where
 from sandbox.store.tables import LAST_DIGITS
 from sandbox.worlds.elsewhere import Elsewhere
 from sandbox.worlds.world import World

@@ -1,24 +1,17 @@
-"""Queries of the control API on the records of a world, in pages.
-
-No query holds up other requests: long ones are prepared in slices (decision 43).
-"""
+"""Queries of the control API on the records of a world, in pages."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from sandbox.control.rows import ControlFault, ControlRequest, must_be_known
 from sandbox.domain.accounts import Account
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.words import nearest
-from sandbox.store.port import ANY_TIME, NEWEST_FIRST, Between, Order, Where
-from sandbox.store.preparing import Unprepared
+from sandbox.store.queries import ANY_TIME, NEWEST_FIRST, Between, Order, Where
 from sandbox.store.tables import Row
 from sandbox.worlds.world import World
 
 R = TypeVar("R", bound=Row)
-
-_QUESTIONS_MAX: Final = 8
-"""The most preparations of one query; after them it runs at once, however long it takes."""
 
 
 async def found_in(
@@ -32,21 +25,9 @@ async def found_in(
     order: Order = NEWEST_FIRST,
     world: World | None = None,
 ) -> tuple[list[R], int]:
-    """What `UnitOfWork.find` gives, after the store was prepared for the query.
-
-    The world is that of the path, unless another one is given.
-    """
-    world = world or request.world
-    for number in range(_QUESTIONS_MAX + 1):
-        unit = world.store.begin()
-        unit.can_wait = number < _QUESTIONS_MAX
-        try:
-            return unit.find(kind, where, limit=limit, offset=offset, between=between, order=order)
-        except Unprepared as question:
-            async with world.preparing:
-                if (steps := question.steps()) is not None:
-                    await request.services.worlds.slices.run(steps)
-    raise AssertionError("a query that cannot wait is never unprepared")
+    """What `UnitOfWork.find` gives, in the world of the path unless another one is given."""
+    unit = (world or request.world).store.begin()
+    return unit.find(kind, where, limit=limit, offset=offset, between=between, order=order)
 
 
 async def page_of(

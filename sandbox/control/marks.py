@@ -8,10 +8,11 @@ from sandbox.control.worlds import WorldView, made, own_id, view
 from sandbox.domain.instants import to_wire
 from sandbox.domain.values import Value
 from sandbox.store.saved_world import NotRestored
-from sandbox.store.steps import Steps
 from sandbox.worlds.due_timers import catch_up
 from sandbox.worlds.limits import TooManyWorlds, WorldTaken
 from sandbox.worlds.marks import Mark
+from sandbox.worlds.restore import spec_of
+from sandbox.worlds.snapshot import read_aside, write_aside
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
@@ -41,22 +42,13 @@ class _Copy(Value, frozen=True):
     name: str | None = None
 
 
-def _parts(world: World) -> Steps[list[bytes]]:
-    from sandbox.worlds.snapshot import snapshot
-
-    return snapshot(world)
-
-
-def _put(request: ControlRequest, parts: list[bytes], to: _Copy) -> Steps[World]:
+async def _put(request: ControlRequest, parts: list[bytes], to: _Copy) -> World:
     """The world of a snapshot, in place of the one with that id. Raises NotRestored."""
-    from sandbox.worlds.restore import spec_of
-    from sandbox.worlds.snapshot import read_snapshot
-
-    saved = yield from read_snapshot(b"".join(parts))
+    saved = await read_aside(b"".join(parts), is_trusted=True)
     spec = spec_of(saved, request.services.fixture_of, id=to.id)
     if to.name is not None:
         spec = spec.but(name=to.name)
-    world = yield from request.services.worlds.restoring(spec, saved)
+    world = await request.services.worlds.restore_aside(spec, saved)
     if to.name is not None:
         rename(world, to.name)
     return world
@@ -79,9 +71,8 @@ async def fork(request: ControlRequest) -> WorldView:
     """A copy of a world, with the same data and keys of its own. Source: assumed D25."""
     body: ForkBody = request.body
     worlds = request.services.worlds
-    slices = worlds.slices
     async with alone(request) as world:
-        parts = await slices.run(_parts(world), is_large=True)
+        parts = await write_aside(world)
         spec = world.spec.but(id=own_id(request, body.id), name=body.name or world.spec.name)
     try:
         begun = await made(request, spec)
@@ -90,13 +81,13 @@ async def fork(request: ControlRequest) -> WorldView:
     except TooManyWorlds as error:
         raise ControlFault(409, "too_many_worlds", str(error)) from None
     try:
-        copy = await slices.run(_put(request, parts, _Copy(begun.id, spec.name)), is_large=True)
+        copy = await _put(request, parts, _Copy(begun.id, spec.name))
     except NotRestored as error:
-        await slices.run(worlds.deleting(begun))
+        worlds.delete(begun)
         raise ControlFault(409, "not_copied", f"the world cannot be copied: {error}") from None
     # The answer waits until it is written.
     request.found = copy
-    await catch_up(copy, slices)
+    await catch_up(copy)
     return view(copy)
 
 
@@ -117,8 +108,7 @@ async def add(request: ControlRequest) -> MarkView:
     body: MarkBody = request.body
     async with alone(request) as world:
         now = world.now()
-        slices = request.services.worlds.slices
-        parts = await slices.run(_parts(world), is_large=True)
+        parts = await write_aside(world)
         return _mark(world.marks.add(body.name, now, parts))
 
 
@@ -137,17 +127,16 @@ def _found(request: ControlRequest) -> Mark:
 
 async def return_to(request: ControlRequest) -> WorldView:
     """The world as it was at the mark. The marks stay; the journal begins anew."""
-    slices = request.services.worlds.slices
     async with alone(request) as world:
         mark = _found(request)
         try:
-            restored = await slices.run(_put(request, mark.parts, _Copy(world.id)), is_large=True)
+            restored = await _put(request, mark.parts, _Copy(world.id))
         except NotRestored as error:
             raise ControlFault(
                 400, "not_restored", f"the world cannot return: {error}", details="nothing changed"
             ) from None
         restored.marks = world.marks
-        await catch_up(restored, slices)
+        await catch_up(restored)
         return view(restored)
 
 

@@ -20,7 +20,6 @@ from sandbox.domain.terminals import Terminal
 from sandbox.domain.webhooks.deliveries import DeliveryStatus
 from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.store.steps import OFTEN, Steps
-from sandbox.store.tables import EVERYTHING, in_scope
 from sandbox.worlds.journal import Entry
 from sandbox.worlds.world import World
 
@@ -136,7 +135,7 @@ async def _statuses(request: ControlRequest) -> dict[str, int]:
     """How many payments have each status, without those that no payment has."""
     found: dict[str, int] = {}
     for status in STATUSES:
-        where = {"scope_status": in_scope(EVERYTHING, status)}
+        where = {"status": status}
         _, total = await found_in(request, Transaction, where, limit=1)
         if total:
             found[status] = total
@@ -161,7 +160,7 @@ def _taps(world: World) -> Iterator[Need]:
 
 
 async def _surcharges(request: ControlRequest) -> list[Need]:
-    where = {"scope_status": in_scope(EVERYTHING, "surcharge_pending")}
+    where = {"status": "surcharge_pending"}
     found, _ = await found_in(request, Transaction, where, limit=_NEEDS_OF_A_KIND_MAX)
     return [
         {
@@ -194,8 +193,8 @@ def _failing(world: World) -> Iterator[Need]:
 async def _batches(request: ControlRequest) -> list[Need]:
     """Batches that were sent back, and those with records that no batch has taken since."""
     world = request.world
-    words = [in_scope(EVERYTHING, word) for word in ("rejected", "partially_accepted")]
-    found, _ = await found_in(request, Batch, {"scope_status": words}, limit=_BATCHES_MAX)
+    where = {"status": ("rejected", "partially_accepted")}
+    found, _ = await found_in(request, Batch, where, limit=_BATCHES_MAX)
     needs: list[Need] = []
     for batch in found:
         if batch.status == "rejected":

@@ -14,8 +14,8 @@ from sandbox.domain.payments.transactions import (
     TRANSACTION_TYPES,
     Transaction,
 )
-from sandbox.store.port import NEWEST_FIRST, OLDEST_FIRST, Order
-from sandbox.store.tables import EVERYTHING, LAST_DIGITS, in_scope
+from sandbox.store.queries import NEWEST_FIRST, OLDEST_FIRST, Order
+from sandbox.store.tables import EVERYTHING, LAST_DIGITS
 
 if TYPE_CHECKING:
     from sandbox.control.look_shapes import PaymentsQuery
@@ -115,16 +115,14 @@ async def search(request: ControlRequest) -> Written[PaymentsPage]:
 def _where(request: ControlRequest, query: "PaymentsQuery") -> dict[str, Any]:
     """The conditions as indexes and filters of the store have them."""
     scope = EVERYTHING if query.account is None else account_of(request.world, query.account).id
-    where: dict[str, Any] = {}
+    where: dict[str, Any] = {"scope": scope}
     for name, text, known in (
         ("status", query.status, STATUSES),
         ("transaction_type", query.type, TRANSACTION_TYPES),
     ):
         field = "type" if name == "transaction_type" else name
         if words := words_of(field, text, known):
-            where[f"scope_{name}"] = [in_scope(scope, word) for word in words]
-    if not where:
-        where["scope"] = scope
+            where[name] = words
     if reasons := words_of("status_reason", query.status_reason, STATUS_REASONS):
         where["status_reason"] = reasons
     if query.terminal is not None:

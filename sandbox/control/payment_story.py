@@ -1,7 +1,7 @@
 """Control endpoint on one payment: its money, its batch, and all that happened to it, in order."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
+from typing import Any, Final, Literal, TypedDict
 
 from sandbox.control.payment_lists import payment_of
 from sandbox.control.rows import ControlRequest
@@ -12,12 +12,9 @@ from sandbox.domain.payments.transaction_json import TransactionView, view
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import BY_ITSELF, transitions_from
 from sandbox.domain.timers import BATCH_RESULT, Timer
-from sandbox.store.steps import OFTEN, Steps
+from sandbox.store.steps import Steps
 from sandbox.worlds.journal import Entry, OutcomeView
 from sandbox.worlds.world import World
-
-if TYPE_CHECKING:
-    from sandbox.store.memory.messages import Messages
 
 _REFUSED_FROM: Final = 400
 _FOLLOW_UPS_MAX: Final = 16
@@ -82,7 +79,8 @@ async def read(request: ControlRequest) -> Story:
 
 def story_of(world: World, tx: Transaction) -> Steps[Story]:
     """The payment with all that happened to it and is due."""
-    messages = yield from _about(world.store.messages_now(), tx.transaction_id)
+    messages = world.store.messages_about(tx.transaction_id)
+    yield
     asked = list(dict.fromkeys(one.request_id for one in messages if one.request_id is not None))
     entries = world.journal.entries()
     first = next((one for one in entries if asked and one.id == asked[0]), None)
@@ -100,17 +98,6 @@ def story_of(world: World, tx: Transaction) -> Steps[Story]:
         "batch": _batch(world, tx),
         "story": [*steps, *_due(world, tx, asked)],
     }
-
-
-def _about(messages: "Messages", subject: str) -> Steps[list[Message]]:
-    """The messages about the subject, oldest first."""
-    found = []
-    for place in range(len(messages)):
-        if messages.subject(place) == subject:
-            found.append(messages[place])
-        if not place % OFTEN:
-            yield
-    return found
 
 
 def _money(tx: Transaction) -> Money:

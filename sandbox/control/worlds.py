@@ -29,6 +29,10 @@ from sandbox.worlds.clock import ClockView
 from sandbox.worlds.due_timers import advance_to, catch_up
 from sandbox.worlds.elsewhere import Elsewhere, KeptWorld
 from sandbox.worlds.limits import Protected, TooManyWorlds, WorldTaken
+from sandbox.worlds.restore import spec_of
+from sandbox.worlds.secret_documents import refuse_secrets
+from sandbox.worlds.slices import run_aside
+from sandbox.worlds.snapshot import read_aside, write_aside
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import World
 
@@ -160,11 +164,11 @@ async def create(request: ControlRequest) -> WorldView:
         try:
             scenarios.start(world, scenario)
         except ControlFault:
-            await worlds.slices.run(worlds.deleting(world))
+            worlds.delete(world)
             raise
     # The answer waits until it is written.
     request.found = world
-    await catch_up(world, worlds.slices)
+    await catch_up(world)
     return view(world)
 
 
@@ -172,10 +176,10 @@ async def made(request: ControlRequest, spec: WorldSpec) -> World:
     """The new world. Raises WorldTaken, TooManyWorlds or NotRestored."""
     worlds, team = request.services.worlds, request.who.team
     if (elsewhere := request.services.elsewhere) is None:
-        return await worlds.slices.run(worlds.creating(spec, team), is_large=True)
+        return await worlds.create_aside(spec, team)
     async with elsewhere.reserved(spec.id, team) as id:
         spec = spec.but(id=id)
-        return await worlds.slices.run(worlds.creating(spec, team), is_large=True)
+        return await worlds.create_aside(spec, team)
 
 
 def own_id(request: ControlRequest, name: str | None) -> str:
@@ -229,7 +233,7 @@ def _switches(wanted: dict[str, Any]) -> dict[str, Any]:
 async def list_all(request: ControlRequest) -> Written[Worlds]:
     """Every world that is in use and within reach."""
     worlds = request.services.worlds
-    await worlds.slices.run(worlds.dropping_unused())
+    worlds.drop_unused()
     listed = request.who.worlds(worlds)
     query: WorldsQuery = request.query
     elsewhere = request.services.elsewhere
@@ -295,7 +299,7 @@ async def delete(request: ControlRequest) -> None:
         await worlds.before_deleting(request.world.id)
     async with alone(request) as world:
         try:
-            await worlds.slices.run(worlds.deleting(world))
+            worlds.delete(world)
         except Protected as error:
             raise ControlFault(409, "protected", str(error)) from None
 
@@ -305,48 +309,40 @@ async def reset(request: ControlRequest) -> WorldView:
     worlds = request.services.worlds
     async with alone(request) as world:
         try:
-            await worlds.slices.run(worlds.resetting(world), is_large=True)
+            await worlds.reset_aside(world)
         except NotRestored as error:
             raise _faulty(world.spec.fixture.name, error) from None
-        await catch_up(world, worlds.slices)
+        await catch_up(world)
         return view(world)
 
 
 async def save(request: ControlRequest) -> Written[Document]:
     """The whole world as one document. Source: assumed D25."""
-    from sandbox.worlds.snapshot import snapshot
-
     async with alone(request) as world:
-        slices = request.services.worlds.slices
-        return Written(await slices.run(snapshot(world), is_large=True))
+        return Written(await write_aside(world))
 
 
 async def load(request: ControlRequest) -> WorldView:
     """A saved world in place of this one, whose id and keys of the cast stay (assumed D25)."""
-    slices = request.services.worlds.slices
     async with alone(request) as world:
         try:
-            restored = await slices.run(_loaded(request, world.id), is_large=True)
+            restored = await _loaded(request, world.id)
         except (NotRestored, FixtureError) as error:
             raise ControlFault(
                 400, "not_restored", f"snapshot: {error}", details="nothing was changed"
             ) from None
         restored.marks = world.marks
         # From here on its clock is watched, whether or not anybody asks for something.
-        await catch_up(restored, slices)
+        await catch_up(restored)
         return view(restored)
 
 
-def _loaded(request: ControlRequest, id: str) -> Steps[World]:
-    from sandbox.worlds.restore import spec_of
-    from sandbox.worlds.secret_documents import refuse_secrets
-    from sandbox.worlds.snapshot import read_snapshot
-
-    saved = yield from read_snapshot(request.body)
-    if not saved.is_trusted:
-        yield from refuse_secrets(saved, request.services.worlds.profile.key_format)
-    spec = spec_of(saved, request.services.fixture_of, id=id)
-    return (yield from request.services.worlds.restoring(spec, saved))
+async def _loaded(request: ControlRequest, id: str) -> World:
+    worlds = request.services.worlds
+    saved = await read_aside(request.body)
+    form = worlds.profile.key_format
+    await run_aside(refuse_secrets, saved, form, is_large=saved.is_large)
+    return await worlds.restore_aside(spec_of(saved, request.services.fixture_of, id=id), saved)
 
 
 def read_clock(request: ControlRequest) -> ClockView:
@@ -362,10 +358,10 @@ async def set_clock(request: ControlRequest) -> ClockView:
     body: ClockBody = request.body
     world = request.world
     if body.now is not None and body.now > world.clock.now():
-        await advance_to(world, body.now, request.services.worlds.slices)
+        await advance_to(world, body.now)
     world.clock.set(body.setting())
     world.watched = None
-    await catch_up(world, request.services.worlds.slices)
+    await catch_up(world)
     return read_clock(request)
 
 
@@ -378,7 +374,7 @@ async def advance_clock(request: ControlRequest) -> Advanced:
         end = body.end(world.clock.now(), None if soonest is None else soonest.due)
     except ValueError as error:
         raise invalid(str(error)) from None
-    fired = await advance_to(world, end, request.services.worlds.slices)
+    fired = await advance_to(world, end)
     return {
         "now": to_wire(world.clock.now()),
         "fired": [

@@ -6,7 +6,7 @@ comes through the door: a pydantic model made of the record's own annotated fiel
 checks every type and rule, and names the field of a mistake.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime
 from functools import cache
@@ -45,6 +45,9 @@ from sandbox.domain.instants import Instant
 from sandbox.domain.payments.cards import STORED_CARDS, Card
 from sandbox.domain.text import NotUtf8, decode_text
 
+Read = Callable[[Any, Any], Any]
+"""Makes a record of that kind of a document. Raises Unreadable."""
+
 
 class NotJson(ValueError):
     """Bytes that are no JSON document; the message gives the reason and the place."""
@@ -82,17 +85,12 @@ def to_text(record: Any) -> str:
     return msgspec.json.encode(record, enc_hook=_token).decode()
 
 
-def from_text(kind: Any, text: str) -> Any:
+def from_own(kind: Any, document: Any) -> Any:
     """The record in a document that our own code wrote. Raises Unreadable."""
     try:
-        return _decoder(kind).decode(text)
+        return msgspec.convert(document, kind, dec_hook=_value)
     except (msgspec.MsgspecError, ValueError) as error:
         raise Unreadable(str(error)) from None
-
-
-@cache
-def _decoder(kind: Any) -> "msgspec.json.Decoder[Any]":
-    return msgspec.json.Decoder(kind, dec_hook=_value)
 
 
 def _token(value: Any) -> str:

@@ -36,8 +36,6 @@ def file(path: Path) -> Iterator[StateFile]:
 
 def test_a_file_that_is_not_there_holds_no_world(path: Path, file: StateFile):
     assert file.load() == {}
-    assert file.body("demo", "a") is None
-    assert list(file.bodies("demo")) == []
     assert file.name.startswith(path.name)
 
 
@@ -109,10 +107,7 @@ def test_what_is_gone_is_gone(path: Path):
         gone = [("accounts", "a"), (RECORDS, "m"), ("accounts", "nobody"), ("nothing", "a")]
         file.write([Change("demo", gone=gone)])
 
-    with closing(open_file(path)) as file:
-        file.load()
-        assert [one.id for one in file.bodies("demo")] == ["n"]
-    assert loaded(path) == {"demo": {"accounts": [("b", 2, {})]}}
+    assert loaded(path) == {"demo": {"accounts": [("b", 2, {})], RECORDS: [("n", 2, {})]}}
 
 
 def test_what_one_change_takes_away_and_puts_is_there(path: Path):
@@ -134,13 +129,9 @@ def test_a_world_that_begins_anew_forgets_what_it_had_and_no_other_does(path: Pa
 
     with closing(open_file(path)) as file:
         file.write([Change("demo", puts=[("terminals", document("t", 1))], anew=True)])
-        file.load()
-
-        assert list(file.bodies("demo")) == []
-        assert [one.id for one in file.bodies("demo-2")] == ["m"]
     assert loaded(path) == {
         "demo": {"terminals": [("t", 1, {})]},
-        "demo-2": {"accounts": [("a", 1, {}), ("b", 2, {})]},
+        "demo-2": {"accounts": [("a", 1, {}), ("b", 2, {})], RECORDS: [("m", 1, {})]},
     }
 
 
@@ -166,22 +157,6 @@ def test_changes_of_one_write_follow_each_other(path: Path):
         )
 
     assert loaded(path) == {"demo": {"accounts": [("c", 3, {})]}}
-
-
-def test_records_are_not_loaded_and_are_read_one_by_one(path: Path):
-    write(path, document("a", 1))
-    write(path, document("m", HUGE, said="once"), document("n", 2, said="twice"), table=RECORDS)
-    write(path, document("o", 1), world="other")
-    write(path, document("m", 1), world="other", table=RECORDS)
-
-    with closing(open_file(path)) as file:
-        assert {world: list(tables) for world, tables in file.load().items()} == {
-            "demo": ["accounts"],
-            "other": ["accounts"],
-        }
-        assert json.loads(file.body("demo", "m") or "") == {"said": "once"}
-        assert file.body("demo", "a") is None
-        assert {(one.id, one.number) for one in file.bodies("demo")} == {("m", HUGE), ("n", 2)}
 
 
 def test_a_file_that_is_written_before_it_was_loaded_keeps_what_it_had(path: Path):
@@ -254,8 +229,9 @@ def test_what_was_acknowledged_is_there_after_the_process_was_killed(path: Path)
     acknowledged = {int(line) for line in lines if line.endswith("\n")}
 
     with closing(open_file(path)) as file:
-        found = [one.number for one in file.load()["demo"]["accounts"]]
-        records = {one.number for one in file.bodies("demo")}
+        tables = file.load()["demo"]
+    found = [one.number for one in tables["accounts"]]
+    records = {one.number for one in tables[RECORDS]}
 
     assert len(acknowledged) >= 60
     assert acknowledged <= set(found)
@@ -517,9 +493,6 @@ def test_a_file_can_be_copied_into_one_of_any_kind(path: Path, target: str):
 
     with closing(open_file(path)) as one, closing(open_file(into)) as other:
         copy(one, other)
-        other.load()
-        assert [one.number for one in other.bodies("demo")] == [HUGE]
-        assert other.body("quiet", "n") == '{"said":"alone"}'
 
     found = loaded(into)
     if (path.suffix, into.suffix) == (".json", ".db"):

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from sandbox.store.files.json_file import JsonFile
-from sandbox.store.files.port import RECORDS, TAKEN_IDS, Change, Document, StateFile, StoreError
+from sandbox.store.files.port import TAKEN_IDS, Change, Document, StateFile, StoreError
 from sandbox.store.files.sqlite_file import SqliteFile
 
 JSON: Final = (".json",)
@@ -44,7 +44,6 @@ def copy(source: StateFile, target: StateFile) -> None:
             if table != TAKEN_IDS or not target.is_for_people
             for one in documents
         ]
-        puts += [(RECORDS, one) for one in source.bodies(world)]
         if source.is_for_people and not target.is_for_people:
             puts.append((TAKEN_IDS, Document(TAKEN_IDS, 0, "{}")))
         changes.append(Change(world, puts=puts, anew=True))

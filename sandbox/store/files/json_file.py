@@ -7,7 +7,7 @@ and its storage writes the whole file once for all changes of one write.
 
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -32,7 +32,6 @@ from sandbox.store.files.port import (
     FILE,
     FORMAT,
     PROGRAM,
-    RECORDS,
     SECRET_BYTES,
     Change,
     Document,
@@ -141,7 +140,6 @@ class JsonFile:
         self._storage = AtomicStorage(self._path)
         # TinyDB calls what it gets to make its storage.
         self._database = TinyDB(storage=lambda: self._storage)
-        self._bodies: dict[tuple[str, str], Parsed] = {}
         self._new_secret = b""
         self._new_tokens: str | None = None
         self._has_written = self._has_warned = False
@@ -173,7 +171,7 @@ class JsonFile:
         self._new_tokens = tokens
 
     def load(self) -> Mapping[str, Tables]:
-        """All worlds by id, without the bodies of messages. Raises StoreError."""
+        """All worlds by id. Raises StoreError."""
         self._storage.forget()
         self._hold.look()
         self._head()
@@ -184,24 +182,8 @@ class JsonFile:
                 worlds.setdefault(world, {})[table] = self._documents(name)
         except Contents as error:
             raise self._unusable(str(error)) from None
-        self._bodies = {
-            (world, one.id): one
-            for world, tables in worlds.items()
-            for one in tables.pop(RECORDS, [])
-        }
         self._warn()
         return worlds
-
-    def body(self, world: str, message_id: str) -> str | None:
-        """The body of a message that was there when the file was loaded; None without one."""
-        found = self._bodies.get((world, message_id))
-        return None if found is None else found.text
-
-    def bodies(self, world: str) -> Iterator[Document]:
-        """The bodies of all messages of a world that were there when the file was loaded."""
-        for (found, id), one in self._bodies.items():
-            if found == world:
-                yield Document(id, one.number, one.text)
 
     def keep_good_copy(self) -> None:
         """Make a copy of the file. Raises StoreError."""

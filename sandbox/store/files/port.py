@@ -4,7 +4,7 @@ A file knows no records. It stores JSON objects, and returns all of them when it
 After `write` returns, the data survives the death of the process.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from pydantic_core import from_json, to_json
@@ -36,7 +36,7 @@ MESSAGES: Final = "messages"
 """The table of messages. One is never put twice, nor does one go while its world stays."""
 
 RECORDS: Final = "records"
-"""The table of the bodies of messages, by message id. Each is read when somebody asks for it."""
+"""The table of the bodies of messages, by message id."""
 
 TAKEN_IDS: Final = "taken_ids"
 """The table that says of a world that ids in it may be drawn again: its documents, and with them
@@ -57,15 +57,11 @@ def read_secret(text: Any) -> bytes:
 
 
 class Document(NamedTuple):
-    """One document of a table. `number` is its place in the table: tables are read in this order.
-
-    `unique_values` are its values in unique indexes, as JSON; state files do not keep them.
-    """
+    """One document of a table. Tables are read in the order of numbers."""
 
     id: str
     number: int
     text: str
-    unique_values: str = ""
 
 
 class Parsed(Value, frozen=True):
@@ -74,7 +70,6 @@ class Parsed(Value, frozen=True):
     id: str
     number: int
     fields: dict[str, Any]
-    unique_values: str = ""
 
     @property
     def text(self) -> str:
@@ -158,13 +153,7 @@ class StateFile(Protocol):
         """Have the next write put these tokens into the file, in place of those it has."""
 
     def load(self) -> Mapping[str, Tables]:
-        """All worlds by id, without the bodies of messages. Raises StoreError."""
-
-    def body(self, world: str, message_id: str) -> str | None:
-        """The body of a message that was there when the file was loaded; None without one."""
-
-    def bodies(self, world: str) -> Iterator[Document]:
-        """The bodies of all messages of a world, in no order. For copying a file."""
+        """All worlds by id. Raises StoreError."""
 
     def keep_good_copy(self) -> None:
         """The content was found good: make a copy of the file as it was opened.

@@ -1,12 +1,11 @@
 """`state.db`: SQLite, one table of documents, at a cost that does not grow with the file.
 
-Every write is a transaction that is on the disk when it returns. Bodies of messages are read when
-somebody asks for them, as there are more of them than of anything else.
+Every write is a transaction that is on the disk when it returns.
 """
 
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -30,7 +29,6 @@ from sandbox.store.files.port import (
     FILE,
     FORMAT,
     PROGRAM,
-    RECORDS,
     Change,
     Document,
     StoreError,
@@ -138,38 +136,19 @@ class SqliteFile:
         self._keep(tokens=tokens)
 
     def load(self) -> Mapping[str, Tables]:
-        """All worlds by id, without the bodies of messages. Raises StoreError."""
+        """All worlds by id. Raises StoreError."""
         worlds: dict[str, dict[str, list[Document]]] = {}
-        query = "SELECT world, kind, id, number, body FROM documents WHERE kind <> ?"
+        query = "SELECT world, kind, id, number, body FROM documents WHERE world <> ''"
         try:
-            for world, kind, id, number, body in self._database.execute(query, (RECORDS,)):
-                if world:
-                    documents = worlds.setdefault(world, {}).setdefault(kind, [])
-                    documents.append(Document(id, int(number), body))
+            for world, kind, id, number, body in self._database.execute(query):
+                documents = worlds.setdefault(world, {}).setdefault(kind, [])
+                documents.append(Document(id, int(number), body))
         except (sqlite3.Error, ValueError) as error:
             raise self._unusable(error) from error
         for tables in worlds.values():
             for documents in tables.values():
                 documents.sort(key=lambda one: one.number)
         return worlds
-
-    def body(self, world: str, message_id: str) -> str | None:
-        """The body of a message; None if there is none. Raises StoreError."""
-        query = "SELECT body FROM documents WHERE world = ? AND kind = ? AND id = ?"
-        try:
-            found = self._database.execute(query, (world, RECORDS, message_id)).fetchone()
-        except sqlite3.Error as error:
-            raise self._unusable(error) from error
-        return None if found is None else found[0]
-
-    def bodies(self, world: str) -> Iterator[Document]:
-        """The bodies of all messages of a world, in no order. Raises StoreError."""
-        query = "SELECT id, number, body FROM documents WHERE world = ? AND kind = ?"
-        try:
-            for id, number, body in self._database.execute(query, (world, RECORDS)):
-                yield Document(id, int(number), body)
-        except (sqlite3.Error, ValueError) as error:
-            raise self._unusable(error) from error
 
     def keep_good_copy(self) -> None:
         """A copy of the file, by SQLite's own means; none of a large file. Raises StoreError."""
