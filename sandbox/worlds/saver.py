@@ -106,39 +106,26 @@ class FileSaver:
         """
         wanted = self._noted if world is None else self._noted_of.get(world.id, 0)
         while self._written < wanted:
-            if self._under_way is None:
-                if not self._is_slow:
-                    # All requests of this round of the loop share the write.
-                    await asyncio.sleep(0)
-                    if self._written >= wanted:
-                        return
-                    if self._under_way is None:
-                        self.save()
-                    continue
-                self._begin()
-            assert self._under_way
-            await asyncio.shield(self._under_way)
+            await asyncio.shield(self._under_way or self._begin())
 
     def _begin(self) -> "asyncio.Task[None]":
         self._under_way = asyncio.get_running_loop().create_task(self._write())
         return self._under_way
 
     async def _write(self) -> None:
+        """Write all commits of this round of the loop, and those made during the last write."""
         try:
-            if not self._is_slow:
-                self.save()
-                return
-            # This write contains all commits made during the last one.
             await asyncio.sleep(0)
-            noted, changes = self._noted, self._take()
-            began_s = monotonic()
+            noted, changes, began_s = self._noted, self._take(), monotonic()
             try:
-                await asyncio.to_thread(self._file.write, changes)
+                if self._is_slow:
+                    await asyncio.to_thread(self._file.write, changes)
+                else:
+                    self._file.write(changes)
             except StoreError as error:
                 self._keep(changes, error)
                 raise
-            self._measure(changes, began_s)
-            self._done(noted)
+            self._done(noted, changes, began_s)
         finally:
             self._under_way = None
 
@@ -150,13 +137,7 @@ class FileSaver:
         except StoreError as error:
             self._keep(changes, error)
             raise
-        self._measure(changes, began_s)
-        self._done(noted)
-
-    def _measure(self, changes: list[Change], began_s: float) -> None:
-        if changes:
-            self.measured.writes.add(monotonic() - began_s)
-            self.measured.written_together.add(len(changes))
+        self._done(noted, changes, began_s)
 
     def _take(self) -> list[Change]:
         changes = self._unwritten
@@ -189,7 +170,10 @@ class FileSaver:
             self._unread.add(message)
             log.error("%s", message)
 
-    def _done(self, noted: int) -> None:
+    def _done(self, noted: int, changes: list[Change], began_s: float) -> None:
+        if changes:
+            self.measured.writes.add(monotonic() - began_s)
+            self.measured.written_together.add(len(changes))
         self._written = noted
         if self.problem is not None:
             log.info("writing to %s works again", self._file.name)
