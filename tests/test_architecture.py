@@ -415,7 +415,7 @@ def test_no_function_declares_a_global():
             "uvicorn starlette tinydb filelock faker aiohttp freezegun httpx2 pydantic asyncio",
         ),
         ("sandbox.server", "tinydb filelock faker httpx2 freezegun sqlite3 pytest"),
-        ("sandbox.app", "uvicorn tinydb filelock faker httpx2 freezegun sqlite3 click"),
+        ("sandbox.app", "uvicorn faker httpx2 freezegun click"),
     ],
 )
 def test_importing_a_module_brings_nothing_that_is_not_needed_yet(module, unwanted):

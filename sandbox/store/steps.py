@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 Steps = Generator[Any, None, T]
-"""Work that yields after each step, and returns the result."""
+"""Work that yields after each step, and returns the result; a step may yield work for a thread."""
 
 OFTEN = 16
 """Work on many small things stops after so many of them."""

@@ -165,7 +165,7 @@ class Worlds:
             self._remove(world)
             raise
         if is_numbered:
-            number = int(world.id.rpartition("-")[2])
+            number = int(world.id.partition("@")[0].rpartition("-")[2])
             self._numbered[team] = max(number, self._numbered.get(team, 0))
         return True
 

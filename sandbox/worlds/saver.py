@@ -111,19 +111,17 @@ class FileSaver:
         return self._under_way
 
     async def _write(self) -> None:
-        """Write everything in a thread, as it waits for the disk."""
+        """Write all commits of this round of the loop, and those made during the last write."""
         try:
-            # This write contains all commits made during the last one.
             await asyncio.sleep(0)
-            noted, changes = self._noted, self._take()
-            began_s = monotonic()
+            noted, changes, began_s = self._noted, self._take(), monotonic()
             try:
+                # The loop runs on while the thread waits for the disk.
                 await asyncio.to_thread(self._file.write, changes)
             except StoreError as error:
                 self._keep(changes, error)
                 raise
-            self._measure(changes, began_s)
-            self._done(noted)
+            self._done(noted, changes, began_s)
         finally:
             self._under_way = None
 
@@ -135,13 +133,7 @@ class FileSaver:
         except StoreError as error:
             self._keep(changes, error)
             raise
-        self._measure(changes, began_s)
-        self._done(noted)
-
-    def _measure(self, changes: list[Change], began_s: float) -> None:
-        if changes:
-            self.measured.writes.add(monotonic() - began_s)
-            self.measured.written_together.add(len(changes))
+        self._done(noted, changes, began_s)
 
     def _take(self) -> list[Change]:
         changes = self._unwritten
@@ -174,7 +166,10 @@ class FileSaver:
             self._unread.add(message)
             log.error("%s", message)
 
-    def _done(self, noted: int) -> None:
+    def _done(self, noted: int, changes: list[Change], began_s: float) -> None:
+        if changes:
+            self.measured.writes.add(monotonic() - began_s)
+            self.measured.written_together.add(len(changes))
         self._written = noted
         if self.problem is not None:
             log.info("writing to %s works again", self._file.name)

@@ -50,10 +50,12 @@ class Slices:
         try:
             while True:
                 try:
-                    next(steps)
+                    function = next(steps)
                 except StopIteration as end:
                     result: T = end.value
                     return result
+                if function is not None:
+                    await run_aside(function, is_large=True)
                 if perf_counter() - paused_s >= PAUSE_EVERY_S:
                     await pause()
                     paused_s = perf_counter()
