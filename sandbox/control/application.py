@@ -223,7 +223,7 @@ class Control:
         if request.found is not None:
             self._services.worlds.touch(request.found)
             # Without an event loop, or under a clock that a test moves, no alarm has rung.
-            await catch_up(request.found, self._services.worlds.slices)
+            await catch_up(request.found)
         query = _parse_query(row.query, scope)
         given = {} if row.query is NoQuery else {"query": query}
         if row.is_raw:

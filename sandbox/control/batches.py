@@ -35,8 +35,8 @@ from sandbox.domain.timers import BATCH_CLOSES, BATCH_RESULT, Timer
 from sandbox.platform.batches import operations as batches
 from sandbox.platform.batches import schedules
 from sandbox.platform.operation_context import OperationContext
-from sandbox.store.port import OLDEST_FIRST
-from sandbox.store.tables import EVERYTHING, LAST_DIGITS, in_scope
+from sandbox.store.queries import OLDEST_FIRST
+from sandbox.store.tables import EVERYTHING, LAST_DIGITS
 from sandbox.worlds.world import World
 
 router = Router()
@@ -165,7 +165,7 @@ def search_batches(request: ControlRequest, query: BatchesQuery) -> BatchesPage:
     words = parse_words("status", query.status, BATCH_STATUSES)
     where: dict[str, Any] = {"scope": scope}
     if words:
-        where = {"scope_status": [in_scope(scope, word) for word in words]}
+        where["status"] = words
     if query.terminal is not None:
         where["terminal_id"] = get_terminal(world, query.terminal).terminal_id
     rows, total, after = find_page(world, Batch, where, limit=query.limit, before=query.before)

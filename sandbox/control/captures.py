@@ -51,7 +51,6 @@ from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.platform.rows import Row
-from sandbox.store.steps import run_through
 from sandbox.store.tables import EVERYTHING
 from sandbox.worlds.journal import Entry
 from sandbox.worlds.world import World
@@ -193,7 +192,6 @@ async def _take_capture(request: ControlRequest) -> Capture:
     payments, total = unit.find(Transaction, everything, limit=PAYMENTS_MAX)
     batches, _ = unit.find(Batch, everything, limit=BATCHES_MAX)
     about = await _messages_about(world, payments)
-    run_through(world.coverage.count())
     timers = world.store.timers.numbered()
     all_messages = world.store.messages_now()
     told, entries, keys = all_messages[-MESSAGES_MAX:], world.journal.entries(), _keys(world)
@@ -213,7 +211,7 @@ async def _take_capture(request: ControlRequest) -> Capture:
         world=_captured_world(world),
         scenario=view_running(world),
         switches=world.switches,
-        coverage=view_coverage(request, world.coverage.look()),
+        coverage=view_coverage(request, world.coverage),
         totals=Totals(payments=total, messages=len(all_messages), agenda=len(timers)),
         endpoints=[
             view_endpoint(one, now).model_copy(update={"secret": "", "old_secrets": []})

@@ -36,7 +36,6 @@ from sandbox.domain.timers import TIMER_KINDS, Timer
 from sandbox.platform.batches.operations import coming_result, members_of
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.timers import may_answer_late
-from sandbox.store.tables import in_scope
 from sandbox.worlds.clock import ClockView
 from sandbox.worlds.due_timers import advance_to, catch_up
 from sandbox.worlds.world import World
@@ -144,10 +143,10 @@ async def set_clock(request: ControlRequest, body: ClockBody) -> ClockView:
     """
     world = request.world
     if body.now is not None and body.now > world.clock.now():
-        await advance_to(world, body.now, request.services.worlds.slices)
+        await advance_to(world, body.now)
     world.clock.set(body.setting())
     world.watched = None
-    await catch_up(world, request.services.worlds.slices)
+    await catch_up(world)
     return read_clock(request)
 
 
@@ -160,7 +159,7 @@ async def advance_clock(request: ControlRequest, body: Advance) -> Advanced:
         end = body.end(world.clock.now(), None if soonest is None else soonest.due)
     except ValueError as error:
         raise invalid(str(error)) from None
-    fired = await advance_to(world, end, request.services.worlds.slices)
+    fired = await advance_to(world, end)
     return Advanced(
         now=world.clock.now(),
         fired=[FiredTimer.of(timer, at=timer.due) for timer in fired],
@@ -351,7 +350,7 @@ def _batch_result(world: World, timer: Timer) -> _Leads:
 
 
 def _batch_closes(world: World, timer: Timer) -> _Leads:
-    where = {"terminal_status": in_scope(timer.subject, "open")}
+    where = {"open_at_terminal": timer.subject}
     found, _ = world.store.begin().find(Batch, where, limit=1)
     if not found:
         return _Leads("terminal", "", _NOTHING + "no batch is open at the terminal", "assumed B16")

@@ -18,7 +18,6 @@ from sandbox.domain.payments.transactions import STATUS_REASONS, STATUSES
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.domain.teams import OPERATOR
 from sandbox.platform.routes import OPERATIONS
-from sandbox.store.steps import run_through
 from sandbox.worlds.coverage_counters import AnswerKind, CoverageCounters
 
 router = Router()
@@ -62,8 +61,7 @@ class Coverage(View):
 @router.get(f"{WORLD}/coverage", "coverage.read")
 def read_coverage(request: ControlRequest) -> Coverage:
     """Read the coverage of the platform in a world."""
-    run_through(request.world.coverage.count())
-    return view_coverage(request, request.world.coverage.look())
+    return view_coverage(request, request.world.coverage)
 
 
 @router.get(f"{PREFIX}/coverage", "coverage.total")
@@ -74,7 +72,7 @@ async def read_total_coverage(request: ControlRequest) -> Coverage:
     """
     worlds, who = request.services.worlds, request.who
     own = None if who.team == OPERATOR else who.worlds(worlds)
-    shown = view_coverage(request, run_through(worlds.exercised(own)))
+    shown = view_coverage(request, worlds.exercised(own))
     if (others := other_servers(request)) is not None:
         every = [shown, *(await ask_other_servers(request, others, Coverage))]
         names = Coverage.model_fields

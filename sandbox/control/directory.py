@@ -16,7 +16,7 @@ from sandbox.domain.locations import Location
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.terminals import Terminal
 from sandbox.platform.payments.points_of_sale import currency_at
-from sandbox.store.port import Where
+from sandbox.store.queries import Where
 from sandbox.store.tables import EVERYTHING, LAST_DIGITS
 from sandbox.worlds.elsewhere import Elsewhere
 from sandbox.worlds.world import World

@@ -16,7 +16,6 @@ from sandbox.domain.keys import ApiKey, why_unusable
 from sandbox.domain.payments.transactions import STATUSES, Transaction
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.webhooks.deliveries import DeliveryStatus
-from sandbox.store.tables import EVERYTHING, in_scope
 from sandbox.worlds.journal import Entry
 from sandbox.worlds.world import World
 
@@ -131,7 +130,7 @@ def _statuses(world: World) -> dict[str, int]:
     unit = world.store.begin()
     found: dict[str, int] = {}
     for status in STATUSES:
-        where = {"scope_status": in_scope(EVERYTHING, status)}
+        where = {"status": status}
         _, total = unit.find(Transaction, where, limit=1)
         if total:
             found[status] = total
@@ -149,7 +148,7 @@ def _taps(world: World) -> Iterator[Need]:
 
 
 def _surcharges(world: World) -> list[Need]:
-    where = {"scope_status": in_scope(EVERYTHING, "surcharge_pending")}
+    where = {"status": "surcharge_pending"}
     found, _ = world.store.begin().find(Transaction, where, limit=_NEEDS_OF_A_KIND_MAX)
     return [
         Need(
@@ -174,8 +173,8 @@ def _failing(world: World) -> Iterator[Need]:
 def _batches(world: World) -> list[Need]:
     """Batches that were sent back, and those with records that no batch has taken since."""
     unit = world.store.begin()
-    words = [in_scope(EVERYTHING, word) for word in ("rejected", "partially_accepted")]
-    found, _ = unit.find(Batch, {"scope_status": words}, limit=_BATCHES_MAX)
+    words = ("rejected", "partially_accepted")
+    found, _ = unit.find(Batch, {"status": words}, limit=_BATCHES_MAX)
     needs: list[Need] = []
     for batch in found:
         if batch.status == "rejected":

@@ -1,6 +1,6 @@
 """The payments of a world: lists, and what happened to each."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
@@ -8,7 +8,6 @@ from pydantic import Field
 from sandbox.control.context import ControlRequest, must_be_known
 from sandbox.control.journal import is_refused
 from sandbox.control.models import LikeType, PageQuery, Time, View, Words
-from sandbox.control.pauses import select
 from sandbox.control.queries import find_page, get_account, get_terminal, parse_words
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain.batches import Batch
@@ -24,8 +23,8 @@ from sandbox.domain.payments.transactions import (
 )
 from sandbox.domain.payments.transitions import BY_ITSELF, transitions_from
 from sandbox.domain.timers import BATCH_RESULT, Timer
-from sandbox.store.port import NEWEST_FIRST, OLDEST_FIRST, Order
-from sandbox.store.tables import EVERYTHING, LAST_DIGITS, in_scope
+from sandbox.store.queries import NEWEST_FIRST, OLDEST_FIRST, Order
+from sandbox.store.tables import EVERYTHING, LAST_DIGITS
 from sandbox.worlds.journal import Entry, OutcomeView
 from sandbox.worlds.world import World
 
@@ -142,16 +141,14 @@ def search_payments(request: ControlRequest, query: PaymentsQuery) -> PaymentsPa
 def _where(world: World, query: PaymentsQuery) -> dict[str, Any]:
     """The conditions as indexes and filters of the store have them."""
     scope = EVERYTHING if query.account is None else get_account(world, query.account).id
-    where: dict[str, Any] = {}
+    where: dict[str, Any] = {"scope": scope}
     for name, text, known in (
         ("status", query.status, STATUSES),
         ("transaction_type", query.type, TRANSACTION_TYPES),
     ):
         field = "type" if name == "transaction_type" else name
         if words := parse_words(field, text, known):
-            where[f"scope_{name}"] = [in_scope(scope, word) for word in words]
-    if not where:
-        where["scope"] = scope
+            where[name] = words
     if reasons := parse_words("status_reason", query.status_reason, STATUS_REASONS):
         where["status_reason"] = reasons
     if query.terminal is not None:
@@ -224,19 +221,17 @@ class Story(View):
 
 
 @router.get(f"{WORLD}/payments/{{id}}", "payments.story")
-async def read_payment(request: ControlRequest) -> Story:
+def read_payment(request: ControlRequest) -> Story:
     """Read a payment with its money, its batch and all that happened to it.
 
     Source: assumed 2.2, 2.10.
     """
     tx = request.get_record(Transaction, "payment")
-    messages = await select(
-        request.world.store.messages_now(), lambda one: one.subject == tx.transaction_id
-    )
+    messages = request.world.store.messages_about(tx.transaction_id)
     return view_story(request.world, tx, messages)
 
 
-def view_story(world: World, tx: Transaction, messages: list[Message]) -> Story:
+def view_story(world: World, tx: Transaction, messages: Sequence[Message]) -> Story:
     """Show a payment with all that happened to it and is due; `messages` are those about it."""
     asked = list(dict.fromkeys(one.request_id for one in messages if one.request_id is not None))
     entries = world.journal.entries()

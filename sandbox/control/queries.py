@@ -7,7 +7,7 @@ from sandbox.control.context import invalid, must_be_known
 from sandbox.domain.accounts import Account
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.words import nearest
-from sandbox.store.port import ANY_TIME, NEWEST_FIRST, Between, Order, Where
+from sandbox.store.queries import ANY_TIME, NEWEST_FIRST, Between, Order, Where
 from sandbox.store.tables import Row
 from sandbox.worlds.world import World
 

@@ -135,8 +135,6 @@ class _Collector:
     def _server(self, measured: Measured) -> Iterator[Metric]:
         worlds, elsewhere = self._services.worlds, self._services.elsewhere
         yield _gauge("worlds", "Worlds that this server has.", len(list(worlds)))
-        waiting = worlds.slices.waiting
-        yield _gauge("long_work_waiting", "Long works that wait for their turn.", waiting)
         yield _count("stalls", "Times that the server answered nobody for 50 ms.", measured.stalls)
         yield _gauge("longest_stall_seconds", "The longest of them.", measured.longest_stall_s)
         if elsewhere is not None:

@@ -13,12 +13,12 @@ from sandbox.control.worlds import WorldView, build_world, own_id, set_name, vie
 from sandbox.domain.field_types import WorldId, WorldName
 from sandbox.store.fixture import FixtureError
 from sandbox.store.saved_world import NotRestored, SavedWorld
-from sandbox.store.steps import run_through
 from sandbox.worlds.due_timers import catch_up
 from sandbox.worlds.marks import Mark
 from sandbox.worlds.restore import spec_of
 from sandbox.worlds.secret_documents import refuse_secrets
-from sandbox.worlds.snapshot import read_snapshot, snapshot
+from sandbox.worlds.slices import run_aside
+from sandbox.worlds.snapshot import read_aside, write_aside
 from sandbox.worlds.world import World
 
 router = Router()
@@ -44,7 +44,7 @@ async def save_snapshot(request: ControlRequest) -> Written[Document]:
     Source: assumed D25.
     """
     async with exclusive_world(request) as world:
-        return Written(run_through(snapshot(world)))
+        return Written(await write_aside(world))
 
 
 @router.put(f"{WORLD}/snapshot", "snapshot.restore")
@@ -55,9 +55,9 @@ async def restore_snapshot(request: ControlRequest, body: bytes) -> WorldView:
     """
     async with exclusive_world(request) as world:
         try:
-            saved = run_through(read_snapshot(body))
-            if not saved.is_trusted:
-                run_through(refuse_secrets(saved, request.services.worlds.profile.key_format))
+            saved = await read_aside(body)
+            key_format = request.services.worlds.profile.key_format
+            await run_aside(refuse_secrets, saved, key_format, is_large=saved.is_large)
             return await _replace(request, saved, world)
         except (NotRestored, FixtureError) as error:
             raise ControlFault(
@@ -69,10 +69,10 @@ async def _replace(request: ControlRequest, saved: SavedWorld, world: World) -> 
     """Put a saved world in the place of this one. Raises NotRestored or FixtureError."""
     worlds = request.services.worlds
     spec = spec_of(saved, request.services.fixture_of, id=world.id)
-    restored = run_through(worlds.restoring(spec, saved))
+    restored = await worlds.restore_aside(spec, saved)
     restored.marks = world.marks
     # From here on its clock is watched, whether or not a request comes.
-    await catch_up(restored, worlds.slices)
+    await catch_up(restored)
     return view_world(restored)
 
 
@@ -100,20 +100,20 @@ async def fork_world(request: ControlRequest, body: ForkBody) -> WorldView:
     """
     worlds = request.services.worlds
     async with exclusive_world(request) as world:
-        parts = run_through(snapshot(world))
+        parts = await write_aside(world)
         spec = world.spec.but(id=own_id(request, body.id), name=body.name or world.spec.name)
     begun = await build_world(request, spec)
     try:
-        saved = run_through(read_snapshot(b"".join(parts)))
+        saved = await read_aside(b"".join(parts), is_trusted=True)
         copied = spec_of(saved, request.services.fixture_of, id=begun.id).but(name=spec.name)
-        copy = run_through(worlds.restoring(copied, saved))
+        copy = await worlds.restore_aside(copied, saved)
         set_name(copy, spec.name)
     except NotRestored as error:
-        run_through(worlds.deleting(begun))
+        worlds.delete(begun)
         raise conflict("not_copied", f"the world cannot be copied: {error}") from None
     # The answer waits until it is written.
     request.found = copy
-    await catch_up(copy, worlds.slices)
+    await catch_up(copy)
     return view_world(copy)
 
 
@@ -132,7 +132,7 @@ async def add_mark(request: ControlRequest, body: MarkBody) -> MarkView:
     """
     async with exclusive_world(request) as world:
         now = world.now()
-        return _view_mark(world.marks.add(body.name, now, run_through(snapshot(world))))
+        return _view_mark(world.marks.add(body.name, now, await write_aside(world)))
 
 
 @router.get(f"{WORLD}/marks", "marks.list")
@@ -158,7 +158,8 @@ async def return_to_mark(request: ControlRequest) -> WorldView:
     async with exclusive_world(request) as world:
         mark = _find_mark(request)
         try:
-            return await _replace(request, run_through(read_snapshot(b"".join(mark.parts))), world)
+            saved = await read_aside(b"".join(mark.parts), is_trusted=True)
+            return await _replace(request, saved, world)
         except NotRestored as error:
             raise ControlFault(
                 400, "not_restored", f"the world cannot return: {error}", details="nothing changed"

@@ -25,7 +25,6 @@ from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.words import nearest
 from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.saved_world import NotRestored
-from sandbox.store.steps import run_through
 from sandbox.store.world_state import GeneratedData, MerchantCount, PerMerchantCount
 from sandbox.worlds.clock import ClockView
 from sandbox.worlds.due_timers import catch_up
@@ -212,11 +211,11 @@ async def create_world(request: ControlRequest, body: CreateWorld) -> WorldView:
         try:
             start_scenario(world, scenario)
         except ControlFault:
-            run_through(worlds.deleting(world))
+            worlds.delete(world)
             raise
     # The answer waits until it is written.
     request.found = world
-    await catch_up(world, worlds.slices)
+    await catch_up(world)
     return view_world(world)
 
 
@@ -225,9 +224,9 @@ async def build_world(request: ControlRequest, spec: WorldSpec) -> World:
     worlds, team = request.services.worlds, request.who.team
     try:
         if (elsewhere := request.services.elsewhere) is None:
-            return run_through(worlds.creating(spec, team))
+            return await worlds.create_aside(spec, team)
         async with elsewhere.reserved(spec.id, team) as id:
-            return run_through(worlds.creating(spec.but(id=id), team))
+            return await worlds.create_aside(spec.but(id=id), team)
     except WorldTaken as error:
         raise conflict("world_taken", str(error)) from None
     except TooManyWorlds as error:
@@ -274,7 +273,7 @@ def faulty_fixture(fixture: str, error: Exception) -> ControlFault:
 async def list_worlds(request: ControlRequest, query: WorldsQuery) -> Worlds:
     """List the worlds."""
     worlds, elsewhere = request.services.worlds, request.services.elsewhere
-    run_through(worlds.dropping_unused())
+    worlds.drop_unused()
     name = None if elsewhere is None else elsewhere.name
     as_rows = query.shape == "row"
     views: list[WorldView | WorldRow] = [
@@ -342,7 +341,7 @@ async def delete_world(request: ControlRequest) -> None:
         await worlds.before_deleting(request.world.id)
     async with exclusive_world(request) as world:
         try:
-            run_through(worlds.deleting(world))
+            worlds.delete(world)
         except Protected as error:
             raise conflict("protected", str(error)) from None
 
@@ -353,10 +352,10 @@ async def reset_world(request: ControlRequest) -> WorldView:
     worlds = request.services.worlds
     async with exclusive_world(request) as world:
         try:
-            run_through(worlds.resetting(world))
+            await worlds.reset_aside(world)
         except NotRestored as error:
             raise faulty_fixture(world.spec.fixture.name, error) from None
-        await catch_up(world, worlds.slices)
+        await catch_up(world)
         return view_world(world)
 
 

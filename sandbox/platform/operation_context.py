@@ -17,9 +17,8 @@ from sandbox.domain.unset import filled_body
 from sandbox.scenarios.choosing import ChosenOutcome
 from sandbox.scenarios.queue import Queue
 from sandbox.scenarios.running import Running
-from sandbox.store.port import UnitOfWork
+from sandbox.store.store import UnitOfWork
 from sandbox.worlds.journal import Decision
-from sandbox.worlds.memo import Memo
 from sandbox.worlds.presented import Caller
 
 
@@ -68,10 +67,6 @@ class WorldServices(Protocol):
     @property
     def scenario(self) -> Running | None:
         """The scenario that is running."""
-
-    @property
-    def places(self) -> Memo[Any, Any]:
-        """The points of sale that were found before; see `payments.points_of_sale`."""
 
     @property
     def taken_events(self) -> Mapping[str, str]:

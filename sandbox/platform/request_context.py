@@ -64,7 +64,6 @@ class RequestContext(OperationContext, kw_only=True):
     notes: tuple[str, ...] = ()
     sent: dict[str, Any] | None = None
     may_hold_cards: bool = True
-    cache_key: tuple[Any, ...] = ()
     foreign: frozenset[str] = frozenset()
 
     def note(self, note: str) -> None:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from sandbox.domain.webhooks.endpoints import ENDPOINTS_MAX, Endpoint
-from sandbox.store.port import Store
+from sandbox.store.store import Store
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
 
 NamedChars = Callable[[str, int], str]

@@ -18,7 +18,7 @@ from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.domain.webhooks.schedule import DEAD_AFTER, GONE, TOO_MANY_REQUESTS, wait_after
 from sandbox.scenarios.running import MatchedWebhookRule
 from sandbox.scenarios.spoiling import WebhookRules
-from sandbox.store.port import OLDEST_FIRST, Where
+from sandbox.store.queries import OLDEST_FIRST, Where
 from sandbox.webhooks.bodies import Bodies
 from sandbox.webhooks.delivery_faults import contradiction, ruled, trigger_of
 from sandbox.webhooks.jobs import Delayed, Job, Later, PreAnswer

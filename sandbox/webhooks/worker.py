@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 from sandbox.domain.webhooks.deliveries import Delivery, Sent
 from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.store.files.port import StoreError
-from sandbox.store.port import Store
+from sandbox.store.store import Store
 from sandbox.webhooks.client import ERROR_CHARS_MAX, Sending
 from sandbox.webhooks.delivery_faults import apply_fault, head_of
 from sandbox.webhooks.inside import Inbox, is_inside

@@ -8,7 +8,8 @@ from sandbox.domain.accounts import Account
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.locations import Location
 from sandbox.domain.terminals import Terminal
-from sandbox.store.port import DuplicateValue, Store, UnitClosed
+from sandbox.store.queries import DuplicateValue, UnitClosed
+from sandbox.store.store import Store
 from tests.store.contract_finding import FindingContract
 from tests.store.contract_state import StateContract
 from tests.store.records import AT, account, ids, key, message, put

@@ -5,7 +5,8 @@ from sandbox.domain.payments.busy import BusyPayment
 from sandbox.domain.timers import TAP_EXPIRES, Timer
 from sandbox.domain.webhooks.deliveries import Delivery
 from sandbox.domain.webhooks.endpoints import Endpoint
-from sandbox.store.port import OLDEST_FIRST, Store
+from sandbox.store.queries import OLDEST_FIRST
+from sandbox.store.store import Store
 from sandbox.store.world_state import Counters
 from tests.store.records import AT, message, put
 

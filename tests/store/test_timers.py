@@ -11,8 +11,8 @@ from sandbox.domain.timers import (
     SURCHARGE_EXPIRES,
     Timer,
 )
-from sandbox.store.memory.store import MemoryStore
-from sandbox.store.port import DuplicateValue, Store, UnitClosed
+from sandbox.store.queries import DuplicateValue, UnitClosed
+from sandbox.store.store import Store
 from tests.store.records import AT, account, key, put
 
 
@@ -215,5 +215,5 @@ class TimersContract:
 
 class TestTimersOfTheMemoryStore(TimersContract):
     @pytest.fixture
-    def store(self) -> MemoryStore:
-        return MemoryStore()
+    def store(self) -> Store:
+        return Store()

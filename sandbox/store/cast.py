@@ -25,8 +25,7 @@ from sandbox.domain.locations import Location
 from sandbox.domain.records import Record
 from sandbox.domain.terminals import Terminal
 from sandbox.store.fixture import Fixture
-from sandbox.store.port import Store
-from sandbox.store.steps import OFTEN, Steps
+from sandbox.store.store import Store
 
 
 class SeedDraws(Protocol):
@@ -76,25 +75,21 @@ def seed(
     draws: SeedDraws,
     key_format: KeyFormat,
     fixed_chars: Callable[[str, int], str] | None = None,
-) -> Steps[Cast]:
+) -> Cast:
     """Put the fixture's records into a new store, and return the cast.
 
     With `fixed_chars` keys have the fixture's lookups, and secrets from that function.
     """
     cast = Cast()
-    yield from put_all(store, _records(cast, fixture, draws, key_format, fixed_chars))
+    put_all(store, _records(cast, fixture, draws, key_format, fixed_chars))
     return cast
 
 
-def put_all(store: Store, records: Iterable[Record]) -> Steps[None]:
-    """Put records into a new store, some of them in each step."""
+def put_all(store: Store, records: Iterable[Record]) -> None:
+    """Put records into a new store."""
     unit = store.begin()
-    for taken, record in enumerate(records, 1):
+    for record in records:
         unit.put(record)
-        if not taken % OFTEN:
-            unit.commit()
-            unit = store.begin()
-            yield
     unit.commit()
 
 
