@@ -7,38 +7,33 @@ from contextlib import suppress
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sandbox import library
 from sandbox.control.who import Tokens
 from sandbox.settings import is_database
 from sandbox.store import team_tokens
+from sandbox.store.files.disk import about_good_copy, cannot
+from sandbox.store.files.opening import open_file
 from sandbox.store.files.port import SECRET_BYTES, StateFile, StoreError
 from sandbox.store.fixture import FixtureError
 from sandbox.store.saved_world import NotRestored, SavedWorld
 from sandbox.store.steps import run_through
+from sandbox.worlds.background import Saver
 from sandbox.worlds.registry import Worlds
-
-if TYPE_CHECKING:
-    from sandbox.worlds.background import Saver
-    from sandbox.worlds.saver import FileSaver
-    from sandbox.worlds.world import World
+from sandbox.worlds.restore import spec_of
+from sandbox.worlds.saver import FileSaver
+from sandbox.worlds.world import World
 
 log = logging.getLogger("sandbox.store")
 
 
-def saver_of(path: Path) -> "FileSaver":
+def saver_of(path: Path) -> FileSaver:
     """The saver of the state file, which is opened and locked. Raises StoreError."""
-    from sandbox.store.files.opening import open_file
-    from sandbox.worlds.saver import FileSaver
-
     return FileSaver(open_file(path))
 
 
 def opened(store: str) -> StateFile:
     """A state file, or the worlds of a database that no server uses. Raises StoreError."""
-    from sandbox.store.files.opening import open_file
-
     if not is_database(store):
         return open_file(Path(store))
     must_have_driver()
@@ -78,8 +73,6 @@ def have_secret(worlds: Worlds, file: StateFile | None) -> None:
 
 def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
     """Fill the worlds from the file. Raises StoreError; then nothing was written."""
-    from sandbox.worlds.restore import spec_of
-
     loaded = file.load()
     worlds.secret = file.secret
     for id, tables in loaded.items():
@@ -94,8 +87,6 @@ def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
         try:
             run_through(worlds.restoring(spec_of(saved, library.fixture_of, id=id), saved))
         except (NotRestored, FixtureError) as error:
-            from sandbox.store.files.disk import about_good_copy, cannot
-
             why = f"world {id!r}: {error}"
             raise cannot(path, "be read", why, about_good_copy(path)) from None
     file.keep_good_copy()
@@ -104,7 +95,7 @@ def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
 def tokens_of(
     operators: str | None,
     teams: str,
-    saver: "Saver[World] | None",
+    saver: Saver[World] | None,
     *,
     now: Callable[[], datetime],
 ) -> Tokens:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import tomllib
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
@@ -180,8 +181,6 @@ def is_database(store: str | None) -> bool:
 
 def read_profile(path: Path) -> Profile:
     """The profile in a TOML file. Raises SettingsError with the file, the field and the reason."""
-    import tomllib
-
     try:
         return parse_profile(tomllib.loads(decode_text(path.read_bytes())))
     except OSError as error:

@@ -7,8 +7,13 @@ from typing import Any
 
 import click
 
-from sandbox.cli.exit_status import EXIT_REFUSED, refuse
-from sandbox.cli.tables import json_option, say, show_json, show_table
+from sandbox.cli.output import EXIT_REFUSED, json_option, refuse, say, show_json, show_table
+from sandbox.control.payments import card_view, fault_view, outcome_view, trigger_view
+from sandbox.domain.payments.cards import CARDS
+from sandbox.domain.payments.outcomes import OUTCOMES
+from sandbox.domain.payments.transport import TRANSPORT_FAULTS
+from sandbox.domain.payments.triggers import TRIGGERS
+from sandbox.domain.words import did_you_mean
 
 _View = Mapping[str, Any]
 
@@ -27,10 +32,6 @@ def outcomes(search: tuple[str, ...], *, as_json: bool) -> None:
       sandbox outcomes funds
       sandbox outcomes refund declined
     """
-    from sandbox.control.payments import fault_view, outcome_view
-    from sandbox.domain.payments.outcomes import OUTCOMES
-    from sandbox.domain.payments.transport import TRANSPORT_FAULTS
-
     found = _found(map(outcome_view, OUTCOMES.values()), search)
     faults = _found(map(fault_view, TRANSPORT_FAULTS.values()), search)
     if not found and not faults:
@@ -61,9 +62,6 @@ def cards(search: tuple[str, ...], *, as_json: bool) -> None:
       sandbox cards
       sandbox cards visa debit
     """
-    from sandbox.control.payments import card_view
-    from sandbox.domain.payments.cards import CARDS
-
     found = _found(map(card_view, CARDS.values()), search)
     if not found:
         _nothing("card", search, CARDS)
@@ -93,9 +91,6 @@ def amounts(search: tuple[str, ...], *, as_json: bool) -> None:
       sandbox amounts 900051
       sandbox amounts settlement
     """
-    from sandbox.control.payments import trigger_view
-    from sandbox.domain.payments.triggers import TRIGGERS
-
     found = _found(map(trigger_view, TRIGGERS.values()), search)
     if not found:
         _nothing("amount", search, (row.key for row in TRIGGERS.values()))
@@ -131,7 +126,5 @@ def _cells(view: _View, names: Sequence[str]) -> tuple[Any, ...]:
 
 
 def _nothing(what: str, search: Sequence[str], known: Iterable[str]) -> None:
-    from sandbox.domain.words import did_you_mean
-
     words = " ".join(search)
     refuse(f"no {what} has {words!r} in it{did_you_mean(words, known)}", EXIT_REFUSED)

@@ -1,20 +1,20 @@
-"""`sandbox clock`: shows, advances and sets the clock of a world."""
+"""`sandbox clock` and `sandbox agenda`: the time of a world, and what falls due."""
 
 from collections import Counter
 from typing import Any, Final
 
 import click
 
-from sandbox.cli.control import Remote, server_options, world_path
-from sandbox.cli.group import Group
-from sandbox.cli.params import DurationType, InstantType
-from sandbox.cli.progress import working
-from sandbox.cli.tables import counted, json_option, say, show_json, show_table
+from sandbox.cli.choices import DURATION, INSTANT
+from sandbox.cli.control_client import RemoteWorld, world_options
+from sandbox.cli.groups import Group
+from sandbox.cli.output import counted, json_option, say, show_json, show_table, working
 
 _ADVANCE_S: Final = 3_600.0
 """The server waits for slow webhook receivers on the way."""
 
 _FIRED_SHOWN_MAX: Final = 20
+_AGENDA_SHOWN: Final = 20
 
 
 class _ShowsFirst(Group):
@@ -46,22 +46,19 @@ def clock() -> None:
 
 
 @clock.command()
-@server_options
+@world_options
 @json_option
-def show(*, world_id: str, url: str, token: str | None, as_json: bool) -> None:
+def show(*, world: RemoteWorld, as_json: bool) -> None:
     """Show the time of a world, and whether its clock runs."""
-    _show(
-        Remote(url=url, token=token).read("GET", world_path(world_id, "clock")),
-        as_json=as_json,
-    )
+    _show(world.read("GET", "clock"), as_json=as_json)
 
 
 @clock.command()
-@click.argument("by", required=False, type=DurationType())
-@click.option("--to", type=InstantType(), help="Advance to this instant instead of by a duration.")
+@click.argument("by", required=False, type=DURATION)
+@click.option("--to", type=INSTANT, help="Advance to this instant instead of by a duration.")
 @click.option("--next", "to_next", is_flag=True, help="Advance to what falls due next.")
 @click.option("--before", is_flag=True, help="Stop a millisecond before that moment.")
-@server_options
+@world_options
 @json_option
 def advance(
     by: str | None,
@@ -69,9 +66,7 @@ def advance(
     to: str | None,
     to_next: bool,
     before: bool,
-    world_id: str,
-    url: str,
-    token: str | None,
+    world: RemoteWorld,
     as_json: bool,
 ) -> None:
     """Advance the clock BY a duration, and list what happened on the way.
@@ -87,15 +82,12 @@ def advance(
         raise click.UsageError(
             "give either a duration, like 3d, or --to with an instant, or --next"
         )
-    server = Remote(url=url, token=token)
     body: dict[str, Any] = {"by": by} if by is not None else {"to": "next" if to_next else to}
     if before:
         body["before"] = True
     with working("advancing"):
-        moved = server.read(
-            "POST", world_path(world_id, "clock", "advance"), body, answer_s=_ADVANCE_S
-        )
-    now = server.read("GET", world_path(world_id, "clock"))
+        moved = world.read("POST", "clock", "advance", body=body, answer_s=_ADVANCE_S)
+    now = world.read("GET", "clock")
     if as_json:
         show_json(now | {"fired": moved["fired"]})
         return
@@ -117,8 +109,8 @@ def _show_fired(fired: list[dict[str, str]]) -> None:
 
 
 @clock.command(name="set")
-@click.argument("instant", type=InstantType())
-@server_options
+@click.argument("instant", type=INSTANT)
+@world_options
 @json_option
 def set_clock(instant: str, **options: Any) -> None:
     """Set the clock to INSTANT, earlier or later. It stays running or frozen.
@@ -131,8 +123,8 @@ def set_clock(instant: str, **options: Any) -> None:
 
 
 @clock.command()
-@click.argument("instant", required=False, type=InstantType())
-@server_options
+@click.argument("instant", required=False, type=INSTANT)
+@world_options
 @json_option
 def freeze(instant: str | None, **options: Any) -> None:
     """Freeze the clock where it is, or at INSTANT.
@@ -153,7 +145,7 @@ def freeze(instant: str | None, **options: Any) -> None:
     show_default=True,
     help="Seconds that pass in the world per second of real time.",
 )
-@server_options
+@world_options
 @json_option
 def run(rate: float, **options: Any) -> None:
     """Let the clock run from where it is.
@@ -166,12 +158,9 @@ def run(rate: float, **options: Any) -> None:
     _put({"mode": "running", "rate": rate}, **options)
 
 
-def _put(
-    setting: dict[str, Any], *, world_id: str, url: str, token: str | None, as_json: bool
-) -> None:
-    server = Remote(url=url, token=token)
+def _put(setting: dict[str, Any], *, world: RemoteWorld, as_json: bool) -> None:
     with working("setting the clock"):
-        now = server.read("PUT", world_path(world_id, "clock"), setting, answer_s=_ADVANCE_S)
+        now = world.read("PUT", "clock", body=setting, answer_s=_ADVANCE_S)
     _show(now, as_json=as_json)
 
 
@@ -181,3 +170,51 @@ def _show(now: dict[str, Any], *, as_json: bool) -> None:
         return
     rate = "" if now["rate"] == 1 or now["mode"] == "frozen" else f" at {now['rate']:g} times"
     say(f"{now['now']}  {now['mode']}{rate}")
+
+
+@click.command()
+@click.option("--until", type=INSTANT, help="Only what falls due until this instant.")
+@click.option("--kind", help="Only this kind of thing, like authorization_expires.")
+@click.option("--subject", help="Only what happens to the payment, batch or key with this id.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 500),
+    default=_AGENDA_SHOWN,
+    show_default=True,
+    help="The most things to list.",
+)
+@world_options
+@json_option
+def agenda(*, world: RemoteWorld, as_json: bool, **wanted: Any) -> None:
+    """List what falls due in a world, the soonest first, and what it leads to.
+
+    Nothing happens by this. `sandbox clock advance` has it happen.
+
+    \b
+    Examples:
+      sandbox agenda
+      sandbox agenda --until 2026-07-08T00:00:00Z
+      sandbox agenda --kind authorization_expires
+    """
+    shown = world.read("GET", "agenda", query=wanted)
+    if as_json:
+        show_json(shown)
+        return
+    if not shown["agenda"]:
+        say("nothing falls due")
+        return
+    rows = [
+        (one["due"], one["says"], one["subject"]["says"], _status(one), one["clause"])
+        for one in shown["agenda"]
+    ]
+    show_table(("due", "what", "of", "leads to", "clause"), rows)
+    if shown["total"] > len(rows):
+        say(f"and {shown['total'] - len(rows):,} more; --limit lists up to 500")
+
+
+def _status(one: dict[str, Any]) -> str:
+    then = one["then"]
+    if then is None:
+        return "-"
+    reason = then["status_reason"]
+    return str(then["status"]) if reason is None else f"{then['status']}: {reason}"

@@ -8,21 +8,20 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Seque
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from sandbox.app import Sandbox, build
 from sandbox.library import scenario_file
+from sandbox.scenario_reload import ScenarioReloader
+from sandbox.server import tls
 from sandbox.server.banner import announce, take_leave
 from sandbox.server.log import set_up_logging
 from sandbox.server.protocol import Protocol
+from sandbox.server.tls import Tls
 from sandbox.settings import Settings, SettingsError
-
-if TYPE_CHECKING:
-    from sandbox.scenario_reload import ScenarioReloader
-    from sandbox.server.tls import Tls
 
 log = logging.getLogger("sandbox.server")
 
@@ -47,7 +46,7 @@ class Server(uvicorn.Server):
         beside: Callable[[], Coroutine[Any, Any, None]] = _do_nothing,
         before_stop: Callable[[], Awaitable[None]] = _do_nothing,
         on_end: Callable[[], None] = lambda: None,
-        tls: "Tls | None" = None,
+        tls: Tls | None = None,
     ) -> None:
         super().__init__(config)
         self._on_ready, self._beside, self._before_stop = on_ready, beside, before_stop
@@ -65,7 +64,7 @@ class Server(uvicorn.Server):
         self._on_ready()
         self._task = asyncio.create_task(self._beside())
 
-    async def _listen_with_tls(self, sockets: list[socket.socket], tls: "Tls") -> None:
+    async def _listen_with_tls(self, sockets: list[socket.socket], tls: Tls) -> None:
         """Listen as uvicorn does, with a limit for the time of a handshake."""
         loop = asyncio.get_running_loop()
         make = partial(
@@ -203,12 +202,10 @@ def bound(settings: Settings) -> tuple[Settings, list[socket.socket]]:
     return settings, sockets
 
 
-def tls_of(settings: Settings) -> "Tls | None":
+def tls_of(settings: Settings) -> Tls | None:
     """The TLS of a server; None if it speaks plain HTTP. Raises SettingsError."""
     if not settings.is_tls:
         return None
-    from sandbox.server import tls
-
     try:
         if settings.tls_cert is not None:
             return tls.given(settings.tls_cert, settings.tls_key)
@@ -218,11 +215,9 @@ def tls_of(settings: Settings) -> "Tls | None":
         raise SettingsError(str(error)) from None
 
 
-def _watcher(settings: Settings) -> "ScenarioReloader | None":
+def _watcher(settings: Settings) -> ScenarioReloader | None:
     if not settings.watch:
         return None
-    from sandbox.scenario_reload import ScenarioReloader
-
     assert settings.scenario is not None
     return ScenarioReloader(scenario_file(settings.scenario))
 

@@ -7,9 +7,9 @@ import socket
 import click
 import pytest
 
-from sandbox.cli.group import Commands
+from sandbox.cli.groups import Commands
 from sandbox.cli.main import main
-from sandbox.cli.tables import printable, table
+from sandbox.cli.output import printable, table
 from tests.cli.asking import ask, following, told
 from tests.driving import Served
 from tests.processes import Process
@@ -138,7 +138,7 @@ def test_what_would_move_the_cursor_is_written_out():
 
 @pytest.mark.parametrize(("env", "is_colored"), [({}, True), ({"NO_COLOR": "1"}, False)])
 def test_colours_are_left_out_where_the_environment_says_so(env, is_colored):
-    @click.group(cls=Commands, later={})
+    @click.group(cls=Commands, lazy={})
     def group() -> None:
         pass
 
