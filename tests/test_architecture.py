@@ -84,7 +84,6 @@ THIRD_PARTIES = {
     "httptools": ("server/protocol.py"),
     "click": ("cli/"),
     "sortedcontainers": ("store/",),
-    "jiter": ("platform/wire.py",),
     "tinydb": ("store/files/json_file.py", "store/files/json_reading.py"),
     "cryptography": ("server/authority.py",),
     "filelock": ("store/files/disk.py", "server/authority.py"),

@@ -9,7 +9,7 @@ from sandbox.cli.amounts import in_units
 from sandbox.cli.choices import REASON, RESULT, shown
 from sandbox.cli.control_client import RemoteWorld
 from sandbox.cli.groups import Group
-from sandbox.cli.output import EXIT_REFUSED, json_option, refuse, say, show_json, show_table
+from sandbox.cli.output import EXIT_REFUSED, Result, json_option, refuse, show_table
 from sandbox.cli.platform_client import TERMINAL, Member, Stage, actor_options, open_stage
 from sandbox.cli.summaries import rejection_summary, show_batch
 
@@ -35,8 +35,7 @@ def list_all(
     terminal: str | None,
     actor: str | None,
     world: RemoteWorld,
-    as_json: bool,
-) -> None:
+) -> Result:
     """List the batches that a member sees, the newest first.
 
     Without --as, the merchant's.
@@ -52,12 +51,10 @@ def list_all(
     if terminal is not None:
         query += f"&terminal_id={stage.terminal(terminal, member)}"
     listed = stage.must(stage.ask(member, "GET", f"/v1/batches?{query}"))
-    if as_json:
-        show_json(listed)
-        return
-    if not listed["batches"]:
-        say(f"{member.name} sees no batch")
-        return
+    return Result(listed, _show_list if listed["batches"] else f"{member.name} sees no batch")
+
+
+def _show_list(listed: Mapping[str, Any]) -> None:
     rows = [
         (
             one["id"],
@@ -83,8 +80,7 @@ def open_one(
     terminal: str | None,
     actor: str | None,
     world: RemoteWorld,
-    as_json: bool,
-) -> None:
+) -> Result:
     """Open a batch of a terminal. A first capture opens one by itself.
 
     \b
@@ -94,7 +90,7 @@ def open_one(
     stage = open_stage(world)
     member = stage.member(actor)
     body = {"terminal_id": stage.terminal(terminal, member)}
-    _show(stage.must(stage.ask(member, "POST", "/v1/batches/open", body)), as_json=as_json)
+    return Result(stage.must(stage.ask(member, "POST", "/v1/batches/open", body)), show_batch)
 
 
 @batch.command()
@@ -108,8 +104,7 @@ def close(
     terminal: str | None,
     actor: str | None,
     world: RemoteWorld,
-    as_json: bool,
-) -> None:
+) -> Result:
     """Submit BATCH to the processor.
 
     BATCH is an id, the beginning of an id, or `last`: the last one opened. Without it, the open
@@ -129,8 +124,7 @@ def close(
         id = _open_batch(stage, member, stage.terminal(terminal, member))
     else:
         id, member = _named(stage, batch, actor, "batch.opened")
-    closed = stage.must(stage.ask(member, "POST", f"/v1/batches/{id}/close"))
-    _show(closed, as_json=as_json)
+    return Result(stage.must(stage.ask(member, "POST", f"/v1/batches/{id}/close")), show_batch)
 
 
 @batch.command()
@@ -153,8 +147,7 @@ def answer(
     rejected: tuple[str, ...],
     actor: str | None,
     world: RemoteWorld,
-    as_json: bool,
-) -> None:
+) -> Result:
     """Give the submitted BATCH its RESULT: accepted, rejected or partially_accepted.
 
     BATCH is an id, the beginning of an id, or `last`: the last one submitted. It gets its result by
@@ -179,7 +172,7 @@ def answer(
         body["reason"] = reason
     if rejected:
         body["rejected"] = [stage.payment(one, actor).id for one in rejected]
-    _show(world.read("POST", "batches", id, "answer", body=body), as_json=as_json)
+    return Result(world.read("POST", "batches", id, "answer", body=body), show_batch)
 
 
 def _named(stage: Stage, named: str, actor: str | None, event: str) -> tuple[str, Member]:
@@ -204,10 +197,3 @@ def _open_batch(stage: Stage, member: Member, terminal: str) -> str:
         )
     id: str = listed[0]["id"]
     return id
-
-
-def _show(batch: Mapping[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        show_json(batch)
-    else:
-        show_batch(batch)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from sandbox.cli.output import EXIT_REFUSED, json_option, refuse, say, show_json, show_table
+from sandbox.cli.output import EXIT_REFUSED, Result, json_option, refuse, say, show_table
 from sandbox.control.payments import card_view, fault_view, outcome_view, trigger_view
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.outcomes import OUTCOMES
@@ -21,7 +21,7 @@ _View = Mapping[str, Any]
 @click.command()
 @click.argument("search", nargs=-1)
 @json_option
-def outcomes(search: tuple[str, ...], *, as_json: bool) -> None:
+def outcomes(search: tuple[str, ...]) -> Result:
     """List the outcomes of payments and the transport faults.
 
     SEARCH selects those that contain all its words: a key, a reason, a code, an operation.
@@ -36,9 +36,11 @@ def outcomes(search: tuple[str, ...], *, as_json: bool) -> None:
     faults = _found(map(fault_view, TRANSPORT_FAULTS.values()), search)
     if not found and not faults:
         _nothing("outcome", search, [*OUTCOMES, *TRANSPORT_FAULTS])
-    if as_json:
-        show_json({"outcomes": found, "total": len(found), "faults": faults})
-        return
+    return Result({"outcomes": found, "total": len(found), "faults": faults}, _show_outcomes)
+
+
+def _show_outcomes(value: _View) -> None:
+    found, faults = value["outcomes"], value["faults"]
     if found:
         columns = ("key", "status", "status_reason", "processor_response_code", "message")
         headers = ("outcome", "status", "reason", "code", "message", "operations")
@@ -54,7 +56,7 @@ def outcomes(search: tuple[str, ...], *, as_json: bool) -> None:
 @click.command()
 @click.argument("search", nargs=-1)
 @json_option
-def cards(search: tuple[str, ...], *, as_json: bool) -> None:
+def cards(search: tuple[str, ...]) -> Result:
     """List the test cards with the answers of their issuers.
 
     \b
@@ -65,14 +67,15 @@ def cards(search: tuple[str, ...], *, as_json: bool) -> None:
     found = _found(map(card_view, CARDS.values()), search)
     if not found:
         _nothing("card", search, CARDS)
-    if as_json:
-        show_json({"cards": found, "total": len(found)})
-        return
+    return Result({"cards": found, "total": len(found)}, _show_cards)
+
+
+def _show_cards(value: _View) -> None:
     headers = ("token", "number", "brand", "type", "outcome", "above amount", "later")
     columns = ("token", "number", "brand", "type", "outcome", "above_amount")
     rows = [
         (*_cells(view, columns), ", ".join(f"{op}: {key}" for op, key in view["later"].items()))
-        for view in found
+        for view in value["cards"]
     ]
     show_table(headers, rows, drops=("later", "above amount", "type"))
 
@@ -80,7 +83,7 @@ def cards(search: tuple[str, ...], *, as_json: bool) -> None:
 @click.command()
 @click.argument("search", nargs=-1)
 @json_option
-def amounts(search: tuple[str, ...], *, as_json: bool) -> None:
+def amounts(search: tuple[str, ...]) -> Result:
     """List the amounts that choose an outcome.
 
     Amounts are in minor units.
@@ -94,11 +97,12 @@ def amounts(search: tuple[str, ...], *, as_json: bool) -> None:
     found = _found(map(trigger_view, TRIGGERS.values()), search)
     if not found:
         _nothing("amount", search, (row.key for row in TRIGGERS.values()))
-    if as_json:
-        show_json({"triggers": found, "total": len(found)})
-        return
+    return Result({"triggers": found, "total": len(found)}, _show_amounts)
+
+
+def _show_amounts(value: _View) -> None:
     columns = ("amount", "kind", "key", "operation", "about")
-    show_table(columns, [_cells(view, columns) for view in found])
+    show_table(columns, [_cells(view, columns) for view in value["triggers"]])
 
 
 triggers = copy(amounts)

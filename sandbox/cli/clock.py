@@ -8,7 +8,7 @@ import click
 from sandbox.cli.choices import DURATION, INSTANT
 from sandbox.cli.control_client import RemoteWorld, world_options
 from sandbox.cli.groups import Group
-from sandbox.cli.output import counted, json_option, say, show_json, show_table, working
+from sandbox.cli.output import Result, counted, json_option, say, show_table, working
 
 _ADVANCE_S: Final = 3_600.0
 """The server waits for slow webhook receivers on the way."""
@@ -48,9 +48,9 @@ def clock() -> None:
 @clock.command()
 @world_options
 @json_option
-def show(*, world: RemoteWorld, as_json: bool) -> None:
+def show(*, world: RemoteWorld) -> Result:
     """Show the time of a world, and whether its clock runs."""
-    _show(world.read("GET", "clock"), as_json=as_json)
+    return Result(world.read("GET", "clock"), _show)
 
 
 @clock.command()
@@ -67,8 +67,7 @@ def advance(
     to_next: bool,
     before: bool,
     world: RemoteWorld,
-    as_json: bool,
-) -> None:
+) -> Result:
     """Advance the clock BY a duration, and list what happened on the way.
 
     \b
@@ -87,15 +86,12 @@ def advance(
         body["before"] = True
     with working("advancing"):
         moved = world.read("POST", "clock", "advance", body=body, answer_s=_ADVANCE_S)
-    now = world.read("GET", "clock")
-    if as_json:
-        show_json(now | {"fired": moved["fired"]})
-        return
-    _show(now, as_json=False)
-    _show_fired(moved["fired"])
+    return Result(world.read("GET", "clock") | {"fired": moved["fired"]}, _show_advanced)
 
 
-def _show_fired(fired: list[dict[str, str]]) -> None:
+def _show_advanced(now: dict[str, Any]) -> None:
+    _show(now)
+    fired = now["fired"]
     if not fired:
         say("nothing fell due")
         return
@@ -112,21 +108,21 @@ def _show_fired(fired: list[dict[str, str]]) -> None:
 @click.argument("instant", type=INSTANT)
 @world_options
 @json_option
-def set_clock(instant: str, **options: Any) -> None:
+def set_clock(instant: str, *, world: RemoteWorld) -> Result:
     """Set the clock to INSTANT, earlier or later. It stays running or frozen.
 
     \b
     Example:
       sandbox clock set 2026-07-01T09:00:00Z
     """
-    _put({"now": instant}, **options)
+    return _put(world, {"now": instant})
 
 
 @clock.command()
 @click.argument("instant", required=False, type=INSTANT)
 @world_options
 @json_option
-def freeze(instant: str | None, **options: Any) -> None:
+def freeze(instant: str | None, *, world: RemoteWorld) -> Result:
     """Freeze the clock where it is, or at INSTANT.
 
     \b
@@ -134,7 +130,7 @@ def freeze(instant: str | None, **options: Any) -> None:
       sandbox clock freeze
       sandbox clock freeze 2026-07-01T09:00:00Z
     """
-    _put({"mode": "frozen"} | ({"now": instant} if instant else {}), **options)
+    return _put(world, {"mode": "frozen"} | ({"now": instant} if instant else {}))
 
 
 @clock.command()
@@ -147,7 +143,7 @@ def freeze(instant: str | None, **options: Any) -> None:
 )
 @world_options
 @json_option
-def run(rate: float, **options: Any) -> None:
+def run(rate: float, *, world: RemoteWorld) -> Result:
     """Let the clock run from where it is.
 
     \b
@@ -155,19 +151,15 @@ def run(rate: float, **options: Any) -> None:
       sandbox clock run
       sandbox clock run --rate 3600
     """
-    _put({"mode": "running", "rate": rate}, **options)
+    return _put(world, {"mode": "running", "rate": rate})
 
 
-def _put(setting: dict[str, Any], *, world: RemoteWorld, as_json: bool) -> None:
+def _put(world: RemoteWorld, setting: dict[str, Any]) -> Result:
     with working("setting the clock"):
-        now = world.read("PUT", "clock", body=setting, answer_s=_ADVANCE_S)
-    _show(now, as_json=as_json)
+        return Result(world.read("PUT", "clock", body=setting, answer_s=_ADVANCE_S), _show)
 
 
-def _show(now: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        show_json(now)
-        return
+def _show(now: dict[str, Any]) -> None:
     rate = "" if now["rate"] == 1 or now["mode"] == "frozen" else f" at {now['rate']:g} times"
     say(f"{now['now']}  {now['mode']}{rate}")
 
@@ -185,7 +177,7 @@ def _show(now: dict[str, Any], *, as_json: bool) -> None:
 )
 @world_options
 @json_option
-def agenda(*, world: RemoteWorld, as_json: bool, **wanted: Any) -> None:
+def agenda(*, world: RemoteWorld, **wanted: Any) -> Result:
     """List what falls due in a world, the soonest first, and what it leads to.
 
     Nothing happens by this. `sandbox clock advance` has it happen.
@@ -196,10 +188,10 @@ def agenda(*, world: RemoteWorld, as_json: bool, **wanted: Any) -> None:
       sandbox agenda --until 2026-07-08T00:00:00Z
       sandbox agenda --kind authorization_expires
     """
-    shown = world.read("GET", "agenda", query=wanted)
-    if as_json:
-        show_json(shown)
-        return
+    return Result(world.read("GET", "agenda", query=wanted), _show_agenda)
+
+
+def _show_agenda(shown: dict[str, Any]) -> None:
     if not shown["agenda"]:
         say("nothing falls due")
         return

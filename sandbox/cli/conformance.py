@@ -14,6 +14,8 @@ import click
 from sandbox.cli.output import (
     EXIT_REFUSED,
     EXIT_UNUSABLE,
+    Result,
+    json_flag,
     json_option,
     reason_of,
     refuse,
@@ -77,8 +79,7 @@ def compare(
     profile_file: Path | None,
     server: str | None,
     token: str | None,
-    as_json: bool,
-) -> None:
+) -> Result:
     """Replay the traffic in FILE, and show where the answers differ.
 
     FILE is a HAR file, as browsers and proxies export it. Its requests to the platform are sent
@@ -117,12 +118,12 @@ def compare(
         return profile.scrub(text)
 
     result = explanations.document(recording, whole, scrub)
-    if as_json:
-        show_json(result)
-    else:
-        for line in explanations.lines(result):
-            say(line)
-    sys.exit(EXIT_REFUSED if result["differences"] else 0)
+    return Result(result, _show_comparison, EXIT_REFUSED if result["differences"] else 0)
+
+
+def _show_comparison(result: dict[str, Any]) -> None:
+    for line in explanations.lines(result):
+        say(line)
 
 
 def _read_profile(file: Path | None) -> Profile:
@@ -194,7 +195,7 @@ def _read_profile(file: Path | None) -> Profile:
     help="Delete what a run left, and do nothing else. Its file is in FOLDER.",
 )
 @click.option("--plan", "is_plan", is_flag=True, help="Print all requests, and send none.")
-@json_option
+@json_flag
 def verify(
     *,
     base: str,

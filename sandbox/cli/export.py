@@ -10,7 +10,7 @@ from sandbox.app import build
 from sandbox.cli.choices import INSTANT
 from sandbox.cli.control_client import RemoteWorld, world_options
 from sandbox.cli.groups import Group
-from sandbox.cli.output import counted, json_option, refusing, say, show_json, write_file
+from sandbox.cli.output import counted, json_flag, refusing, say, show_json, write_file
 from sandbox.domain.profile import Profile
 from sandbox.platform.openapi.collection import collection
 from sandbox.settings import Settings, SettingsError, read_profile
@@ -88,7 +88,7 @@ def postman(out: Path | None, *, server: str, profile: Path | None) -> None:
 @click.option("--since", type=INSTANT, help="Only requests from this instant on.")
 @_out_option
 @world_options
-@json_option
+@json_flag
 def requests(
     ids: tuple[str, ...],
     *,

@@ -18,7 +18,7 @@ from sandbox.cli.event_stream import (
     tell_of_connection,
     until_stopped,
 )
-from sandbox.cli.output import json_option, refuse, say, show_json_line, styled
+from sandbox.cli.output import json_flag, refuse, say, show_json_line, styled
 from sandbox.cli.webhook_receiver import Receiver, receiving
 from sandbox.domain.printable import printable
 
@@ -42,7 +42,7 @@ _INDENT: Final = " " * 19
 @click.option("--print-secret", is_flag=True, help="Print the secret and exit; the endpoint stays.")
 @click.option("--keep", is_flag=True, help="Do not delete the endpoint at the end.")
 @world_options
-@json_option
+@json_flag
 def listen(
     target: str | None,
     *,

@@ -2,10 +2,9 @@
 
 import re
 import shlex
-import sys
 import textwrap
 import webbrowser
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlencode
@@ -21,7 +20,9 @@ from sandbox.cli.control_client import (
 )
 from sandbox.cli.output import (
     EXIT_REFUSED,
+    Result,
     counted,
+    json_flag,
     json_option,
     refuse,
     refusing,
@@ -63,8 +64,7 @@ def keys(
     name: str | None,
     is_env: bool,
     world: RemoteWorld,
-    as_json: bool,
-) -> None:
+) -> Result:
     """Print the API keys of a world's cast.
 
     They are printed in full: they are good for this sandbox alone.
@@ -83,15 +83,18 @@ def keys(
     if name is not None and name not in all_keys:
         refuse(f"the world {world.id} has no key {name!r}{known_words(name, all_keys)}")
     chosen = all_keys if name is None else {name: all_keys[name]}
-    if as_json:
-        show_json(chosen)
-    elif is_env:
-        for line in _exports(document, chosen, name or _USUAL):
-            say(line)
-    elif name is not None:
-        say(chosen[name])
-    else:
-        show_table(("name", "key"), chosen.items(), is_whole=True)
+    if is_env:
+        return Result(chosen, lambda _: _show_lines(_exports(document, chosen, name or _USUAL)))
+    return Result(chosen, _show_keys if name is None else chosen[name])
+
+
+def _show_keys(keys: dict[str, str]) -> None:
+    show_table(("name", "key"), keys.items(), is_whole=True)
+
+
+def _show_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        say(line)
 
 
 def _exports(world: dict[str, Any], keys: dict[str, str], usual: str) -> list[str]:
@@ -114,8 +117,7 @@ def lens(
     operation: str | None,
     target: str | None,
     world: RemoteWorld,
-    as_json: bool,
-) -> None:
+) -> Result:
     """Show what a key would be answered, and which keys could do it.
 
     KEY and TARGET are ids or names of the cast, OPERATION is one like payments.capture. Without an
@@ -128,29 +130,27 @@ def lens(
       sandbox lens merchant_read_only accounts.update merchant
     """
     if operation is None:
-        table = world.read("GET", "lens", key)
-        if as_json:
-            show_json(table)
-            return
-        if table["unusable"]:
-            say(f"the key authenticates no more: {table['unusable']}")
-        columns = ("operation", "own", "descendant", "outside")
-        show_table(columns, [[row[name] for name in columns] for row in table["rows"]])
-        return
+        return Result(world.read("GET", "lens", key), _show_access)
     body = {"key": key, "operation": operation} | ({} if target is None else {"target": target})
     seen = world.read("POST", "lens", body=body)
-    if as_json:
-        show_json(seen)
-    else:
-        say(f"{seen['status']}  {'allowed' if seen['allowed'] else seen['error']}")
-        for one in seen["decisions"]:
-            say(f"  {one['step']:<12}  {one['verdict']}: {one['reason']} ({one['clause']})")
-        if seen["missing"]:
-            say(f"  missing       {' or '.join(seen['missing'])}")
-        could = ", ".join(one["cast"] or one["name"] for one in seen["could"])
-        say(f"  could         {could or 'no key of this world'}")
-    if not seen["allowed"]:
-        sys.exit(EXIT_REFUSED)
+    return Result(seen, _show_permission, 0 if seen["allowed"] else EXIT_REFUSED)
+
+
+def _show_access(table: dict[str, Any]) -> None:
+    if table["unusable"]:
+        say(f"the key authenticates no more: {table['unusable']}")
+    columns = ("operation", "own", "descendant", "outside")
+    show_table(columns, [[row[name] for name in columns] for row in table["rows"]])
+
+
+def _show_permission(seen: dict[str, Any]) -> None:
+    say(f"{seen['status']}  {'allowed' if seen['allowed'] else seen['error']}")
+    for one in seen["decisions"]:
+        say(f"  {one['step']:<12}  {one['verdict']}: {one['reason']} ({one['clause']})")
+    if seen["missing"]:
+        say(f"  missing       {' or '.join(seen['missing'])}")
+    could = ", ".join(one["cast"] or one["name"] for one in seen["could"])
+    say(f"  could         {could or 'no key of this world'}")
 
 
 @click.command()
@@ -158,7 +158,7 @@ def lens(
 @_some_world_option
 @server_options
 @json_option
-def find(text: str, *, world_id: str | None, server: Remote, as_json: bool) -> None:
+def find(text: str, *, world_id: str | None, server: Remote) -> Result:
     """Find whatever has an id, or payments by the last four digits of a card.
 
     TEXT is the id of a payment, request, message, batch, key, account, terminal or location, an
@@ -171,17 +171,16 @@ def find(text: str, *, world_id: str | None, server: Remote, as_json: bool) -> N
     """
     query = {"q": text} | ({} if world_id is None else {"world": world_id})
     found = server.read("GET", f"/find?{urlencode(query)}")
-    if as_json:
-        show_json(found)
-    elif not found["found"]:
-        say(f"nothing has the id {text!r}")
-    else:
-        columns = ("world", "kind", "id", "says")
-        show_table(columns, [[one[name] for name in columns] for one in found["found"]])
-        if found["more"]:
-            say("there is more; name the whole id, or a world with --world")
     if not found["found"]:
-        sys.exit(EXIT_REFUSED)
+        return Result(found, f"nothing has the id {text!r}", EXIT_REFUSED)
+    return Result(found, _show_found)
+
+
+def _show_found(found: dict[str, Any]) -> None:
+    columns = ("world", "kind", "id", "says")
+    show_table(columns, [[one[name] for name in columns] for one in found["found"]])
+    if found["more"]:
+        say("there is more; name the whole id, or a world with --world")
 
 
 @click.command("open")
@@ -222,7 +221,7 @@ def open_console(*, world: RemoteWorld, only_print: bool) -> None:
     help="Exit with status 1 if fewer than this part of the operations were used.",
 )
 @server_options
-@json_option
+@json_flag
 def coverage(
     *,
     world_id: str | None,
@@ -246,8 +245,7 @@ def coverage(
     if as_json:
         show_json(found)
     else:
-        for line in _coverage_lines(found):
-            say(line)
+        _show_lines(_coverage_lines(found))
     if fail_under is not None and (percent := _percent(found["operations"])) < fail_under:
         refuse(
             f"{percent:.1f} % of the operations were exercised, less than {fail_under:g} %",
@@ -303,9 +301,7 @@ def _coverage_lines(coverage: Mapping[str, Mapping[str, Any]]) -> list[str]:
     help="TOML file of `sandbox verify`: each clause is shown with the day it was verified.",
 )
 @json_option
-def ledger(
-    search: tuple[str, ...], *, unproved: bool, profile_file: Path | None, as_json: bool
-) -> None:
+def ledger(search: tuple[str, ...], *, unproved: bool, profile_file: Path | None) -> Result:
     """Show the clauses with their code and tests.
 
     A clause is a rule of the platform's specification, or an assumption where the specification
@@ -329,9 +325,12 @@ def ledger(
         refuse(f"no clause has {text!r} in its id, title or summary", EXIT_REFUSED)
     if unproved:
         clauses = [clause for clause in clauses if _is_unproved(clause)]
-    if as_json:
-        show_json({"clauses": clauses, "total": len(clauses)})
-    elif not clauses:
+    return Result({"clauses": clauses, "total": len(clauses)}, _show_clauses)
+
+
+def _show_clauses(found: Mapping[str, Any]) -> None:
+    clauses = found["clauses"]
+    if not clauses:
         say("a test proves every clause")
     elif len(clauses) <= _DETAILED_MAX:
         for clause in clauses:

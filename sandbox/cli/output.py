@@ -6,11 +6,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from itertools import zip_longest
 from pathlib import Path
 from textwrap import wrap
 from threading import Event, Thread
-from typing import IO, Any, Final, NoReturn
+from typing import IO, Any, Final, NamedTuple, NoReturn
 
 import click
 
@@ -111,22 +112,50 @@ def write_file(file: Path, content: str | bytes, *, option: str = "") -> None:
         refuse(f"{option}{file}: cannot be written: {reason_of(error)}")
 
 
-def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The option of every command for output to programs."""
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+class Result(NamedTuple):
+    """What a command ends with: a value for programs, and the same for people.
+
+    That is a line, or a function that prints the value. `status` is the exit status.
+    """
+
+    value: Any
+    shown: str | Callable[[Any], None]
+    status: int = 0
+
+
+json_flag = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+"""The option of commands that print as they go."""
+
+
+def json_option(command: Callable[..., Result]) -> Callable[..., Any]:
+    """`--json` for a command that returns a Result, which is printed one way or the other."""
+    return json_option_with("Print JSON.")(command)
+
+
+def json_option_with(help: str) -> Callable[[Callable[..., Result]], Callable[..., Any]]:
+    """`json_option` with this help text."""
+
+    def decorate(command: Callable[..., Result]) -> Callable[..., Any]:
+        @wraps(command)
+        def printing(*arguments: Any, as_json: bool, **options: Any) -> None:
+            value, shown, status = command(*arguments, **options)
+            if as_json:
+                show_json(value)
+            elif isinstance(shown, str):
+                say(shown)
+            else:
+                shown(value)
+            if status:
+                sys.exit(status)
+
+        return click.option("--json", "as_json", is_flag=True, help=help)(printing)
+
+    return decorate
 
 
 def show_json(value: Any) -> None:
     """Print a value for programs, whole."""
     click.echo(json.dumps(value, indent=2))
-
-
-def show_result(value: Any, line: str, *, as_json: bool, err: bool = False) -> None:
-    """Print a value for programs, or a line for people."""
-    if as_json:
-        show_json(value)
-    else:
-        say(line, err=err)
 
 
 def show_json_line(value: Any) -> None:

@@ -20,11 +20,11 @@ from sandbox.cli.choices import (
 from sandbox.cli.control_client import RemoteWorld, world_options
 from sandbox.cli.output import (
     EXIT_REFUSED,
+    Result,
+    json_flag,
     json_option,
     refuse,
-    say,
     show_json,
-    show_result,
     show_table,
     working,
 )
@@ -65,7 +65,7 @@ def _parse_currency(value: str) -> str:
 )
 @click.option("--event-id", help="The event_id, to repeat a payment.")
 @actor_options
-@json_option
+@json_flag
 def pay(
     amount: str,
     *,
@@ -132,7 +132,7 @@ def _show(stage: Stage, reply: Reply, member: Member, *, as_json: bool) -> None:
 
 def _on_a_payment(command: Callable[..., Any]) -> Callable[..., Any]:
     """What all actions take: the payment, the outcome, who acts, and where."""
-    command = json_option(actor_options(command))
+    command = json_flag(actor_options(command))
     option = click.option(
         "--outcome", type=OUTCOME, metavar="OUTCOME", help="Outcome of this action."
     )
@@ -289,9 +289,8 @@ def tap(
     id: str | None,
     *,
     world: RemoteWorld,
-    as_json: bool,
     **choice: str | None,
-) -> None:
+) -> Result:
     """Tap a card for a waiting payment.
 
     Without options, lists the waiting payments. ID is the payment's; you can leave it out if only
@@ -310,23 +309,17 @@ def tap(
     if not body:
         if id is not None:
             raise click.UsageError("give one of --card, --outcome and --cancel")
-        _show_waiting(waiting, as_json=as_json)
-        return
+        return Result(waiting, _show_waiting if waiting["taps"] else "no payment waits for a tap")
     id = id or _only_waiting(waiting["taps"])
     ended = world.read("POST", "taps", id, body=body)
     why = f": {ended['status_reason']}" if ended["status_reason"] else ""
-    show_result(ended, f"{ended['transaction_id']}  {ended['status']}{why}", as_json=as_json)
+    return Result(ended, f"{ended['transaction_id']}  {ended['status']}{why}")
 
 
-def _show_waiting(waiting: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        show_json(waiting)
-    elif waiting["taps"]:
-        columns = ("transaction_id", "operation", "amount", "terminal_id", "since", "until")
-        rows = [[tap[name] for name in columns] for tap in map(_with_currency, waiting["taps"])]
-        show_table([name.replace("_", " ") for name in columns], rows, is_whole=True)
-    else:
-        say("no payment waits for a tap")
+def _show_waiting(waiting: dict[str, Any]) -> None:
+    columns = ("transaction_id", "operation", "amount", "terminal_id", "since", "until")
+    rows = [[tap[name] for name in columns] for tap in map(_with_currency, waiting["taps"])]
+    show_table([name.replace("_", " ") for name in columns], rows, is_whole=True)
 
 
 def _with_currency(tap: dict[str, Any]) -> dict[str, Any]:
@@ -358,7 +351,7 @@ def _only_waiting(taps: list[dict[str, Any]]) -> str:
 @click.option("--clear", is_flag=True, help="Clear the queue.")
 @world_options
 @json_option
-def next_outcome(*, clear: bool, world: RemoteWorld, as_json: bool, **entry: Any) -> None:
+def next_outcome(*, clear: bool, world: RemoteWorld, **entry: Any) -> Result:
     """Set the outcome of the next payment.
 
     It applies once, to the next attempt that matches. Without OUTCOME, lists the queue.
@@ -381,12 +374,11 @@ def next_outcome(*, clear: bool, world: RemoteWorld, as_json: bool, **entry: Any
     elif body:
         world.read("POST", *path, body=body)
     waiting = world.read("GET", *path)
-    if as_json:
-        show_json(waiting)
-        return
+    empty = "the queue is empty: the scenario, the card or the amount decides"
+    return Result(waiting, _show_queue if waiting["queue"] else empty)
+
+
+def _show_queue(waiting: dict[str, Any]) -> None:
     columns = ("outcome", "fault", "operation", "amount", "approved_amount", "delay_ms")
-    if waiting["queue"]:
-        rows = [[entry[name] for name in columns] for entry in waiting["queue"]]
-        show_table([name.replace("_", " ") for name in columns], rows)
-    else:
-        say("the queue is empty: the scenario, the card or the amount decides")
+    rows = [[entry[name] for name in columns] for entry in waiting["queue"]]
+    show_table([name.replace("_", " ") for name in columns], rows)

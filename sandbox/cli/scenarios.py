@@ -13,11 +13,12 @@ from sandbox.cli.control_client import RemoteWorld, world_options
 from sandbox.cli.groups import Group
 from sandbox.cli.output import (
     EXIT_UNUSABLE,
+    Result,
+    json_flag,
     json_option,
     refuse,
     say,
     show_json,
-    show_result,
     show_table,
 )
 from sandbox.cli.scenario_play import load_scenario, play
@@ -33,7 +34,7 @@ def scenario() -> None:
 
 @scenario.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@json_option
+@json_flag
 def check(paths: tuple[Path, ...], *, as_json: bool) -> None:
     """Check scenarios by running all their examples. PATHS are files and folders.
 
@@ -108,18 +109,16 @@ def _scenario_files(path: Path) -> list[Path]:
 
 @scenario.command(name="list")
 @json_option
-def list_scenarios(*, as_json: bool) -> None:
+def list_scenarios() -> Result:
     """List the scenarios that come with the sandbox."""
     known = library.scenarios()
-    if as_json:
-        shown = [
-            {"name": name, "title": one.name, "about": one.about} for name, one in known.items()
-        ]
-        show_json(shown)
-        return
-    show_table(
-        ("scenario", "about"), [(name, one.about or one.name) for name, one in known.items()]
-    )
+    listed = [{"name": name, "title": one.name, "about": one.about} for name, one in known.items()]
+    return Result(listed, _show_list)
+
+
+def _show_list(listed: list[dict[str, str]]) -> None:
+    rows = [(one["name"], one["about"] or one["title"]) for one in listed]
+    show_table(("scenario", "about"), rows)
 
 
 @scenario.command()
@@ -150,7 +149,7 @@ def schema() -> None:
 @click.argument("name", type=SOME_SCENARIO)
 @world_options
 @json_option
-def run(name: str, *, world: RemoteWorld, as_json: bool) -> None:
+def run(name: str, *, world: RemoteWorld) -> Result:
     """Run a scenario in a world, in place of the one that runs there.
 
     NAME is a name or title of the library, or a file.
@@ -161,13 +160,13 @@ def run(name: str, *, world: RemoteWorld, as_json: bool) -> None:
       sandbox scenario run my-story.toml --world uat-7
     """
     running = world.read("PUT", "scenario", body=tomllib.loads(load_scenario(name)[1]))
-    show_result(running, f"{running['name']} runs in {world.id}", as_json=as_json)
+    return Result(running, f"{running['name']} runs in {world.id}")
 
 
 @scenario.command()
 @world_options
 @json_option
-def stop(*, world: RemoteWorld, as_json: bool) -> None:
+def stop(*, world: RemoteWorld) -> Result:
     """Stop the scenario of a world. Without one, nothing changes.
 
     \b
@@ -175,8 +174,7 @@ def stop(*, world: RemoteWorld, as_json: bool) -> None:
       sandbox scenario stop --world uat-7
     """
     world.read("DELETE", "scenario")
-    done = {"world": world.id, "scenario": None}
-    show_result(done, f"no scenario runs in {world.id}", as_json=as_json)
+    return Result({"world": world.id, "scenario": None}, f"no scenario runs in {world.id}")
 
 
 scenario.add_command(play)

@@ -11,7 +11,7 @@ from sandbox.cli.control_client import RemoteWorld, world_options
 from sandbox.cli.event_stream import CONNECTED, GAP, Seen, follow, tell_of_connection, until_stopped
 from sandbox.cli.output import (
     Styled,
-    json_option,
+    json_flag,
     refuse,
     say,
     say_parts,
@@ -53,7 +53,7 @@ _VERDICTS: Final = {"ok": "green"}
 )
 @click.option("--no-follow", is_flag=True, help="Exit after the past requests.")
 @world_options
-@json_option
+@json_flag
 def tail(
     *,
     reasons: bool,

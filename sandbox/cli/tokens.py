@@ -1,12 +1,14 @@
 """`sandbox token`: issues, lists and deletes the tokens of teams that share a server."""
 
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import quote
 
 import click
 
 from sandbox.cli.control_client import Remote, server_options
 from sandbox.cli.groups import Group
-from sandbox.cli.output import counted, json_option, say, show_json, show_result, show_table
+from sandbox.cli.output import Result, counted, json_option, say, show_table
 
 
 @click.group(cls=Group)
@@ -30,8 +32,7 @@ def new(
     name: str,
     expires_in: str | None,
     server: Remote,
-    as_json: bool,
-) -> None:
+) -> Result:
     """Issue a token to TEAM, and print it. It is shown this once.
 
     \b
@@ -41,18 +42,19 @@ def new(
     """
     body = {"team": team, "name": name} | ({"expires_in": expires_in} if expires_in else {})
     made = server.read("POST", "/tokens", body)
-    if as_json:
-        show_json(made)
-        return
+    return Result(made, _show_new)
+
+
+def _show_new(made: Mapping[str, Any]) -> None:
     say(made["token"])
     until = f"until {made['expires_at']}" if made["expires_at"] else "until it is deleted"
-    say(f"{made['id']} is good for the worlds of the team {team}, {until}", err=True)
+    say(f"{made['id']} is good for the worlds of the team {made['team']}, {until}", err=True)
 
 
 @token.command("list")
 @server_options
 @json_option
-def list_all(*, server: Remote, as_json: bool) -> None:
+def list_all(*, server: Remote) -> Result:
     """List the tokens of all teams. None is shown in plain text.
 
     \b
@@ -60,10 +62,10 @@ def list_all(*, server: Remote, as_json: bool) -> None:
       sandbox token list
       sandbox token list --json
     """
-    found = server.read("GET", "/tokens")
-    if as_json:
-        show_json(found)
-        return
+    return Result(server.read("GET", "/tokens"), _show_list)
+
+
+def _show_list(found: Mapping[str, Any]) -> None:
     rows = [
         (
             one["id"],
@@ -83,7 +85,7 @@ def list_all(*, server: Remote, as_json: bool) -> None:
 @click.argument("id")
 @server_options
 @json_option
-def delete(id: str, *, server: Remote, as_json: bool) -> None:
+def delete(id: str, *, server: Remote) -> Result:
     """Make the token with this ID worthless, at once. Its team's worlds stay.
 
     \b
@@ -91,4 +93,4 @@ def delete(id: str, *, server: Remote, as_json: bool) -> None:
       sandbox token delete tok_4f2a9c01b7d3
     """
     server.read("DELETE", f"/tokens/{quote(id, safe='')}")
-    show_result({"id": id, "deleted": True}, f"{id} is deleted", as_json=as_json, err=True)
+    return Result({"id": id, "deleted": True}, lambda _: say(f"{id} is deleted", err=True))

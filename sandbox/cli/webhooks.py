@@ -1,6 +1,5 @@
 """`sandbox trigger` and `sandbox resend`: sending a webhook, and what its receivers answer."""
 
-import sys
 import time
 from collections.abc import Mapping
 from typing import Any, Final
@@ -12,11 +11,11 @@ from sandbox.cli.control_client import RemoteWorld, world_options
 from sandbox.cli.output import (
     EXIT_REFUSED,
     EXIT_UNUSABLE,
+    Result,
     Styled,
     json_option,
     refuse,
     say,
-    show_json,
     show_table,
     styled,
     working,
@@ -58,8 +57,7 @@ def trigger(
     is_list: bool,
     timeout_s: float,
     world: RemoteWorld,
-    as_json: bool,
-) -> None:
+) -> Result:
     """Send a sample of EVENT as a webhook.
 
     It goes to all endpoints of the world that subscribe to the event, with a signature.
@@ -73,8 +71,8 @@ def trigger(
       sandbox trigger --list
     """
     if is_list:
-        _show_events(as_json=as_json)
-        return
+        events = [{"event": row.name, "meaning": row.meaning} for row in EVENTS.values()]
+        return Result(events, _show_events)
     if event is None:
         raise click.UsageError("Missing argument 'EVENT': --list shows them.")
     if event not in EVENTS:
@@ -83,19 +81,14 @@ def trigger(
     sent = world.read("POST", "messages", body=body)
     with working("waiting for what the receivers answer"):
         message = _wait_for_attempts(world, sent["id"], timeout_s, {})
-    if as_json:
-        show_json(message)
-    else:
-        _show_message(message, world)
-    if any(one["status"] not in ("delivered", "dropped") for one in message["deliveries"]):
-        sys.exit(EXIT_REFUSED)
+    is_refused = any(one["status"] not in ("delivered", "dropped") for one in message["deliveries"])
+    return Result(
+        message, lambda _: _show_message(message, world), EXIT_REFUSED if is_refused else 0
+    )
 
 
-def _show_events(*, as_json: bool) -> None:
-    if as_json:
-        show_json([{"event": row.name, "meaning": row.meaning} for row in EVENTS.values()])
-    else:
-        show_table(("event", "meaning"), [(row.name, row.meaning) for row in EVENTS.values()])
+def _show_events(events: list[dict[str, str]]) -> None:
+    show_table(("event", "meaning"), [tuple(one.values()) for one in events])
 
 
 @click.command()
@@ -110,8 +103,7 @@ def resend(
     endpoint: str | None,
     timeout_s: float,
     world: RemoteWorld,
-    as_json: bool,
-) -> None:
+) -> Result:
     """Send a webhook once more, with the same id and body.
 
     MESSAGE is the id of a message or of its payment, the beginning of such an id, `last`, or
@@ -134,13 +126,13 @@ def resend(
     with working("waiting for what the receivers answer"):
         tried = _wait_for_attempts(world, found["id"], timeout_s, before)
     sent = {**tried, "deliveries": [d for d in tried["deliveries"] if d["endpoint_id"] in before]}
-    if as_json:
-        show_json(sent)
-    else:
+
+    def show(_: Any) -> None:
         say(f"{found['event_type']} of {found['subject']}")
         _show_message(sent, world)
-    if not all(_is_accepted(one) for one in sent["deliveries"]):
-        sys.exit(EXIT_REFUSED)
+
+    is_accepted = all(_is_accepted(one) for one in sent["deliveries"])
+    return Result(sent, show, 0 if is_accepted else EXIT_REFUSED)
 
 
 def _chosen(named: str, listed: list[dict[str, Any]], world_id: str) -> dict[str, Any]:

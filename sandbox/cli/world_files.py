@@ -3,7 +3,7 @@
 import re
 import sys
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
@@ -15,12 +15,13 @@ from sandbox.cli.control_client import (
     world_options,
 )
 from sandbox.cli.output import (
+    Result,
+    json_option_with,
     reason_of,
     refuse,
     refusing,
     say,
     show_json,
-    show_result,
     working,
 )
 from sandbox.control.capture_files import NamedCapture, NotACapture, read_capture, with_captures
@@ -36,7 +37,7 @@ _STANDARD: Final = Path("-")
 _ENDING: Final = re.compile(r"(\.capture)?(\.json)?(\.gz)?$")
 _NOT_IN_LINKS: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 
-_result_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+_result_option = json_option_with("Print the result as JSON.")
 
 
 def _write(file: Path, content: bytes) -> None:
@@ -51,7 +52,7 @@ def _write(file: Path, content: bytes) -> None:
 @click.argument("file", type=_FILE, default=_STANDARD)
 @world_options
 @_result_option
-def save(file: Path, *, world: RemoteWorld, as_json: bool) -> None:
+def save(file: Path, *, world: RemoteWorld) -> Result:
     """Write a world of a running server to FILE, or to standard output.
 
     You can load the file again, or use it as a fixture.
@@ -62,30 +63,22 @@ def save(file: Path, *, world: RemoteWorld, as_json: bool) -> None:
       sandbox serve --fixture ./friday.json
       sandbox world save --world uat-7 --url http://127.0.0.1:9000 > uat-7.json
     """
-    if as_json and file == _STANDARD:
+    if file == _STANDARD and click.get_current_context().params["as_json"]:
         refuse("--json: what goes to standard output is the world itself; name a FILE")
     with working(f"saving {world.id}"):
         content = world.server.ask("GET", world.path("snapshot")).content
     if file == _STANDARD:
-        # Programs get the raw bytes; a terminal must not obey control characters from a server.
-        if sys.stdout.isatty():
-            say(content.decode("utf-8", "replace"))
-        else:
-            click.echo(content, nl=False)
-        return
+        return Result(None, lambda _: _print_bytes(content))
     _write(file, content)
-    _tell(
-        {"world": world.id, "file": str(file), "bytes": len(content)},
-        f"saved {world.id} to {file}, {len(content):,} bytes",
-        as_json=as_json,
-    )
+    done = {"world": world.id, "file": str(file), "bytes": len(content)}
+    return Result(done, _at_terminal(f"saved {world.id} to {file}, {len(content):,} bytes"))
 
 
 @click.command()
 @click.argument("file", type=_FILE)
 @world_options
-@_result_option
-def load(file: Path, *, world: RemoteWorld, as_json: bool) -> None:
+@json_option_with("Print the world as JSON.")
+def load(file: Path, *, world: RemoteWorld) -> Result:
     """Replace a world on a running server with a saved one. FILE may be `-`.
 
     The world keeps its id and the keys of its cast. Everything else becomes as it was saved. A
@@ -105,14 +98,14 @@ def load(file: Path, *, world: RemoteWorld, as_json: bool) -> None:
         refuse(f"{file}: cannot be read: {reason_of(error)}")
     with working(f"loading {world.id}"):
         answer = world.server.ask("PUT", world.path("snapshot"), content)
-    _tell(answer.json(), f"{world.id} is as {file} has it", as_json=as_json)
+    return Result(answer.json(), _at_terminal(f"{world.id} is as {file} has it"))
 
 
 @click.command()
 @click.argument("source")
 @click.argument("target")
 @_result_option
-def convert(source: str, target: str, *, as_json: bool) -> None:
+def convert(source: str, target: str) -> Result:
     """Convert a state file to another kind, which the name of TARGET selects.
 
     Either may be a URL like postgresql://user@host/name. No server may be using SOURCE or TARGET,
@@ -131,11 +124,8 @@ def convert(source: str, target: str, *, as_json: bool) -> None:
     is_new = is_file and not Path(target).exists()
     with refusing(StoreError), working(f"converting {shown_name(source)}"):
         worlds = _converted(source, target, is_new=is_new)
-    _tell(
-        {"source": shown_name(source), "target": shown_name(target), "worlds": worlds},
-        f"{shown_name(target)} has {', '.join(worlds) or 'no world'}",
-        as_json=as_json,
-    )
+    done = {"source": shown_name(source), "target": shown_name(target), "worlds": worlds}
+    return Result(done, _at_terminal(f"{shown_name(target)} has {', '.join(worlds) or 'no world'}"))
 
 
 def _is_same(target: str, source: str) -> bool:
@@ -155,19 +145,29 @@ def _converted(source: str, target: str, *, is_new: bool) -> list[str]:
         return sorted(after.load())
 
 
-def _tell(done: dict[str, Any], line: str, *, as_json: bool) -> None:
-    """Print the result: JSON for programs, a line on a terminal."""
-    if as_json:
-        show_json(done)
-    elif sys.stderr.isatty():
-        say(line, err=True)
+def _print_bytes(content: bytes) -> None:
+    """Print the bytes, but none that a terminal obeys: a server may have sent them."""
+    if sys.stdout.isatty():
+        say(content.decode("utf-8", "replace"))
+    else:
+        click.echo(content, nl=False)
+
+
+def _at_terminal(line: str) -> Callable[[Any], None]:
+    """What prints the line at a terminal alone."""
+
+    def show(_: Any) -> None:
+        if sys.stderr.isatty():
+            say(line, err=True)
+
+    return show
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @world_options
 @_result_option
-def capture(file: Path, *, world: RemoteWorld, as_json: bool) -> None:
+def capture(file: Path, *, world: RemoteWorld) -> Result:
     """Write all that can be seen of a world to FILE, without its keys.
 
     `sandbox world open` shows it without a server. To keep a world and go on with it, save it.
@@ -182,7 +182,7 @@ def capture(file: Path, *, world: RemoteWorld, as_json: bool) -> None:
     _write(file, content)
     done = {"world": world.id, "file": str(file), "bytes": len(content)}
     line = f"captured {world.id} in {file}, {len(content):,} bytes"
-    show_result(done, line, as_json=as_json)
+    return Result(done, line)
 
 
 @click.command("open")
@@ -195,7 +195,7 @@ def capture(file: Path, *, world: RemoteWorld, as_json: bool) -> None:
     help="File for the page. Default: beside the first FILE.",
 )
 @click.option("--no-browser", is_flag=True, help="Write the page; open no browser.")
-@_result_option
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def open_captures(
     files: tuple[Path, ...], *, to: Path | None, no_browser: bool, as_json: bool
 ) -> None:
@@ -214,7 +214,10 @@ def open_captures(
         refuse(f"--to: {page} is one of the captures; name another file")
     _write(page, with_captures(captures))
     done = {"page": str(page), "worlds": [one.content["world"]["id"] for one in captures]}
-    show_result(done, f"wrote {page}", as_json=as_json)
+    if as_json:
+        show_json(done)
+    else:
+        say(f"wrote {page}")
     if not no_browser and not webbrowser.open(page.absolute().as_uri()):
         refuse(f"no browser could be opened here; open {page} yourself")
 

@@ -7,7 +7,7 @@ import click
 
 from sandbox.cli.choices import SETTING, SWITCH, complete_switch_values, shown
 from sandbox.cli.control_client import RemoteWorld, world_options
-from sandbox.cli.output import json_option, say, show_json, show_table
+from sandbox.cli.output import Result, json_option, show_table
 from sandbox.domain.switches import SWITCHES
 from sandbox.domain.words import did_you_mean
 
@@ -22,8 +22,7 @@ def switch(
     value: str | None,
     *,
     world: RemoteWorld,
-    as_json: bool,
-) -> None:
+) -> Result:
     """Show the switches of a world, or set the switch NAME to VALUE.
 
     A switch tells a world to do something otherwise. With NAME alone, its value is printed.
@@ -40,17 +39,16 @@ def switch(
     else:
         values = world.read("GET", "switches")
     if name is not None:
-        values = {name: values[name]}
-    if as_json:
-        show_json(values)
-    elif name is not None:
-        say(_text(values[name]))
-    else:
-        rows = [
-            (one, _text(now), SWITCHES[one].about if one in SWITCHES else None)
-            for one, now in values.items()
-        ]
-        show_table(("switch", "value", "what it does"), rows)
+        return Result({name: values[name]}, _text(values[name]))
+    return Result(values, _show_switches)
+
+
+def _show_switches(values: dict[str, Any]) -> None:
+    rows = [
+        (one, _text(now), SWITCHES[one].about if one in SWITCHES else None)
+        for one, now in values.items()
+    ]
+    show_table(("switch", "value", "what it does"), rows)
 
 
 def _value(name: str, text: str) -> Any:
@@ -81,8 +79,7 @@ def readings(
     choices: tuple[tuple[str, Any], ...],
     *,
     world: RemoteWorld,
-    as_json: bool,
-) -> None:
+) -> Result:
     """Show or choose how a world reads the spec.
 
     Some sentences of the spec can be read in several ways, and each of them is a reading.
@@ -99,9 +96,10 @@ def readings(
         values = world.read("PUT", "readings", body=dict(choices))
     else:
         values = world.read("GET", "readings")
-    if as_json:
-        show_json(values)
-        return
+    return Result(values, lambda _: _show_readings(values, world))
+
+
+def _show_readings(values: dict[str, Any], world: RemoteWorld) -> None:
     listed = world.server.read("GET", "/readings")["readings"]
     rows = [
         (one["id"], values[one["id"]], ", ".join(value["name"] for value in one["values"]))

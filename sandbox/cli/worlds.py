@@ -20,12 +20,11 @@ from sandbox.cli.control_client import (
 from sandbox.cli.groups import Group
 from sandbox.cli.output import (
     EXIT_REFUSED,
+    Result,
     json_option,
     refuse,
     say,
     say_parts,
-    show_json,
-    show_result,
     show_table,
     working,
 )
@@ -86,9 +85,8 @@ def new(
     switches: tuple[tuple[str, Any], ...],
     readings: tuple[tuple[str, Any], ...],
     server: Remote,
-    as_json: bool,
     **more: Any,
-) -> None:
+) -> Result:
     """Create a world, and print its keys with a first request to paste.
 
     \b
@@ -108,11 +106,12 @@ def new(
         body["readings"] = dict(readings)
     with working("creating a world"):
         made = server.read("POST", "/worlds", body)
-    if as_json:
-        show_json(made)
-        return
-    _show(made)
-    _show_first_request(made, server)
+
+    def show(_: Any) -> None:
+        _show(made)
+        _show_first_request(made, server)
+
+    return Result(made, show)
 
 
 def _scenario(named: str) -> Any:
@@ -130,12 +129,12 @@ def _scenario(named: str) -> Any:
 @world.command(name="list")
 @server_options
 @json_option
-def list_all(*, server: Remote, as_json: bool) -> None:
+def list_all(*, server: Remote) -> Result:
     """List the worlds of a server."""
-    listed = server.read("GET", "/worlds")
-    if as_json:
-        show_json(listed)
-        return
+    return Result(server.read("GET", "/worlds"), _show_list)
+
+
+def _show_list(listed: dict[str, Any]) -> None:
     rows = [
         (
             world["id"],
@@ -166,24 +165,20 @@ def _named_world(command: Any) -> Any:
 @world.command()
 @_named_world
 @json_option
-def show(*, world: RemoteWorld, as_json: bool) -> None:
+def show(*, world: RemoteWorld) -> Result:
     """Show a world: its clock, accounts, terminals, locations and keys.
 
     \b
     Example:
       sandbox world show uat-7
     """
-    document = world.read("GET")
-    if as_json:
-        show_json(document)
-    else:
-        _show(document)
+    return Result(world.read("GET"), _show)
 
 
 @world.command()
 @_named_world
 @json_option
-def reset(*, world: RemoteWorld, as_json: bool) -> None:
+def reset(*, world: RemoteWorld) -> Result:
     """Reset a world to its fixture, with the same keys.
 
     \b
@@ -192,15 +187,14 @@ def reset(*, world: RemoteWorld, as_json: bool) -> None:
     """
     with working("resetting"):
         document = world.read("POST", "reset")
-    line = f"{world.id} is as it began, with fixture {document['fixture']}"
-    show_result(document, line, as_json=as_json)
+    return Result(document, f"{world.id} is as it began, with fixture {document['fixture']}")
 
 
 @world.command()
 @_named_world
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @json_option
-def delete(*, yes: bool, world: RemoteWorld, as_json: bool) -> None:
+def delete(*, yes: bool, world: RemoteWorld) -> Result:
     """Delete a world with all its data. On a terminal, asks for confirmation.
 
     \b
@@ -211,7 +205,7 @@ def delete(*, yes: bool, world: RemoteWorld, as_json: bool) -> None:
     if not yes and sys.stdin.isatty() and not click.confirm(question, err=True):
         refuse(f"{world.id} stays", EXIT_REFUSED)
     world.read("DELETE")
-    show_result({"deleted": world.id}, f"{world.id} is deleted", as_json=as_json)
+    return Result({"deleted": world.id}, f"{world.id} is deleted")
 
 
 def _show(world: dict[str, Any]) -> None:

@@ -105,7 +105,7 @@ def _step_lines(step: Step, wanted: Wanted) -> Iterator[str]:
     if step.body is not None:
         yield f"    {_known(json.dumps(step.body), wanted)}"
     if step.makes is not None:
-        yield f"    makes a {step.makes.name}, deleted at the end: {{made.{step.called}}}"
+        yield f"    makes a {step.makes.name}, deleted at the end: {{made.{step.name_of_made}}}"
 
 
 def _known(text: str, wanted: Wanted) -> str:

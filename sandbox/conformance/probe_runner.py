@@ -146,7 +146,7 @@ class Asker:
         id = made.get(step.makes.id_field)
         if 200 <= answer["status"] < 300 and isinstance(id, str | int):
             self.register.made(entry, str(id))
-            self.names.setdefault("made", {})[step.called] = {**made, "id": str(id)}
+            self.names.setdefault("made", {})[step.name_of_made] = {**made, "id": str(id)}
         elif 400 <= answer["status"] < 500 and answer["is_json"]:
             self.register.gone(entry)
         return answer

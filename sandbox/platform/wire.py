@@ -4,6 +4,7 @@ Malformed input is refused here, by `BadInput` or by False.
 """
 
 import asyncio
+import json
 from codecs import BOM_UTF8
 from collections.abc import Awaitable, Iterable, Sequence
 from functools import cache, lru_cache
@@ -20,8 +21,7 @@ from typing import (
 )
 from urllib.parse import parse_qs
 
-import jiter
-from pydantic_core import ValidationError
+from pydantic_core import ValidationError, from_json
 from starlette.types import Receive, Send
 
 from sandbox.domain.faults import Mistake
@@ -169,9 +169,23 @@ def parse_json(body: bytes) -> Any:
     if not body:
         raise BadInput("a JSON body is required")
     try:
-        return jiter.from_json(body, allow_inf_nan=False, catch_duplicate_keys=True)
+        value = from_json(body, allow_inf_nan=False)
+        # pydantic's parser takes the last of several values for a key.
+        _REPEATED_KEYS.decode(body.decode())
     except ValueError as error:
         raise BadInput(f"the body is not valid JSON: {error}") from None
+    return value
+
+
+def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> None:
+    if len(dict(pairs)) == len(pairs):
+        return
+    names = [name for name, _ in pairs]
+    repeated = next(name for name in names if names.count(name) > 1)
+    raise ValueError(f"the key {json.dumps(repeated)} occurs more than once")
+
+
+_REPEATED_KEYS: Final = json.JSONDecoder(object_pairs_hook=_refuse_repeated_keys)
 
 
 def parse_object(body: bytes) -> dict[str, Any]:

@@ -279,12 +279,12 @@ answer = [{ is = true, when = "status == 1" }, { is = false, when = "status == 2
     ("text", "words"),
     [
         ("[[probe]", "cannot be read"),
-        (ROW + ROW, "probe 2: id: 'a' is taken"),
-        (ROW.replace("asks", "ask"), "probe 1: ask: is no field of a probe"),
-        (ROW.replace("strict_headers", "strict"), "probe 1: switch: 'strict' is unknown"),
-        (ROW.replace("/v2", "v2"), "probe 1: request: path: 'v2/terminals' must begin"),
-        (ROW.replace("status == 2", "2 +"), "probe 1: answer: when: cannot be read"),
-        (ROW.replace('id = "a"', "id = 3"), "probe 1: id: is required, as str"),
+        (ROW + ROW, "probe.1.id: 'a' is taken"),
+        (ROW.replace("asks", "ask"), "probe.0.asks: Field required; probe.0.ask: Extra inputs"),
+        (ROW.replace("strict_headers", "strict"), "probe.0: switch: 'strict' is unknown"),
+        (ROW.replace("/v2", "v2"), "probe.0.request.0.path: String should match"),
+        (ROW.replace("status == 2", "2 +"), "probe.0.answer.1.when: cannot be read"),
+        (ROW.replace('id = "a"', "id = 3"), "probe.0.id: Input should be a valid string"),
     ],
 )
 def test_a_mistake_in_a_file_of_probes_is_named_with_row_and_field(tmp_path, text, words):

@@ -8,9 +8,16 @@ a name of this run, or its path names something that this run made or that the u
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal, Self
 
-METHODS: Final = ("GET", "POST", "PUT", "DELETE")
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    PlainValidator,
+    StringConstraints,
+    model_validator,
+)
+
 NAME: Final = "{name}"
 """What a thing that a run makes is called: `verify-`, the run and a number."""
 
@@ -18,13 +25,8 @@ EXPIRIES: Final = ("{in_an_hour}", "{in_an_hour_without_offset}", "{an_hour_ago}
 """When a key that a run makes may expire."""
 
 NO_KEY: Final = "none"
-_FIELDS: Final = {"method", "path", "query", "body", "without_accept", "makes", "called", "key"}
 _HOLE: Final = re.compile(r"\{([a-z_0-9.]+)\}")
 _OURS: Final = re.compile(r"\{(made|tx)\.[a-z_0-9.]+\}")
-
-
-class StepError(ValueError):
-    """A step has a mistake; the message names the field."""
 
 
 class Missing(Exception):
@@ -56,16 +58,29 @@ KINDS: Final[Mapping[str, Kind]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+def _kind_named(name: str) -> Kind:
+    if name not in KINDS:
+        raise ValueError(f"{name!r} is none of {', '.join(KINDS)}")
+    return KINDS[name]
+
+
+def _pairs(query: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (name, str(one))
+        for name, value in query.items()
+        for one in (value if isinstance(value, list) else [value])
+    )
+
+
+class Step(BaseModel, extra="forbid", frozen=True):
     """A request of a row. `key` is empty for the user's own, or partner, made.<name> or none."""
 
-    method: str
-    path: str
-    query: tuple[tuple[str, str], ...] = ()
-    body: Mapping[str, Any] | None = None
+    method: Literal["GET", "POST", "PUT", "DELETE"] = "GET"
+    path: Annotated[str, StringConstraints(pattern="^/v[0-9]")]
+    query: Annotated[tuple[tuple[str, str], ...], BeforeValidator(_pairs)] = ()
+    body: dict[str, Any] | None = None
     without_accept: bool = False
-    makes: Kind | None = None
+    makes: Annotated[Kind | None, PlainValidator(_kind_named)] = None
     called: str = ""
     key: str = ""
 
@@ -73,6 +88,28 @@ class Step:
     def changes(self) -> bool:
         """Whether it may change something."""
         return self.method != "GET"
+
+    @property
+    def name_of_made(self) -> str:
+        """What later steps call the thing that it makes."""
+        return self.called or (self.makes.name if self.makes else "")
+
+    @model_validator(mode="after")
+    def _changes_its_own_only(self) -> Self:
+        """Refuse a step that could change what neither the run made nor the user named."""
+        body = self.body or {}
+        if self.makes is None:
+            if self.changes and not _OURS.search(self.path):
+                raise ValueError(
+                    "path: a request that changes something names what the run made or was given"
+                )
+        elif self.method != "POST" or self.path != self.makes.made_at:
+            raise ValueError(f"makes: a {self.makes.name} is made with POST {self.makes.made_at}")
+        elif self.makes.has_name and body.get("name") != NAME:
+            raise ValueError(f"body: what a run makes is called {NAME}")
+        elif self.makes.name == "key" and body.get("expires_at") not in EXPIRIES:
+            raise ValueError(f"body: a key that a run makes has one of {', '.join(EXPIRIES)}")
+        return self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,55 +122,6 @@ class ProbeRequest:
     body: Mapping[str, Any] | None = field(default=None, repr=False)
     without_accept: bool = False
     key: str | None = field(default=None, repr=False)
-
-
-def parse_step(row: Mapping[str, Any]) -> Step:
-    """The step in a row. Raises StepError."""
-    for name in row:
-        if name not in _FIELDS:
-            raise StepError(f"{name}: is no field of a request")
-    path = row.get("path")
-    if not isinstance(path, str):
-        raise StepError("path: is required, as str")
-    if not path.startswith("/v"):
-        raise StepError(f"path: {path!r} must begin with the platform's version")
-    makes = row.get("makes")
-    if makes is not None and makes not in KINDS:
-        raise StepError(f"makes: {makes!r} is none of {', '.join(KINDS)}")
-    step = Step(
-        method=row.get("method", "GET"),
-        path=path,
-        query=tuple(
-            (name, str(one))
-            for name, value in row.get("query", {}).items()
-            for one in (value if isinstance(value, list) else [value])
-        ),
-        body=row.get("body"),
-        without_accept=bool(row.get("without_accept", False)),
-        makes=KINDS.get(makes) if makes else None,
-        called=row.get("called", makes or ""),
-        key=row.get("key", ""),
-    )
-    _check(step)
-    return step
-
-
-def _check(step: Step) -> None:
-    """Refuse a step that could change what neither the run made nor the user named."""
-    if step.method not in METHODS:
-        raise StepError(f"method: {step.method!r} is none of {', '.join(METHODS)}")
-    if step.makes is None:
-        if step.changes and not _OURS.search(step.path):
-            raise StepError(
-                "path: a request that changes something names what the run made or was given"
-            )
-        return
-    if step.method != "POST" or step.path != step.makes.made_at:
-        raise StepError(f"makes: a {step.makes.name} is made with POST {step.makes.made_at}")
-    if step.makes.has_name and (step.body or {}).get("name") != NAME:
-        raise StepError(f"body: what a run makes is called {NAME}")
-    if step.makes.name == "key" and (step.body or {}).get("expires_at") not in EXPIRIES:
-        raise StepError(f"body: a key that a run makes has expires_at of {', '.join(EXPIRIES)}")
 
 
 def fill(step: Step, names: Mapping[str, Any]) -> ProbeRequest:

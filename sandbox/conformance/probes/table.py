@@ -2,18 +2,19 @@
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, Self
 
-from sandbox.conformance.probes.conditions import Condition, ConditionError, parse_condition
-from sandbox.conformance.probes.steps import Step, StepError, parse_step
+from pydantic import BaseModel, Field, PlainValidator, ValidationError, model_validator
+
+from sandbox.conformance.probes.conditions import Condition, parse_condition
+from sandbox.conformance.probes.steps import Step
 from sandbox.domain.profile import Profile
 from sandbox.domain.readings.table import READINGS
 from sandbox.domain.switches import SWITCHES
+from sandbox.settings import mistakes
 
 _KINDS: Final = ("profile", "switch", "reading")
-_FIELDS: Final = {"id", "asks", "clauses", "needs", *_KINDS, "request", "answer"}
 
 PHASES: Final = ("looking", "keys", "directory", "payments")
 """The phases in their order; each is a file in this folder. Only the first is always allowed."""
@@ -23,26 +24,49 @@ class ProbeError(ValueError):
     """A file of probes has a mistake; the message names the file, the row and the field."""
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(BaseModel, extra="forbid", frozen=True):
     """One value of a reading, and the condition under which it holds."""
 
-    value: Any
-    when: Condition
+    value: Any = Field(alias="is")
+    when: Annotated[Condition, PlainValidator(parse_condition)]
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """One question. `name` is that of a switch, a reading or a field of the profile, by `kind`."""
+class Probe(BaseModel, extra="forbid", frozen=True):
+    """One question about a field of the profile, a switch or a reading."""
 
     id: str
     asks: str
     clauses: tuple[str, ...]
-    needs: str
-    name: str
-    kind: str
-    requests: tuple[Step, ...]
-    values: tuple[Value, ...]
+    needs: str = ""
+    profile: str | None = None
+    switch: str | None = None
+    reading: str | None = None
+    requests: tuple[Step, ...] = Field(alias="request", min_length=1)
+    values: tuple[Value, ...] = Field(alias="answer", min_length=2)
+
+    @property
+    def kind(self) -> str:
+        """What it asks about: `profile`, `switch` or `reading`."""
+        return next(kind for kind in _KINDS if getattr(self, kind) is not None)
+
+    @property
+    def name(self) -> str:
+        """The name of the field, the switch or the reading."""
+        return str(getattr(self, self.kind))
+
+    @model_validator(mode="after")
+    def _asks_about_one_known_thing(self) -> Self:
+        if sum(getattr(self, kind) is not None for kind in _KINDS) != 1:
+            raise ValueError("one of profile, switch and reading is required")
+        try:
+            self.of_sandbox(Profile())
+        except (AttributeError, KeyError):
+            raise ValueError(f"{self.kind}: {self.name!r} is unknown") from None
+        if self.reading and (
+            wrong := {one.value for one in self.values} - set(READINGS[self.reading].names)
+        ):
+            raise ValueError(f"answer: {wrong!r} are no values of {self.reading}")
+        return self
 
     def told(self, answers: Sequence[Mapping[str, Any]], own: Any = None) -> Any:
         """The value that the answers tell, or None if they leave it open.
@@ -55,14 +79,18 @@ class Probe:
 
     def of_sandbox(self, profile: Profile) -> Any:
         """The value that the sandbox has with this profile."""
-        if self.kind == "switch":
-            return SWITCHES[self.name].default
-        if self.kind == "reading":
-            return profile.readings.get(self.name, READINGS[self.name].default)
+        if self.switch is not None:
+            return SWITCHES[self.switch].default
+        if self.reading is not None:
+            return profile.readings.get(self.reading, READINGS[self.reading].default)
         part: Any = profile
         for name in self.name.split("."):
             part = getattr(part, name)
         return part
+
+
+class _File(BaseModel, extra="forbid"):
+    probe: list[Probe]
 
 
 def probes_of(phase: str) -> list[Probe]:
@@ -76,72 +104,14 @@ def read_probes(path: Path, *, reads_only: bool = True) -> list[Probe]:
     Raises ProbeError.
     """
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        probes = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))).probe
+    except ValidationError as error:
+        raise ProbeError(f"{path.name}: {mistakes(error)}") from None
     except (OSError, ValueError) as error:
         raise ProbeError(f"{path.name}: cannot be read: {error}") from None
-    probes: list[Probe] = []
-    for number, row in enumerate(document.get("probe", []), start=1):
-        place = f"{path.name}: probe {number}"
-        try:
-            probe = _probe(row)
-        except ProbeError as error:
-            raise ProbeError(f"{place}: {error}") from None
-        if probe.id in {one.id for one in probes}:
-            raise ProbeError(f"{place}: id: {probe.id!r} is taken")
+    for number, probe in enumerate(probes):
+        if probe.id in {one.id for one in probes[:number]}:
+            raise ProbeError(f"{path.name}: probe.{number}.id: {probe.id!r} is taken")
         if reads_only and any(one.changes for one in probe.requests):
-            raise ProbeError(f"{place}: request: method: only GET in a phase that changes nothing")
-        probes.append(probe)
+            raise ProbeError(f"{path.name}: probe.{number}: only GET where nothing may change")
     return probes
-
-
-def _probe(row: Mapping[str, Any]) -> Probe:
-    for name in row:
-        if name not in _FIELDS:
-            raise ProbeError(f"{name}: is no field of a probe")
-    kinds = [kind for kind in _KINDS if kind in row]
-    if len(kinds) != 1:
-        raise ProbeError("profile: one of profile, switch and reading is required")
-    kind = kinds[0]
-    probe = Probe(
-        id=_field(row, "id", str),
-        asks=_field(row, "asks", str),
-        clauses=tuple(_field(row, "clauses", list)),
-        needs=row.get("needs", ""),
-        name=_field(row, kind, str),
-        kind=kind,
-        requests=tuple(_step(one) for one in _field(row, "request", list)),
-        values=tuple(_value(one) for one in _field(row, "answer", list)),
-    )
-    try:
-        probe.of_sandbox(Profile())
-    except (AttributeError, KeyError):
-        raise ProbeError(f"{kind}: {probe.name!r} is unknown") from None
-    if kind == "reading":
-        for one in probe.values:
-            if one.value not in READINGS[probe.name].names:
-                raise ProbeError(f"answer: is: {one.value!r} is no value of {probe.name}")
-    if not probe.requests or len(probe.values) < 2:
-        raise ProbeError("answer: a probe has a request and two values or more")
-    return probe
-
-
-def _step(row: Mapping[str, Any]) -> Step:
-    try:
-        return parse_step(row)
-    except StepError as error:
-        raise ProbeError(f"request: {error}") from None
-
-
-def _value(row: Mapping[str, Any]) -> Value:
-    if row.keys() != {"is", "when"}:
-        raise ProbeError("answer: has the fields is and when")
-    try:
-        return Value(row["is"], parse_condition(_field(row, "when", str, "answer: ")))
-    except ConditionError as error:
-        raise ProbeError(f"answer: when: {error}") from None
-
-
-def _field(row: Mapping[str, Any], name: str, kind: type, before: str = "") -> Any:
-    if not isinstance(row.get(name), kind):
-        raise ProbeError(f"{before}{name}: is required, as {kind.__name__}")
-    return row[name]
