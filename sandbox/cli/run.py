@@ -122,16 +122,16 @@ async def _around(command: list[str], settings: Settings, folder: Path) -> int:
 
     Raises SettingsError, FixtureError or ScenarioError, before the command starts.
     """
-    settings, sockets = bound(settings)
-    sandbox = build(settings)
-    server = Remote(url=f"http://{settings.host}:{settings.port}", token=sandbox.token)
-    deleted = _Deleted(sandbox)
-    async with serving_sandbox(sandbox, settings, sockets):
-        world = await asyncio.to_thread(server.read, "GET", world_path(WORLD))
-        status = await _ended(command, _environment(server, world))
-        if status:
-            ended = f"the command ended with {status}"
-            await asyncio.to_thread(_keep, server, deleted.worlds, folder, ended)
+    with bound(settings) as (settings, sockets):
+        sandbox = build(settings)
+        server = Remote(url=f"http://{settings.host}:{settings.port}", token=sandbox.token)
+        deleted = _Deleted(sandbox)
+        async with serving_sandbox(sandbox, settings, sockets):
+            world = await asyncio.to_thread(server.read, "GET", world_path(WORLD))
+            status = await _ended(command, _environment(server, world))
+            if status:
+                ended = f"the command ended with {status}"
+                await asyncio.to_thread(_keep, server, deleted.worlds, folder, ended)
     return status
 
 
