@@ -96,6 +96,10 @@ class ProbeBuilder:
         )
         return Webhook(label, {"content-type": "application/json", **headers}, body)
 
+    def genuine(self, *, age_s: float = 0, signed_with: Iterable[str] | None = None) -> Webhook:
+        """A webhook of the usual event, signed correctly unless another secret is given."""
+        return self.webhook(self.fields(), age_s=age_s, signed_with=signed_with)
+
     def with_signature(self, webhook: Webhook, signature: Callable[[str], str]) -> Webhook:
         """The same with what becomes of its signature; an empty header is left out."""
         name = f"{self.header_prefix}-signature"

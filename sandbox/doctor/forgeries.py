@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from sandbox.doctor import plans
+from sandbox.doctor.plans import one
 from sandbox.doctor.probe import ADVICE, CRITICAL, MUST, SHOULD, TAKEN, Probe
 
 _SIGNATURE: Final = "assumed 8.3-signature; Standard Webhooks, verifying"
@@ -18,7 +19,7 @@ FORGERIES: Final[Sequence[Probe]] = (
         severity=CRITICAL,
         weight=7,
         source=_SIGNATURE,
-        plan=plans.bad_signature,
+        plan=lambda builder: one(builder.genuine(signed_with=[builder.other_secret])),
         advice={
             TAKEN: (
                 "Compute the HMAC-SHA256 of `{id}.{timestamp}.{body}` with the decoded secret "
@@ -51,7 +52,7 @@ FORGERIES: Final[Sequence[Probe]] = (
         severity=CRITICAL,
         weight=5,
         source=_SIGNATURE,
-        plan=plans.missing_signature,
+        plan=lambda builder: one(builder.with_signature(builder.genuine(), lambda _: "")),
         advice={TAKEN: "Refuse what has no signature: verify always, not only where there is one."},
     ),
     Probe(
@@ -62,7 +63,7 @@ FORGERIES: Final[Sequence[Probe]] = (
         severity=CRITICAL,
         weight=4,
         source=_SIGNATURE,
-        plan=plans.unsigned,
+        plan=lambda builder: one(builder.without_headers(builder.genuine())),
         advice={TAKEN: "Require all three headers: id, timestamp and signature."},
     ),
     Probe(
@@ -73,7 +74,7 @@ FORGERIES: Final[Sequence[Probe]] = (
         severity=CRITICAL,
         weight=3,
         source=_SIGNATURE,
-        plan=plans.empty_signature,
+        plan=lambda builder: one(builder.with_signature(builder.genuine(), lambda _: "v1,")),
         advice={TAKEN: "Compare whole signatures, of equal length; an empty one fits nothing."},
     ),
     Probe(
@@ -85,7 +86,7 @@ FORGERIES: Final[Sequence[Probe]] = (
         otherwise=ADVICE,
         weight=2,
         source=_SIGNATURE,
-        plan=plans.garbled_signature,
+        plan=lambda builder: one(builder.with_signature(builder.genuine(), lambda _: "signed")),
     ),
     Probe(
         name="stale-timestamp",
@@ -95,7 +96,7 @@ FORGERIES: Final[Sequence[Probe]] = (
         severity=MUST,
         weight=6,
         source=_TIMESTAMP,
-        plan=plans.stale_timestamp,
+        plan=lambda builder: one(builder.genuine(age_s=plans.OLD_S)),
         advice={
             TAKEN: (
                 "Refuse timestamps more than five minutes old: otherwise an attacker who recorded "
@@ -111,7 +112,7 @@ FORGERIES: Final[Sequence[Probe]] = (
         severity=SHOULD,
         weight=3,
         source=_TIMESTAMP,
-        plan=plans.future_timestamp,
+        plan=lambda builder: one(builder.genuine(age_s=-plans.OLD_S)),
         advice={
             TAKEN: (
                 "Refuse timestamps more than five minutes ahead as well, and keep the "

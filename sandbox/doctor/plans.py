@@ -1,4 +1,4 @@
-"""The webhooks of each probe: one function each, called when they are due."""
+"""The webhooks of the probes that take more than a line: called when they are due."""
 
 import json
 from collections.abc import Sequence
@@ -36,24 +36,6 @@ def one(*webhooks: Webhook) -> Sequence[Burst]:
     return [(webhook,) for webhook in webhooks]
 
 
-def nothing(builder: ProbeBuilder) -> Sequence[Burst]:
-    """Sends nothing: the answers of the others are judged."""
-    return []
-
-
-def good(builder: ProbeBuilder) -> Sequence[Burst]:
-    """One genuine webhook."""
-    return one(builder.webhook(builder.fields()))
-
-
-# --- forged -----------------------------------------------------------------------------------
-
-
-def bad_signature(builder: ProbeBuilder) -> Sequence[Burst]:
-    """Signed with a secret that is not the receiver's."""
-    return one(builder.webhook(builder.fields(), signed_with=[builder.other_secret]))
-
-
 def tampered_body(builder: ProbeBuilder) -> Sequence[Burst]:
     """A body that was changed after it was signed."""
     fields = builder.fields()
@@ -62,44 +44,7 @@ def tampered_body(builder: ProbeBuilder) -> Sequence[Burst]:
     return one(Webhook("", signed.headers, changed.body))
 
 
-def missing_signature(builder: ProbeBuilder) -> Sequence[Burst]:
-    """Without the header of the signature."""
-    return one(builder.with_signature(builder.webhook(builder.fields()), lambda _: ""))
-
-
-def unsigned(builder: ProbeBuilder) -> Sequence[Burst]:
-    """Without any header of a webhook."""
-    return one(builder.without_headers(builder.webhook(builder.fields())))
-
-
-def empty_signature(builder: ProbeBuilder) -> Sequence[Burst]:
-    """A signature of the right version and no bytes."""
-    return one(builder.with_signature(builder.webhook(builder.fields()), lambda _: "v1,"))
-
-
-def garbled_signature(builder: ProbeBuilder) -> Sequence[Burst]:
-    """A header that is no list of signatures."""
-    return one(builder.with_signature(builder.webhook(builder.fields()), lambda _: "signed"))
-
-
-def stale_timestamp(builder: ProbeBuilder) -> Sequence[Burst]:
-    """Signed properly, long ago."""
-    return one(builder.webhook(builder.fields(), age_s=OLD_S))
-
-
-def future_timestamp(builder: ProbeBuilder) -> Sequence[Burst]:
-    """Signed properly, for a time that is not yet."""
-    return one(builder.webhook(builder.fields(), age_s=-OLD_S))
-
-
 # --- genuine, in forms that the platform uses or may use --------------------------------------
-
-
-def rotation(builder: ProbeBuilder) -> Sequence[Burst]:
-    """Signed with two secrets, of which the second is the receiver's."""
-    return one(
-        builder.webhook(builder.fields(), signed_with=[builder.other_secret, builder.secret])
-    )
 
 
 def unknown_version(builder: ProbeBuilder) -> Sequence[Burst]:
@@ -148,11 +93,6 @@ def unknown_event(builder: ProbeBuilder) -> Sequence[Burst]:
     """A body of no shape that a receiver knows."""
     fields = {"voucher_id": builder.ids.uuid(), "state": "issued", "worth": 500, "lines": []}
     return one(builder.webhook(fields))
-
-
-def field_order(builder: ProbeBuilder) -> Sequence[Burst]:
-    """The fields from the last to the first."""
-    return one(builder.webhook(dict(reversed(builder.fields().items()))))
 
 
 def nulls(builder: ProbeBuilder) -> Sequence[Burst]:
@@ -216,11 +156,6 @@ def out_of_order(builder: ProbeBuilder) -> Sequence[Burst]:
 def concurrent(builder: ProbeBuilder) -> Sequence[Burst]:
     """Several messages at once."""
     return [tuple(builder.webhook(builder.fields(), label=f"{n + 1}") for n in range(AT_ONCE))]
-
-
-def get(builder: ProbeBuilder) -> Sequence[Burst]:
-    """A request as a browser sends it."""
-    return one(Webhook("", {}, b"", method="GET"))
 
 
 def _labelled(webhook: Webhook, label: str) -> Webhook:

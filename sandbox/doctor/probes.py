@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from sandbox.doctor import plans
+from sandbox.doctor.builder import Webhook
 from sandbox.doctor.forgeries import FORGERIES
+from sandbox.doctor.plans import one
 from sandbox.doctor.probe import (
     ADVICE,
     BROKE,
@@ -32,7 +34,7 @@ GOOD: Final = Probe(
     severity=CRITICAL,
     weight=10,
     source=_SUCCESS,
-    plan=plans.good,
+    plan=lambda builder: one(builder.genuine()),
     advice={
         REFUSED: (
             "Compare the secret with the receiver's, `whsec_` and all; verify the bytes of "
@@ -50,7 +52,9 @@ GENUINE: Final[Sequence[Probe]] = (
         severity=MUST,
         weight=5,
         source="assumed D22; Standard Webhooks, several signatures",
-        plan=plans.rotation,
+        plan=lambda builder: one(
+            builder.genuine(signed_with=[builder.other_secret, builder.secret])
+        ),
         advice={
             REFUSED: (
                 "Split the header at spaces and accept the webhook if any of its signatures "
@@ -144,7 +148,7 @@ GENUINE: Final[Sequence[Probe]] = (
         severity=SHOULD,
         weight=2,
         source="RFC 8259, 1: the fields of an object have no order",
-        plan=plans.field_order,
+        plan=lambda builder: one(builder.webhook(dict(reversed(builder.fields().items())))),
     ),
     Probe(
         name="nulls",
@@ -246,7 +250,7 @@ QUICK: Final = Probe(
     severity=SHOULD,
     weight=4,
     source=_SUCCESS,
-    plan=plans.nothing,
+    plan=lambda builder: (),
 )
 
 GET: Final = Probe(
@@ -258,7 +262,7 @@ GET: Final = Probe(
     otherwise=ADVICE,
     weight=0,
     source="Standard Webhooks, which sends POST alone",
-    plan=plans.get,
+    plan=lambda builder: one(Webhook("", {}, b"", method="GET")),
     advice={TAKEN: "Serve POST alone, so a health check with GET is not taken for a webhook."},
 )
 
