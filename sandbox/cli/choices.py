@@ -210,3 +210,26 @@ DURATION: Final = ParsedType("DURATION", _checked(parse_duration))
 SETTING: Final = ParsedType("NAME=VALUE", _parse_setting)
 COUNTS: Final = ParsedType("NAME=N[,...]", parse_counts)
 STATUSES: Final = ParsedType("STATUS[,...]", _parse_statuses)
+
+
+# --- options of commands that serve
+
+
+fixture_option = click.option(
+    "--fixture",
+    default="demo",
+    show_default=True,
+    help="Fixture of the world 'default': a name under fixtures/, or a file.",
+)
+scenario_option = click.option(
+    "--scenario",
+    type=SOME_SCENARIO,
+    help="Scenario that runs in 'default': a name or title of the library, or a file.",
+)
+seed_option = click.option(
+    "--seed",
+    type=click.IntRange(-(2**63), 2**63 - 1),
+    default=1,
+    show_default=True,
+    help="Seed for ids; the default for worlds created without one.",
+)

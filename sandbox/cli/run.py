@@ -18,7 +18,7 @@ import click
 from httpx2 import Response
 
 from sandbox.app import Sandbox, build
-from sandbox.cli.choices import SOME_SCENARIO
+from sandbox.cli.choices import fixture_option, scenario_option, seed_option
 from sandbox.cli.control_client import PREFIX, Remote, Unanswered, world_path
 from sandbox.cli.output import counted, reason_of, refuse, refusing, say
 from sandbox.cli.token_options import token_options
@@ -56,24 +56,9 @@ _FORWARDED: Final = ("SIGINT", "SIGTERM", "SIGHUP")
     show_default=True,
     help="Port of the server; 0 picks a free one.",
 )
-@click.option(
-    "--fixture",
-    default="demo",
-    show_default=True,
-    help="Fixture of the world 'default': a name under fixtures/, or a file.",
-)
-@click.option(
-    "--scenario",
-    type=SOME_SCENARIO,
-    help="Scenario that runs in 'default': a name or title of the library, or a file.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(-(2**63), 2**63 - 1),
-    default=1,
-    show_default=True,
-    help="Seed for ids; the default for worlds created without one.",
-)
+@fixture_option
+@scenario_option
+@seed_option
 @click.option(
     "--keep",
     "folder",

@@ -10,7 +10,13 @@ from typing import Any, Final
 import click
 from pydantic import ValidationError
 
-from sandbox.cli.choices import SOME_SCENARIO, ParsedType, parse_counts
+from sandbox.cli.choices import (
+    ParsedType,
+    fixture_option,
+    parse_counts,
+    scenario_option,
+    seed_option,
+)
 from sandbox.cli.output import refusing
 from sandbox.cli.token_options import token_options
 from sandbox.control.shapes import ClockBody, InventBody
@@ -151,31 +157,16 @@ class _ServeCommand(click.Command):
     type=click.IntRange(0, 65535),
     help="Serve the control API (/_sandbox) on this port only.",
 )
-@click.option(
-    "--fixture",
-    default="demo",
-    show_default=True,
-    help="Fixture of the world 'default': a name under fixtures/, or a file.",
-)
+@fixture_option
 @click.option(
     "--invent",
     "generated_data",
     type=ParsedType("merchants=N[,...]", _parse_generated_data),
     help="Generate merchants beside the fixture's: merchants=200,terminals_per_merchant=2.",
 )
-@click.option(
-    "--scenario",
-    type=SOME_SCENARIO,
-    help="Scenario that runs in 'default': a name or title of the library, or a file.",
-)
+@scenario_option
 @click.option("--watch", is_flag=True, help="Read the scenario file again whenever it changes.")
-@click.option(
-    "--seed",
-    type=click.IntRange(-(2**63), 2**63 - 1),
-    default=1,
-    show_default=True,
-    help="Seed for ids; the default for worlds created without one.",
-)
+@seed_option
 @click.option(
     "--clock",
     type=ParsedType("running|INSTANT", _parse_clock),
