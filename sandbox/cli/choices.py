@@ -78,6 +78,11 @@ class KnownType(HintedType):
 class ListedType(HintedType):
     """Words with commas between them. The shell completes the last one."""
 
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The words, without blanks."""
+        words = value.split(",") if isinstance(value, str) else value
+        return tuple(word.strip() for word in words if word.strip())
+
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
         """The words so far, with each that begins with what was typed of the last."""
         before, comma, last = incomplete.rpartition(",")

@@ -1,13 +1,12 @@
 """`sandbox doctor`: probes a webhook receiver, grades it, and reports what to change."""
 
 import asyncio
-import json
 import os
 import re
 import secrets
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import filter as fitting
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any, Final
 import click
 
 from sandbox.cli.choices import SOME_EVENTS, TARGET
-from sandbox.cli.output import EXIT_REFUSED, reason_of, refuse
+from sandbox.cli.output import EXIT_REFUSED, Result, json_option, reason_of, refuse
 from sandbox.doctor.builder import ProbeBuilder
 from sandbox.doctor.examination import Unreachable, examine, wanted
 from sandbox.doctor.findings import Examination
@@ -89,20 +88,19 @@ class _Limits:
     help="Time after which an answer counts as slow.",
 )
 @click.option("--list", "as_list", is_flag=True, help="List the probes, and send nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def doctor(
     *,
     url: str | None,
     secret: str | None,
     secret_file: Path | None,
     header_prefix: str,
-    events: str | None,
+    events: tuple[str, ...] | None,
     only: tuple[str, ...],
     timeout_s: float,
     slow_after_ms: float,
     as_list: bool,
-    as_json: bool,
-) -> None:
+) -> Result:
     """Test the webhook receiver at URL, and grade it.
 
     Sends probes to the receiver and reports what to change.
@@ -121,13 +119,12 @@ def doctor(
       sandbox doctor --list
     """
     if as_list:
-        _list(as_json=as_json)
-        return
+        return Result([row(probe) for probe in PROBES.values()], _show_list)
     if url is None:
         raise click.UsageError("Missing argument 'URL'.")
     _check_url(url)
     _check_names(only)
-    known_events = _events(_words(events))
+    known_events = _events(events or ())
     profile = _profile(header_prefix)
     known_secret = _secret(secret, secret_file)
     kit = ProbeBuilder(known_secret, header_prefix, known_events, time)
@@ -138,14 +135,16 @@ def doctor(
         # A receiver with another secret may say so.
         return profile.scrub(re.sub(rf"{SECRET_PREFIX}[\w+/=-]+", f"{SECRET_PREFIX}***", masked))
 
-    _print(examination, url, scrub, as_json=as_json)
-    sys.exit(0 if examination.is_healthy else EXIT_REFUSED)
+    def show(_: Any) -> None:
+        width = min(shutil.get_terminal_size().columns, _WIDTH_MAX)
+        for line in lines(examination, url, width=width, paint=_paint, scrub=scrub):
+            click.echo(line)
+
+    value = document(examination, url, scrub=scrub)
+    return Result(value, show, 0 if examination.is_healthy else EXIT_REFUSED)
 
 
-def _list(*, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps([row(probe) for probe in PROBES.values()], indent=2))
-        return
+def _show_list(_: Any) -> None:
     name_width = max(map(len, PROBES))
     for probe in PROBES.values():
         head = f"{probe.name:<{name_width}}  {probe.severity:<8}  {probe.weight:>2}"
@@ -168,10 +167,6 @@ def _check_names(only: Iterable[str]) -> None:
         if name not in PROBES:
             hint = did_you_mean(name, PROBES)
             refuse(f"--only: there is no probe {name[:80]!r}{hint}; --list shows all")
-
-
-def _words(events: str | None) -> list[str]:
-    return [word.strip() for word in (events or "").split(",") if word.strip()]
 
 
 def _events(patterns: Iterable[str]) -> tuple[str, ...]:
@@ -256,17 +251,6 @@ def _examine(url: str, kit: ProbeBuilder, only: tuple[str, ...], limits: _Limits
         if "certificate" in str(error):
             advice = "to trust a certificate of your own, set SSL_CERT_FILE to a file with it"
         refuse(f"{url} {error}; {advice}")
-
-
-def _print(
-    examination: Examination, url: str, scrub: Callable[[str], str], *, as_json: bool
-) -> None:
-    if as_json:
-        click.echo(json.dumps(document(examination, url, scrub=scrub), indent=2))
-        return
-    width = min(shutil.get_terminal_size().columns, _WIDTH_MAX)
-    for line in lines(examination, url, width=width, paint=_paint, scrub=scrub):
-        click.echo(line)
 
 
 def _paint(text: str, tone: Tone) -> str:

@@ -46,7 +46,7 @@ _INDENT: Final = " " * 19
 def listen(
     target: str | None,
     *,
-    events: str | None,
+    events: tuple[str, ...] | None,
     print_secret: bool,
     keep: bool,
     world: RemoteWorld,
@@ -77,7 +77,7 @@ def listen(
     with receiving() if target is None else nullcontext() as receiver:
         wanted = {
             "url": target if receiver is None else receiver.url,
-            "event_types": _words(events),
+            "event_types": list(events or ()),
             **more,
         }
         listener = _Listener(
@@ -101,10 +101,6 @@ def _listen(listener: "_Listener", *, print_secret: bool, keep: bool) -> None:
     finally:
         if not keep:
             listener.leave()
-
-
-def _words(events: str | None) -> list[str]:
-    return [word.strip() for word in (events or "").split(",") if word.strip()]
 
 
 @dataclass(slots=True, kw_only=True)
