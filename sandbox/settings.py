@@ -135,7 +135,7 @@ class Settings:
 
     @property
     def has_known_keys(self) -> bool:
-        """Whether anybody may know the keys of worlds that are created (decision 45)."""
+        """Whether anybody may know the keys of worlds that are created."""
         return self.known_keys or self.is_private
 
     @property
