@@ -37,7 +37,7 @@ ROLES: Final = (
     RoleRow(Role.TIME, re.compile(r".*_at|.*[a-z]At|timestamp")),
     RoleRow(Role.CODE, re.compile(r"approval_?[cC]ode|rrn|stan|key_last4|lookup|cryptogram")),
 )
-"""Source: decision 54."""
+"""The roles of values by the names of their fields."""
 
 _UUID: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.I)
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?")

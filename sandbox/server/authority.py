@@ -1,7 +1,7 @@
 """The certificate authority of this machine, and the certificates that it signs for `serve --tls`.
 
 A phone that trusts the authority's certificate once trusts every later start of the sandbox. The
-private key of the authority never leaves its folder, which only its owner can read..
+private key of the authority never leaves its folder, which only its owner can read.
 """
 
 import os
