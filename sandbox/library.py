@@ -3,15 +3,13 @@
 from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sandbox.domain.words import known_words, nearest
 from sandbox.scenarios.loading import ScenarioError, read_scenario
+from sandbox.scenarios.shapes import Scenario
 from sandbox.store.files.port import FILE
 from sandbox.store.fixture import Fixture, FixtureError, parse_fixture, read_fixture
-
-if TYPE_CHECKING:
-    from sandbox.scenarios.shapes import Scenario
 
 _PACKAGE: Final = Path(__file__).parent
 
@@ -38,7 +36,7 @@ def fixture(name: str) -> Fixture:
 
 
 @cache
-def scenarios() -> dict[str, "Scenario"]:
+def scenarios() -> dict[str, Scenario]:
     """The scenarios that come with the sandbox, by the name of their file. Raises ScenarioError."""
     paths = sorted(folder("scenarios").glob("*.toml"))
     return {path.stem: read_scenario(path) for path in paths}
@@ -60,7 +58,7 @@ def _stem(name: str, stems: Collection[str]) -> str:
     raise ScenarioError(message, nearest(name, known))
 
 
-def scenario(name: str) -> "Scenario":
+def scenario(name: str) -> Scenario:
     """The scenario that comes with the sandbox under this name or title. Raises ScenarioError."""
     known = scenarios()
     return known[_stem(name, known)]
@@ -82,7 +80,7 @@ def scenario_text(name: str) -> str:
     return (folder("scenarios") / f"{name}.toml").read_text(encoding="utf-8")
 
 
-def scenario_or_file(name_or_path: str) -> "Scenario":
+def scenario_or_file(name_or_path: str) -> Scenario:
     """A scenario by name or title, or the one in a file when a path is given.
 
     Raises ScenarioError.

@@ -51,7 +51,7 @@ def shown_name(store: str) -> str:
 
 
 def have_secret(worlds: Worlds, file: StateFile | None) -> None:
-    """The secret of new worlds' keys, unless the keys are documented ones (decision 45).
+    """The secret of new worlds' keys, unless the keys are documented ones.
 
     A state file stores it; without a file each start makes a new one.
     """

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from sandbox import library
@@ -23,11 +22,9 @@ from sandbox.worlds.background import Background, Saver
 from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.registry import Ticks, Worlds
 from sandbox.worlds.scenarios import run_scenario
+from sandbox.worlds.secret_documents import refuse_secrets_of_fixture
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import DEFAULT_WORLD, World
-
-if TYPE_CHECKING:
-    from sandbox.sharing import Agreed
 
 log = logging.getLogger("sandbox.store")
 
@@ -36,8 +33,6 @@ def fixture_of(settings: Settings) -> Fixture:
     """The fixture of the world `default`. Raises FixtureError."""
     fixture = library.fixture_or_file(settings.fixture)
     if fixture.document is not None:
-        from sandbox.worlds.secret_documents import refuse_secrets_of_fixture
-
         try:
             refuse_secrets_of_fixture(fixture.document, settings.profile.key_format)
         except NotRestored as error:
@@ -102,11 +97,11 @@ def shared_worlds(
     fixture: Fixture,
     *,
     saver: Saver[World],
-    agreed: "Agreed",
+    secret: bytes,
 ) -> Worlds:
     """No worlds yet: they are in the database. Raises FixtureError."""
     worlds = worlds_of(settings, system_clock, ticks, background, saver)
-    worlds.secret = agreed.secret
+    worlds.secret = secret
     try:
         spec = _spec(settings, fixture).but(keys_are_known=worlds.known_keys)
         worlds.likeness = worlds.sketch(spec)

@@ -1,6 +1,7 @@
 """Schedules that close a terminal's batches at local times. Source: assumed B16.
 
-Zones are those of the IANA database: the machine's own, else that of the package tzdata.
+Zones are those of the IANA database: the machine's own, else that of the package tzdata, which
+comes with faker on Windows.
 """
 
 from datetime import UTC, datetime, time, timedelta
@@ -89,4 +90,6 @@ def _must_be_a_zone(name: str) -> None:
         zones = {zone.lower(): zone for zone in available_timezones()}
         near = nearest(name, zones)
         about = f"zone: there is no time zone {name[:80]!r}"
+        if not zones:
+            about += "; this machine has none at all, and the package tzdata has them"
         raise UnknownZone(about, None if near is None else zones[near]) from None

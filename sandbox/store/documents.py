@@ -23,7 +23,6 @@ from typing import (
     get_type_hints,
 )
 
-import jiter
 import msgspec
 from msgspec import NODEFAULT, Struct, structs
 from pydantic import (
@@ -40,6 +39,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, to_json
 
+from sandbox.domain import json_text
 from sandbox.domain.field_types import sentence
 from sandbox.domain.instants import Instant
 from sandbox.domain.payments.cards import STORED_CARDS, Card
@@ -64,7 +64,7 @@ def read_json(content: bytes) -> Any:
     """
     try:
         text = decode_text(content).encode()
-        return jiter.from_json(text, allow_inf_nan=False, catch_duplicate_keys=True)
+        return json_text.parse(text)
     except NotUtf8 as error:
         raise NotJson(str(error)) from None
     except ValueError as error:
