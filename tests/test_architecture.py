@@ -145,7 +145,7 @@ LAZY = {
     "sandbox.scenario_reload": "only with --watch",
     "sandbox.scenarios": "only for scenarios, whose shapes take pydantic",
     "sandbox.platform.openapi": "only when a document is asked for",
-    "sandbox.platform.apikeys.bodies": "only when a key is changed",
+    "sandbox.platform.apikeys": "only when a key is changed",
     "sandbox.control.openapi": "only when a document is asked for",
     "sandbox.control.proofs": "only when the ledger is asked for",
     "sandbox.control.acting_shapes": "as `sandbox.control.shapes`",

@@ -41,7 +41,7 @@ from sandbox.domain.timers import (
     Timer,
 )
 from sandbox.domain.values import Value
-from sandbox.platform.batches.operations import coming_result, members_of
+from sandbox.platform.batches import coming_result, members_of
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.timers import may_answer_late
 from sandbox.store.steps import OFTEN, Steps

@@ -30,7 +30,7 @@ from sandbox.domain.instants import to_wire
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.timers import Timer
-from sandbox.platform.rows import Row
+from sandbox.platform.operation import Row
 from sandbox.store.steps import Steps
 from sandbox.store.tables import EVERYTHING
 from sandbox.worlds.clock import ClockView

@@ -15,8 +15,8 @@ from sandbox.domain.locations import Location
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.words import nearest
 from sandbox.platform.lens import Seen, look
+from sandbox.platform.operation import Row
 from sandbox.platform.routes import OPERATIONS
-from sandbox.platform.rows import Row
 from sandbox.store.steps import OFTEN, Steps
 from sandbox.worlds.journal import Decision, DecisionView
 from sandbox.worlds.world import World

@@ -13,7 +13,7 @@ from sandbox.domain.payments.triggers import TRIGGERS, Trigger
 from sandbox.domain.rendering import to_bytes
 from sandbox.domain.timers import BATCH_RESULT
 from sandbox.domain.words import OneOf
-from sandbox.platform.batches import operations as batches
+from sandbox.platform import batches
 from sandbox.platform.operation_context import OperationContext
 from sandbox.scenarios.queue import QueueFull
 

@@ -21,6 +21,7 @@ from sandbox.platform.carried import CarriedRequests, refused
 from sandbox.platform.errors import error_body
 from sandbox.platform.form import OUTCOME_HEADER
 from sandbox.platform.hints import key_hint
+from sandbox.platform.operation import is_key_path
 from sandbox.platform.payments.attempts import Dropped
 from sandbox.platform.pipeline import NO_CONTENT, carry_out, methods_of, usable
 from sandbox.platform.recording import Recorder
@@ -31,7 +32,6 @@ from sandbox.platform.request_context import (
 )
 from sandbox.platform.routes import MOUNTS
 from sandbox.platform.routing import find_match, match_of, path_of
-from sandbox.platform.rows import is_key_path
 from sandbox.platform.security_headers import SHOWS_KEY
 from sandbox.platform.sending import explained, send_answer, send_whole
 from sandbox.platform.wire import (

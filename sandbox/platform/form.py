@@ -37,9 +37,9 @@ from sandbox.domain.readings.wire import (
 from sandbox.domain.secret_text import PRODUCTION_KEY, misplaced, written_out
 from sandbox.domain.words import did_you_mean
 from sandbox.platform import wire
+from sandbox.platform.operation import Row, is_key_path
 from sandbox.platform.rare_log import shown
 from sandbox.platform.request_context import RequestContext
-from sandbox.platform.rows import Row, is_key_path
 from sandbox.platform.wire import BadInput
 from sandbox.scenarios.choosing import UnknownOutcome, check_word
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.words import nearest
-from sandbox.platform.rows import Row
+from sandbox.platform.operation import Row
 
 _SEGMENTS_MAX = 12
 """No path of the platform has nearly as many."""

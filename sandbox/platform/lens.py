@@ -10,10 +10,10 @@ from sandbox.domain.access import Holds
 from sandbox.domain.faults import PERMISSION_DENIED, Refusal
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.values import Value
+from sandbox.platform.operation import Row
 from sandbox.platform.pipeline import usable
 from sandbox.platform.request_context import IncomingRequest, RequestContext
 from sandbox.platform.routing import Match
-from sandbox.platform.rows import Row
 from sandbox.platform.targets import check_visibility, find_target
 from sandbox.worlds.journal import Decision
 from sandbox.worlds.presented import PresentedKey

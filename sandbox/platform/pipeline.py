@@ -38,12 +38,12 @@ from sandbox.domain.timers import TAP_EXPIRES, Timer
 from sandbox.domain.unset import filled
 from sandbox.platform.form import check_form
 from sandbox.platform.hints import path_hint
+from sandbox.platform.operation import Row
 from sandbox.platform.payments.actions import PendingAction
 from sandbox.platform.payments.initiation import PendingInitiation
 from sandbox.platform.request_context import RequestContext
 from sandbox.platform.routes import OPERATIONS
 from sandbox.platform.routing import Match
-from sandbox.platform.rows import Row
 from sandbox.platform.targets import check_visibility, find_target, named, reached_before, remember
 from sandbox.platform.wire import Body, in_parts
 from sandbox.store.port import UnitOfWork

@@ -5,9 +5,9 @@ from typing import Any
 from msgspec import Struct
 
 from sandbox.domain.payments.transport import TransportFault
+from sandbox.platform.operation import Row
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.routing import Match
-from sandbox.platform.rows import Row
 from sandbox.platform.wire import Body, header, list_header
 from sandbox.worlds.journal import CLIENT, Origin
 from sandbox.worlds.presented import PresentedKey

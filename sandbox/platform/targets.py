@@ -23,8 +23,8 @@ from sandbox.domain.readings.directory import DELETED_RESOURCES
 from sandbox.domain.readings.wire import FOREIGN_ACCOUNT_FILTER
 from sandbox.platform import wire
 from sandbox.platform.form import malformed, read_object
+from sandbox.platform.operation import Row, Target
 from sandbox.platform.request_context import RequestContext
-from sandbox.platform.rows import Row, Target
 from sandbox.platform.scopes import sees_all
 from sandbox.platform.wire import BadInput
 

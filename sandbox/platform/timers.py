@@ -29,10 +29,8 @@ from sandbox.domain.timers import (
     UNBLOCK_TERMINAL,
     Timer,
 )
-from sandbox.platform.apikeys import operations as apikeys
-from sandbox.platform.batches import operations as batches
-from sandbox.platform.batches import schedules
-from sandbox.platform.directory import operations as directory
+from sandbox.platform import apikeys, batches, directory
+from sandbox.platform import batch_schedules as schedules
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist
 from sandbox.store.port import UnitOfWork
@@ -102,9 +100,9 @@ def _key(trigger: str) -> FallsDue:
 
 def _terminal(trigger: str) -> FallsDue:
     def move_terminal(context: OperationContext, timer: Timer) -> None:
-        context.record = terminal = context.unit.get(Terminal, timer.subject)
+        terminal = context.unit.get(Terminal, timer.subject)
         if terminal is not None and TERMINALS.life.has_step(state_of_terminal(terminal), trigger):
-            directory.change(context, {}, trigger)
+            directory.change(context, terminal, {}, trigger)
 
     return move_terminal
 

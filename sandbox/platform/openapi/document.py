@@ -22,8 +22,8 @@ from sandbox.platform.openapi.plain import plain
 from sandbox.platform.openapi.refusals import responses_of
 from sandbox.platform.openapi.schemas import Mode, Schema, listed, query_of, schemas_of
 from sandbox.platform.openapi.webhooks import BODIES, webhooks
+from sandbox.platform.operation import Extended, Listing, Row
 from sandbox.platform.routes import OPERATIONS
-from sandbox.platform.rows import Extended, Listing, Row
 
 OK: Final = 200
 NO_CONTENT: Final = 204

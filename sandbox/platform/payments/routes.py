@@ -16,9 +16,9 @@ from sandbox.domain.payments.transaction_json import TransactionView
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import TRANSITIONS
 from sandbox.domain.terminals import Terminal
+from sandbox.platform.operation import Row, Shape, Target, register
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import actions, bodies, initiation
-from sandbox.platform.rows import Row, Shape, Target
 
 _WHERE: Final = Target(
     where="body",
@@ -197,3 +197,5 @@ ROWS: Final[tuple[Row, ...]] = (
         refuses=_refusals(Operation.REFUND),
     ),
 )
+for _row in ROWS:
+    register(__name__, _row)

@@ -1,14 +1,18 @@
-"""The row of the route table that describes an endpoint.
+"""An endpoint is a function: `operation` registers the row that describes it.
 
 Routing, the permission check, validation, the success status, the error shape, the docs and the
 visibility tests all read these rows; nothing about an endpoint is written anywhere else.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from inspect import getdoc, signature
+from operator import attrgetter
+from typing import Any, Final, Literal, TypeVar
 
-from sandbox.domain.access import Need
+from pydantic import BaseModel
+
+from sandbox.domain.access import Need, need
 from sandbox.domain.accounts import Account
 from sandbox.domain.faults import Fault
 from sandbox.domain.hierarchy import Relation, relate
@@ -19,17 +23,15 @@ from sandbox.domain.values import Value
 from sandbox.platform.operation_context import OperationContext
 from sandbox.worlds.journal import Decision
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
+Shape = Callable[[Profile], type[BaseModel]]
+"""Gives the model of a body or query under a profile."""
 
-Shape = Callable[[Profile], "type[BaseModel]"]
-"""Gives the shape of a body or query under a profile. It is loaded on first use."""
-
+Run = TypeVar("Run", bound=Callable[..., Any])
 
 Relate = Callable[[Account, Account | None], Relation]
 
 
-class Target(Value, frozen=True, kw_only=True, gc=True, eq=False, dict=True):
+class Target(Value, frozen=True, gc=True, eq=False, dict=True):
     """The target of a request, and where the request names it.
 
     `name` is the parameter or field with the id of a record of this `kind`. Without an account's id
@@ -150,6 +152,73 @@ class Row(Value, frozen=True, kw_only=True, gc=True, eq=False, dict=True):
         target = self.target
         is_about_one = target is not None and target.where == "path" and not target.others
         return is_about_one and self.may is None
+
+
+_ROWS: Final[dict[str, list[Row]]] = {}
+"""The registered rows, by the module of their functions."""
+
+
+def register(module: str, row: Row) -> None:
+    """Add a row to those of a module."""
+    _ROWS.setdefault(module, []).append(row)
+
+
+def rows_of(module: str) -> Sequence[Row]:
+    """The rows that a module has registered, in order."""
+    return tuple(_ROWS.get(module, ()))
+
+
+def operation(
+    name: str, method: str, path: str, *, needs: str | Need, source: str, **more: Any
+) -> Callable[[Run], Run]:
+    """Register the decorated function as an operation of the platform.
+
+    The function takes the context, and by name what else it asks for: `body` and `query` are
+    models of pydantic, any other name is the record that the request is about. Its docstring
+    begins with the summary of the row, and its annotation is the answer, if `response` is not
+    given. Where the profile decides on the model, `body` or `query` gives that model. `more` are
+    the other fields of `Row`.
+    """
+
+    def decorate(run: Run) -> Run:
+        described = signature(run)
+        names = list(described.parameters)[1:]
+        for one in {"body", "query"}.intersection(names) - more.keys():
+            more[one] = _always(described.parameters[one].annotation)
+        row = Row(
+            name=name,
+            method=method,
+            path=path,
+            need=need(needs) if isinstance(needs, str) else needs,
+            source=source,
+            summary=_summary(run),
+            run=_with_arguments(run, names),
+            **({"response": described.return_annotation} | more),
+        )
+        register(run.__module__, row)
+        return run
+
+    return decorate
+
+
+def _always(model: type[BaseModel]) -> Shape:
+    return lambda _: model
+
+
+def _summary(run: Callable[..., Any]) -> str:
+    """The first sentence of the docstring."""
+    first_line, _, _ = (getdoc(run) or "").partition("\n")
+    return first_line.partition(". ")[0].removesuffix(".")
+
+
+def _with_arguments(
+    run: Callable[..., Any], names: Sequence[str]
+) -> Callable[[OperationContext], Any]:
+    """The function of the context alone, which hands over what `run` asks for."""
+    gets = [attrgetter(name if name in ("body", "query") else "record") for name in names]
+    if not gets:
+        return run
+    return lambda context: run(context, *[get(context) for get in gets])
 
 
 def is_key_path(path: str) -> bool:

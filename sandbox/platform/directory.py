@@ -5,8 +5,10 @@ module.
 """
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
+from sandbox.domain.accounts import Account
+from sandbox.domain.credentials import Credential
 from sandbox.domain.directory import (
     DIRECTORIES,
     TRIGGER_OF_STATUS,
@@ -14,14 +16,16 @@ from sandbox.domain.directory import (
     in_state,
     state_of,
 )
+from sandbox.domain.locations import Location
 from sandbox.domain.readings.directory import DELETE_ANSWERS
 from sandbox.domain.rendering import Page
+from sandbox.domain.terminals import Terminal
+from sandbox.platform.fields import PageQuery
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.scopes import one_or_many, scopes_of
 from sandbox.store.tables import in_scope
 
-if TYPE_CHECKING:
-    from sandbox.platform.fields import PageQuery
+Record = TypeVar("Record", Account, Terminal, Location, Credential)
 
 _BY_KIND = {directory.kind: directory for directory in DIRECTORIES}
 
@@ -29,14 +33,6 @@ _BY_KIND = {directory.kind: directory for directory in DIRECTORIES}
 def directory_of(record: Any) -> Directory:
     """The directory that the record belongs to."""
     return _BY_KIND[type(record)]
-
-
-# --- read -------------------------------------------------------------------------------------
-
-
-def read(context: OperationContext) -> Any:
-    """The record that the path names."""
-    return context.record
 
 
 def page_of(context: OperationContext, directory: Directory, **filters: str | None) -> Page:
@@ -67,27 +63,26 @@ def page_of(context: OperationContext, directory: Directory, **filters: str | No
     )
 
 
-# --- change -----------------------------------------------------------------------------------
-
-
-def add(context: OperationContext, directory: Directory, record: Any) -> Any:
+def add(context: OperationContext, record: Record) -> Record:
     """Keep a new record and announce it."""
     context.unit.put(record)
-    context.emit(f"{directory.name}.created", record)
+    context.emit(f"{directory_of(record).name}.created", record)
     return record
 
 
-def change(context: OperationContext, changes: dict[str, Any], trigger: str | None = None) -> Any:
-    """Change fields of the record that the path names, then its state; the record as it is then.
+def change(
+    context: OperationContext, before: Record, changes: dict[str, Any], trigger: str | None = None
+) -> Record:
+    """Change fields of a record, then its state; the record as it is then.
 
     `.updated` is announced before `.blocked` or `.unblocked`, each with the record of its moment;
     what changes nothing announces nothing (assumed 1.10).
     """
-    before: Any = context.record
     directory = directory_of(before)
     record = replace(before, **changes)
     if record != before and directory.has_updates:
-        record = replace(record, updated_at=context.now)
+        moment: dict[str, Any] = {"updated_at": context.now}
+        record = replace(record, **moment)
         context.emit(f"{directory.name}.updated", record)
     if trigger is not None:
         step = directory.life.step(state_of(record), trigger)
@@ -100,31 +95,19 @@ def change(context: OperationContext, changes: dict[str, Any], trigger: str | No
     return record
 
 
-def change_with_status(context: OperationContext, changes: dict[str, Any]) -> Any:
+def change_with_status(
+    context: OperationContext, before: Record, changes: dict[str, Any]
+) -> Record:
     """As `change`, for a body in which `status` is one of the fields."""
     status = changes.pop("status", None)
-    return change(context, changes, TRIGGER_OF_STATUS[status] if status else None)
+    return change(context, before, changes, TRIGGER_OF_STATUS[status] if status else None)
 
 
-def block(context: OperationContext) -> Any:
-    """Block the record; blocking it again changes nothing. Source: assumed 1.10."""
-    return change(context, {}, "block")
+def delete(context: OperationContext, record: Record) -> Record | None:
+    """Delete softly and announce it, for a row of status 204.
 
-
-def unblock(context: OperationContext) -> Any:
-    """Make a blocked record active again. Source: assumed 1.10."""
-    return change(context, {}, "unblock")
-
-
-def delete(context: OperationContext) -> Any:
-    """Delete softly and announce it; the record as it is then. Source: spec 3.4-deleted."""
-    return change(context, {}, "delete")
-
-
-def delete_and_answer(context: OperationContext) -> Any:
-    """As `delete`, for a row of status 204: nothing to show, or the record where a reading says so.
-
-    Source: assumed D35-deletion.
+    There is nothing to show, or the record where a reading says so. Source: spec 3.4-deleted;
+    assumed D35-deletion.
     """
-    deleted = delete(context)
+    deleted = change(context, record, {}, "delete")
     return deleted if context.world.readings[DELETE_ANSWERS] == "resource" else None

@@ -1,13 +1,18 @@
-"""Settlement batches. Source: spec 4.4-paths-batches; details assumed 1.11, B1 to B15."""
+"""Settlement batches: their models and operations.
+
+Source: spec 4.4-paths-batches; details assumed 1.11, B1 to B15.
+"""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Annotated, Any, ClassVar, Final, cast
 
+from pydantic import Field, field_validator
 from pydantic_core import from_json
 
 from sandbox.domain.batches import (
     ACCEPTED,
     BATCH_LIFE,
+    BATCH_STATUSES,
     DEFAULT_REASON,
     NUMBER_RESTS,
     REASONS,
@@ -19,6 +24,9 @@ from sandbox.domain.batches import (
 )
 from sandbox.domain.durations import parse_duration
 from sandbox.domain.faults import CONFLICT, VALIDATION_ERROR, Refusal
+from sandbox.domain.field_types import ProcessorBatchId, Text
+from sandbox.domain.hierarchy import relate_to_its_records, relate_with_admin_reach
+from sandbox.domain.payments.transaction_json import TransactionView
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import SETTLE, transitions_from
 from sandbox.domain.payments.triggers import SETTLEMENTS
@@ -27,6 +35,9 @@ from sandbox.domain.rendering import Page, WithRows, to_wire_fields
 from sandbox.domain.states import NoSuchStep, Step
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.timers import BATCH_RESULT, Timer
+from sandbox.domain.words import OneOf, did_you_mean
+from sandbox.platform.fields import CreateBody, Offset, Query, WholeNumber
+from sandbox.platform.operation import Extended, Listing, Target, operation
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist
 from sandbox.platform.scopes import one_or_many, scopes_of
@@ -35,19 +46,70 @@ from sandbox.scenarios.running import MatchedRule
 from sandbox.store.port import Order
 from sandbox.store.tables import in_scope
 
-if TYPE_CHECKING:
-    from sandbox.platform.batches.bodies import EditBatch, ListBatches, OpenBatch, ReadBatch
+LIMIT_MAX = 500
+
+
+class OpenBatch(CreateBody):
+    """Body of the opening of a batch. Source: assumed 1.11-open."""
+
+    terminal_id: Text
+    processor_batch_id: ProcessorBatchId | None = None
+
+
+class EditBatch(CreateBody):
+    """Body of the edit of a batch. Source: assumed B7."""
+
+    added_transactions: list[Text] = Field(default_factory=list)
+    removed_transactions: list[Text] = Field(default_factory=list)
+    processor_batch_id: ProcessorBatchId | None = None
+
+
+class ListBatches(Query):
+    """Which batches. Source: assumed 1.11-list."""
+
+    repeatable: ClassVar[frozenset[str]] = frozenset({"statuses"})
+
+    account_id: str | None = None
+    terminal_id: Annotated[str, Field(min_length=1)] | None = None
+    statuses: list[Annotated[str, OneOf(BATCH_STATUSES)]] = Field(default_factory=list)
+    processor_config_id: Annotated[str, Field(min_length=1)] | None = None
+    limit: Annotated[WholeNumber, Field(ge=1, le=LIMIT_MAX)] = 50
+    offset: Offset = 0
+
+    @field_validator("statuses")
+    @classmethod
+    def _are_statuses(cls, words: list[str]) -> list[str]:
+        for word in words:
+            if word not in BATCH_STATUSES:
+                hint = did_you_mean(word, BATCH_STATUSES)
+                raise ValueError(f"{word[:80]!r} is not a status of batches{hint}")
+        return words
+
+
+class ReadBatch(Query):
+    """Whether to show the members too. Source: assumed 1.11-members."""
+
+    include_transactions: bool = False
+
+
+_BATCH: Final = Target("path", "batch_id", Batch)
 
 _OLDEST_FIRST = Order(is_descending=False)
+
 _READ_PAYMENTS = "payments:read"
 
 
-# --- read -------------------------------------------------------------------------------------
-
-
-def list_all(context: OperationContext) -> Page:
-    """Batches of the caller's hierarchy. Source: assumed 1.11-list."""
-    query: ListBatches = context.query
+@operation(
+    "batches.list",
+    "GET",
+    "/v1/batches",
+    needs="batches:read",
+    target=Target("query", "account_id", relate=relate_with_admin_reach),
+    response=Listing("batches", Batch),
+    source="assumed 1.11-list",
+)
+def list_all(context: OperationContext, query: ListBatches) -> Page:
+    """List batches."""
     scopes = scopes_of(context)
     where: dict[str, Any] = {}
     if query.statuses:
@@ -63,13 +125,20 @@ def list_all(context: OperationContext) -> Page:
     return Page(plural="batches", rows=rows, total=total, limit=query.limit, offset=query.offset)
 
 
-def read(context: OperationContext) -> Any:
-    """One batch, with its members on request. Source: assumed 1.11-members.
+@operation(
+    "batches.read",
+    "GET",
+    "/v1/batches/{batch_id}",
+    needs="batches:read",
+    target=Target("path", "batch_id", Batch, relate=relate_to_its_records),
+    response=Extended(Batch, "transactions", list[TransactionView]),
+    source="assumed 1.11-members",
+)
+def read(context: OperationContext, batch: Batch, query: ReadBatch) -> Any:
+    """Read a batch, with its transactions for a key that may read payments.
 
     A key that may not read payments gets the batch without them. Source: spec 5.6; assumed D31.
     """
-    query: ReadBatch = context.query
-    batch = cast(Batch, context.record)
     if not query.include_transactions:
         return batch
     if _READ_PAYMENTS not in context.known_caller.grants:
@@ -87,13 +156,20 @@ def members_of(context: OperationContext, batch: Batch) -> list[Transaction]:
     return found
 
 
-# --- open, edit, close ------------------------------------------------------------------------
-
-
-def open_one(context: OperationContext) -> Batch:
-    """Open a terminal's batch; it can have one at a time. Source: assumed B1, 1.11-open."""
-    body: OpenBatch = context.body
-    terminal = cast(Terminal, context.record)
+@operation(
+    "batches.open",
+    "POST",
+    "/v1/batches/open",
+    needs="batches:open",
+    target=Target("body", "terminal_id", Terminal, is_required=True),
+    status=201,
+    events=("batch.opened",),
+    stops_at_block=True,
+    refuses=(CONFLICT,),
+    source="spec 4.4-paths-batches",
+)
+def open_one(context: OperationContext, terminal: Terminal, body: OpenBatch) -> Batch:
+    """Open a batch of a terminal. Source: assumed B1, 1.11-open."""
     already = persist.open_batch_of(context, terminal.terminal_id)
     if already is not None:
         raise Refusal(
@@ -102,10 +178,18 @@ def open_one(context: OperationContext) -> Batch:
     return persist.open_batch(context, terminal, body.processor_batch_id)
 
 
-def edit(context: OperationContext) -> Batch:
-    """Add and remove members, or rename the batch; all of it or nothing. Source: assumed B7."""
-    body: EditBatch = context.body
-    batch = cast(Batch, context.record)
+@operation(
+    "batches.edit",
+    "PUT",
+    "/v1/batches/{batch_id}/edit",
+    needs="batches:edit",
+    target=_BATCH,
+    events=("batch.edited",),
+    refuses=(CONFLICT,),
+    source="spec 4.4-paths-batches",
+)
+def edit(context: OperationContext, batch: Batch, body: EditBatch) -> Batch:
+    """Add and remove transactions of a batch. Source: assumed B7."""
     step = _step(batch, "edit")
     if batch.status != "open" and context.world.readings[EDIT_OF_CLOSED_BATCH] == "open_only":
         raise Refusal(
@@ -153,7 +237,7 @@ def _moved(tx: Transaction, batch_id: str | None) -> Transaction:
     return tx.but(batch_id=batch_id, history=history)
 
 
-def _must_be_distinct(body: "EditBatch") -> None:
+def _must_be_distinct(body: EditBatch) -> None:
     ids = [*body.added_transactions, *body.removed_transactions]
     if len(ids) != len(set(ids)):
         raise Refusal(VALIDATION_ERROR, "a transaction is named twice", source="assumed B7")
@@ -187,9 +271,21 @@ def _bad_member(field: str, id: str, problem: str) -> Refusal:
     return Refusal(VALIDATION_ERROR, f"{field}: {id[:80]} {problem}", source="assumed B7")
 
 
-def close(context: OperationContext) -> Batch:
-    """Submit the batch; its result comes after the answer. Source: assumed B8, B9."""
-    batch = cast(Batch, context.record)
+@operation(
+    "batches.close",
+    "POST",
+    "/v1/batches/{batch_id}/close",
+    needs="batches:close",
+    target=_BATCH,
+    events=("batch.submitted", "batch.accepted", "batch.rejected", "batch.partially_accepted"),
+    stops_at_block=True,
+    source="spec 4.4-paths-batches",
+)
+def close(context: OperationContext, batch: Batch) -> Batch:
+    """Submit a batch to the processor.
+
+    Its result comes after the answer. Source: assumed B8, B9.
+    """
     step = _step(batch, "close")
     # Its result asks for them when it falls due, and cannot wait until the store is prepared.
     context.unit.can_wait = True
@@ -256,9 +352,6 @@ def _step(batch: Batch, trigger: str) -> Step:
             source="assumed 3.2",
             step="rule",
         ) from None
-
-
-# --- results ----------------------------------------------------------------------------------
 
 
 def answer_by_itself(context: OperationContext, batch_id: str, planned: str) -> None:

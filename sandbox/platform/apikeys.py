@@ -1,20 +1,27 @@
-"""The five operations on API keys: create, list, read, update (with revoke, reinstate), delete.
+"""API keys: their models and operations.
 
 Source: spec 4.1, 4.2, 4.3-keys, 4.4-delete; decision tables assumed 4.2 to 4.6.
 """
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from functools import cache
+from typing import Annotated, Any, Final, Literal, cast
+
+from pydantic import BaseModel, ConfigDict, FailFast, Field, StrictBool, StrictStr, create_model
 
 from sandbox.domain import keys
-from sandbox.domain.access import Holds
+from sandbox.domain.access import Holds, need
 from sandbox.domain.accounts import Account, AccountType
 from sandbox.domain.escalation import refuse_grant, withheld_from_all
 from sandbox.domain.faults import FORBIDDEN, VALIDATION_ERROR, Refusal
+from sandbox.domain.field_types import PERMISSION_COUNT, Text
+from sandbox.domain.hierarchy import relate_with_admin_reach
 from sandbox.domain.instants import Instant, to_wire
 from sandbox.domain.keys import (
     KEY_LIFE,
+    LOOKUP_CHARS,
+    SECRET_CHARS,
     TRIGGER_OF_STATUS,
     ApiKey,
     ApiKeyView,
@@ -22,6 +29,7 @@ from sandbox.domain.keys import (
     KeyStatus,
 )
 from sandbox.domain.permissions import ALL, CONCRETE, LEGACY_ALL, PERMISSIONS
+from sandbox.domain.profile import Profile
 from sandbox.domain.readings.directory import (
     ALL_GRANTED_BY,
     KEY_AFTER_A_CHANGE,
@@ -29,19 +37,92 @@ from sandbox.domain.readings.directory import (
     PAST_EXPIRY,
 )
 from sandbox.domain.timers import KEY_EXPIRES
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.words import OneOf, did_you_mean
+from sandbox.platform.operation import Target, operation
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.scopes import sees_all
 
-if TYPE_CHECKING:
-    from sandbox.platform.apikeys.bodies import CreateKey, UpdateKey
-
-# --- create -----------------------------------------------------------------------------------
+# The operation refuses other unknown permissions, naming the nearest one (spec 4.1.2).
+_Permission = Annotated[StrictStr, OneOf((*CONCRETE, ALL))]
 
 
-def create(context: OperationContext) -> ApiKeyView:
-    """Issue a key on the account; the one answer that shows its plaintext. Source: spec 4.1."""
-    body, account = cast("CreateKey", context.body), cast(Account, context.account)
+class _Body(BaseModel):
+    # Unknown fields are rejected on API keys: spec 4.1.1.
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+
+
+class CreateKey(_Body):
+    """Body of the creation of a key. Source: spec 4.1."""
+
+    name: Text
+    permissions: Annotated[list[_Permission], PERMISSION_COUNT, FailFast()]
+    account_id: StrictStr | None = None
+    expires_at: Instant | None = None
+    always_retrievable: StrictBool | None = None
+    supplied_key: StrictStr | None = None
+
+
+class UpdateKey(_Body):
+    """Body of the update of a key; omitted and null leave unchanged. Source: spec 4.3-keys."""
+
+    name: Text | None = None
+    expires_at: Instant | None = None
+    status: Literal["revoked", "active"] | None = None
+
+
+def _create_key(profile: Profile) -> type[CreateKey]:
+    return _create_key_under(profile.supplied_key_field, profile.key_prefixes.uat)
+
+
+@cache
+def _create_key_under(supplied_key_field: str, prefix: str) -> type[CreateKey]:
+    """`CreateKey` with the supplied key under the name and prefix that the profile gives it."""
+    field = Field(default=None, alias=supplied_key_field)
+    key = rf"^{prefix}_[A-Za-z0-9]{{{LOOKUP_CHARS}}}_[A-Za-z0-9]{{{SECRET_CHARS}}}$"
+    # For the schema: a supplied key and the flag go together (spec 4.1).
+    together = {
+        "required": ["always_retrievable", supplied_key_field],
+        "properties": {
+            "always_retrievable": {"const": True},
+            supplied_key_field: {"type": "string", "pattern": key},
+        },
+    }
+    neither = {
+        "properties": {
+            "always_retrievable": {"enum": [False, None]},
+            supplied_key_field: {"type": "null"},
+        }
+    }
+    return create_model(
+        "CreateKey",
+        __base__=CreateKey,
+        __cls_kwargs__={"json_schema_extra": {"anyOf": [neither, together]}},
+        supplied_key=(StrictStr | None, field),
+    )
+
+
+_KEY_IN_PATH: Final = Target("path", "key_id", ApiKey, relate=relate_with_admin_reach)
+
+
+@operation(
+    "apikeys.create",
+    "POST",
+    "/v5/apikeys",
+    needs=need("apikeys:create", sub=True),
+    target=Target("body", "account_id", relate=relate_with_admin_reach),
+    body=_create_key,
+    status=201,
+    events=("api_key.created",),
+    shows_key=True,
+    refuses=(FORBIDDEN,),
+    source="spec 4.1",
+)
+def create(context: OperationContext, body: CreateKey) -> ApiKeyView:
+    """Create an API key.
+
+    This is the one answer that shows its plaintext, if that is not always retrievable.
+    """
+    account = cast(Account, context.account)
     permissions = _permissions(body.permissions)
     _must_lie_ahead(context, body.expires_at)
     supplied = _supplied_key(context, body)
@@ -143,7 +224,7 @@ def _must_not_outlive_legacy_keys(key: ApiKey, expires_at: Instant | None) -> No
         )
 
 
-def _supplied_key(context: OperationContext, body: "CreateKey") -> str | None:
+def _supplied_key(context: OperationContext, body: CreateKey) -> str | None:
     """The key that the caller brought, once it is known to be usable. Source: spec 4.1."""
     field, supplied = context.world.profile.supplied_key_field, body.supplied_key
     if not body.always_retrievable:
@@ -206,11 +287,17 @@ def _withheld(context: OperationContext) -> tuple[str, ...]:
     return tuple(name for name in CONCRETE if name in left_out)
 
 
-# --- read -------------------------------------------------------------------------------------
-
-
+@operation(
+    "apikeys.list",
+    "GET",
+    "/v5/apikeys",
+    needs=need("apikeys:read", sub=True),
+    target=Target("query", "account_id", relate=relate_with_admin_reach),
+    shows_key=True,
+    source="spec 4.2",
+)
 def list_all(context: OperationContext) -> list[ApiKeyView]:
-    """The keys that the caller may see, newest first, deleted ones left out. Source: spec 4.2."""
+    """List API keys."""
     found, _ = context.unit.find(ApiKey, {"account": _accounts_in_view(context)})
     return [_view(context, key) for key in found]
 
@@ -230,17 +317,35 @@ def _accounts_in_view(context: OperationContext) -> list[str]:
     return others if context.holds is Holds.SUB and not is_all else [own.id, *others]
 
 
-def read(context: OperationContext) -> ApiKeyView:
-    """One key, whether active, revoked or expired. Source: spec 4.2."""
-    return _view(context, cast(ApiKey, context.record))
+@operation(
+    "apikeys.read",
+    "GET",
+    "/v5/apikeys/{key_id}",
+    needs=need("apikeys:read", sub=True),
+    target=_KEY_IN_PATH,
+    shows_key=True,
+    source="spec 4.2",
+)
+def read(context: OperationContext, key: ApiKey) -> ApiKeyView:
+    """Read one API key."""
+    return _view(context, key)
 
 
-# --- change -----------------------------------------------------------------------------------
+@operation(
+    "apikeys.update",
+    "PUT",
+    "/v5/apikeys/{key_id}",
+    needs=need("apikeys:edit", sub=True),
+    target=_KEY_IN_PATH,
+    events=("api_key.revoked", "api_key.reinstated"),
+    shows_key=True,
+    source="spec 4.3-keys",
+)
+def update(context: OperationContext, key: ApiKey, body: UpdateKey) -> ApiKeyView:
+    """Rename an API key, move its expiry, revoke or reinstate it.
 
-
-def update(context: OperationContext) -> ApiKeyView:
-    """Change name, expiry or status; permissions never change. Source: spec 4.3-keys."""
-    key, body = cast(ApiKey, context.record), cast("UpdateKey", context.body)
+    Its permissions never change.
+    """
     _must_lie_ahead(context, body.expires_at)
     _must_not_outlive_legacy_keys(key, body.expires_at)
     changes: dict[str, Any] = {}
@@ -272,9 +377,27 @@ def move(context: OperationContext, key: ApiKey, trigger: str) -> ApiKey:
     return key
 
 
-def delete(context: OperationContext) -> ApiKeyView:
-    """Delete for good; a repetition answers the same and does nothing. Source: spec 4.4-delete."""
-    key = cast(ApiKey, context.record)
+@operation(
+    "apikeys.delete",
+    "DELETE",
+    "/v5/apikeys/{key_id}",
+    needs=need("apikeys:delete", sub=True),
+    target=Target(
+        "path",
+        "key_id",
+        ApiKey,
+        relate=relate_with_admin_reach,
+        even_deleted=True,
+    ),
+    events=("api_key.deleted",),
+    shows_key=True,
+    source="spec 4.4-delete",
+)
+def delete(context: OperationContext, key: ApiKey) -> ApiKeyView:
+    """Delete an API key for good.
+
+    A repetition answers the same and does nothing.
+    """
     _must_not_be_in_use(context, key)
     step = KEY_LIFE.step(keys.state_of(key), "delete")
     context.decided("apply", "ok", f"delete: {step.state} to {step.target}", step.source)

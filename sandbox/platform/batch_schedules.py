@@ -12,7 +12,7 @@ from sandbox.domain.batch_schedules import BatchSchedule
 from sandbox.domain.clock import LATEST
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.timers import BATCH_CLOSES, Timer
-from sandbox.platform.batches import operations
+from sandbox.platform import batches
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import persist
 from sandbox.store.documents import from_document, to_document
@@ -41,6 +41,6 @@ def close_when_due(context: OperationContext, timer: Timer) -> None:
         return
     batch = persist.open_batch_of(context, terminal.terminal_id)
     if batch is not None:
-        operations.submit(context, batch)
+        batches.submit(context, batch)
     if timer.due < LATEST:
         context.unit.schedule(timer_of(terminal.terminal_id, schedule_of(timer), timer.due))
