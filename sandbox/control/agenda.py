@@ -41,8 +41,8 @@ from sandbox.domain.timers import (
     Timer,
 )
 from sandbox.domain.values import Value
-from sandbox.platform.batches import coming_result, members_of
-from sandbox.platform.operation_context import OperationContext
+from sandbox.platform.context import OperationContext
+from sandbox.platform.settlement import coming_result, members_of
 from sandbox.platform.timers import may_answer_late
 from sandbox.store.steps import OFTEN, Steps
 from sandbox.store.tables import in_scope

@@ -7,7 +7,7 @@ from sandbox.domain.batch_schedules import DayCode, UnknownZone, batch_schedule
 from sandbox.domain.instants import to_wire
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.timers import BATCH_CLOSES, Timer
-from sandbox.platform import batch_schedules as schedules
+from sandbox.platform import settlement as schedules
 
 if TYPE_CHECKING:
     from sandbox.control.shapes import BatchScheduleBody

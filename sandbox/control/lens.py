@@ -14,7 +14,7 @@ from sandbox.domain.keys import ApiKey, why_unusable
 from sandbox.domain.locations import Location
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.words import nearest
-from sandbox.platform.lens import Seen, look
+from sandbox.platform.access import Seen, look
 from sandbox.platform.operation import Row
 from sandbox.platform.routes import OPERATIONS
 from sandbox.store.steps import OFTEN, Steps

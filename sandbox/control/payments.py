@@ -13,8 +13,8 @@ from sandbox.domain.payments.triggers import TRIGGERS, Trigger
 from sandbox.domain.rendering import to_bytes
 from sandbox.domain.timers import BATCH_RESULT
 from sandbox.domain.words import OneOf
-from sandbox.platform import batches
-from sandbox.platform.operation_context import OperationContext
+from sandbox.platform import settlement
+from sandbox.platform.context import OperationContext
 from sandbox.scenarios.queue import QueueFull
 
 if TYPE_CHECKING:
@@ -130,10 +130,10 @@ def answer_batch(request: ControlRequest) -> Written[Batch]:
             details="only a submitted batch waits for its result; with the switch "
             "batch.settlement at manual it does so until this is called",
         )
-    members = batches.members_of(context, batch)
+    members = settlement.members_of(context, batch)
     result = _result(request.body, members)
     context.unit.cancel(BATCH_RESULT, batch.id)
-    answered = batches.answer(context, batch, result, members)
+    answered = settlement.answer(context, batch, result, members)
     context.unit.commit()
     return Written(to_bytes(answered))
 

@@ -28,9 +28,9 @@ from sandbox.domain.rendering import Page, WithFields
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.webhooks.applications import Application
 from sandbox.platform import apikeys, directory, terminals
+from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import AddressBody, CreateBody, PageQuery, PricedBody
 from sandbox.platform.operation import Extended, Listing, Target, operation, register, rows_of
-from sandbox.platform.operation_context import OperationContext
 
 _Configs = Annotated[list[Text], CONFIGS]
 

@@ -38,9 +38,9 @@ from sandbox.domain.readings.directory import (
 )
 from sandbox.domain.timers import KEY_EXPIRES
 from sandbox.domain.words import OneOf, did_you_mean
+from sandbox.platform.access import sees_all
+from sandbox.platform.context import OperationContext
 from sandbox.platform.operation import Target, operation
-from sandbox.platform.operation_context import OperationContext
-from sandbox.platform.scopes import sees_all
 
 # The operation refuses other unknown permissions, naming the nearest one (spec 4.1.2).
 _Permission = Annotated[StrictStr, OneOf((*CONCRETE, ALL))]

@@ -15,21 +15,23 @@ from sandbox.domain.faults import (
     UNSUPPORTED_MEDIA_TYPE,
     Refusal,
 )
-from sandbox.domain.keys import KeyKind
+from sandbox.domain.keys import ApiKey, KeyFormat, KeyKind
 from sandbox.domain.payments.transport import SLOW_MS, TRANSPORT_FAULTS
+from sandbox.platform.access import usable
 from sandbox.platform.carried import CarriedRequests, refused
-from sandbox.platform.errors import error_body
-from sandbox.platform.form import OUTCOME_HEADER
-from sandbox.platform.hints import key_hint
-from sandbox.platform.operation import is_key_path
-from sandbox.platform.payments.attempts import Dropped
-from sandbox.platform.pipeline import NO_CONTENT, carry_out, methods_of, usable
-from sandbox.platform.recording import Recorder
-from sandbox.platform.request_context import (
+from sandbox.platform.context import (
     Answer,
+    Headers,
     IncomingRequest,
+    PresentedKey,
     RequestContext,
 )
+from sandbox.platform.errors import error_body
+from sandbox.platform.form import OUTCOME_HEADER
+from sandbox.platform.operation import is_key_path
+from sandbox.platform.payments.outcomes import Dropped
+from sandbox.platform.pipeline import NO_CONTENT, answer_request, methods_of
+from sandbox.platform.recording import Recorder
 from sandbox.platform.routes import MOUNTS
 from sandbox.platform.routing import find_match, match_of, path_of
 from sandbox.platform.security_headers import SHOWS_KEY
@@ -50,8 +52,6 @@ from sandbox.worlds.elsewhere import Elsewhere, WorldLost
 from sandbox.worlds.journal import (
     REASON_CHARS_MAX,
 )
-from sandbox.worlds.presented import PresentedKey
-from sandbox.worlds.recognized import RecognizedKeys
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.world import World
 
@@ -83,6 +83,42 @@ _NOT_FOUND: Final = {
     KeyKind.V5: _UNKNOWN,
     KeyKind.LEGACY: _UNKNOWN,
 }
+
+
+KEYS_MAX: Final = 1_000
+"""The most recognized keys to remember; then all are forgotten."""
+
+
+class RecognizedKeys:
+    """Recognizes keys, and remembers them in memory for as long as their world has them.
+
+    Only what a key is is remembered. Whether it may be used is asked at each request.
+    """
+
+    def __init__(self, worlds: Worlds, key_format: KeyFormat) -> None:
+        self._worlds = worlds
+        self._format = key_format
+        self._known: dict[bytes, PresentedKey] = {}
+
+    def find(self, sent: bytes) -> PresentedKey | KeyKind:
+        """The key that was sent, with its world, else what kind of key it would be."""
+        known = self._known.get(sent)
+        if known is not None:
+            world, key = known.world, known.key
+            assert world
+            assert key
+            now = world.store.get(ApiKey, key.id)
+            if now is key and self._worlds.get(world.id) is world:
+                return known
+            del self._known[sent]
+        parsed = self._format.parse(sent.decode("latin-1"))
+        holder = self._worlds.holder(parsed)
+        if holder is None:
+            return parsed.kind
+        if len(self._known) >= KEYS_MAX:
+            self._known.clear()
+        found = self._known[sent] = PresentedKey(*holder)
+        return found
 
 
 class Platform:
@@ -196,7 +232,7 @@ class Platform:
             presented=presented,
         )
         try:
-            status, body = await carry_out(context, self._worlds)
+            status, body = await answer_request(context, self._worlds)
         except Dropped as dropped:
             context.fault = TRANSPORT_FAULTS[str(dropped)]
             status, body = NO_ANSWER, b""
@@ -259,7 +295,7 @@ class Platform:
         except BadInput:
             return _TWO_KEYS
         if not value:
-            hint = key_hint(incoming.headers, self._key_format)
+            hint = _key_hint(incoming.headers, self._key_format)
             return PresentedKey(None, None, f"no API key was sent{hint}")
         found = self._recognized.find(value)
         return found if isinstance(found, PresentedKey) else _NOT_FOUND[found]
@@ -326,3 +362,11 @@ def _has_body(incoming: IncomingRequest) -> bool:
         name == b"transfer-encoding" or (name == b"content-length" and value != b"0")
         for name, value in incoming.headers
     )
+
+
+def _key_hint(headers: Headers, form: KeyFormat) -> str:
+    """` in its header, but authorization has one` if a key was sent in a wrong header."""
+    for name, value in headers:
+        if form.hint_bytes in value and form.mentions_key(value.decode("latin-1")):
+            return f" in its header, but {name.decode('latin-1')} has one"
+    return ""

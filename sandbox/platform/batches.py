@@ -7,43 +7,25 @@ from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Final, cast
 
 from pydantic import Field, field_validator
-from pydantic_core import from_json
 
 from sandbox.domain.batches import (
-    ACCEPTED,
-    BATCH_LIFE,
     BATCH_STATUSES,
-    DEFAULT_REASON,
-    NUMBER_RESTS,
-    REASONS,
-    RECENT_MAX,
-    TRIGGER_OF_ANSWER,
     Batch,
-    Result,
-    result_of,
 )
-from sandbox.domain.durations import parse_duration
 from sandbox.domain.faults import CONFLICT, VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import ProcessorBatchId, Text
 from sandbox.domain.hierarchy import relate_to_its_records, relate_with_admin_reach
 from sandbox.domain.payments.transaction_json import TransactionView
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.payments.transitions import SETTLE, transitions_from
-from sandbox.domain.payments.triggers import SETTLEMENTS
 from sandbox.domain.readings.payments import EDIT_OF_CLOSED_BATCH
 from sandbox.domain.rendering import Page, WithRows, to_wire_fields
-from sandbox.domain.states import NoSuchStep, Step
 from sandbox.domain.terminals import Terminal
-from sandbox.domain.timers import BATCH_RESULT, Timer
 from sandbox.domain.words import OneOf, did_you_mean
+from sandbox.platform import settlement
+from sandbox.platform.access import one_or_many, scopes_of
+from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import CreateBody, Offset, Query, WholeNumber
 from sandbox.platform.operation import Extended, Listing, Target, operation
-from sandbox.platform.operation_context import OperationContext
-from sandbox.platform.payments import attempts, persist
-from sandbox.platform.scopes import one_or_many, scopes_of
-from sandbox.scenarios.near_misses import NearMisses
-from sandbox.scenarios.running import MatchedRule
-from sandbox.store.port import Order
 from sandbox.store.tables import in_scope
 
 LIMIT_MAX = 500
@@ -94,7 +76,6 @@ class ReadBatch(Query):
 
 _BATCH: Final = Target("path", "batch_id", Batch)
 
-_OLDEST_FIRST = Order(is_descending=False)
 
 _READ_PAYMENTS = "payments:read"
 
@@ -146,14 +127,10 @@ def read(context: OperationContext, batch: Batch, query: ReadBatch) -> Any:
         context.decided("render", "without transactions", reason, "spec 5.6")
         return batch
     return WithRows(
-        fields=to_wire_fields(batch), plural="transactions", rows=members_of(context, batch)
+        fields=to_wire_fields(batch),
+        plural="transactions",
+        rows=settlement.members_of(context, batch),
     )
-
-
-def members_of(context: OperationContext, batch: Batch) -> list[Transaction]:
-    """The payments whose capture settles in the batch, oldest first."""
-    found, _ = context.unit.find(Transaction, {"batch_id": batch.id}, order=_OLDEST_FIRST)
-    return found
 
 
 @operation(
@@ -170,12 +147,12 @@ def members_of(context: OperationContext, batch: Batch) -> list[Transaction]:
 )
 def open_one(context: OperationContext, terminal: Terminal, body: OpenBatch) -> Batch:
     """Open a batch of a terminal. Source: assumed B1, 1.11-open."""
-    already = persist.open_batch_of(context, terminal.terminal_id)
+    already = settlement.open_batch_of(context, terminal.terminal_id)
     if already is not None:
         raise Refusal(
             CONFLICT, f"the terminal has an open batch, {already.id}", source="assumed B1"
         )
-    return persist.open_batch(context, terminal, body.processor_batch_id)
+    return settlement.open_batch(context, terminal, body.processor_batch_id)
 
 
 @operation(
@@ -190,7 +167,7 @@ def open_one(context: OperationContext, terminal: Terminal, body: OpenBatch) -> 
 )
 def edit(context: OperationContext, batch: Batch, body: EditBatch) -> Batch:
     """Add and remove transactions of a batch. Source: assumed B7."""
-    step = _step(batch, "edit")
+    step = settlement.step_of(batch, "edit")
     if batch.status != "open" and context.world.readings[EDIT_OF_CLOSED_BATCH] == "open_only":
         raise Refusal(
             VALIDATION_ERROR,
@@ -199,7 +176,10 @@ def edit(context: OperationContext, batch: Batch, body: EditBatch) -> Batch:
             source="assumed D35-batch-edit",
             step="rule",
         )
-    if batch.status == "rejected" and persist.open_batch_of(context, batch.terminal_id) is not None:
+    if (
+        batch.status == "rejected"
+        and settlement.open_batch_of(context, batch.terminal_id) is not None
+    ):
         raise Refusal(
             CONFLICT,
             "the terminal has another batch open; close that one first",
@@ -216,25 +196,14 @@ def edit(context: OperationContext, batch: Batch, body: EditBatch) -> Batch:
     )
     context.unit.put(batch)
     for tx, batch_id in [*((tx, batch.id) for tx in added), *((tx, None) for tx in removed)]:
-        moved = _moved(tx, batch_id)
+        moved = settlement.move(tx, batch_id)
         context.unit.put(moved)
-        persist.count(context, tx, moved)
+        settlement.count(context, tx, moved)
     batch = cast(Batch, context.unit.get(Batch, batch.id))
     assert step.event
     context.emit(step.event, batch)
     context.decided("apply", "ok", f"edit: {step.state} to {step.target}", step.source)
     return batch
-
-
-def _moved(tx: Transaction, batch_id: str | None) -> Transaction:
-    """The payment in another batch, or in none; its capture settles there (assumed 2.10)."""
-    history = tuple(
-        attempt.but(batch_id=batch_id)
-        if attempt.status == "captured" and attempt.transaction_type != "refund"
-        else attempt
-        for attempt in tx.history
-    )
-    return tx.but(batch_id=batch_id, history=history)
 
 
 def _must_be_distinct(body: EditBatch) -> None:
@@ -286,178 +255,9 @@ def close(context: OperationContext, batch: Batch) -> Batch:
 
     Its result comes after the answer. Source: assumed B8, B9.
     """
-    step = _step(batch, "close")
+    step = settlement.step_of(batch, "close")
     # Its result asks for them when it falls due, and cannot wait until the store is prepared.
     context.unit.can_wait = True
-    members_of(context, batch)
+    settlement.members_of(context, batch)
     context.unit.can_wait = False
-    return submit(context, batch, step)
-
-
-def submit(context: OperationContext, batch: Batch, step: Step | None = None) -> Batch:
-    """Send an open or rejected batch to the processor. Source: assumed B8, B9, B16."""
-    step = step or _step(batch, "close")
-    batch = replace(batch, status="submitted", response=None, closed_at=None)
-    context.unit.put(batch)
-    assert step.event
-    context.emit(step.event, batch)
-    result = _result_to_come(context, batch)
-    if result is not None:
-        context.unit.schedule(result)
-    context.decided("apply", "ok", f"close: {step.state} to {step.target}", step.source)
-    return batch
-
-
-def _result_to_come(context: OperationContext, batch: Batch) -> Timer | None:
-    """The time of the automatic result, and the result of a scenario; None if there is none."""
-    matched = _ruling(context, batch) if context.world.scenario is not None else None
-    if matched is None:
-        if context.world.switches["batch.settlement"] != "auto":
-            return None
-        return Timer(kind=BATCH_RESULT, subject=batch.id, due=context.now)
-    then = matched.then
-    context.decided("outcome", then.batch or "", f"scenario: {matched.rule}", "assumed D4")
-    attempts.schedule_follow_ups(context, then.follow or (), terminal_id=batch.terminal_id)
-    return Timer(
-        kind=BATCH_RESULT,
-        subject=batch.id,
-        due=context.now + parse_duration(then.after or "0s"),
-        detail=then.model_dump_json(include={"batch", "reason", "rejected"}),
-    )
-
-
-def _ruling(context: OperationContext, batch: Batch) -> MatchedRule | None:
-    """The running scenario's choice for closing this batch."""
-    assert context.world.scenario
-    words = {
-        "operation": "close_batch",
-        "terminal": batch.terminal_id,
-        "account": batch.account_id,
-        # No key closes a batch on schedule.
-        "key": context.caller.key.id if context.caller is not None else None,
-        "processor": batch.processor_name,
-    }
-    near = context.near_misses = NearMisses()
-    return context.world.scenario.matched(words, lambda then: then.batch is not None, near)
-
-
-def _step(batch: Batch, trigger: str) -> Step:
-    try:
-        return BATCH_LIFE.step(batch.status, trigger)
-    except NoSuchStep as error:
-        raise Refusal(
-            VALIDATION_ERROR,
-            f"the batch is {batch.status}",
-            reason=str(error),
-            source="assumed 3.2",
-            step="rule",
-        ) from None
-
-
-def answer_by_itself(context: OperationContext, batch_id: str, planned: str) -> None:
-    """The processor's result: planned by a scenario, else chosen by the amounts of the members.
-
-    Source: assumed 6.2-settlement, D4.
-    """
-    batch = context.unit.get(Batch, batch_id)
-    if batch is None or batch.status != "submitted":
-        return
-    members = members_of(context, batch)
-    result = coming_result(context, batch, planned, members)
-    if result is not None:
-        answer(context, batch, result, members)
-
-
-def coming_result(
-    context: OperationContext, batch: Batch, planned: str, members: list[Transaction]
-) -> Result | None:
-    """The result that the processor will give to a submitted batch; None if no result comes."""
-    if planned:
-        return _planned(from_json(planned), members)
-    result = result_of(members)
-    if result == ACCEPTED and _repeats_a_number(context, batch):
-        return Result("rejected", "duplicate_batch")
-    return result
-
-
-def _repeats_a_number(context: OperationContext, batch: Batch) -> bool:
-    """Whether the terminal used the number for a batch that settled a few days ago.
-
-    Source: assumed 3.3-repeated.
-    """
-    found, _ = context.unit.find(Batch, {"terminal_id": batch.terminal_id}, limit=RECENT_MAX)
-    return any(
-        other.id != batch.id
-        and other.processor_batch_id == batch.processor_batch_id
-        and other.closed_at is not None
-        and context.now - other.closed_at < NUMBER_RESTS
-        for other in found
-    )
-
-
-def _planned(then: dict[str, Any], members: list[Transaction]) -> Result:
-    """The result that the scenario planned. A number rejects that many of the first members."""
-    ids = [tx.transaction_id for tx in members]
-    wanted = then["rejected"] or 0
-    rejected = wanted if isinstance(wanted, list) else ids[:wanted]
-    return Result(then["batch"], then["reason"], tuple(id for id in rejected if id in ids))
-
-
-def answer(
-    context: OperationContext,
-    batch: Batch,
-    result: Result,
-    members: list[Transaction] | None = None,
-) -> Batch:
-    """Apply the processor's result to a submitted batch. Source: assumed B10 to B12, F36, F37.
-
-    Raises NoSuchStep when the batch is not submitted.
-    """
-    step = BATCH_LIFE.step(batch.status, TRIGGER_OF_ANSWER[result.answer])
-    members = members_of(context, batch) if members is None else members
-    if result.answer == "rejected":
-        reason = result.reason or DEFAULT_REASON
-        batch = replace(
-            batch,
-            status="rejected",
-            # A reason that is in no list is passed on as it is.
-            response={"rejection_reason": REASONS.get(reason, reason)},
-        )
-        _use_up(context, members)
-    else:
-        refused = set(result.rejected)
-        for tx in members:
-            is_refused = tx.transaction_id in refused
-            context.unit.put(_released(tx, batch.id) if is_refused else _settled(tx))
-        batch = replace(
-            batch,
-            status=result.answer,
-            closed_at=context.now,
-            response=_counts(batch, len(refused)) if result != ACCEPTED else None,
-        )
-    context.unit.put(batch)
-    assert step.event
-    context.emit(step.event, batch)
-    return batch
-
-
-def _counts(batch: Batch, rejected: int) -> dict[str, int]:
-    return {"accepted": batch.transaction_count - rejected, "rejected": rejected}
-
-
-def _settled(tx: Transaction) -> Transaction:
-    """Captured payments become settled; fully refunded ones stay refunded (assumed F36, F37)."""
-    rows = transitions_from(SETTLE, tx.status)
-    return tx.but(status=rows[0].next_status) if rows else tx
-
-
-def _released(tx: Transaction, batch_id: str) -> Transaction:
-    """A record that was refused is free for the terminal's next batch (assumed B12)."""
-    return _moved(tx, None).but(settlement=None, refused_in=(*tx.refused_in, batch_id))
-
-
-def _use_up(context: OperationContext, members: list[Transaction]) -> None:
-    """A rejection that happens once does not happen again."""
-    for tx in members:
-        if tx.settlement is not None and SETTLEMENTS[tx.settlement].is_once:
-            context.unit.put(tx.but(settlement=None))
+    return settlement.submit(context, batch, step)

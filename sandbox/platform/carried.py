@@ -7,9 +7,9 @@ from starlette.types import Receive, Scope, Send
 
 from sandbox.domain.faults import MISDIRECTED, NOT_READ, UNAVAILABLE, Refusal
 from sandbox.domain.profile import Profile
+from sandbox.platform.context import Answer, Headers, IncomingRequest
 from sandbox.platform.errors import error_body
 from sandbox.platform.operation import is_key_path
-from sandbox.platform.request_context import Answer, Headers, IncomingRequest
 from sandbox.platform.sending import send_answer
 from sandbox.platform.wire import BadInput
 from sandbox.store.files.port import StoreError, Unavailable

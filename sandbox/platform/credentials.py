@@ -17,9 +17,9 @@ from sandbox.domain.hierarchy import relate_with_admin_reach
 from sandbox.domain.payments.pans import CARD_FIELDS
 from sandbox.domain.rendering import Page
 from sandbox.platform import directory
+from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import Body, CreateBody, PageQuery
 from sandbox.platform.operation import Listing, Target, operation
-from sandbox.platform.operation_context import OperationContext
 
 _Pin = Annotated[StrictStr, Field(min_length=PIN_CHARS, max_length=PIN_CHARS)]
 

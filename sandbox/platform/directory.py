@@ -20,9 +20,9 @@ from sandbox.domain.locations import Location
 from sandbox.domain.readings.directory import DELETE_ANSWERS
 from sandbox.domain.rendering import Page
 from sandbox.domain.terminals import Terminal
+from sandbox.platform.access import one_or_many, scopes_of
+from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import PageQuery
-from sandbox.platform.operation_context import OperationContext
-from sandbox.platform.scopes import one_or_many, scopes_of
 from sandbox.store.tables import in_scope
 
 Record = TypeVar("Record", Account, Terminal, Location, Credential)

@@ -11,10 +11,9 @@ from typing import Any, Final, Protocol
 
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.values import Value
-from sandbox.platform.request_context import Answer, Headers, IncomingRequest
+from sandbox.platform.context import Answer, Headers, IncomingRequest, PresentedKey
 from sandbox.platform.wire import Body, by_name
 from sandbox.worlds.journal import CONSOLE
-from sandbox.worlds.presented import PresentedKey
 from sandbox.worlds.world import World
 
 _WITHOUT_KEY: Final = PresentedKey(None, None, "no API key was sent")

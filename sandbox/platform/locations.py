@@ -14,9 +14,9 @@ from sandbox.domain.locations import Location
 from sandbox.domain.rendering import Page
 from sandbox.domain.terminals import Terminal
 from sandbox.platform import directory
+from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import AccountsOwnQuery, AddressBody, CreateBody, PricedBody
 from sandbox.platform.operation import Listing, Target, operation
-from sandbox.platform.operation_context import OperationContext
 
 
 class LocationsQuery(AccountsOwnQuery):

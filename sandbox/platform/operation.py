@@ -6,7 +6,7 @@ visibility tests all read these rows; nothing about an endpoint is written anywh
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from inspect import getdoc, signature
+from inspect import getdoc, iscoroutinefunction, signature
 from operator import attrgetter
 from typing import Any, Final, Literal, TypeVar
 
@@ -20,7 +20,6 @@ from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.pans import CARD_FIELDS
 from sandbox.domain.profile import Profile
 from sandbox.domain.values import Value
-from sandbox.platform.operation_context import OperationContext
 from sandbox.worlds.journal import Decision
 
 Shape = Callable[[Profile], type[BaseModel]]
@@ -63,12 +62,6 @@ class Target(Value, frozen=True, gc=True, eq=False, dict=True):
         return [one for one in found if one is not None]
 
     @cached_property
-    def fields(self) -> tuple[str, ...]:
-        """The fields of the body in which it, or one of the others, is named or is within."""
-        names = [(one.name, *(path[0] for path in one.aliases)) for one in self.all]
-        return tuple(dict.fromkeys(name for of_one in names for name in of_one))
-
-    @cached_property
     def all(self) -> "tuple[Target, ...]":
         """Itself and the others."""
         return (self, *self.others)
@@ -102,9 +95,9 @@ class Row(Value, frozen=True, kw_only=True, gc=True, eq=False, dict=True):
     423. A row of status 204 has its `response` only where a reading shows what was deleted; then
     the status is 200. `may` checks the target before the body is read. A row that `attempts` an
     operation asks the processor, so its outcome can be forced: the row of a sale attempts an
-    authorization too. A row that `shows_key` may answer with the
-    plaintext of an API key. `refuses` lists the faults of the operation itself, besides those of
-    the pipeline; `refuses_where` those of a reading, with its id and value.
+    authorization too. A row that `shows_key` may answer with the plaintext of an API key. With
+    `is_async` the result of `run` is awaited. `refuses` lists the faults of the operation itself,
+    besides those of the pipeline; `refuses_where` those of a reading, with its id and value.
     """
 
     name: str
@@ -116,7 +109,8 @@ class Row(Value, frozen=True, kw_only=True, gc=True, eq=False, dict=True):
     narrow: Callable[[dict[str, Any]], Need] | None = None
     needs_besides: tuple[tuple[str, str], ...] = ()
     target: Target | None = None
-    run: Callable[[OperationContext], Any] | None = None
+    run: Callable[[Any], Any] | None = None
+    is_async: bool = False
     body: Shape | None = None
     query: Shape | None = None
     response: Any = None
@@ -124,7 +118,7 @@ class Row(Value, frozen=True, kw_only=True, gc=True, eq=False, dict=True):
     events: tuple[str, ...] = ()
     secrets: tuple[str, ...] = CARD_FIELDS
     stops_at_block: bool = False
-    may: Callable[[OperationContext], None] | None = None
+    may: Callable[[Any], None] | None = None
     attempts: Operation | None = None
     shows_key: bool = False
     refuses: tuple[Fault, ...] = ()
@@ -145,13 +139,6 @@ class Row(Value, frozen=True, kw_only=True, gc=True, eq=False, dict=True):
     def found(self) -> Decision:
         """The decision that this row serves a request."""
         return ("route", "ok", self.name, self.source)
-
-    @cached_property
-    def is_about_one(self) -> bool:
-        """Whether the path alone says what a request is about."""
-        target = self.target
-        is_about_one = target is not None and target.where == "path" and not target.others
-        return is_about_one and self.may is None
 
 
 _ROWS: Final[dict[str, list[Row]]] = {}
@@ -193,6 +180,7 @@ def operation(
             source=source,
             summary=_summary(run),
             run=_with_arguments(run, names),
+            is_async=iscoroutinefunction(run),
             **({"response": described.return_annotation} | more),
         )
         register(run.__module__, row)
@@ -211,9 +199,7 @@ def _summary(run: Callable[..., Any]) -> str:
     return first_line.partition(". ")[0].removesuffix(".")
 
 
-def _with_arguments(
-    run: Callable[..., Any], names: Sequence[str]
-) -> Callable[[OperationContext], Any]:
+def _with_arguments(run: Callable[..., Any], names: Sequence[str]) -> Callable[[Any], Any]:
     """The function of the context alone, which hands over what `run` asks for."""
     gets = [attrgetter(name if name in ("body", "query") else "record") for name in names]
     if not gets:

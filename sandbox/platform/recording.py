@@ -4,9 +4,9 @@ import logging
 from urllib.parse import unquote
 
 from sandbox.domain import keys
+from sandbox.platform.context import RequestContext
 from sandbox.platform.operation import Row
 from sandbox.platform.origins import why_foreign
-from sandbox.platform.request_context import RequestContext
 from sandbox.platform.shown_paths import ShownPaths
 from sandbox.platform.wire import Body, beginning_of
 from sandbox.worlds.journal import (

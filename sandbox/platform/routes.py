@@ -15,7 +15,7 @@ from sandbox.platform import (
     transactions,
 )
 from sandbox.platform.operation import Row, rows_of
-from sandbox.platform.payments import routes as payments
+from sandbox.platform.payments import actions, initiation
 from sandbox.platform.routing import build_mounts
 
 OPERATIONS: Final[tuple[Row, ...]] = tuple(
@@ -25,7 +25,8 @@ OPERATIONS: Final[tuple[Row, ...]] = tuple(
         credentials,
         terminals,
         locations,
-        payments,
+        initiation,
+        actions,
         transactions,
         batches,
         apikeys,

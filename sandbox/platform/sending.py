@@ -7,7 +7,7 @@ from typing import Final
 
 from starlette.types import Receive, Scope, Send
 
-from sandbox.platform.request_context import Answer, Headers
+from sandbox.platform.context import Answer, Headers
 from sandbox.platform.wire import Body, send_body, until_gone
 from sandbox.scenarios.choosing import ChosenOutcome
 

@@ -17,9 +17,9 @@ from sandbox.domain.readings.payments import PAYMENTS_OF_A_TERMINAL
 from sandbox.domain.rendering import Page, to_wire_fields
 from sandbox.domain.terminals import Terminal
 from sandbox.platform import directory
+from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import AccountsOwnQuery, CreateBody, PricedBody
 from sandbox.platform.operation import Listing, Target, operation
-from sandbox.platform.operation_context import OperationContext
 from sandbox.store.tables import in_scope, processor_identity
 
 TID_CHARS = 8

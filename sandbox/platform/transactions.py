@@ -32,12 +32,13 @@ from sandbox.domain.profile import Profile
 from sandbox.domain.readings.former import STATUS_AFTER_PARTIAL_REFUND
 from sandbox.domain.rendering import Page
 from sandbox.domain.words import OneOf, did_you_mean
+from sandbox.platform import settlement
+from sandbox.platform.access import one_or_many, scopes_of
+from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import Body, Offset, PageQuery, Query, WholeNumber
 from sandbox.platform.operation import Listing, Row, Target, operation, register
-from sandbox.platform.operation_context import OperationContext
-from sandbox.platform.payments import attempts, persist
+from sandbox.platform.payments import event_ids, persist
 from sandbox.platform.payments.bodies import BreakdownBody
-from sandbox.platform.scopes import one_or_many, scopes_of
 from sandbox.store.port import Order
 from sandbox.store.tables import in_scope
 
@@ -353,7 +354,7 @@ def edit(context: OperationContext, tx: Transaction, body: EditTransaction) -> T
 
     The processor reports it afterwards. Source: assumed F8.
     """
-    if tx.status not in editing.EDITABLE or persist.is_closed(context, tx.batch_id):
+    if tx.status not in editing.EDITABLE or settlement.is_closed(context, tx.batch_id):
         raise Refusal(
             INVALID_TRANSACTION_STATE,
             f"Its status is {tx.status}.",
@@ -404,7 +405,7 @@ def _take(
         return tx, joined
     if after.status == "pending":
         context.unit.put(after)
-        persist.count(context, tx, after)
+        settlement.count(context, tx, after)
         return after, joined
     captures = after.ledger.captured > 0 and after.status != "reversed"
     refunds = after.ledger.refunded > tx.ledger.refunded
@@ -412,11 +413,11 @@ def _take(
     if (captures and tx.batch_id is None) or refunds:
         # The store finds what is committed; this edit has not been yet.
         known = context.unit.get(Batch, joined.id) if joined else None
-        batch = known or persist.batch_for_entry(context, tx)
+        batch = known or settlement.batch_for_entry(context, tx)
     conclusion = editing.conclude(
         tx,
         after,
-        event_id=attempts.event_id_for(context, tx.account_id, None),
+        event_id=event_ids.event_id_for(context, tx.account_id, None),
         at=context.now_ms,
         capture_batch_id=_capture_batch(tx, captures, batch.id if batch else None),
         refund_batch_id=batch.id if batch and refunds else None,

@@ -1,35 +1,86 @@
-"""Steps 3 and 4 of the pipeline: visibility and target.
+"""Steps 2 to 4 of the pipeline: who calls, what the key may see and do, and the target.
 
 No answer depends on the existence of something that the caller may not see. Source: assumed C5.
 """
 
 from dataclasses import replace
-from types import NoneType
-from typing import Any, Final
+from json import dumps
+from typing import Final
 
-from sandbox.domain import access
+from sandbox.domain import access, keys
 from sandbox.domain.access import Access, AccessVerdict, Holds, Need
-from sandbox.domain.accounts import Account
+from sandbox.domain.accounts import Account, AccountType
 from sandbox.domain.directory import DIRECTORIES
 from sandbox.domain.faults import (
     ACCOUNT_BLOCKED,
+    AUTHENTICATION_FAILED,
     NOT_FOUND,
     PERMISSION_DENIED,
     Refusal,
 )
 from sandbox.domain.hierarchy import Relation
-from sandbox.domain.keys import ApiKey
-from sandbox.domain.readings.directory import DELETED_RESOURCES
+from sandbox.domain.instants import Instant
+from sandbox.domain.keys import ApiKey, KeyUsage
+from sandbox.domain.readings.directory import ADMIN_SEES, DELETED_RESOURCES
 from sandbox.domain.readings.wire import FOREIGN_ACCOUNT_FILTER
+from sandbox.domain.values import Value
 from sandbox.platform import wire
+from sandbox.platform.context import (
+    IncomingRequest,
+    OperationContext,
+    PresentedKey,
+    RequestContext,
+)
 from sandbox.platform.form import malformed, read_object
 from sandbox.platform.operation import Row, Target
-from sandbox.platform.request_context import RequestContext
-from sandbox.platform.scopes import sees_all
+from sandbox.platform.routing import Match
 from sandbox.platform.wire import BadInput
+from sandbox.store.port import UnitOfWork
+from sandbox.worlds.journal import Decision
+from sandbox.worlds.registry import Worlds
+from sandbox.worlds.world import World
 
-_ID_OR_NOTHING: Final = frozenset((str, NoneType))
 _DIRECTORY: Final = frozenset(directory.kind for directory in DIRECTORIES)
+
+# --- 2: authenticate --------------------------------------------------------------------------
+
+
+def authenticate(context: RequestContext, worlds: Worlds) -> None:
+    """Who calls, if the key may be used at this moment of its world."""
+    context.step = "authenticate"
+    presented = context.presented
+    if presented.is_production:
+        context.note(presented.reason)
+    key, account = usable(presented, context.unit, context.now)
+    context.caller = caller = presented.caller(account)
+    # An answer need not wait until this is durable.
+    context.world.store.put(KeyUsage(key.id, context.now))
+    worlds.touch(context.world)
+    context.decisions += (caller.decision,)
+
+
+def usable(presented: PresentedKey, unit: UnitOfWork, now: Instant) -> tuple[ApiKey, Account]:
+    """The presented key, with its account. Raises Refusal if it may not be used now.
+
+    This runs before the body is read, and again with the whole request.
+    """
+    key = presented.key
+    if key is None:
+        raise Refusal(AUTHENTICATION_FAILED, reason=presented.reason, source=presented.source)
+    unusable = keys.why_unusable(key, now)
+    if unusable is not None:
+        reason, source = unusable
+        raise Refusal(
+            AUTHENTICATION_FAILED, reason=f"{named(key)} is not usable: {reason}", source=source
+        )
+    account = unit.get(Account, key.account_id)
+    if account is None or account.deleted_at is not None:
+        raise Refusal(
+            AUTHENTICATION_FAILED,
+            reason=f"the account of {named(key)} was deleted",
+            source="assumed C4",
+        )
+    return key, account
 
 
 def named(key: ApiKey) -> str:
@@ -37,11 +88,12 @@ def named(key: ApiKey) -> str:
     return f"key {key.id} ({key.name!r})"
 
 
-# --- 3 ----------------------------------------------------------------------------------------
+# --- 3: visibility ----------------------------------------------------------------------------
 
 
 def check_visibility(context: RequestContext, row: Row) -> None:
     """Whether the key sees the type and has the operation. Checked before any lookup."""
+    context.step = "visibility"
     assert context.caller
     assert row.need
     context.holds = access.holds(context.caller.grants, row.need)
@@ -63,83 +115,12 @@ def _refuse(refused: Access, reason: str, details: str = "") -> Refusal:
     return Refusal(NOT_FOUND, reason=reason, source=refused.source)
 
 
-# --- 3 and 4, of a payment --------------------------------------------------------------------
-#
-# A till asks for the same thing all day. What became of these steps is remembered until an account,
-# a terminal, a location or a key of the world changes.
-
-
-def reached_before(context: RequestContext, row: Row) -> bool:
-    """Whether the same request was allowed before; if so, fill `context` as it was then."""
-    if row.is_about_one:
-        return _reached_one_before(context, row)
-    noted = context.notes
-    try:
-        context.cache_key = _cache_key_of(context, row)
-        known = context.world.reached.get(context.cache_key)
-    except (Refusal, BadInput, TypeError):
-        # The check of the body reports its mistakes later.
-        context.notes = noted
-        return False
-    if known is None:
-        return False
-    context.holds, context.account, context.record, decisions = known
-    context.decisions += decisions
-    return True
-
-
-def _reached_one_before(context: RequestContext, row: Row) -> bool:
-    """The same for one record, which the path names: whose it is decides all the rest."""
-    target, match, caller = row.target, context.incoming.match, context.caller
-    assert target
-    assert match
-    assert caller
-    record = context.unit.get(target.kind, match.params[target.name])
-    if record is None or record.deleted_at is not None:
-        context.cache_key = ()
-        return False
-    account_id = record.id if target.kind is Account else record.account_id
-    context.cache_key = (row.name, caller.key.id, account_id)
-    known = context.world.reached.get(context.cache_key)
-    if known is None:
-        return False
-    context.holds, context.account, _, decisions = known
-    context.record = record
-    context.decisions += decisions
-    return True
-
-
-def _cache_key_of(context: RequestContext, row: Row) -> tuple[Any, ...]:
-    """All that the steps depend on, besides the directory."""
-    sent = read_object(context)
-    assert row.narrow
-    assert row.target
-    assert context.caller
-    parts: list[Any] = list(map(sent.get, row.target.fields))
-    if not _ID_OR_NOTHING.issuperset(map(type, parts)):
-        # An object may name an id among other things, which have no say.
-        parts = [tuple(one.ids_in(sent)) for one in row.target.all]
-    return (row.name, context.caller.key.id, id(row.narrow(sent)), *parts)
-
-
-def remember(context: RequestContext, row: Row) -> None:
-    """Cache the results of the steps for the next request of the same kind."""
-    if not context.cache_key:
-        return
-    first = next(at for at, one in enumerate(context.decisions) if one[0] == "visibility")
-    context.world.reached[context.cache_key] = (
-        context.holds,
-        context.account,
-        context.record,
-        context.decisions[first:],
-    )
-
-
-# --- 4 ----------------------------------------------------------------------------------------
+# --- 4: target --------------------------------------------------------------------------------
 
 
 def find_target(context: RequestContext, row: Row) -> None:
     """The account and record that the request is about, if the caller may reach them."""
+    context.step = "target"
     target = row.target
     assert context.caller
     if target is None:
@@ -304,3 +285,109 @@ def _account_of(context: RequestContext, target: Target, id: str) -> Account | N
 
 
 _FINDERS = {"path": _target_in_path, "body": _target_in_body, "query": _target_in_query}
+
+
+# --- lists ------------------------------------------------------------------------------------
+
+
+def sees_all(context: OperationContext) -> bool:
+    """Whether the caller is an admin that sees all accounts, as a reading has it."""
+    caller = context.known_caller.account
+    return caller.type is AccountType.ADMIN and context.world.readings[ADMIN_SEES] == "all"
+
+
+def scopes_of(context: OperationContext) -> list[str]:
+    """Ids of the accounts of which a list shows what belongs to them and their descendants.
+
+    This is the account that the request names, else the caller's own; for an admin that sees all
+    accounts, every account without a parent.
+    """
+    if context.account is not None:
+        return [context.account.id]
+    if not sees_all(context):
+        return [context.known_caller.account.id]
+    found, _ = context.unit.find(Account, {})
+    return [account.id for account in found if not account.parent_account_ids]
+
+
+def one_or_many(values: list[str]) -> str | list[str]:
+    """A condition of a search: one value by itself, or any of several."""
+    return values[0] if len(values) == 1 else values
+
+
+# --- previews ---------------------------------------------------------------------------------
+#
+# What a key would be answered, asked of the very steps of the pipeline, without a request. It stops
+# before the body is checked, so an operation that is allowed may still be refused for what it is
+# sent. Nothing is counted, noted or changed.
+
+
+class Seen(Value, frozen=True):
+    """The status that the key would get, every decision, and the permissions that are missing.
+
+    One of the missing permissions is enough; there are none where no permission would help.
+    """
+
+    status: int
+    decisions: tuple[Decision, ...]
+    missing: tuple[str, ...]
+    error: str | None
+
+    @property
+    def is_allowed(self) -> bool:
+        """Whether the key may do it."""
+        return self.error is None
+
+
+def look(world: World, key: ApiKey, row: Row, target: str | None) -> Seen:
+    """What `key` would be answered for the operation of `row` on the record with this id."""
+    context = RequestContext(
+        unit=world.store.begin(),
+        now=world.clock.now(),
+        request_id="lens",
+        world=world,
+        incoming=_request(row, target),
+        presented=PresentedKey(world, key),
+    )
+    try:
+        context.step = "authenticate"
+        _, account = usable(context.presented, context.unit, context.now)
+        context.caller = context.presented.caller(account)
+        context.decided("authenticate", "ok", f"{key.id} of {account.id} may be used", "spec 5.1")
+        check_visibility(context, row)
+        find_target(context, row)
+    except Refusal as refusal:
+        step, status = refusal.step or context.step, refusal.fault.status
+        context.decided(step, str(status), refusal.reason, refusal.source)
+        missing = _missing(context, row, refusal)
+        return Seen(status, context.decisions, missing, refusal.fault.code)
+    if row.needs_besides:
+        context.decided("body", "note", row.about_besides, "assumed D37")
+    return Seen(row.status, context.decisions, (), None)
+
+
+def _missing(context: RequestContext, row: Row, refusal: Refusal) -> tuple[str, ...]:
+    if refusal.fault is PERMISSION_DENIED:
+        # A 401 names what it requires. Source: spec 5.9.
+        return tuple(refusal.details.removeprefix("requires ").split(" or "))
+    if context.step == "visibility" and context.holds is Holds.NONE and row.need is not None:
+        return (*row.need.base, *((row.need.sub,) if row.need.sub else ()))
+    return ()
+
+
+def _request(row: Row, target: str | None) -> IncomingRequest:
+    """A request of the row that names the target, and nothing else."""
+    params: dict[str, str] = {}
+    query, body = b"", b"{}"
+    if target is not None and row.target is not None:
+        where, name = row.target.where, row.target.name
+        if where == "path":
+            params[name] = target
+        elif where == "query":
+            query = f"{name}={target}".encode()
+        else:
+            body = dumps({name: target}).encode()
+    headers = [(b"content-type", b"application/json"), (b"accept", b"application/json")]
+    return IncomingRequest(
+        row.method, row.path, query, headers, body, dict(headers), Match(row, params)
+    )
