@@ -131,10 +131,10 @@ def build(
     services = _services(settings, kept, guard, fixture, inside=inside, tokens=tokens)
     app = Starlette(
         routes=[
+            *platform.MOUNTS,
             Route("/", welcome),
             Route(PREFIX, welcome),
             Mount(PREFIX, app=Router(control.ROUTES, redirect_slashes=False)),
-            *platform.MOUNTS,
         ],
         middleware=_middleware(settings, token),
         exception_handlers={HTTPException: answer_unrouted, Exception: answer_defect},

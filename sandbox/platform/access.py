@@ -250,6 +250,8 @@ def _target_in_path(context: RequestContext, target: Target) -> _Found:
 def _target_in_body(context: RequestContext, target: Target) -> _Found:
     """The target that the body names. The body is parsed first (assumed C5)."""
     ids = target.ids_in(context.sent or read_object(context))
+    if not ids:
+        return []
     if not all(isinstance(id, str) for id in ids):
         raise BadInput(f"{target.name}: must be a string")
     return [(_account_of(context, target, id), id) for id in dict.fromkeys(ids)]

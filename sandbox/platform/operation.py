@@ -201,10 +201,13 @@ def _summary(run: Callable[..., Any]) -> str:
 
 def _with_arguments(run: Callable[..., Any], names: Sequence[str]) -> Callable[[Any], Any]:
     """The function of the context alone, which hands over what `run` asks for."""
-    gets = [attrgetter(name if name in ("body", "query") else "record") for name in names]
-    if not gets:
+    if not names:
         return run
-    return lambda context: run(context, *[get(context) for get in gets])
+    fields = [name if name in ("body", "query") else "record" for name in names]
+    get = attrgetter(*fields)
+    if len(fields) == 1:
+        return lambda context: run(context, get(context))
+    return lambda context: run(context, *get(context))
 
 
 def is_key_path(path: str) -> bool:
