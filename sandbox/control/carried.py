@@ -8,7 +8,7 @@ from starlette.types import Receive, Scope, Send
 from sandbox.control.rows import ControlFault, ControlRow, unknown_among
 from sandbox.control.who import Who
 from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE
-from sandbox.platform.carried import FORWARDED, was_carried
+from sandbox.platform.forwarding import FORWARDED, was_forwarded
 from sandbox.store.files.port import StoreError
 from sandbox.worlds.elsewhere import Elsewhere, WorldLost
 from sandbox.worlds.registry import Worlds
@@ -23,7 +23,7 @@ def unavailable(error: StoreError | WorldLost) -> ControlFault:
     return ControlFault(UNAVAILABLE.status, UNAVAILABLE.code, why, headers={"retry-after": "1"})
 
 
-class CarriedRequests:
+class Forwarder:
     """Has other servers answer the control requests whose worlds they have."""
 
     def __init__(self, worlds: Worlds, elsewhere: Elsewhere) -> None:
@@ -48,7 +48,7 @@ class CarriedRequests:
             return False
         body: Any = None
         while (url := await self._elsewhere.have_world(id)) is not None:
-            if was_carried(asgi[0]["headers"]):
+            if was_forwarded(asgi[0]["headers"]):
                 raise ControlFault(
                     MISDIRECTED.status,
                     MISDIRECTED.code,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 from pydantic_core import ValidationError, to_json
 from starlette.types import Receive, Scope, Send
 
-from sandbox.control.carried import CarriedRequests, unavailable
+from sandbox.control.carried import Forwarder, unavailable
 from sandbox.control.rows import (
     JSON,
     PREFIX,
@@ -30,7 +30,7 @@ from sandbox.domain.secret_text import CARD_NUMBER, may_hold, misplaced
 from sandbox.domain.teams import OPERATOR
 from sandbox.domain.words import nearest
 from sandbox.platform import wire
-from sandbox.platform.origins import origin_of, why_foreign
+from sandbox.platform.hosts import origin_of, why_foreign
 from sandbox.platform.rare_log import RareLog
 from sandbox.platform.routing import ROOT_PATH, Match, is_written_below, match_of, path_of
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
@@ -65,9 +65,9 @@ class Control:
             clock, secret = services.system_clock, services.worlds.secret
             self._sessions = SharedSessions(services.tokens, clock, secret)
         self._rare_log = RareLog(log)
-        self._carried: CarriedRequests | None = None
+        self._carried: Forwarder | None = None
         if services.elsewhere is not None:
-            self._carried = CarriedRequests(services.worlds, services.elsewhere)
+            self._carried = Forwarder(services.worlds, services.elsewhere)
 
     async def respond(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, whether or not its path leads to an endpoint."""

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from sandbox.control.rows import ControlRequest
-from sandbox.platform.carried import was_carried
+from sandbox.platform.forwarding import was_forwarded
 from sandbox.platform.routing import path_of
 from sandbox.store.documents import from_document
 from sandbox.store.steps import Steps
@@ -20,7 +20,7 @@ from sandbox.worlds.world import World
 
 def others_of(request: ControlRequest) -> Elsewhere | None:
     """The other servers, if they are to be asked too; not by one that another has asked."""
-    if was_carried(request.scope["headers"]):
+    if was_forwarded(request.scope["headers"]):
         return None
     return request.services.elsewhere
 

@@ -10,7 +10,7 @@ from sandbox.control.sessions import Sessions
 from sandbox.control.who import Tokens, Who
 from sandbox.domain.values import Value
 from sandbox.domain.words import nearest
-from sandbox.platform.inside import Inside
+from sandbox.platform.internal_client import InternalClient
 from sandbox.platform.security_headers import AnswerKind
 from sandbox.platform.wire import Body
 from sandbox.store.fixture import Fixture
@@ -134,7 +134,7 @@ class Services(Value, frozen=True, kw_only=True, gc=True):
     why_not_to: Callable[[str], str | None]
     platform_url: str
     needs_token: bool
-    inside: Inside
+    inside: InternalClient
     control_document: Callable[..., dict[str, Any]]
     tokens: Tokens
     system_clock: SystemClock

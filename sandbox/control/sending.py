@@ -10,7 +10,7 @@ from sandbox.control.rows import Accepted, ControlFault, ControlRequest, Written
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.words import nearest
 from sandbox.platform.context import Headers
-from sandbox.platform.inside import InsideAnswer, InsideRequest
+from sandbox.platform.internal_client import InternalAnswer, InternalRequest
 from sandbox.worlds.journal import CUT_OFF, MASK, Entry
 from sandbox.worlds.world import World
 
@@ -58,7 +58,7 @@ async def send(request: ControlRequest) -> Written[Answered] | Accepted[Begun]:
     path = unquote(path)
     if path == _OWN_PATH or path.startswith(_OWN_PATH + "/"):
         raise invalid("path: names the control API, and requests are sent to the platform")
-    wanted = InsideRequest(
+    wanted = InternalRequest(
         method=body.method,
         path=path,
         query=quote(query or body.query, safe=_IN_A_QUERY + "%"),
@@ -83,7 +83,7 @@ async def replay(request: ControlRequest) -> Written[Answered] | Accepted[Begun]
             details="send what it was with POST .../send, or give the body",
         )
     name = body.key if "key" in given else entry.key_id
-    wanted = InsideRequest(
+    wanted = InternalRequest(
         method=entry.method,
         path=entry.path,
         query=quote(entry.query, safe=_IN_A_QUERY),
@@ -115,7 +115,7 @@ def _why_not_again(entry: Entry, payload: bytes) -> str | None:
 
 
 async def _sent(
-    request: ControlRequest, wanted: InsideRequest, *, wait: bool
+    request: ControlRequest, wanted: InternalRequest, *, wait: bool
 ) -> Written[Answered] | Accepted[Begun]:
     inside = request.services.inside
     if not wait:
@@ -123,7 +123,7 @@ async def _sent(
     return Written(_written(await inside.send(request.world, wanted)))
 
 
-def _written(answer: InsideAnswer) -> list[bytes]:
+def _written(answer: InternalAnswer) -> list[bytes]:
     """The answer as JSON. The platform's body is in it as it came, since it is JSON already."""
     whole = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
     if not whole:

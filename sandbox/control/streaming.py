@@ -12,8 +12,8 @@ from sandbox.control import stream_views
 from sandbox.control.rows import ControlFault, ControlRequest, must_be_known
 from sandbox.control.stream_views import Shown
 from sandbox.platform import wire
+from sandbox.platform.responses import ABORT
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
-from sandbox.platform.sending import ABORT
 from sandbox.worlds.event_stream import KINDS, USUAL, StreamEvent, Subscriber
 from sandbox.worlds.world import World
 

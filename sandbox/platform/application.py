@@ -18,7 +18,6 @@ from sandbox.domain.faults import (
 from sandbox.domain.keys import ApiKey, KeyFormat, KeyKind
 from sandbox.domain.payments.transport import SLOW_MS, TRANSPORT_FAULTS
 from sandbox.platform.access import usable
-from sandbox.platform.carried import CarriedRequests, refused
 from sandbox.platform.context import (
     Answer,
     Headers,
@@ -26,16 +25,16 @@ from sandbox.platform.context import (
     PresentedKey,
     RequestContext,
 )
-from sandbox.platform.errors import error_body
 from sandbox.platform.form import OUTCOME_HEADER
+from sandbox.platform.forwarding import Forwarder, refused
 from sandbox.platform.operation import is_key_path
 from sandbox.platform.payments.outcomes import Dropped
 from sandbox.platform.pipeline import NO_CONTENT, answer_request, methods_of
-from sandbox.platform.recording import Recorder
+from sandbox.platform.recorder import Recorder
+from sandbox.platform.responses import error_body, explained, send_answer, send_whole
 from sandbox.platform.routes import MOUNTS
 from sandbox.platform.routing import find_match, match_of, path_of
 from sandbox.platform.security_headers import SHOWS_KEY
-from sandbox.platform.sending import explained, send_answer, send_whole
 from sandbox.platform.wire import (
     BODY_BYTES_MAX,
     BadInput,
@@ -136,7 +135,7 @@ class Platform:
         self._worlds = worlds
         self._key_header = worlds.profile.api_key_header_bytes
         self._key_format = worlds.profile.key_format
-        self._carried = None if elsewhere is None else CarriedRequests(elsewhere, worlds)
+        self._forwarder = None if elsewhere is None else Forwarder(elsewhere, worlds)
         self._recognized = RecognizedKeys(worlds, self._key_format)
         self._explain_headers = explain_headers
         self._body_bytes_max = body_bytes_max
@@ -165,10 +164,10 @@ class Platform:
         self, incoming: IncomingRequest, scope: Scope, receive: Receive, send: Send
     ) -> None:
         presented = self._identify(incoming)
-        if self._carried is not None and (
-            presented.world is None or self._carried.brings_key(incoming)
+        if self._forwarder is not None and (
+            presented.world is None or self._forwarder.brings_key(incoming)
         ):
-            if await self._carried.answers(incoming, scope, receive, send):
+            if await self._forwarder.forward(incoming, scope, receive, send):
                 return
             presented = self._identify(incoming)
         # A request without a known key goes into the journal of `default` (assumed D25).
@@ -209,9 +208,9 @@ class Platform:
     async def _take_body(self, incoming: IncomingRequest, receive: Receive) -> None:
         """Read the body of a request whose row has one. Raises ClientGone."""
         is_wanted = self._may_send_body(incoming)
-        if not is_wanted and self._carried is not None:
+        if not is_wanted and self._forwarder is not None:
             # To ask for its world may bring that here.
-            is_wanted = await self._carried.knows(incoming) or self._may_send_body(incoming)
+            is_wanted = await self._forwarder.knows(incoming) or self._may_send_body(incoming)
         if not is_wanted:
             # It is refused at once: nothing may come in between that makes its key usable.
             return

@@ -16,8 +16,16 @@ from sandbox.domain.readings.directory import DELETE_ANSWERS
 from sandbox.domain.readings.table import in_force
 from sandbox.domain.values import Value
 from sandbox.platform import wire
-from sandbox.platform.openapi.answers import PLATFORM, add_answers, add_bodies
-from sandbox.platform.openapi.examples import VERSION_OF_NAME, Cast, Example, example_of, with_ids
+from sandbox.platform.openapi.examples import (
+    PLATFORM_ANSWERS,
+    VERSION_OF_NAME,
+    Cast,
+    Example,
+    add_answers,
+    add_bodies,
+    example_of,
+    with_ids,
+)
 from sandbox.platform.openapi.plain import plain
 from sandbox.platform.openapi.refusals import responses_of
 from sandbox.platform.openapi.schemas import Mode, Schema, listed, query_of, schemas_of
@@ -121,7 +129,7 @@ def document(
     shown = plain(shown, pure=pure)
     if pure:
         shown["info"]["description"] = _ABOUT_PURE
-    add_answers(shown, PLATFORM)
+    add_answers(shown, PLATFORM_ANSWERS)
     add_bodies(shown, sample)
     return shown
 

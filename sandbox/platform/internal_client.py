@@ -20,7 +20,7 @@ _WITHOUT_KEY: Final = PresentedKey(None, None, "no API key was sent")
 _NO_ANSWER: Final = ("drop_before", "drop_after")
 
 
-class InsideRequest(Value, frozen=True, kw_only=True):
+class InternalRequest(Value, frozen=True, kw_only=True):
     """A request as the sandbox sends it: the path is decoded, the query is as in a URL."""
 
     method: str
@@ -38,7 +38,7 @@ class InsideRequest(Value, frozen=True, kw_only=True):
         )
 
 
-class InsideAnswer(Value, frozen=True, kw_only=True):
+class InternalAnswer(Value, frozen=True, kw_only=True):
     """What a client would have got. `status` is None where the connection would be closed."""
 
     request_id: str
@@ -57,24 +57,24 @@ class _Platform(Protocol):
         ...
 
 
-class Inside:
+class InternalClient:
     """Sends requests to a platform of this process."""
 
     def __init__(self, platform: _Platform) -> None:
         self._platform = platform
-        self._running: set[asyncio.Task[InsideAnswer]] = set()
+        self._running: set[asyncio.Task[InternalAnswer]] = set()
 
-    async def send(self, world: World, request: InsideRequest) -> InsideAnswer:
+    async def send(self, world: World, request: InternalRequest) -> InternalAnswer:
         """The answer, once it is there. A payment may wait for a card for minutes."""
         return await self._send(world, request, world.journal.next_id())
 
-    def begin(self, world: World, request: InsideRequest) -> str:
+    def begin(self, world: World, request: InternalRequest) -> str:
         """Send it without waiting for the answer; the id that its journal entry will have."""
         request_id = world.journal.next_id()
         self._keep(self._send(world, request, request_id))
         return request_id
 
-    def _keep(self, sending: Coroutine[Any, Any, InsideAnswer]) -> None:
+    def _keep(self, sending: Coroutine[Any, Any, InternalAnswer]) -> None:
         task = asyncio.get_running_loop().create_task(sending)
         self._running.add(task)
         task.add_done_callback(self._running.discard)
@@ -86,7 +86,9 @@ class Inside:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
 
-    async def _send(self, world: World, request: InsideRequest, request_id: str) -> InsideAnswer:
+    async def _send(
+        self, world: World, request: InternalRequest, request_id: str
+    ) -> InternalAnswer:
         started = perf_counter()
         presented = _WITHOUT_KEY if request.key is None else PresentedKey(world, request.key)
         answer = await self._platform.answer_inside(
@@ -100,7 +102,7 @@ class Inside:
             whole = body if isinstance(body, bytes) else b"".join(body)
             body = whole[: len(whole) // 2]
         is_lost = fault in _NO_ANSWER
-        return InsideAnswer(
+        return InternalAnswer(
             request_id=request_id,
             status=None if is_lost else answer.status,
             headers=[] if is_lost else answer.headers,

@@ -1,4 +1,4 @@
-"""Requests for worlds that other servers have."""
+"""Forwarding: other servers answer the requests for worlds that they have."""
 
 import logging
 from typing import Final
@@ -8,9 +8,8 @@ from starlette.types import Receive, Scope, Send
 from sandbox.domain.faults import MISDIRECTED, NOT_READ, UNAVAILABLE, Refusal
 from sandbox.domain.profile import Profile
 from sandbox.platform.context import Answer, Headers, IncomingRequest
-from sandbox.platform.errors import error_body
 from sandbox.platform.operation import is_key_path
-from sandbox.platform.sending import send_answer
+from sandbox.platform.responses import error_body, send_answer
 from sandbox.platform.wire import BadInput
 from sandbox.store.files.port import StoreError, Unavailable
 from sandbox.worlds.elsewhere import Elsewhere
@@ -24,7 +23,7 @@ FORWARDED: Final = b"x-sandbox-forwarded"
 _NOT_HERE: Final = Refusal(MISDIRECTED, "another server has the world")
 
 
-def was_carried(headers: Headers) -> bool:
+def was_forwarded(headers: Headers) -> bool:
     """Whether another server has sent this request on."""
     return any(name == FORWARDED for name, _ in headers)
 
@@ -38,7 +37,7 @@ def refused(refusal: Refusal, path: str, profile: Profile) -> Answer:
     return Answer(refusal.fault.status, body, headers)
 
 
-class CarriedRequests:
+class Forwarder:
     """Has other servers answer the requests of the platform whose worlds they have."""
 
     def __init__(self, elsewhere: Elsewhere, worlds: Worlds) -> None:
@@ -70,7 +69,7 @@ class CarriedRequests:
         except StoreError:
             return False
 
-    async def answers(
+    async def forward(
         self, incoming: IncomingRequest, scope: Scope, receive: Receive, send: Send
     ) -> bool:
         """Whether the request was answered. If not, the world of its key is here now."""
@@ -80,7 +79,7 @@ class CarriedRequests:
             if self.brings_key(incoming):
                 await self._agree_on_keys(incoming)
             while (url := await self._url(incoming)) is not None:
-                if was_carried(incoming.headers):
+                if was_forwarded(incoming.headers):
                     answer = refused(_NOT_HERE, path, profile)
                     answer.headers.append((FORWARDED, b"1"))
                     await send_answer(answer, scope, receive, send)
@@ -102,7 +101,7 @@ class CarriedRequests:
             return None
         key = self._profile.key_format.parse(sent.decode("latin-1"))
         # Another server thinks that the world is here.
-        afresh = was_carried(incoming.headers)
+        afresh = was_forwarded(incoming.headers)
         return await self._elsewhere.have_key(sent, key, afresh=afresh)
 
     def _sent(self, incoming: IncomingRequest) -> bytes:

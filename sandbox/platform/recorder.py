@@ -1,13 +1,14 @@
-"""What is kept of a request that was answered: a journal entry, a count, a line of the log."""
+"""The record of a request that was answered: a journal entry, a count, a line of the log."""
 
 import logging
+from functools import lru_cache, partial
+from typing import Final
 from urllib.parse import unquote
 
 from sandbox.domain import keys
 from sandbox.platform.context import RequestContext
+from sandbox.platform.hosts import why_foreign
 from sandbox.platform.operation import Row
-from sandbox.platform.origins import why_foreign
-from sandbox.platform.shown_paths import ShownPaths
 from sandbox.platform.wire import Body, beginning_of
 from sandbox.worlds.journal import (
     ADDRESS_CHARS_MAX,
@@ -23,6 +24,9 @@ from sandbox.worlds.registry import Worlds
 log = logging.getLogger("sandbox.platform")
 requests_log = logging.getLogger("sandbox.requests")
 
+_PATHS_MAX: Final = 1_000
+"""The most masked paths to remember."""
+
 
 class Recorder:
     """Records the requests of all worlds."""
@@ -33,7 +37,10 @@ class Recorder:
         self._measured = worlds.measured
         self._answers = worlds.measured.answers
         self._log_requests = log_requests
-        self._paths = ShownPaths(worlds.profile)
+        # Clients ask for the same things again and again.
+        self._shown_path = lru_cache(_PATHS_MAX)(
+            partial(worlds.profile.scrub_start, chars_max=ADDRESS_CHARS_MAX)
+        )
         self._shown_headers = headers_shown_by(worlds.profile)
 
     def record(self, context: RequestContext, status: int, body: Body, duration_ms: float) -> None:
@@ -42,7 +49,7 @@ class Recorder:
         profile, match = self._profile, incoming.match
         row = None if match is None else match.row
         is_literal = row is not None and row.path == incoming.path
-        path = incoming.path if is_literal else self._paths.shown(incoming.path)
+        path = incoming.path if is_literal else self._shown_path(incoming.path)
         query = self._shown_query(incoming.query_string) if incoming.query_string else ""
         if query or context.refusal is not None:
             self._mask_reasons(context)
