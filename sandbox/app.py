@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from sandbox.control.rows import Act
     from sandbox.scenario_examples import Step
     from sandbox.scenario_examples.in_world import PlayedStep
-    from sandbox.scenarios.shapes import Scenario
+    from sandbox.scenarios.scenario import Scenario
     from sandbox.servers.fleet import Fleet
     from sandbox.sharing import Sharing
 

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from sandbox.domain.words import known_words, nearest
-from sandbox.scenarios.loading import ScenarioError, read_scenario
+from sandbox.scenarios.parser import ScenarioError, read_scenario
 from sandbox.store.files.port import FILE
 from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.fixtures import as_shipped, read_fixture
 
 if TYPE_CHECKING:
-    from sandbox.scenarios.shapes import Scenario
+    from sandbox.scenarios.scenario import Scenario
 
 _PACKAGE: Final = Path(__file__).parent
 

@@ -22,7 +22,7 @@ WARM = [
     "sandbox.server",
     "sandbox.control.shapes",
     "sandbox.platform.payments.bodies",
-    "sandbox.scenarios.shapes",
+    "sandbox.scenarios.scenario",
     "sandbox.worlds.restore",
     "sandbox.store.files.json_file",
     "sandbox.store.files.sqlite_file",

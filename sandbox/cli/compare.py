@@ -62,7 +62,7 @@ def compare(
       sandbox compare traffic.har --profile my-platform.toml --json
       sandbox compare traffic.har --server http://127.0.0.1:8080
     """
-    from sandbox.scenarios.loading import ScenarioError
+    from sandbox.scenarios.parser import ScenarioError
     from sandbox.settings import SettingsError
     from sandbox.store.fixture import FixtureError
     from sandbox.traffic.har import HarError

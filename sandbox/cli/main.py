@@ -369,7 +369,7 @@ def serve(
     gc.disable()
     # Imported here so `sandbox --help` starts fast.
     from sandbox.domain.profile import Profile
-    from sandbox.scenarios.loading import ScenarioError
+    from sandbox.scenarios.parser import ScenarioError
     from sandbox.server.run import serve as run
     from sandbox.settings import Settings, SettingsError, is_database, read_profile
     from sandbox.store.files.port import StoreError

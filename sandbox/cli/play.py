@@ -20,8 +20,7 @@ from sandbox.domain.text import decode_text
 if TYPE_CHECKING:
     from sandbox.cli.playing import RemoteStage
     from sandbox.scenario_examples.comparison import ExampleResult
-    from sandbox.scenarios.examples import Example, Send
-    from sandbox.scenarios.shapes import Scenario
+    from sandbox.scenarios.scenario import Example, Scenario, Send
 
 START: Final = "2026-03-01T12:00:00Z"
 """The clock of the world at the start, as in `scenario check`."""
@@ -51,7 +50,7 @@ def play(name: str, *, auto: bool, keep: bool, url: str, token: str | None) -> N
       sandbox scenario play my-story.toml --keep
     """
     from sandbox import library
-    from sandbox.scenarios.loading import ScenarioError, read_scenario
+    from sandbox.scenarios.parser import ScenarioError, read_scenario
 
     try:
         path = library.scenario_file(name)

@@ -96,7 +96,7 @@ def run(*, command: tuple[str, ...], folder: Path, **options: Any) -> None:
       sandbox run --scenario late_answer -- ./gradlew test
       sandbox run -- pytest tests
     """
-    from sandbox.scenarios.loading import ScenarioError
+    from sandbox.scenarios.parser import ScenarioError
     from sandbox.server.run import new_loop
     from sandbox.settings import Settings, SettingsError
     from sandbox.store.fixture import FixtureError

@@ -76,7 +76,7 @@ def _proved(files: list[Path]) -> "tuple[list[tuple[Path, list[Step]]], list[str
     """The results of the examples of each file, and the mistakes of unusable files."""
     from sandbox.app import build
     from sandbox.scenario_examples import run_examples
-    from sandbox.scenarios.loading import ScenarioError, read_scenario
+    from sandbox.scenarios.parser import ScenarioError, read_scenario
 
     results, unusable = [], []
     is_hidden = not sys.stderr.isatty()
@@ -128,7 +128,7 @@ def show(name: str) -> None:
     NAME is the name of its file, or its title.
     """
     from sandbox import library
-    from sandbox.scenarios.loading import ScenarioError, read_scenario
+    from sandbox.scenarios.parser import ScenarioError, read_scenario
     from sandbox.scenarios.schema import DIRECTIVE
 
     try:

@@ -26,7 +26,7 @@ def run(name: str, *, world_id: str, url: str, token: str | None, as_json: bool)
       sandbox scenario run my-story.toml --world uat-7
     """
     from sandbox import library
-    from sandbox.scenarios.loading import ScenarioError, read_scenario
+    from sandbox.scenarios.parser import ScenarioError, read_scenario
 
     try:
         path = library.scenario_file(name)

@@ -12,7 +12,7 @@ from sandbox.domain.field_types import WebhookSecret, WorldId, WorldName
 from sandbox.domain.instants import Instant
 from sandbox.domain.teams import TEAM_PATTERN
 from sandbox.domain.webhooks.spoiled import TIMES_MAX
-from sandbox.webhooks.inside import ANSWER_MAX, ANSWER_MIN, ANSWERS_MAX, DELAY_MS_MAX
+from sandbox.webhooks.receivers import ANSWER_MAX, ANSWER_MIN, ANSWERS_MAX, DELAY_MS_MAX
 
 PATH_CHARS_MAX: Final = 8_192
 HEADERS_MAX: Final = 50

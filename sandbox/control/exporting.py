@@ -16,8 +16,7 @@ from sandbox.control.export_scenario import scenario_of
 from sandbox.control.long import alone
 from sandbox.control.rows import ControlFault, ControlRequest, invalid
 from sandbox.domain.words import nearest
-from sandbox.scenarios.loading import ScenarioError, parse_scenario
-from sandbox.scenarios.toml import written_toml
+from sandbox.scenarios.parser import ScenarioError, parse_scenario, written_toml
 from sandbox.store.steps import Steps
 from sandbox.worlds.journal import Entry, EntryView
 from sandbox.worlds.world import World

@@ -9,7 +9,7 @@ from sandbox.control.endpoints import EndpointView
 from sandbox.control.rows import ControlFault, ControlRequest, window
 from sandbox.domain.instants import to_wire
 from sandbox.domain.webhooks.endpoints import Endpoint
-from sandbox.webhooks.inside import Program, Received, is_inside, program_of, url_of
+from sandbox.webhooks.receivers import Program, Received, is_inside, program_of, url_of
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sandbox.control.acting_shapes import PlayBody
-    from sandbox.scenarios.examples import Example
+    from sandbox.scenarios.scenario import Example
 
 
 class PlayedRequest(TypedDict):

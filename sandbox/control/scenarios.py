@@ -7,13 +7,13 @@ from urllib.parse import urlsplit
 from sandbox.control.rows import ControlFault, ControlRequest, Document, invalid
 from sandbox.domain.instants import to_wire
 from sandbox.domain.words import nearest
-from sandbox.scenarios.loading import Problem, ScenarioError, parse_scenario, problems_of
+from sandbox.scenarios.parser import Problem, ScenarioError, parse_scenario, problems_of
 from sandbox.worlds.scenarios import run_scenario
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
     from sandbox.control.acting_shapes import CheckBody, ProveBody
-    from sandbox.scenarios.shapes import Scenario
+    from sandbox.scenarios.scenario import Scenario
 
 
 class ScenarioOfLibrary(TypedDict):
@@ -82,7 +82,7 @@ def read(request: ControlRequest) -> RunningScenario:
 
 def running_in(world: World) -> RunningScenario | None:
     """The scenario that runs in a world; None without one."""
-    from sandbox.scenarios.toml import written_toml
+    from sandbox.scenarios.parser import written_toml
 
     if world.scenario is None:
         return None
@@ -178,7 +178,7 @@ class Problems(TypedDict):
 
 def check(request: ControlRequest) -> Problems:
     """The mistakes of a scenario, each with its place. Nothing is changed."""
-    from sandbox.scenarios.toml import Lines, line_of_error, read_toml
+    from sandbox.scenarios.parser import Lines, line_of_error, read_toml
 
     body: CheckBody = request.body
     text, document = body.toml, body.document
@@ -231,7 +231,7 @@ async def prove(request: ControlRequest) -> Proof:
     It is the one of the body, else the one that runs. The world itself does not change. A scenario
     without examples is ok. Source: assumed D25-prove.
     """
-    from sandbox.scenarios.toml import Lines
+    from sandbox.scenarios.parser import Lines
 
     body: ProveBody = request.body
     if body.toml is None:
@@ -311,7 +311,7 @@ def chosen(request: ControlRequest, wanted: Any) -> "Scenario":
 
 
 def _of_file(text: Any) -> dict[str, Any]:
-    from sandbox.scenarios.toml import read_toml
+    from sandbox.scenarios.parser import read_toml
 
     if not isinstance(text, str):
         raise invalid("scenario: toml: must be text")

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from sandbox.control.rows import ControlFault, ControlRequest, invalid
 from sandbox.domain.webhooks.spoiled import Spoiled
-from sandbox.scenarios.loading import ScenarioError
-from sandbox.scenarios.spoiling import SpoiledFull
+from sandbox.scenarios.fault_injection import SpoiledFull
+from sandbox.scenarios.parser import ScenarioError
 
 if TYPE_CHECKING:
     from sandbox.control.acting_shapes import SpoilBody

@@ -9,7 +9,7 @@ from sandbox.domain.events import Message
 from sandbox.domain.webhooks.deliveries import Delivery
 from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.domain.words import nearest
-from sandbox.webhooks.verifying import Verification, VerifyStep, verify
+from sandbox.webhooks.signing import Verification, VerifyStep, verify
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:

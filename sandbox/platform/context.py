@@ -19,7 +19,7 @@ from sandbox.domain.unset import filled_body
 from sandbox.platform.operation import Row
 from sandbox.platform.routing import Match
 from sandbox.platform.wire import Body, header, list_header
-from sandbox.scenarios.choosing import ChosenOutcome
+from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.store.port import UnitOfWork
 from sandbox.worlds.journal import CLIENT, Decision, Origin
 from sandbox.worlds.world import World

@@ -41,7 +41,7 @@ from sandbox.platform.context import RequestContext
 from sandbox.platform.operation import Row, is_key_path
 from sandbox.platform.rare_log import shown
 from sandbox.platform.wire import BadInput
-from sandbox.scenarios.choosing import UnknownOutcome, check_word
+from sandbox.scenarios.outcome_choice import UnknownOutcome, check_word
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -12,7 +12,7 @@ from sandbox.domain.faults import Refusal
 from sandbox.domain.profile import Profile
 from sandbox.platform.context import Answer, Headers
 from sandbox.platform.wire import Body, send_body, until_gone
-from sandbox.scenarios.choosing import ChosenOutcome
+from sandbox.scenarios.outcome_choice import ChosenOutcome
 
 DETAILS_CHARS_MAX: Final = 4_096
 """Length limit of an error message, so a client does not get back a book that it sent."""

@@ -42,8 +42,7 @@ from sandbox.domain.timers import (
 )
 from sandbox.platform.context import OperationContext
 from sandbox.platform.payments.outcomes import schedule_follow_ups
-from sandbox.scenarios.near_misses import NearMisses
-from sandbox.scenarios.running import MatchedRule
+from sandbox.scenarios.matcher import MatchedRule, NearMisses
 from sandbox.store.documents import from_document, to_document
 from sandbox.store.port import Order
 from sandbox.store.tables import in_scope

@@ -13,7 +13,7 @@ from sandbox.scenario_examples.runner import ExampleRunner
 from sandbox.scenario_examples.skipping import FAR_S
 
 if TYPE_CHECKING:
-    from sandbox.scenarios.shapes import Scenario
+    from sandbox.scenarios.scenario import Scenario
 
 
 @dataclass(slots=True)

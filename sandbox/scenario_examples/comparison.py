@@ -8,7 +8,7 @@ from sandbox.scenario_examples.receiver import Arrived
 from sandbox.scenario_examples.requests import ExampleAnswer
 
 if TYPE_CHECKING:
-    from sandbox.scenarios.examples import Expect, Received
+    from sandbox.scenarios.scenario import Expect, Received
 
 
 @dataclass(frozen=True, slots=True)

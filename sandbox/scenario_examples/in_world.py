@@ -17,7 +17,7 @@ from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
     from sandbox.control.rows import Act
-    from sandbox.scenarios.examples import Example, Send
+    from sandbox.scenarios.scenario import Example, Send
 
 _QUIET_S: Final = 5.0
 """So long webhooks that are due are waited for. A receiver may hang for longer."""

@@ -11,7 +11,7 @@ from sandbox.scenario_examples.receiver import Arrived
 from sandbox.scenario_examples.requests import ExampleAnswer, Request
 
 if TYPE_CHECKING:
-    from sandbox.scenarios.examples import Example, Send
+    from sandbox.scenarios.scenario import Example, Send
 
 _PATHS: Final = {
     "sale": "/v3/payment",

@@ -17,7 +17,7 @@ from sandbox.domain.text import decode_text
 from sandbox.domain.words import did_you_mean
 from sandbox.traffic.differences import type_of
 from sandbox.traffic.roles import Role, form_of, role_of
-from sandbox.webhooks.verifying import verify
+from sandbox.webhooks.signing import verify
 
 FILES_MAX: Final = 1_000
 BYTES_MAX: Final = 1_048_576

@@ -17,7 +17,7 @@ from sandbox.store.generated_data import generate
 from sandbox.store.memory.store import MemoryStore
 from sandbox.store.seeding import Cast, seed
 from sandbox.store.steps import OFTEN, Container, Steps
-from sandbox.webhooks.declared import declare, endpoint_of
+from sandbox.webhooks.endpoints import declare, endpoint_of
 from sandbox.worlds.ids import Ids
 from sandbox.worlds.spec import DEFAULT_WORLD
 from sandbox.worlds.world import World

@@ -33,7 +33,7 @@ from sandbox.platform.payments.bodies import (
     note_small_rate,
     parts_of,
 )
-from sandbox.scenarios.choosing import ChosenOutcome
+from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.store.tables import used_event
 
 Run = TypeVar("Run", bound=Callable[..., Any])

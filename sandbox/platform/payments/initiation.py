@@ -40,8 +40,8 @@ from sandbox.platform.operation import Target, operation
 from sandbox.platform.payments import event_ids, outcomes, persist, points_of_sale, processor
 from sandbox.platform.payments.bodies import StartPayment, card_in, parts_of
 from sandbox.platform.payments.points_of_sale import KnownPlace
-from sandbox.scenarios.choosing import ChosenOutcome
-from sandbox.scenarios.near_misses import NearMisses
+from sandbox.scenarios.matcher import NearMisses
+from sandbox.scenarios.outcome_choice import ChosenOutcome
 
 _PLACE: Final = Target(
     "body",

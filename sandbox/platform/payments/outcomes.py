@@ -20,9 +20,9 @@ from sandbox.domain.timers import (
     Timer,
 )
 from sandbox.platform.context import OperationContext
-from sandbox.scenarios.attempts import FollowUp
-from sandbox.scenarios.choosing import AttemptFacts, ChosenOutcome, choose, choose_at_tap
-from sandbox.scenarios.running import Words
+from sandbox.scenarios.matcher import Words
+from sandbox.scenarios.outcome_choice import AttemptFacts, ChosenOutcome, choose, choose_at_tap
+from sandbox.scenarios.rules import FollowUp
 
 
 class Dropped(Exception):

@@ -1,12 +1,16 @@
-"""Webhook endpoints that a start, a fixture or a scenario declares.
+"""Webhook endpoints of a world: declared ones, and the subscribers of a message.
 
-Source: assumed 8.3-declared.
+Source: spec 6.1.3, 6.1.11; assumed 8.3-declared, 8.3-audience, 8.3-filters.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+from pydantic_core import from_json
+
+from sandbox.domain.accounts import Account
+from sandbox.domain.events import Message
 from sandbox.domain.webhooks.endpoints import ENDPOINTS_MAX, Endpoint
 from sandbox.store.port import Store
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
@@ -54,3 +58,33 @@ def declare(store: Store, endpoints: Iterable[Endpoint]) -> None:
     if count > max(len(there), ENDPOINTS_MAX):
         raise TooManyEndpoints(f"a world has {ENDPOINTS_MAX} endpoints at most, and not {count}")
     unit.commit()
+
+
+def subscribers(
+    message: Message,
+    endpoints: Mapping[str, Endpoint],
+    store: Store,
+    body: Callable[[Message], bytes],
+) -> Iterator[Endpoint]:
+    """The endpoints that get this message. The body is rendered only if filters need it."""
+    path = _path(message, store)
+    fields: dict[str, Any] | None = None
+    for endpoint in list(endpoints.values()):
+        if endpoint.is_disabled or not endpoint.subscribes_to(message.event_type, path):
+            continue
+        if endpoint.filters:
+            fields = from_json(body(message)) if fields is None else fields
+            if not endpoint.matches(fields or {}):
+                continue
+        yield endpoint
+
+
+def _path(message: Message, store: Store) -> tuple[str, ...]:
+    """The account of the message and all above it, the root first."""
+    account = store.begin().get(Account, message.account_id)
+    if account is not None:
+        return (*account.parent_account_ids, message.account_id)
+    # A sample about an account that does not exist names the accounts above it.
+    content = message.content()
+    above = content.get("parent_account_ids") if isinstance(content, dict) else None
+    return (*(map(str, above) if isinstance(above, list) else ()), message.account_id)

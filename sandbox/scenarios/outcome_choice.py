@@ -6,7 +6,7 @@ operation wins. An outcome for another operation is noted as a near miss.
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sandbox.domain.durations import parse_duration
 from sandbox.domain.payments import validity
@@ -25,12 +25,9 @@ from sandbox.domain.payments.transport import TRANSPORT_FAULTS, TransportFault
 from sandbox.domain.payments.triggers import TRIGGERS
 from sandbox.domain.values import Value
 from sandbox.domain.words import did_you_mean
-from sandbox.scenarios.near_misses import NearMisses
+from sandbox.scenarios.matcher import NearMisses, Running, Words
 from sandbox.scenarios.queue import Queue
-from sandbox.scenarios.running import Running, Words
-
-if TYPE_CHECKING:
-    from sandbox.scenarios.attempts import FollowUp, Then
+from sandbox.scenarios.rules import FollowUp, Then
 
 
 class AttemptFacts(Value, frozen=True):
@@ -85,7 +82,7 @@ class ChosenOutcome(Value, frozen=True):
     disarms: bool = False
     tap: timedelta | None = None
     is_final: bool = True
-    follow: "Sequence[FollowUp]" = ()
+    follow: Sequence[FollowUp] = ()
     near_misses: Sequence[str] = ()
 
     @property
@@ -232,7 +229,7 @@ def _by_scenario(facts: AttemptFacts, scenario: Running, near: NearMisses) -> Ch
     )
 
 
-def _tap(then: "Then") -> timedelta | None:
+def _tap(then: Then) -> timedelta | None:
     """The time that the payment waits for its tap, or None."""
     if then.tap is None:
         return None

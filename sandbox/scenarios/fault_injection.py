@@ -8,8 +8,8 @@ from typing import Any, Final, Protocol
 
 from sandbox.domain.values import Value
 from sandbox.domain.webhooks.spoiled import Spoiled
-from sandbox.scenarios.loading import ScenarioError, parse_scenario
-from sandbox.scenarios.running import MatchedWebhookRule, Resolve, Running, Words
+from sandbox.scenarios.matcher import MatchedWebhookRule, Resolve, Running, Words
+from sandbox.scenarios.parser import ScenarioError, parse_scenario
 
 SPOILED_MAX: Final = 100
 """Entries that wait in one world. Each delivery goes through them until one fits."""

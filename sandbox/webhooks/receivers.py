@@ -18,7 +18,7 @@ from sandbox.domain.webhooks.deliveries import Sent
 from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.domain.webhooks.schedule import TIMEOUT_S
 from sandbox.domain.words import did_you_mean
-from sandbox.webhooks.verifying import Verification, verify
+from sandbox.webhooks.signing import Verification, verify
 
 HOST: Final = "receiver.invalid"
 """No name server knows a name that ends in .invalid (RFC 6761), so nothing ever leaves by it."""

@@ -1,16 +1,18 @@
-"""Rules on attempts: their conditions, their effects and their follow-ups.
+"""Rules of a scenario on attempts and on webhooks: conditions, effects and follow-ups.
 
-Source: assumed D4, D24, 6.3.
+Source: assumed D4, D22, D24, 6.3.
 """
 
 from datetime import timedelta
 from functools import cached_property
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
-from sandbox.domain.batches import REASONS
+from sandbox.domain.batches import BATCH_STATUSES, REASONS
 from sandbox.domain.durations import parse_duration
+from sandbox.domain.events import EVENTS
+from sandbox.domain.field_types import EndpointId, HttpUrl, WebhookSecret
 from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.outcomes import (
@@ -21,7 +23,7 @@ from sandbox.domain.payments.outcomes import (
     for_operation,
     why_not_for,
 )
-from sandbox.domain.payments.transactions import STATUSES
+from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.domain.timers import (
     BLOCK_TERMINAL,
@@ -316,3 +318,115 @@ class Rule(Part):
             if operation not in FOLLOW_UPS[one.do]:
                 fitting = ", ".join(sorted(FOLLOW_UPS[one.do]))
                 raise ValueError(f"then.follow: {one.do} is for {fitting}, not for {operation}")
+
+
+# --- webhooks ---------------------------------------------------------------------------------
+
+COPIES_MAX: Final = 100
+STATUSES_IN_BODIES: Final = tuple(
+    dict.fromkeys((*STATUSES, *BATCH_STATUSES, "active", "blocked", "revoked", "deleted"))
+)
+
+
+class WebhookWhen(Part):
+    """The condition of a rule; fields that are not given match everything.
+
+    `transaction_type` and `status` are those of the body; `endpoint` is an id, a description or a
+    URL. `nth` counts the deliveries that fit everything else of the rule.
+    """
+
+    event: Some[Annotated[str, OneOf(tuple(EVENTS), "event")]] | None = None
+    transaction_type: Some[Annotated[str, OneOf(TRANSACTION_TYPES, "transaction_type")]] | None = (
+        None
+    )
+    status: Some[Annotated[str, OneOf(STATUSES_IN_BODIES, "status")]] | None = None
+    account: Some[Name] | None = None
+    endpoint: Some[Annotated[str, Field(min_length=1, max_length=2_000)]] | None = None
+    nth: Some[Count] | None = None
+
+    @model_validator(mode="after")
+    def _can_ever_fit(self) -> "WebhookWhen":
+        if self.transaction_type and self.event:
+            strange = [one for one in self.event if EVENTS[one].category != "transaction"]
+            if strange:
+                raise ValueError(f"transaction_type: {strange[0]} has none")
+        return self
+
+
+class WebhookThen(Part):
+    """The effect on a delivery that matches.
+
+    `duplicate` is how many copies are sent in all; `order` the place among the webhooks of one
+    request; `truncate` how many bytes are left of the body, half of them with true; `contradict`
+    are fields to change in an extra copy under an id of its own; `times` how often the rule
+    applies before it is used up. Faults apply to the first attempt only: a retry is correct.
+    """
+
+    drop: bool | None = None
+    duplicate: Annotated[int, Field(ge=2, le=COPIES_MAX)] | None = None
+    delay_ms: Annotated[int, Field(ge=1, le=DELAY_MS_MAX)] | None = None
+    order: Literal["first", "last"] | None = None
+    signature: Literal["wrong", "missing", "old_secret"] | None = None
+    stale_timestamp: bool | None = None
+    truncate: Annotated[int, Field(ge=0)] | bool | None = None
+    before_answer: bool | None = None
+    contradict: Annotated[dict[str, Any], Field(min_length=1)] | None = None
+    times: Count | None = None
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> "WebhookThen":
+        given = [name for name in WebhookThen.model_fields if self._says(name)]
+        if not given:
+            raise ValueError("says nothing")
+        if self.drop and len(given) > 1:
+            raise ValueError(f"{given[1]}: a dropped webhook is not sent at all")
+        if self.before_answer and self.delay_ms is not None:
+            raise ValueError("before_answer: a delayed webhook cannot come before the answer")
+        return self
+
+    def _says(self, name: str) -> bool:
+        given = getattr(self, name)
+        return name != "times" and given is not None and given is not False
+
+
+class ScenarioEndpoint(Part):
+    """A webhook endpoint that the scenario registers when it starts. Source: assumed 8.3-declared.
+
+    `account` is a cast name or id; without one it hears the whole world.
+    """
+
+    name: EndpointId
+    url: HttpUrl
+    account: Name | None = None
+    event_types: Annotated[
+        list[Annotated[str, OneOf(tuple(EVENTS), "event")]], Field(fail_fast=True)
+    ] = Field(default_factory=list)
+    transaction_type: Some[Annotated[str, OneOf(TRANSACTION_TYPES, "transaction_type")]] | None = (
+        None
+    )
+    status: Some[Annotated[str, OneOf(STATUSES_IN_BODIES, "status")]] | None = None
+    processor: Some[Name] | None = None
+    secret: WebhookSecret | None = None
+
+    def fields(self, account_id: str | None) -> dict[str, Any]:
+        """The fields of the endpoint, without its id."""
+        filters = {
+            name: tuple(values)
+            for name in ("transaction_type", "status", "processor")
+            if (values := getattr(self, name)) is not None
+        }
+        return {
+            "url": self.url,
+            "account_id": account_id,
+            "event_types": tuple(dict.fromkeys(self.event_types)),
+            "filters": filters,
+            "secret": self.secret,
+        }
+
+
+class WebhookRule(Part):
+    """One rule: a condition and an effect. Without a name its number names it."""
+
+    name: RuleName | None = None
+    when: WebhookWhen = Field(default_factory=WebhookWhen)
+    then: WebhookThen

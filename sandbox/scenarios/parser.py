@@ -1,21 +1,21 @@
-"""Reading a scenario strictly: errors name the file, the rule, the field and the nearest word."""
+"""Reading and writing scenario files. Errors name the rule, the field and the nearest word."""
 
+import json
 import re
+import tomllib
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
+from typing import Any, Final, NamedTuple, get_args
 
-from pydantic_core import ValidationError
+from pydantic import BaseModel
+from pydantic_core import ErrorDetails, ValidationError
 
 from sandbox.domain.text import NotUtf8, decode_text
 from sandbox.domain.words import nearest
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-    from pydantic_core import ErrorDetails
-
-    from sandbox.scenarios.shapes import Scenario
+from sandbox.scenarios.scenario import Scenario
+from sandbox.scenarios.schema import HINTS
 
 PARTS_MAX: Final = 10_000
 """Tables, lists and values of a scenario in all. They are checked in one go when it is read, and
@@ -47,10 +47,8 @@ class ScenarioError(ValueError):
         self.total = total
 
 
-def read_scenario(path: Path) -> "Scenario":
+def read_scenario(path: Path) -> Scenario:
     """The scenario in a TOML file. Raises ScenarioError."""
-    import tomllib
-
     try:
         document = tomllib.loads(decode_text(path.read_bytes()))
     except OSError as error:
@@ -66,10 +64,8 @@ def read_scenario(path: Path) -> "Scenario":
         raise ScenarioError(f"{path}: {error}", error.nearest, told, error.total) from None
 
 
-def parse_scenario(document: dict[str, Any]) -> "Scenario":
+def parse_scenario(document: dict[str, Any]) -> Scenario:
     """The scenario in a document. Raises ScenarioError, naming rule and field."""
-    from sandbox.scenarios.shapes import Scenario
-
     _must_be_small(document)
     try:
         return Scenario.model_validate(document)
@@ -97,8 +93,6 @@ class Problem(NamedTuple):
 
 def problems_of(document: dict[str, Any]) -> tuple[list[Problem], int]:
     """The first PROBLEMS_MAX mistakes in a scenario, and how many there are."""
-    from sandbox.scenarios.shapes import Scenario
-
     try:
         _must_be_small(document)
         Scenario.model_validate(document)
@@ -120,7 +114,7 @@ def problems_of(document: dict[str, Any]) -> tuple[list[Problem], int]:
 
 
 def _told(
-    scenario: "type[Scenario]", mistake: "ErrorDetails"
+    scenario: type[Scenario], mistake: ErrorDetails
 ) -> tuple[tuple[int | str, ...], str, str | None]:
     """Where a mistake is, what is wrong, and the known word that was probably meant."""
     message, meant = _in_words(scenario, mistake)
@@ -131,7 +125,7 @@ def _told(
     return mistake["loc"], message, meant
 
 
-def _in_words(scenario: "type[Scenario]", mistake: "ErrorDetails") -> tuple[str, str | None]:
+def _in_words(scenario: type[Scenario], mistake: ErrorDetails) -> tuple[str, str | None]:
     """What is wrong, and the known word that was probably meant."""
     message = mistake["msg"].removeprefix("Value error, ")
     if mistake["type"] == "extra_forbidden":
@@ -149,8 +143,6 @@ def _in_words(scenario: "type[Scenario]", mistake: "ErrorDetails") -> tuple[str,
 
 def _as_table(shape: str, given: object) -> str:
     """That a table is wanted instead, with the fields that it needs."""
-    from sandbox.scenarios.hints import HINTS
-
     fields = next(one for one in HINTS if one.__name__ == shape).model_fields
     names = [name for name, field in fields.items() if field.is_required()] or [*fields][:1]
     is_plain = len(names) == 1 and isinstance(given, str) and given.isprintable()
@@ -178,7 +170,7 @@ def _must_be_small(document: dict[str, Any]) -> None:
         )
 
 
-def _mistakes(error: ValidationError) -> "list[ErrorDetails]":
+def _mistakes(error: ValidationError) -> list[ErrorDetails]:
     """One for each place, an unknown field first: most likely it is missing elsewhere."""
     found = sorted(
         error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden"
@@ -217,10 +209,8 @@ def _where(document: dict[str, Any], loc: tuple[int | str, ...]) -> str:
     return ", ".join(parts) + ": " if parts else ""
 
 
-def _meant(shape: "type[BaseModel]", loc: tuple[int | str, ...]) -> str | None:
+def _meant(shape: type[BaseModel], loc: tuple[int | str, ...]) -> str | None:
     """The known field of the same shape that an unknown one resembles."""
-    from pydantic import BaseModel
-
     for part in loc[:-1]:
         if isinstance(part, str) and part in shape.model_fields:
             inner = shape.model_fields[part].annotation
@@ -235,3 +225,99 @@ def _types(annotation: Any) -> list[type]:
     if isinstance(annotation, type) and not get_args(annotation):
         return [annotation]
     return [one for part in get_args(annotation) for one in _types(part)]
+
+
+# --- TOML -------------------------------------------------------------------------------------
+
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+_HEADER: Final = re.compile(r"\s*\[\[\s*(\w+)\s*\]\]")
+_NAMED: Final = re.compile(r"(?<![\w-])([\w-]+)(?![\w-])[ \t]*[=.\]]")
+"""A name in a line: of a field, or of a table."""
+
+_AT_LINE: Final = re.compile(r"\(at line (\d+)")
+
+
+def written_toml(document: Mapping[str, Any]) -> str:
+    """The scenario as a TOML file, which has the same values when it is read."""
+    lines = [
+        f"{_key(name)} = {_value(value)}"
+        for name, value in document.items()
+        if not _is_tables(value) and value is not None
+    ]
+    for name, value in document.items():
+        if _is_tables(value):
+            for table in value:
+                lines += ["", f"[[{_key(name)}]]", *_fields(table)]
+    return "\n".join(lines) + "\n"
+
+
+def _is_tables(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+
+
+def _fields(table: Mapping[str, Any]) -> Iterator[str]:
+    return (f"{_key(name)} = {_value(one)}" for name, one in table.items() if one is not None)
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _value(name)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        inner = ", ".join(_fields(value))
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_value(one) for one in value)}]"
+    # Strings, numbers and booleans of JSON are written alike in TOML, but for DEL.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """The document in the text of a file. Raises ScenarioError."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError(f"is not TOML: {error}") from None
+    except RecursionError:
+        raise ScenarioError("is not TOML: it is nested too deeply") from None
+
+
+def line_of_error(message: str) -> int | None:
+    """The line that a message about bad TOML names."""
+    found = _AT_LINE.search(message)
+    return None if found is None else int(found[1])
+
+
+class Lines:
+    """The lines of a file, by what stands in them. The text is gone through once."""
+
+    def __init__(self, text: str) -> None:
+        self._headers: list[int] = []
+        self._parts: dict[str, list[int]] = {}
+        self._words: dict[str, list[int]] = {}
+        self._count = 0
+        for place, line in enumerate(text.split("\n")):
+            self._count = place + 1
+            if head := _HEADER.match(line):
+                self._headers.append(place)
+                self._parts.setdefault(head[1], []).append(place)
+            for word in _NAMED.findall(line):
+                self._words.setdefault(word, []).append(place)
+
+    def of(self, problem: Problem) -> int | None:
+        """The line of the field, from 1; that of its part if the field is not there itself."""
+        first, last = 0, self._count
+        if problem.part is not None:
+            own = self._parts.get(problem.part, [])
+            if problem.number is None or problem.number > len(own):
+                return None
+            first = own[problem.number - 1]
+            after = bisect_right(self._headers, first)
+            last = self._headers[after] if after < len(self._headers) else self._count
+        for name in reversed((problem.field or "").split(".")):
+            places = self._words.get(name, [])
+            at = bisect_left(places, first)
+            if at < len(places) and places[at] < last:
+                return places[at] + 1
+        return first + 1 if problem.part is not None else None

@@ -1,18 +1,46 @@
 """A running scenario: the rule for each attempt, and how often each rule has applied."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypedDict
 
 from msgspec import Struct
 
-from sandbox.scenarios.loading import ScenarioError
-from sandbox.scenarios.near_misses import NearMisses
+from sandbox.scenarios.parser import ScenarioError
+from sandbox.scenarios.rules import Rule, Then, WebhookRule, WebhookThen
+from sandbox.scenarios.scenario import Scenario
+from sandbox.scenarios.words import AmountRange
 
-if TYPE_CHECKING:
-    from sandbox.scenarios.attempts import Rule, Then
-    from sandbox.scenarios.shapes import Scenario
-    from sandbox.scenarios.webhooks import WebhookRule, WebhookThen
-    from sandbox.scenarios.words import AmountRange
+NEAR_MISSES_MAX: Final = 20
+"""Near misses of one attempt that are stored as text; the rest are counted. A queue and a scenario
+can have 2,000 together, and the journal holds a thousand attempts."""
+
+
+class NearMisses(list[str]):
+    """The first near misses of an attempt, and how many `more` there were."""
+
+    more: int = 0
+
+    def append(self, why: str) -> None:
+        """Note one."""
+        if len(self) < NEAR_MISSES_MAX:
+            super().append(why)
+        else:
+            self.more += 1
+
+    def take(self, others: Iterable[str]) -> None:
+        """Note the others after these."""
+        for why in others:
+            self.append(why)
+        self.more += getattr(others, "more", 0)
+
+
+def show_near_misses(*parts: Iterable[str]) -> list[str]:
+    """All of them in words, one after the other, and the count of the rest."""
+    near = NearMisses()
+    for part in parts:
+        near.take(part)
+    return [*near, f"and {near.more} more"] if near.more else list(near)
+
 
 Words = Mapping[str, Any]
 """The facts of an attempt or a delivery, by the words of `when`.
@@ -50,21 +78,21 @@ class RunningView(TypedDict):
 class MatchedRule(NamedTuple):
     """The effect of a rule on an attempt, and the rule's name in answers."""
 
-    then: "Then"
+    then: Then
     rule: str
 
 
 class MatchedWebhookRule(NamedTuple):
     """The effect of a rule on a delivery, and the rule's name."""
 
-    then: "WebhookThen"
+    then: WebhookThen
     rule: str
 
 
 class _Entry(Struct):
     """One rule with its names resolved, and its counters."""
 
-    rule: "Rule | WebhookRule"
+    rule: Rule | WebhookRule
     name: str
     wanted: "dict[str, Wanted]"
     nth: frozenset[int] | None
@@ -121,7 +149,7 @@ class Wanted:
 
     __slots__ = ("_plain", "_ranges")
 
-    def __init__(self, values: "Sequence[Any | AmountRange]") -> None:
+    def __init__(self, values: Sequence[Any | AmountRange]) -> None:
         self._ranges = [value for value in values if hasattr(value, "matches")]
         self._plain = frozenset(value for value in values if not hasattr(value, "matches"))
 
@@ -135,7 +163,7 @@ class Wanted:
 class Running(Struct, eq=False):
     """A scenario in use in a world."""
 
-    scenario: "Scenario"
+    scenario: Scenario
     resolve: Resolve
     _attempts: list[_Entry] = []
     _webhooks: list[_Entry] = []
@@ -144,7 +172,7 @@ class Running(Struct, eq=False):
         self._attempts = self._entries("rule", self.scenario.rule)
         self._webhooks = self._entries("webhook", self.scenario.webhook)
 
-    def _entries(self, kind: str, rules: "Sequence[Rule | WebhookRule]") -> list[_Entry]:
+    def _entries(self, kind: str, rules: Sequence[Rule | WebhookRule]) -> list[_Entry]:
         return [
             _Entry(
                 rule,
@@ -156,7 +184,7 @@ class Running(Struct, eq=False):
             for number, rule in enumerate(rules, start=1)
         ]
 
-    def _wanted(self, rule: "Rule | WebhookRule", place: str) -> dict[str, Wanted]:
+    def _wanted(self, rule: Rule | WebhookRule, place: str) -> dict[str, Wanted]:
         """The words of `when` but for the counting ones. Raises ScenarioError for unknown names."""
         wanted = {}
         for word in rule.when.model_fields_set - {"nth"}:
@@ -176,7 +204,7 @@ class Running(Struct, eq=False):
         return wanted
 
     def matched(
-        self, words: Words, is_possible: Callable[["Then"], bool], near_misses: NearMisses
+        self, words: Words, is_possible: Callable[[Then], bool], near_misses: NearMisses
     ) -> MatchedRule | None:
         """The effect of the first rule that applies, or None.
 
