@@ -252,8 +252,9 @@ def _target_in_body(context: RequestContext, target: Target) -> _Found:
     ids = target.ids_in(context.sent or read_object(context))
     if not ids:
         return []
-    if not all(isinstance(id, str) for id in ids):
-        raise BadInput(f"{target.name}: must be a string")
+    for id in ids:
+        if not isinstance(id, str):
+            raise BadInput(f"{target.name}: must be a string")
     return [(_account_of(context, target, id), id) for id in dict.fromkeys(ids)]
 
 

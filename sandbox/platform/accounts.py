@@ -185,8 +185,6 @@ def delete(context: OperationContext, account: Account) -> Account | None:
     """
     if account.id == context.known_caller.account.id:
         raise Refusal(CONFLICT, "an account cannot delete itself", source="assumed 1.3-delete")
-    # Until it is announced nothing was done, and it can begin again.
-    context.unit.can_wait = True
     _, descendants = context.unit.find(Account, {"ancestor": account.id}, limit=0)
     if descendants:
         raise Refusal(
@@ -199,7 +197,6 @@ def delete(context: OperationContext, account: Account) -> Account | None:
         found, _ = context.unit.find(kind, {"account": account.id})
         for record in found:
             context.unit.put(replace(record, deleted_at=context.now))
-    context.unit.can_wait = False
     context.unit.remove(Application, account.id)
     return directory.delete(context, account)
 

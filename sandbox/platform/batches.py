@@ -256,8 +256,4 @@ def close(context: OperationContext, batch: Batch) -> Batch:
     Its result comes after the answer. Source: assumed B8, B9.
     """
     step = settlement.step_of(batch, "close")
-    # Its result asks for them when it falls due, and cannot wait until the store is prepared.
-    context.unit.can_wait = True
-    settlement.members_of(context, batch)
-    context.unit.can_wait = False
     return settlement.submit(context, batch, step)

@@ -54,11 +54,11 @@ class Target(Value, frozen=True, gc=True, eq=False, dict=True):
     def ids_in(self, sent: dict[str, Any]) -> list[Any]:
         """What the body has under the name and its aliases, without nulls."""
         found = [sent.get(self.name)]
-        for *path, name in self.aliases:
-            part: Any = sent
+        for first, *path in self.aliases:
+            part = sent.get(first)
             for step in path:
                 part = part.get(step) if isinstance(part, dict) else None
-            found.append(part.get(name) if isinstance(part, dict) else None)
+            found.append(part)
         return [one for one in found if one is not None]
 
     @cached_property

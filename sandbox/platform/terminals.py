@@ -302,10 +302,8 @@ def refuse_unsettled(
     context: OperationContext, index: str, id: str, whose: str, source: str
 ) -> None:
     """Raises Refusal if a batch with this id in the index still has to settle."""
-    context.unit.can_wait = True
     unfinished = [in_scope(id, status) for status in _UNFINISHED]
     batches, _ = context.unit.find(Batch, {index: unfinished})
-    context.unit.can_wait = False
     for batch in batches:
         is_empty = batch.status == "open" and not batch.transaction_count
         if batch.status in _UNFINISHED and not is_empty:

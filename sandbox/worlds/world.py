@@ -179,7 +179,6 @@ class World:
 
     def _clear_memos(self) -> None:
         self.places.clear()
-        self.reached.clear()
 
     def has_record(self, kind: str, id: str) -> bool:
         """Whether there is an account, a terminal, a location or a key with this id."""
@@ -235,7 +234,6 @@ class World:
         self.blocked: set[str] = set()
         self.draws = self.draws_of(self.spec.seed)
         self.places: Memo[Any, Any] = Memo()
-        self.reached: Memo[tuple[Any, ...], tuple[Any, ...]] = Memo()
         # Payments that wait for their processor, each with an event that ends the wait, and the
         # event_ids of their attempts. A reset replaces them, so old waits end without effect.
         self.busy: dict[str, Event] = {}

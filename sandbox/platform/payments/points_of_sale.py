@@ -16,7 +16,7 @@ from sandbox.domain.processors import PASSTHROUGH, gateway_of, processor_of
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.values import Value
 from sandbox.platform.context import OperationContext
-from sandbox.store.port import R, UnitOfWork, Where
+from sandbox.store.port import UnitOfWork
 
 Named = tuple[str | None, str | None, str | None]
 """The ids in a body: terminal_id, location_id, account_id."""
@@ -88,7 +88,7 @@ def _work_out(
 
 
 def _only_terminal(context: OperationContext, account_id: str) -> Terminal:
-    found, _ = _find_first(context, Terminal, {"account": account_id})
+    found, _ = context.unit.find(Terminal, {"account": account_id})
     active = [terminal for terminal in found if terminal.status == "active"]
     if len(active) != 1:
         raise invalid(
@@ -101,7 +101,7 @@ def _only_terminal(context: OperationContext, account_id: str) -> Terminal:
 
 def _location_of(context: OperationContext, terminal: Terminal) -> Location | None:
     """The location that points at the terminal, when exactly one does (assumed D16)."""
-    return _only(_find_first(context, Location, {"terminal": terminal.terminal_id}))
+    return _only(context.unit.find(Location, {"terminal": terminal.terminal_id}))
 
 
 def _only(found: tuple[list[Location], int]) -> Location | None:
@@ -113,14 +113,6 @@ def currency_at(unit: UnitOfWork, terminal: Terminal) -> str:
     """The currency, in letters, of payments that name this terminal and no location."""
     location = _only(unit.find(Location, {"terminal": terminal.terminal_id}))
     return _currency(terminal, location)
-
-
-def _find_first(context: OperationContext, kind: type[R], where: Where) -> tuple[list[R], int]:
-    """Run the payment's queries before it changes anything: it can start again after a wait."""
-    context.unit.can_wait = True
-    found = context.unit.find(kind, where)
-    context.unit.can_wait = False
-    return found
 
 
 def _misconfiguration(place: PointOfSale) -> str | None:
