@@ -158,11 +158,6 @@ class Platform:
                 await self._take_body(incoming, receive)
         except ClientGone:
             return
-        await self._serve(incoming, scope, receive, send)
-
-    async def _serve(
-        self, incoming: IncomingRequest, scope: Scope, receive: Receive, send: Send
-    ) -> None:
         presented = self._identify(incoming)
         if self._forwarder is not None and (
             presented.world is None or self._forwarder.brings_key(incoming)

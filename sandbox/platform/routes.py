@@ -34,5 +34,5 @@ OPERATIONS: Final[tuple[Row, ...]] = tuple(
     for row in rows_of(resource.__name__)
 )
 
-MOUNTS: Final = build_mounts("platform", OPERATIONS)
-"""Starlette's routes to the operations: a mount for each version of the platform."""
+MOUNTS: Final = sorted(build_mounts("platform", OPERATIONS), key=lambda mount: mount.path != "/v3")
+"""Starlette's routes to the operations: a mount for each version. Payments are tried first."""
