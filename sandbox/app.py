@@ -42,6 +42,7 @@ from sandbox.platform.hosts import Hosts
 from sandbox.platform.internal_client import InternalClient
 from sandbox.platform.responses import close_connection
 from sandbox.platform.routing import NoteRootPath
+from sandbox.scenarios.scenario import Scenario
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.fixture import Fixture
 from sandbox.webhooks.address_guard import Guard
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
     from sandbox.control.rows import Act
     from sandbox.scenario_examples import Step
     from sandbox.scenario_examples.in_world import PlayedStep
-    from sandbox.scenarios.scenario import Scenario
     from sandbox.servers.fleet import Fleet
     from sandbox.sharing import Sharing
 
@@ -320,7 +320,7 @@ def _services(
     )
 
 
-def _prove(scenario: "Scenario") -> list["Step"]:
+def _prove(scenario: Scenario) -> list["Step"]:
     """The results of a scenario's examples. Raises ScenarioError for unknown names."""
     from sandbox.scenario_examples import run_examples
 
@@ -341,7 +341,7 @@ def _repeat(
 
 
 async def _play(
-    world: World, scenario: "Scenario", numbers: range, act: "Act", *, inside: InternalClient
+    world: World, scenario: Scenario, numbers: range, act: "Act", *, inside: InternalClient
 ) -> "list[PlayedStep]":
     """The steps of a scenario's examples in a world that runs."""
     from sandbox.scenario_examples.in_world import play_in_world

@@ -41,7 +41,7 @@ from sandbox.domain.timers import (
     Timer,
 )
 from sandbox.platform.context import OperationContext
-from sandbox.platform.payments.outcomes import schedule_follow_ups
+from sandbox.platform.payments.scenario_follow_ups import schedule_follow_ups
 from sandbox.scenarios.matcher import MatchedRule, NearMisses
 from sandbox.store.documents import from_document, to_document
 from sandbox.store.port import Order

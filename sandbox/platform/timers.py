@@ -31,7 +31,7 @@ from sandbox.domain.timers import (
 )
 from sandbox.platform import apikeys, directory, settlement
 from sandbox.platform.context import OperationContext
-from sandbox.platform.payments import event_ids, persist
+from sandbox.platform.payments import event_ids, outcomes
 from sandbox.store.port import UnitOfWork
 from sandbox.worlds.world import World
 
@@ -52,7 +52,7 @@ def _end(context: OperationContext, timer: Timer) -> None:
     event_id = tx.event_id if is_begun else event_ids.new_event_id(context, tx.account_id)
     # The history has the moment at which the timer was due (assumed 8.1).
     conclusion = follow_ups.expire(tx, rows[0], event_id=event_id, at=context.now_ms)
-    persist.save(context, conclusion, tx)
+    outcomes.save(context, conclusion, tx)
 
 
 def _late_answer(context: OperationContext, timer: Timer) -> None:
@@ -61,7 +61,7 @@ def _late_answer(context: OperationContext, timer: Timer) -> None:
     outcome = OUTCOMES[timer.detail]
     if tx is None or not may_answer_late(tx, outcome):
         return
-    persist.save_initiation(context, initiation.answered_late(tx, outcome))
+    outcomes.save_initiation(context, initiation.answered_late(tx, outcome))
 
 
 def may_answer_late(tx: Transaction, outcome: Outcome) -> bool:

@@ -37,7 +37,7 @@ from sandbox.platform.access import one_or_many, scopes_of
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import Body, Offset, PageQuery, Query, WholeNumber
 from sandbox.platform.operation import Listing, Row, Target, operation, register
-from sandbox.platform.payments import event_ids, persist
+from sandbox.platform.payments import event_ids, outcomes
 from sandbox.platform.payments.bodies import BreakdownBody
 from sandbox.store.port import Order
 from sandbox.store.tables import in_scope
@@ -422,7 +422,7 @@ def _take(
         capture_batch_id=_capture_batch(tx, captures, batch.id if batch else None),
         refund_batch_id=batch.id if batch and refunds else None,
     )
-    persist.save(context, conclusion, tx, batch)
+    outcomes.save(context, conclusion, tx, batch)
     return conclusion.shown, batch or joined
 
 

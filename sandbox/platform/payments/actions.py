@@ -19,7 +19,7 @@ from sandbox.domain.readings.payments import ABOVE_THE_HOLD, RATES_BELOW_ONE
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext, RequestContext
 from sandbox.platform.operation import Target, operation
-from sandbox.platform.payments import event_ids, outcomes, persist, processor
+from sandbox.platform.payments import event_ids, outcomes, processor, scenario_follow_ups
 from sandbox.platform.payments.bodies import (
     Adjust,
     Capture,
@@ -256,7 +256,7 @@ def _finish(
     tx = context.unit.get(Transaction, before.transaction_id)
     assert tx
     case = _case(context, tx, action)
-    outcomes.follow_outcome(context, choice, tx)
+    scenario_follow_ups.follow_outcome(context, choice, tx)
     taken = follow_ups.rule_for(case)
     if taken is not None:
         return _conclude(context, case, taken, None, event_id)
@@ -331,7 +331,7 @@ def _conclude(
     )
     if disarms:
         conclusion = follow_ups.disarmed(conclusion)
-    persist.save(context, conclusion, tx, batch)
+    outcomes.save(context, conclusion, tx, batch)
     if not taken.is_rule_failure or context.world.readings[RULE_FAILURES.id] == "http_200":
         return conclusion.shown
     return follow_ups.refusal(case, taken)

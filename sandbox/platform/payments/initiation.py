@@ -37,7 +37,13 @@ from sandbox.domain.terminals import Terminal
 from sandbox.domain.timers import TAP_EXPIRES, Timer
 from sandbox.platform.context import RequestContext
 from sandbox.platform.operation import Target, operation
-from sandbox.platform.payments import event_ids, outcomes, persist, points_of_sale, processor
+from sandbox.platform.payments import (
+    event_ids,
+    outcomes,
+    points_of_sale,
+    processor,
+    scenario_follow_ups,
+)
 from sandbox.platform.payments.bodies import StartPayment, card_in, parts_of
 from sandbox.platform.payments.points_of_sale import KnownPlace
 from sandbox.scenarios.matcher import NearMisses
@@ -183,7 +189,7 @@ async def _start(
         return _finish(context, payment)
     delay_ms, tap = outcomes.delay_ms(context, choice), None
     if choice.tap is not None:
-        outcomes.follow_meanwhile(context, choice, tx)
+        scenario_follow_ups.follow_meanwhile(context, choice, tx)
         tap = _tap(context, tx, choice.tap)
     if tap is None and delay_ms == 0:
         # No request can see it in between, and one commit is enough.
@@ -275,7 +281,7 @@ def _finish(
         return tx
     choice = payment.choice
     if choice is not None:
-        outcomes.follow_outcome(context, choice, tx, was_tapped=was_tapped)
+        scenario_follow_ups.follow_outcome(context, choice, tx, was_tapped=was_tapped)
     begun = _as_read(payment, tx)
     readings = context.world.readings
     if readings[RECEIPT_DATA] == "emv" and choice and choice.outcome.response_code:
@@ -294,9 +300,9 @@ def _finish(
     )
     if initiation.resolves_prompt(start):
         conclusion = initiation.prompt_and_resolve(start, context.now_ms)
-        persist.save(context, conclusion, start.tx)
+        outcomes.save(context, conclusion, start.tx)
         return conclusion.shown
-    return persist.save_initiation(context, start)
+    return outcomes.save_initiation(context, start)
 
 
 def _as_read(payment: _Payment, tx: Transaction) -> Transaction:

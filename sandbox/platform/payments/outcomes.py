@@ -1,28 +1,31 @@
-"""The outcome of an attempt: its choice, noted for the journal, and its follow-ups."""
+"""The outcome of an attempt: its choice, noted for the journal, and what it makes of the record."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
+from sandbox.domain.batches import Batch
 from sandbox.domain.faults import Refusal
-from sandbox.domain.payments.cards import Card
+from sandbox.domain.instants import Instant, from_ms
+from sandbox.domain.payments import validity
+from sandbox.domain.payments.attempts import Conclusion
+from sandbox.domain.payments.cards import NOT_READ, Card
+from sandbox.domain.payments.initiation import Start, conclude, transition_for
 from sandbox.domain.payments.outcomes import LOST_AS_DECLINED, Operation, Outcome
+from sandbox.domain.payments.pricing import above_cap
 from sandbox.domain.payments.taps import Tapped
 from sandbox.domain.payments.transactions import Transaction, TransactionSite
 from sandbox.domain.payments.transport import TransportFault
-from sandbox.domain.readings.payments import LOST_CARDS
+from sandbox.domain.readings.payments import LOST_CARDS, STORED_TRANSACTION_TYPE
 from sandbox.domain.timers import (
-    BLOCK_TERMINAL,
-    LATE_ANSWER,
-    REINSTATE_KEY,
-    REVOKE_KEY,
+    AUTHORIZATION_EXPIRES,
+    HOLD_REVERSED,
     SURCHARGE_EXPIRES,
-    UNBLOCK_TERMINAL,
     Timer,
 )
+from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext
 from sandbox.scenarios.matcher import Words
 from sandbox.scenarios.outcome_choice import AttemptFacts, ChosenOutcome, choose, choose_at_tap
-from sandbox.scenarios.rules import FollowUp
 
 
 class Dropped(Exception):
@@ -141,61 +144,79 @@ def delay_ms(context: OperationContext, choice: ChosenOutcome) -> int:
     return (0 if is_slow_only else choice.delay_ms) + round(choice.outcome.latency_ms * scale)
 
 
-# --- follow-ups ---
-
-_ABOUT_KEY = (REVOKE_KEY, REINSTATE_KEY)
-_ABOUT_TERMINAL = (BLOCK_TERMINAL, UNBLOCK_TERMINAL)
+# --- saving -----------------------------------------------------------------------------------
 
 
-def follow_meanwhile(context: OperationContext, choice: ChosenOutcome, tx: Transaction) -> None:
-    """Schedule what happens while a payment waits for its tap, counted from its beginning."""
-    schedule_follow_ups(
-        context,
-        [one for one in choice.follow if one.do != LATE_ANSWER],
-        terminal_id=tx.origin.site.terminal_id,
-        payment=tx.transaction_id,
-    )
-
-
-def follow_outcome(
-    context: OperationContext, choice: ChosenOutcome, tx: Transaction, *, was_tapped: bool = False
+def save(
+    context: OperationContext,
+    conclusion: Conclusion,
+    before: Transaction | None,
+    joined: Batch | None = None,
 ) -> None:
-    """Schedule the follow-ups with the outcome, from which they are counted. Source: assumed D39.
+    """Store the record, count it in its batches, set its timers, and fire its events."""
+    record = conclusion.record
+    if context.world.readings[STORED_TRANSACTION_TYPE] == "first":  # assumed D35-type
+        record = record.but(transaction_type=record.origin.operation.value)
+    context.unit.put(record)
+    _note_cap(context, before, record)
+    settlement.count(context, before, record, joined)
+    if before is None or before.status != record.status:
+        _set_timers(context, before, record)
+    for event, shown in conclusion.events:
+        context.emit(event, shown)
+    row = conclusion.taken
+    was = before.status if before else "new"
+    context.decided("apply", "ok", f"{row.trigger}: {was} to {record.status}", row.source)
 
-    Those of a payment that waited for its tap are there already, but for a late answer.
-    """
-    schedule_follow_ups(
-        context,
-        [one for one in choice.follow if not was_tapped or one.do == LATE_ANSWER],
-        terminal_id=tx.origin.site.terminal_id,
-        payment=tx.transaction_id,
+
+def save_initiation(context: OperationContext, start: Start) -> Transaction:
+    """Store what the processor's answer makes of a pending payment; the payment as it is shown."""
+    taken = transition_for(start)
+    batch = settlement.batch_for_entry(context, start.tx) if taken.batch_entry else None
+    conclusion = conclude(start, taken, at=context.now_ms, batch_id=batch.id if batch else None)
+    save(context, conclusion, start.tx, batch)
+    return conclusion.shown
+
+
+def _note_cap(context: OperationContext, before: Transaction | None, record: Transaction) -> None:
+    """Note a new surcharge above the cap of the card's brand. Source: assumed 2.8-caps."""
+    is_new = (
+        before is None
+        or before.status == "pending"
+        or before.amounts.surcharge != record.amounts.surcharge
     )
+    if record.origin.card is NOT_READ:
+        return
+    brand = record.origin.card.brand
+    if is_new and (cap := above_cap(brand, record.amounts)) is not None:
+        reason = f"the surcharge of {record.amounts.surcharge} is above {brand}'s cap of {cap:g} %"
+        context.decided("rule", "note", reason, "assumed 2.8-caps")
 
 
-def schedule_follow_ups(
-    context: OperationContext, follow: Iterable[FollowUp], *, terminal_id: str, payment: str = ""
-) -> None:
-    """Schedule follow-ups of a scenario from now on. Source: assumed D24.
+def _set_timers(context: OperationContext, before: Transaction | None, record: Transaction) -> None:
+    """An authorization and a surcharge prompt last only so long. Source: assumed F4, F21."""
+    id = record.transaction_id
+    if before is not None and before.status == "authorized":
+        context.unit.cancel(AUTHORIZATION_EXPIRES, id)
+    if before is not None and before.status == "surcharge_pending":
+        context.unit.cancel(SURCHARGE_EXPIRES, id)
+    if before is not None and before.status == "error":
+        context.unit.cancel(HOLD_REVERSED, id)
+    if record.status == "error" and record.ledger.held > 0:
+        due = context.now + validity.HOLD_AFTER_TIMEOUT
+        context.unit.schedule(Timer(kind=HOLD_REVERSED, subject=id, due=due))
+    if record.status == "authorized":
+        # Counted from the beginning; an increment does not begin it anew (assumed 8.1).
+        due = from_ms(record.origin.created_at) + validity.of_authorization(record.origin)
+        context.unit.schedule(Timer(kind=AUTHORIZATION_EXPIRES, subject=id, due=due))
+    if record.status == "surcharge_pending":
+        due = _prompt_ends(context, from_ms(record.origin.created_at))
+        context.unit.schedule(Timer(kind=SURCHARGE_EXPIRES, subject=id, due=max(due, context.now)))
 
-    The expiry of a prompt is set with the prompt (see `persist`).
-    """
-    for number, one in enumerate(follow):
+
+def _prompt_ends(context: OperationContext, begun: Instant) -> Instant:
+    """Until when the prompt is shown; a scenario counts from the prompt (assumed D24, D39)."""
+    for one in context.choice.follow if context.choice else ():
         if one.do == SURCHARGE_EXPIRES:
-            continue
-        subject = payment
-        if one.do in _ABOUT_KEY:
-            if context.caller is None:
-                # A batch that closes on schedule is closed by no key (assumed B16).
-                continue
-            subject = context.known_caller.key.id
-        elif one.do in _ABOUT_TERMINAL:
-            subject = terminal_id
-        context.unit.schedule(
-            Timer(
-                kind=one.do,
-                subject=subject,
-                due=context.now + one.wait,
-                tag=f"{context.request_id}/{number}",
-                detail=one.outcome or "",
-            )
-        )
+            return context.now + one.wait
+    return begun + validity.SURCHARGE_PROMPT
