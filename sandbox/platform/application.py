@@ -26,12 +26,18 @@ from sandbox.platform.context import (
     RequestContext,
 )
 from sandbox.platform.form import OUTCOME_HEADER
-from sandbox.platform.forwarding import Forwarder, refused
+from sandbox.platform.forwarding import Forwarder
 from sandbox.platform.operation import is_key_path
 from sandbox.platform.payments.outcomes import Dropped
 from sandbox.platform.pipeline import NO_CONTENT, answer_request, methods_of
 from sandbox.platform.recorder import Recorder
-from sandbox.platform.responses import error_body, explained, send_answer, send_whole
+from sandbox.platform.responses import (
+    error_body,
+    explained,
+    render_refusal,
+    send_answer,
+    send_whole,
+)
 from sandbox.platform.routes import MOUNTS
 from sandbox.platform.routing import find_match, match_of, path_of
 from sandbox.platform.security_headers import SHOWS_KEY
@@ -193,12 +199,8 @@ class Platform:
 
     async def refuse(self, scope: Scope, send: Send, refusal: Refusal) -> None:
         """Answer a request that no world and no journal is to know of."""
-        is_for_keys = is_key_path(path_of(scope))
-        body = error_body(refusal, self._worlds.profile, is_for_keys=is_for_keys)
-        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-        if refusal.fault is UNAVAILABLE:
-            headers.append((b"retry-after", b"1"))
-        await send_whole(send, refusal.fault.status, headers, body)
+        answer = render_refusal(refusal, path_of(scope), self._worlds.profile)
+        await send_whole(send, answer.status, answer.headers, answer.body)
 
     async def _take_body(self, incoming: IncomingRequest, receive: Receive) -> None:
         """Read the body of a request whose row has one. Raises ClientGone."""
@@ -265,13 +267,13 @@ class Platform:
                 return answer
             return Answer(0, b"", [], TRANSPORT_FAULTS["drop_after"])
         except Unavailable:
-            return refused(Refusal(UNAVAILABLE), incoming.path, self._worlds.profile)
+            return render_refusal(Refusal(UNAVAILABLE), incoming.path, self._worlds.profile)
         except StoreError:
             # The log has the reason; the client must not learn about files.
             return (
                 answer
                 if incoming.method == "GET"
-                else refused(Refusal(NOT_WRITTEN), incoming.path, self._worlds.profile)
+                else render_refusal(Refusal(NOT_WRITTEN), incoming.path, self._worlds.profile)
             )
         return answer
 

@@ -6,10 +6,8 @@ from typing import Final
 from starlette.types import Receive, Scope, Send
 
 from sandbox.domain.faults import MISDIRECTED, NOT_READ, UNAVAILABLE, Refusal
-from sandbox.domain.profile import Profile
-from sandbox.platform.context import Answer, Headers, IncomingRequest
-from sandbox.platform.operation import is_key_path
-from sandbox.platform.responses import error_body, send_answer
+from sandbox.platform.context import Headers, IncomingRequest
+from sandbox.platform.responses import render_refusal, send_answer
 from sandbox.platform.wire import BadInput
 from sandbox.store.files.port import StoreError, Unavailable
 from sandbox.worlds.elsewhere import Elsewhere
@@ -26,15 +24,6 @@ _NOT_HERE: Final = Refusal(MISDIRECTED, "another server has the world")
 def was_forwarded(headers: Headers) -> bool:
     """Whether another server has sent this request on."""
     return any(name == FORWARDED for name, _ in headers)
-
-
-def refused(refusal: Refusal, path: str, profile: Profile) -> Answer:
-    """An answer that no journal has."""
-    body = error_body(refusal, profile, is_for_keys=is_key_path(path))
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    if refusal.fault is UNAVAILABLE:
-        headers.append((b"retry-after", b"1"))
-    return Answer(refusal.fault.status, body, headers)
 
 
 class Forwarder:
@@ -80,7 +69,7 @@ class Forwarder:
                 await self._agree_on_keys(incoming)
             while (url := await self._url(incoming)) is not None:
                 if was_forwarded(incoming.headers):
-                    answer = refused(_NOT_HERE, path, profile)
+                    answer = render_refusal(_NOT_HERE, path, profile)
                     answer.headers.append((FORWARDED, b"1"))
                     await send_answer(answer, scope, receive, send)
                     return True
@@ -90,7 +79,7 @@ class Forwarder:
             # The log has the reason; the client must not learn about databases.
             log.error("%s", error)
             fault = UNAVAILABLE if isinstance(error, Unavailable) else NOT_READ
-            await send_answer(refused(Refusal(fault), path, profile), scope, receive, send)
+            await send_answer(render_refusal(Refusal(fault), path, profile), scope, receive, send)
             return True
         return False
 

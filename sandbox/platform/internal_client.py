@@ -7,11 +7,12 @@ plaintext.
 import asyncio
 from collections.abc import Coroutine
 from time import perf_counter
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.values import Value
-from sandbox.platform.context import Answer, Headers, IncomingRequest, PresentedKey
+from sandbox.platform.application import Platform
+from sandbox.platform.context import Headers, IncomingRequest, PresentedKey
 from sandbox.platform.wire import Body, by_name
 from sandbox.worlds.journal import CONSOLE
 from sandbox.worlds.world import World
@@ -49,18 +50,10 @@ class InternalAnswer(Value, frozen=True, kw_only=True):
     duration_ms: float
 
 
-class _Platform(Protocol):
-    async def answer_inside(
-        self, incoming: IncomingRequest, presented: PresentedKey, world: World, request_id: str
-    ) -> Answer:
-        """The answer to the request."""
-        ...
-
-
 class InternalClient:
     """Sends requests to a platform of this process."""
 
-    def __init__(self, platform: _Platform) -> None:
+    def __init__(self, platform: Platform) -> None:
         self._platform = platform
         self._running: set[asyncio.Task[InternalAnswer]] = set()
 

@@ -8,9 +8,10 @@ from typing import Final
 from pydantic_core import to_json
 from starlette.types import Receive, Scope, Send
 
-from sandbox.domain.faults import Refusal
+from sandbox.domain.faults import UNAVAILABLE, Refusal
 from sandbox.domain.profile import Profile
 from sandbox.platform.context import Answer, Headers
+from sandbox.platform.operation import is_key_path
 from sandbox.platform.wire import Body, send_body, until_gone
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 
@@ -75,6 +76,15 @@ def _field_value(text: str) -> bytes:
     A server cannot send any other, and would leave the client without an answer.
     """
     return _NOT_IN_A_FIELD.sub("?", text).encode("ascii")
+
+
+def render_refusal(refusal: Refusal, path: str, profile: Profile) -> Answer:
+    """An answer that no journal has."""
+    body = error_body(refusal, profile, is_for_keys=is_key_path(path))
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    if refusal.fault is UNAVAILABLE:
+        headers.append((b"retry-after", b"1"))
+    return Answer(refusal.fault.status, body, headers)
 
 
 async def send_whole(send: Send, status: int, headers: Headers, body: Body) -> None:
