@@ -42,7 +42,7 @@ from sandbox.conformance.webhook_captures import CaptureError, compared, read_fo
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import NotUtf8, decode_text
 from sandbox.domain.words import did_you_mean
-from sandbox.scenarios.loading import ScenarioError
+from sandbox.scenarios.parser import ScenarioError
 from sandbox.settings import SettingsError, read_profile
 from sandbox.store.fixture import FixtureError
 

@@ -25,7 +25,7 @@ from sandbox.domain.clock import ClockSetting
 from sandbox.domain.printable import printable
 from sandbox.domain.profile import Profile
 from sandbox.domain.words import nearest
-from sandbox.scenarios.loading import ScenarioError
+from sandbox.scenarios.parser import ScenarioError
 from sandbox.server import run
 from sandbox.settings import Settings, SettingsError, is_database, mistakes, read_profile
 from sandbox.store.files.port import StoreError

@@ -16,7 +16,7 @@ from sandbox.domain.events import EVENTS
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import decode_text
 from sandbox.domain.words import did_you_mean
-from sandbox.webhooks.verifying import verify
+from sandbox.webhooks.signing import verify
 
 FILES_MAX: Final = 1_000
 BYTES_MAX: Final = 1_048_576

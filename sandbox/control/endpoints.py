@@ -31,7 +31,7 @@ from sandbox.domain.webhooks.endpoints import (
     OldSecret,
 )
 from sandbox.domain.webhooks.schedule import DEAD_AFTER
-from sandbox.webhooks.inside import is_inside, program_of
+from sandbox.webhooks.receivers import is_inside, program_of
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
 from sandbox.worlds.world import World
 

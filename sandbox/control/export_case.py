@@ -16,7 +16,7 @@ from sandbox.control.queries import cast_names
 from sandbox.domain.events import Message
 from sandbox.domain.values import Value
 from sandbox.domain.webhooks.deliveries import Delivery
-from sandbox.scenarios.spoiling import RULE_OF_QUEUE
+from sandbox.scenarios.fault_injection import RULE_OF_QUEUE
 from sandbox.worlds.journal import EntryView
 from sandbox.worlds.world import World
 

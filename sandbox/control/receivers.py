@@ -19,7 +19,7 @@ from sandbox.domain.field_types import WebhookSecret
 from sandbox.domain.webhooks.deliveries import Delivery
 from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.domain.words import nearest
-from sandbox.webhooks.inside import (
+from sandbox.webhooks.receivers import (
     ANSWER_MAX,
     ANSWER_MIN,
     ANSWERS_MAX,
@@ -30,7 +30,7 @@ from sandbox.webhooks.inside import (
     program_of,
     url_of,
 )
-from sandbox.webhooks.verifying import Verification, VerifyStep, verify
+from sandbox.webhooks.signing import Verification, VerifyStep, verify
 from sandbox.worlds.world import World
 
 router = Router()

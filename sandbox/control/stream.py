@@ -28,8 +28,8 @@ from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.webhooks.endpoints import Endpoint
 from sandbox.platform import wire
+from sandbox.platform.responses import ABORT
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
-from sandbox.platform.sending import ABORT
 from sandbox.worlds import event_stream as events
 from sandbox.worlds.world import World
 

@@ -37,11 +37,11 @@ from sandbox.domain.readings.wire import (
 from sandbox.domain.secret_text import PRODUCTION_KEY, misplaced, written_out
 from sandbox.domain.words import did_you_mean
 from sandbox.platform import wire
+from sandbox.platform.context import RequestContext
+from sandbox.platform.operation import Row, is_key_path
 from sandbox.platform.rare_log import shown
-from sandbox.platform.request_context import RequestContext
-from sandbox.platform.rows import Row, is_key_path
 from sandbox.platform.wire import BadInput
-from sandbox.scenarios.choosing import UnknownOutcome, check_word
+from sandbox.scenarios.outcome_choice import UnknownOutcome, check_word
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -58,7 +58,7 @@ UNKNOWN_NOTED_MAX: Final = 5
 
 def check_form(context: RequestContext, row: Row) -> None:
     """Parse body and query into the row's shapes, and check the headers. Fills `context`."""
-    where = "header"
+    context.step, where = "body", "header"
     try:
         accept = context.incoming.list_header(b"accept")
         if accept and not wire.accepts_json(accept):

@@ -5,7 +5,7 @@ from typing import Final
 
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.queued import Queued
-from sandbox.scenarios.near_misses import NearMisses
+from sandbox.scenarios.matcher import NearMisses
 
 QUEUE_MAX: Final = 1_000
 """Next outcomes that wait in one world. Each attempt goes through them until one fits."""

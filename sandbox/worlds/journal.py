@@ -20,8 +20,8 @@ from sandbox.domain.payments import pans
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.profile import SECRET_CHARS_MAX, Profile
 from sandbox.domain.values import Value
-from sandbox.scenarios import near_misses
-from sandbox.scenarios.choosing import ChosenOutcome
+from sandbox.scenarios import matcher
+from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.store.world_state import Counters
 
 CAPTURE_BYTES_MAX: Final = 16_384
@@ -181,7 +181,7 @@ class Entry(Value, frozen=True):
                 for step, verdict, reason, source in self.decisions
             ],
             "outcome": _outcome(self.choice),
-            "near_misses": near_misses.shown(
+            "near_misses": matcher.show_near_misses(
                 self.near_misses, self.choice.near_misses if self.choice else ()
             ),
             "events": self.events,

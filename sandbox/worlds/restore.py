@@ -23,8 +23,8 @@ from sandbox.domain.switches import defaults, parted
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.webhooks.deliveries import Delivery
 from sandbox.domain.webhooks.endpoints import ENDPOINTS_MAX
+from sandbox.scenarios.fault_injection import SPOILED_MAX
 from sandbox.scenarios.queue import QUEUE_MAX
-from sandbox.scenarios.spoiling import SPOILED_MAX
 from sandbox.store.files.port import (
     FIXTURE,
     MESSAGES,

@@ -14,7 +14,7 @@ from sandbox.domain.payments.transactions import TransactionSite
 from sandbox.domain.processors import PASSTHROUGH, gateway_of, processor_of
 from sandbox.domain.terminals import Terminal
 from sandbox.domain.values import Value
-from sandbox.platform.operation_context import OperationContext
+from sandbox.platform.context import OperationContext
 from sandbox.store.store import UnitOfWork
 
 Named = tuple[str | None, str | None, str | None]
