@@ -135,7 +135,7 @@ def _is_same(target: str, source: str) -> bool:
 def _converted(source: str, target: str, *, is_new: bool) -> list[str]:
     """Copy all worlds; returns their ids. Raises StoreError."""
     from sandbox.persistence import opened
-    from sandbox.store.files.opening import copy
+    from sandbox.store.files.file_kinds import copy
     from sandbox.store.files.port import StoreError
 
     with closing(opened(source)) as before, closing(opened(target)) as after:

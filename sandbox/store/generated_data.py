@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from sandbox.domain.accounts import Account, AccountType, Address
 from sandbox.domain.locations import Location
 from sandbox.domain.terminals import Terminal
+from sandbox.store.cast import put_all
 from sandbox.store.fixture import FixtureError
-from sandbox.store.seeding import put_all
 from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.world_state import RECORDS_MAX, GeneratedData
 

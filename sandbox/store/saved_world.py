@@ -3,12 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from pydantic_core import from_json
-
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.timers import Timer
 from sandbox.domain.values import Value
-from sandbox.store.documents import Unreadable, from_document
+from sandbox.store.documents import Read, Unreadable, from_document, from_own
 from sandbox.store.files.port import (
     COUNTERS,
     MESSAGES,
@@ -41,16 +39,20 @@ class NotRestored(ValueError):
 
 
 class SavedWorld(Value, frozen=True, gc=True):
-    """The documents of a world. `read` gives the text of one by table and id.
+    """The documents of a world.
 
     Documents from the server's own file are not written to it again. Documents that people cannot
     edit are trusted: their types are checked, and nothing else.
     """
 
     tables: Mapping[str, Sequence[Document | Parsed]]
-    read: Callable[[str, str], str]
     is_from_file: bool = False
     is_trusted: bool = False
+
+    @property
+    def read(self) -> Read:
+        """What makes a record of a document: the door, unless the documents are trusted."""
+        return from_own if self.is_trusted else from_document
 
     @property
     def is_large(self) -> bool:
@@ -120,7 +122,7 @@ def load(store: Store, saved: SavedWorld, checks: Checks) -> None:
     check = None if saved.is_trusted else checks.get(TIMERS)
     for document in saved.tables.get(TIMERS, ()):
         with Place(TIMERS, document.id):
-            timer: Timer = from_document(Timer, fields_of(document))
+            timer: Timer = saved.read(Timer, fields_of(document))
             if check is not None:
                 check(timer)
             _must_be(document.id, timer.id, TIMERS)
@@ -134,7 +136,7 @@ def _load_table(records: Records, saved: SavedWorld, checks: Checks) -> None:
     for document in saved.tables.get(table.name, ()):
         id = document.id
         with Place(table.name, id):
-            record = from_document(table.kind, _content(saved, table.name, document))
+            record = saved.read(table.kind, fields_of(document))
             if records.id_of(record) != id or id in records.by_id:
                 raise Unreadable(f"its id must be {id[:80]}, once")
             records.put(id, record, records.claims(id, record), document.number)
@@ -144,23 +146,19 @@ def _load_table(records: Records, saved: SavedWorld, checks: Checks) -> None:
 
 def _load_messages(store: Store, saved: SavedWorld) -> None:
     payments, found = store.all(Transaction), []
+    bodies = {one.id: one for one in saved.tables.get(RECORDS, ())}
     for document in saved.tables.get(MESSAGES, ()):
         id = document.id
         with Place(MESSAGES, id):
-            fields = _content(saved, MESSAGES, document)
+            fields = fields_of(document)
             subject = fields["subject"]
+        if id not in bodies:
+            raise NotRestored(f"{RECORDS}: there is nothing of the message {id[:80]}")
         with Place(RECORDS, id):
-            record = read_body(from_json(saved.read(RECORDS, id)), subject, payments.get)
+            record = read_body(fields_of(bodies[id]), subject, payments.get, saved.read)
         with Place(MESSAGES, id):
             found.append(read_message(fields, record))
     store.add_messages(found)
-
-
-def _content(saved: SavedWorld, table: str, document: Document | Parsed) -> Any:
-    """The fields of a document; its text may have to be read."""
-    if isinstance(document, Parsed) or document.text:
-        return fields_of(document)
-    return from_json(saved.read(table, document.id))
 
 
 def ids_of(store: Store) -> set[str]:

@@ -7,6 +7,7 @@ card of that moment.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, Final
 
 from pydantic_core import to_json
@@ -17,7 +18,7 @@ from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.cards import STORED_CARDS
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.timers import Timer
-from sandbox.store.documents import Unreadable, from_document, read_instant, to_document
+from sandbox.store.documents import Read, Unreadable, read_value, to_document, to_text
 from sandbox.store.files.port import COUNTERS, FIXTURE, MESSAGES, RECORDS, TIMERS, Document
 from sandbox.store.store import Store
 from sandbox.store.tables import NAMES, TABLES
@@ -80,17 +81,17 @@ class Moment:
 
 def record_document(id: str, number: int, record: Any) -> Document:
     """The document of a record, which has that number in its table."""
-    return Document(id, number, to_json(to_document(record)).decode())
+    return Document(id, number, to_text(record))
 
 
 def counters_document(counters: Counters) -> Document:
     """The document of the numbers that a store counts."""
-    return Document(COUNTERS, 0, to_json(to_document(counters)).decode())
+    return Document(COUNTERS, 0, to_text(counters))
 
 
 def timer_document(number: int, timer: Timer) -> Document:
     """The document of a timer, which has that number among all."""
-    return Document(timer.id, number, to_json(to_document(timer)).decode())
+    return Document(timer.id, number, to_text(timer))
 
 
 def message_documents(number: int, message: Message) -> Iterator[Put]:
@@ -133,13 +134,13 @@ def read_message(fields: Any, record: Any) -> Message:
     """The message of a document, with its record. Raises Unreadable."""
     try:
         return Message(
-            **{**fields, "created_at": read_instant(fields["created_at"])}, record=record
+            **{**fields, "created_at": read_value(datetime, fields["created_at"])}, record=record
         )
     except (KeyError, TypeError, ValueError) as error:
         raise Unreadable(f"is no message: {error}") from None
 
 
-def read_body(body: Any, subject: Any, payment_of: PaymentOf) -> Any:
+def read_body(body: Any, subject: Any, payment_of: PaymentOf, read_record: Read) -> Any:
     """The record of a message, or for a sample its body. Raises Unreadable, ValueError, ..."""
     fields = dict(body)
     token = fields.pop(CARD, None)
@@ -147,14 +148,14 @@ def read_body(body: Any, subject: Any, payment_of: PaymentOf) -> Any:
     if kind == BODY:
         return document
     if token is None:
-        return from_document(_KINDS[kind], document)
+        return read_record(_KINDS[kind], document)
     payment = payment_of(subject)
     if payment is None:
         raise Unreadable("subject: there is no such payment")
     origin = payment.origin
     if origin.card.token != token:
         origin = origin.but(card=STORED_CARDS[token])
-    read: Transaction = from_document(Transaction, document | {"origin": origin})
+    read: Transaction = read_record(Transaction, document | {"origin": origin})
     # Attempts are held once, however many messages there are about them.
     known = payment.history[: len(read.history)]
     return read.but(history=known) if known == read.history else read

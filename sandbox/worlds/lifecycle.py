@@ -9,9 +9,9 @@ from sandbox.domain.payments.busy import BusyPayment
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.timers import TAP_EXPIRES, Timer
 from sandbox.domain.webhooks.endpoints import Endpoint
+from sandbox.store.cast import Cast, seed
 from sandbox.store.generated_data import generate
 from sandbox.store.saved_world import SavedWorld
-from sandbox.store.seeding import Cast, seed
 from sandbox.store.store import Store
 from sandbox.webhooks.declared import declare, endpoint_of
 from sandbox.worlds.ids import Ids

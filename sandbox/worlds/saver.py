@@ -29,8 +29,6 @@ class FileSaver:
 
     def __init__(self, file: StateFile) -> None:
         self._file = file
-        # A file that is replaced whole is written in a thread, while the event loop runs on.
-        self._is_slow = file.is_for_people
         self._logs: dict[str, ChangeLog] = {}
         # The ids of worlds with changes; a dictionary as an ordered set.
         self._dirty: dict[str, None] = {}
@@ -118,10 +116,8 @@ class FileSaver:
             await asyncio.sleep(0)
             noted, changes, began_s = self._noted, self._take(), monotonic()
             try:
-                if self._is_slow:
-                    await asyncio.to_thread(self._file.write, changes)
-                else:
-                    self._file.write(changes)
+                # The loop runs on while the thread waits for the disk.
+                await asyncio.to_thread(self._file.write, changes)
             except StoreError as error:
                 self._keep(changes, error)
                 raise

@@ -8,11 +8,9 @@ Numbers that the sandbox wrote itself may look like card numbers, and are none.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pydantic_core import from_json
-
 from sandbox.domain.keys import KeyFormat, KeyKind
 from sandbox.domain.secret_text import CARD_NUMBER, Misplaced, misplaced, secret_in
-from sandbox.store.files.port import FILE, FIXTURE, MESSAGES, RECORDS, fields_of
+from sandbox.store.files.port import FILE, FIXTURE, fields_of
 from sandbox.store.saved_world import NotRestored, SavedWorld
 
 _KEYS: Final = "api_keys"
@@ -27,9 +25,6 @@ def refuse_secrets(saved: SavedWorld, key_format: KeyFormat) -> None:
     for table, documents in saved.tables.items():
         for document in documents:
             _check(table, document.id, fields_of(document), key_format)
-    for message in saved.tables.get(MESSAGES, ()):
-        record = from_json(saved.read(RECORDS, message.id))
-        _check(RECORDS, message.id, record, key_format)
 
 
 def refuse_secrets_of_fixture(document: Mapping[str, Any], key_format: KeyFormat) -> None:

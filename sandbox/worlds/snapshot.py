@@ -12,21 +12,19 @@ from typing import Any, Final
 from pydantic_core import from_json, to_json
 
 from sandbox import __version__
-from sandbox.store.files.migrations import (
-    MIGRATIONS,
-    Migrations,
+from sandbox.store.files.port import (
+    FILE,
+    FORMAT,
+    PROGRAM,
+    Document,
+    Parsed,
     UnknownFormat,
     check_format,
-    migrate,
 )
-from sandbox.store.files.plain import Plain
-from sandbox.store.files.port import FILE, FORMAT, MESSAGES, RECORDS, Document, Parsed
 from sandbox.store.saved_world import NotRestored, SavedWorld
 from sandbox.store.world_documents import Moment
 from sandbox.worlds.slices import run_aside
 from sandbox.worlds.world import World
-
-PROGRAM: Final = "uat-sandbox"
 
 BYTES_AT_ONCE_MAX: Final = 500_000
 """Reading a snapshot of this size takes some milliseconds."""
@@ -89,72 +87,27 @@ def _written(document: Document) -> bytes:
     return b'"%d":{%b%b' % (document.number, own, rest.encode())
 
 
-def parse_snapshot(
-    document: Any,
-    *,
-    is_trusted: bool = False,
-    newest: int = FORMAT,
-    migrations: Migrations = MIGRATIONS,
-) -> SavedWorld:
-    """The documents of a snapshot. Raises NotRestored with the mistake.
-
-    An earlier format is migrated to the newest.
-    """
+def parse_snapshot(document: Any, *, is_trusted: bool = False) -> SavedWorld:
+    """The documents of a snapshot. Raises NotRestored with the mistake."""
     if not isinstance(document, dict):
         raise NotRestored("must be an object of tables")
-    found = _format(document, newest, migrations)
-    tables = {}
-    for table, entries in document.items():
-        if table != FILE:
-            tables[table] = _documents(table, entries)
-    if found < newest:
-        tables = _brought_here(tables, found, newest, migrations)
-    records = _records(tables)
-
-    def read(table: str, id: str) -> str:
-        return records[id].text
-
-    return SavedWorld(tables, read, is_trusted=is_trusted)
+    _check_head(document)
+    tables = {
+        table: _documents(table, entries) for table, entries in document.items() if table != FILE
+    }
+    return SavedWorld(tables, is_trusted=is_trusted)
 
 
-def _records(tables: "Written") -> dict[str, Parsed]:
-    """The bodies of messages, by their ids; every message has one."""
-    records = {one.id: one for one in tables.pop(RECORDS, [])}
-    for one in tables.get(MESSAGES, []):
-        if one.id not in records:
-            raise NotRestored(f"{RECORDS}: there is nothing of the message {one.id[:80]}")
-    return records
-
-
-def _format(document: dict[str, Any], newest: int, migrations: Migrations) -> int:
-    """The format of the snapshot. Raises NotRestored if it is unknown."""
+def _check_head(document: dict[str, Any]) -> None:
+    """Raises NotRestored unless this is a snapshot of the format of this version."""
     heads = document.get(FILE)
     head = next(iter(heads.values()), None) if isinstance(heads, dict) else None
     if not isinstance(head, dict) or head.get("program") != PROGRAM:
         raise NotRestored(f"{FILE}: says of itself that it is a snapshot of another program")
     try:
-        return check_format(head.get("format"), newest, migrations)
+        check_format(head.get("format"))
     except UnknownFormat as error:
-        raise NotRestored(f"{FILE}: {error}") from None
-
-
-Written = dict[str, list[Parsed]]
-
-
-def _brought_here(tables: Written, found: int, newest: int, migrations: Migrations) -> Written:
-    """The documents of an earlier format, as they are written today."""
-    plain = {
-        table: [Plain(one.id, one.number, one.fields) for one in documents]
-        for table, documents in tables.items()
-    }
-    try:
-        migrate(plain, found, newest, migrations)
-    except UnknownFormat as error:
-        raise NotRestored(f"{FILE}: {error}") from None
-    return {
-        table: [Parsed(one.id, one.number, one.fields) for one in documents]
-        for table, documents in plain.items()
-    }
+        raise NotRestored(f"{FILE}: {error}; save the world anew with this version") from None
 
 
 def _documents(table: str, entries: Any) -> list[Parsed]:
@@ -168,8 +121,6 @@ def _documents(table: str, entries: Any) -> list[Parsed]:
         if not _NUMBER.fullmatch(number):
             raise NotRestored(f"{table[:80]}: {number[:80]!r} is no number")
         own = fields.copy()
-        # Earlier versions wrote the unique values of a record beside it.
-        own.pop("_claims", None)
         found.append(Parsed(own.pop("_id"), int(number), own))
     return sorted(found, key=lambda one: one.number)
 

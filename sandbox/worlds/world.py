@@ -23,7 +23,7 @@ from sandbox.domain.words import UnknownWord
 from sandbox.scenarios.queue import Queue
 from sandbox.scenarios.running import Running
 from sandbox.scenarios.spoiling import Spoiling, WebhookRules
-from sandbox.store.seeding import Cast
+from sandbox.store.cast import Cast
 from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.world_state import WorldState
 from sandbox.webhooks.inside import Inbox

@@ -12,7 +12,7 @@ import pytest
 
 from sandbox.app import build
 from sandbox.settings import Settings
-from sandbox.store.files.opening import copy, open_file
+from sandbox.store.files.file_kinds import copy, open_file
 from sandbox.store.files.port import StoreError
 from tests.driving import InProcess
 

@@ -1,27 +1,22 @@
-"""Opening a file by its name, and copying one into another."""
+"""The kinds of state files, told by the end of a name, and copying one file into another."""
 
 from pathlib import Path
 from typing import Final
 
-from sandbox.store.files.port import RECORDS, TAKEN_IDS, Change, Document, StateFile, StoreError
+from sandbox.store.files.json_file import JsonFile
+from sandbox.store.files.port import TAKEN_IDS, Change, Document, StateFile, StoreError
+from sandbox.store.files.sqlite_file import SqliteFile
 
 JSON: Final = (".json",)
 SQLITE: Final = (".db", ".sqlite", ".sqlite3")
 
 
 def open_file(path: Path) -> StateFile:
-    """The state file at this path, ready to load; it need not exist yet. Raises StoreError.
-
-    The modules of a kind of file are imported only when one is opened.
-    """
+    """The state file at this path, ready to load; it need not exist yet. Raises StoreError."""
     suffix = path.suffix.lower()
     if suffix in JSON:
-        from sandbox.store.files.json_file import JsonFile
-
         return JsonFile(path)
     if suffix in SQLITE:
-        from sandbox.store.files.sqlite_file import SqliteFile
-
         return SqliteFile(path)
     raise StoreError(
         f"{path}: cannot tell what kind of file this is; name one that ends in .json (to read and "
@@ -42,14 +37,13 @@ def copy(source: StateFile, target: StateFile) -> None:
         )
     changes = []
     for world, tables in worlds.items():
-        puts: list[tuple[str, Document]] = [
-            (table, _whole(source, world, table, document))
+        puts = [
+            (table, Document(one.id, one.number, one.text))
             for table, documents in tables.items()
             # The draw count of a file that people edit is not trusted, and may be missing.
             if table != TAKEN_IDS or not target.is_for_people
-            for document in documents
+            for one in documents
         ]
-        puts += [(RECORDS, document) for document in source.records(world)]
         if source.is_for_people and not target.is_for_people:
             puts.append((TAKEN_IDS, Document(TAKEN_IDS, 0, "{}")))
         changes.append(Change(world, puts=puts, anew=True))
@@ -59,10 +53,3 @@ def copy(source: StateFile, target: StateFile) -> None:
     if source.tokens:
         target.keep_tokens(source.tokens)
     target.write(changes)
-
-
-def _whole(source: StateFile, world: str, table: str, document: Document) -> Document:
-    """The document with its text, which a load may leave out."""
-    if document.text:
-        return document
-    return document._replace(text=source.read(world, table, document.id) or "{}")

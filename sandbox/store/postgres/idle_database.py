@@ -1,7 +1,7 @@
 """A database as a state file that nobody uses, for copying worlds from and to files."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic_core import from_json
@@ -11,10 +11,8 @@ from sandbox.domain.teams import team_of
 from sandbox.store.files.port import (
     COUNTERS,
     FORMAT,
-    MESSAGES,
     RECORDS,
     Change,
-    Document,
     StoreError,
     Tables,
 )
@@ -47,7 +45,6 @@ class IdleDatabase:
     def __init__(self, url: str) -> None:
         self._database = Database(url)
         self.name = self._database.name
-        self._records: dict[str, list[Document]] = {}
         self._meta: dict[str, str] = {}
         self._known = self._run(self._prepare)
 
@@ -72,14 +69,6 @@ class IdleDatabase:
     def load(self) -> Mapping[str, Tables]:
         """All worlds by id, with the texts of all documents."""
         return self._run(self._load)
-
-    def read(self, world: str, table: str, id: str) -> str | None:
-        """Nothing: all texts are loaded."""
-        return None
-
-    def records(self, world: str) -> Iterator[Document]:
-        """What the messages of a world say."""
-        yield from self._records.get(world, ())
 
     def keep_good_copy(self) -> None:
         """Make no copy: that is for PostgreSQL to do."""
@@ -125,11 +114,7 @@ class IdleDatabase:
         )
         for id, wid in rows:
             saved = (await load(connection, wid)).saved
-            worlds[id] = saved.tables  # type: ignore[assignment]
-            self._records[id] = [
-                Document(one.id, one.number, saved.read(RECORDS, one.id))
-                for one in saved.tables.get(MESSAGES, ())
-            ]
+            worlds[id] = saved.tables
         return worlds
 
     async def _write(self, connection: "asyncpg.Connection", changes: Sequence[Change]) -> None:
