@@ -20,10 +20,11 @@ from starlette.types import Lifespan, Receive, Scope, Send
 
 from sandbox import __version__, library, startup
 from sandbox.control import routes as control
-from sandbox.control.control import Control
-from sandbox.control.rows import PREFIX, Services
-from sandbox.control.welcome import welcome
-from sandbox.control.who import Tokens
+from sandbox.control.application import Control
+from sandbox.control.console_files import welcome
+from sandbox.control.context import Services
+from sandbox.control.identity import Tokens
+from sandbox.control.routing import PREFIX
 from sandbox.domain.faults import INTERNAL_ERROR, Refusal
 from sandbox.domain.instants import from_ms
 from sandbox.domain.profile import Profile
@@ -56,7 +57,7 @@ from sandbox.worlds.timers import Timers
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
-    from sandbox.control.rows import Act
+    from sandbox.control.context import Act
     from sandbox.scenario_examples import Step
     from sandbox.scenario_examples.in_world import PlayedStep
     from sandbox.scenarios.shapes import Scenario
@@ -314,7 +315,7 @@ def _services(
         tokens=tokens,
         system_clock=kept.clock,
         inside=inside,
-        control_document=control.document,
+        endpoints=control.CONTROL,
         ca=settings.ca,
         elsewhere=kept.fleet,
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandbox import library
-from sandbox.control.who import Tokens
+from sandbox.control.identity import Tokens
 from sandbox.settings import is_database
 from sandbox.store import team_tokens
 from sandbox.store.files.port import SECRET_BYTES, StateFile, StoreError

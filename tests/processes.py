@@ -20,7 +20,7 @@ from typing import IO
 WARM = [
     "sandbox.cli.main",
     "sandbox.server",
-    "sandbox.control.shapes",
+    "sandbox.control.worlds",
     "sandbox.platform.payments.bodies",
     "sandbox.scenarios.shapes",
     "sandbox.worlds.restore",

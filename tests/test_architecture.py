@@ -89,7 +89,7 @@ THIRD_PARTIES = {
     "tinydb": ("store/files/json_file.py", "store/files/json_reading.py"),
     "cryptography": ("server/tls.py",),
     "filelock": ("store/files/disk.py", "server/tls.py"),
-    "prometheus_client": ("control/metrics.py",),
+    "prometheus_client": ("control/servers.py",),
     "faker": ("store/generated_data.py",),
     "aiohttp": ("webhooks/client.py", "servers/carrying.py"),
     # Part of the interface of aiohttp, and installed with it.
@@ -144,11 +144,6 @@ LAZY = {
     "sandbox.scenarios": "only for scenarios, whose shapes take pydantic",
     "sandbox.platform.openapi": "only when a document is asked for",
     "sandbox.platform.apikeys.bodies": "only when a key is changed",
-    "sandbox.control.openapi": "only when a document is asked for",
-    "sandbox.control.proofs": "only when the ledger is asked for",
-    "sandbox.control.acting_shapes": "as `sandbox.control.shapes`",
-    "sandbox.control.look_shapes": "loaded when the first of these requests has a query",
-    "sandbox.control.shapes": "loaded when the first control request has a body or a query",
 }
 """What elsewhere may be imported inside a function, because the start is faster for it."""
 

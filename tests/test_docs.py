@@ -8,12 +8,11 @@ import pytest
 
 from sandbox import __version__
 from sandbox.control.endpoints import OLD_SECRETS_MAX
-from sandbox.control.proofs import citations
+from sandbox.control.identity import TOKENS_MAX
+from sandbox.control.ledger import citations
+from sandbox.control.message_wait import WAIT_S_MAX, WAITS_MAX
 from sandbox.control.routes import CONTROL
-from sandbox.control.shapes import WAIT_S_MAX
-from sandbox.control.streaming import STREAMS_MAX
-from sandbox.control.waiting import WAITS_MAX
-from sandbox.control.who import TOKENS_MAX
+from sandbox.control.stream import STREAMS_MAX
 from sandbox.domain.batches import BATCH_LIFE, REASONS
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.outcomes import INITIATING, OUTCOMES, Operation

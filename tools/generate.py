@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from sandbox.control.ledger import FILE as LEDGER
+from sandbox.control.ledger import LEDGER_FILE as LEDGER
 from sandbox.library import folder
 from sandbox.scenarios.schema import NAME, scenario_schema
 from tools import busy_fixture, console_types, golden_answers, golden_events, openapi

@@ -56,7 +56,7 @@ def open_captures(
       sandbox world open friday.capture.json.gz
       sandbox world open *.capture.json.gz --to week.html --no-browser
     """
-    from sandbox.control.capture_files import NamedCapture, with_captures
+    from sandbox.control.captures import NamedCapture, with_captures
 
     captures = [NamedCapture(*one) for one in _read(files)]
     page = to or files[0].with_name(f"{_stem(files[0])}.capture.html")
@@ -76,7 +76,7 @@ def open_captures(
 
 def _read(files: tuple[Path, ...]) -> Iterator[tuple[str, str, dict[str, object]]]:
     """The captures of the files, each with an id of its own and its name."""
-    from sandbox.control.capture_files import NotACapture, read_capture
+    from sandbox.control.captures import NotACapture, read_capture
 
     for number, file in enumerate(files, start=1):
         try:

@@ -1,7 +1,7 @@
 """`sandbox outcomes`, `cards` and `amounts`: catalogues that need no server."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any
 
@@ -27,12 +27,12 @@ def outcomes(search: tuple[str, ...], *, as_json: bool) -> None:
       sandbox outcomes funds
       sandbox outcomes refund declined
     """
-    from sandbox.control.payments import fault_view, outcome_view
+    from sandbox.control.catalogues import fault_view, outcome_view
     from sandbox.domain.payments.outcomes import OUTCOMES
     from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 
-    found = _found(map(outcome_view, OUTCOMES.values()), search)
-    faults = _found(map(fault_view, TRANSPORT_FAULTS.values()), search)
+    found = _found(_shown(outcome_view, OUTCOMES), search)
+    faults = _found(_shown(fault_view, TRANSPORT_FAULTS), search)
     if not found and not faults:
         _nothing("outcome", search, [*OUTCOMES, *TRANSPORT_FAULTS])
     if as_json:
@@ -61,10 +61,10 @@ def cards(search: tuple[str, ...], *, as_json: bool) -> None:
       sandbox cards
       sandbox cards visa debit
     """
-    from sandbox.control.payments import card_view
+    from sandbox.control.catalogues import card_view
     from sandbox.domain.payments.cards import CARDS
 
-    found = _found(map(card_view, CARDS.values()), search)
+    found = _found(_shown(card_view, CARDS), search)
     if not found:
         _nothing("card", search, CARDS)
     if as_json:
@@ -93,10 +93,10 @@ def amounts(search: tuple[str, ...], *, as_json: bool) -> None:
       sandbox amounts 900051
       sandbox amounts settlement
     """
-    from sandbox.control.payments import trigger_view
+    from sandbox.control.catalogues import TriggerView
     from sandbox.domain.payments.triggers import TRIGGERS
 
-    found = _found(map(trigger_view, TRIGGERS.values()), search)
+    found = _found(_shown(TriggerView.of, TRIGGERS), search)
     if not found:
         _nothing("amount", search, (row.key for row in TRIGGERS.values()))
     if as_json:
@@ -113,6 +113,10 @@ triggers.hidden = True
 
 _ALSO = dict.fromkeys(("timeout", "time-out", "timeouts"), "timed_out")
 """Words to look for as well."""
+
+
+def _shown(view: Callable[[Any], Any], rows: Mapping[Any, Any]) -> Iterator[_View]:
+    return (view(row).model_dump(mode="json") for row in rows.values())
 
 
 def _found(views: Iterable[_View], search: Sequence[str]) -> list[_View]:

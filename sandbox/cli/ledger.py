@@ -48,7 +48,7 @@ def ledger(
     except SettingsError as error:
         refuse(str(error))
     text = " ".join(search)
-    clauses = read_ledger(text or None, verified)["clauses"]
+    clauses = [one.model_dump() for one in read_ledger(text or None, verified).clauses]
     clauses = [clause for clause in clauses if clause["id"].lower() == text.lower()] or clauses
     if not clauses:
         refuse(f"no clause has {text!r} in its id, title or summary", EXIT_REFUSED)
@@ -85,7 +85,7 @@ def _is_unproved(clause: Mapping[str, Any]) -> bool:
 
 
 def _show(clause: Mapping[str, Any]) -> None:
-    from sandbox.control.proofs import CHECKOUT_COMMAND
+    from sandbox.control.ledger import CHECKOUT_COMMAND
 
     say(styled(clause["id"], bold=True), f"  {clause['title']}")
     say(f"  {clause['summary']}")

@@ -84,7 +84,7 @@ class _ClockType(click.ParamType[Any]):
             return value
         if value == "running":
             return ClockSetting()
-        from sandbox.control.shapes import ClockBody
+        from sandbox.control.clock import ClockBody
 
         try:
             return ClockBody.model_validate({"now": value, "mode": "frozen"}).setting()
@@ -101,7 +101,7 @@ class _InventType(click.ParamType[Any]):
         """The numbers. Fails with the mistake and the possible names."""
         from pydantic_core import ValidationError
 
-        from sandbox.control.shapes import InventBody
+        from sandbox.control.worlds import InventBody
         from sandbox.settings import mistakes
 
         if not isinstance(value, str):

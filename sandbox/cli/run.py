@@ -274,7 +274,7 @@ def _names(ids: Sequence[str]) -> list[str]:
 
 
 def _write_report(folder: Path, names: Sequence[str], kept: Iterable[_Kept]) -> None:
-    from sandbox.control.capture_files import NamedCapture, read_capture, with_captures
+    from sandbox.control.captures import NamedCapture, read_capture, with_captures
 
     named = zip(names, kept, strict=True)
     page = with_captures(NamedCapture(name, name, read_capture(one.capture)) for name, one in named)

@@ -49,6 +49,7 @@ from sandbox.platform.wire import Body, in_parts
 from sandbox.store.store import UnitOfWork
 from sandbox.worlds.due_timers import fire_due
 from sandbox.worlds.journal import WaitingRequest, headers_shown_by
+from sandbox.worlds.long_work import run_aside
 from sandbox.worlds.presented import PresentedKey
 from sandbox.worlds.registry import Worlds
 
@@ -86,7 +87,7 @@ async def carry_out(context: RequestContext, worlds: Worlds) -> tuple[int, Body]
     shown = row.run(context)
     if row.method == "GET":
         if rows_of(shown) > ROWS_AT_ONCE_MAX:
-            return row.status, await worlds.slices.run(in_parts(to_parts(shown)), is_large=True)
+            return row.status, await run_aside(lambda: in_parts(to_parts(shown)), is_large=True)
     elif isinstance(shown, PendingInitiation | PendingAction):
         context.fault = context.choice.fault if context.choice else None
         if shown.tap is not None or shown.delay_ms > 0:

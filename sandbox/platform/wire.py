@@ -28,7 +28,6 @@ from sandbox.domain.faults import Mistake
 from sandbox.domain.field_types import sentence
 from sandbox.domain.rendering import PART_BYTES
 from sandbox.domain.words import OneOf
-from sandbox.store.steps import Steps
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -125,7 +124,7 @@ async def read_long_body(receive: Receive, *, bytes_max: int) -> bytearray | Non
             return body
 
 
-def in_parts(written: Iterable[bytes]) -> Steps[list[bytes]]:
+def in_parts(written: Iterable[bytes]) -> list[bytes]:
     """Small pieces of output, joined to parts of a good size for sending."""
     parts: list[bytes] = []
     waiting: list[bytes] = []
@@ -136,7 +135,6 @@ def in_parts(written: Iterable[bytes]) -> Steps[list[bytes]]:
         if size >= PART_BYTES:
             parts.append(b"".join(waiting))
             waiting, size = [], 0
-        yield
     return [*parts, b"".join(waiting)]
 
 

@@ -16,7 +16,7 @@ from sandbox.scenario_examples.runner import ExampleRunner
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
-    from sandbox.control.rows import Act
+    from sandbox.control.context import Act
     from sandbox.scenarios.examples import Example, Send
 
 _QUIET_S: Final = 5.0
@@ -100,7 +100,7 @@ class WorldStage:
         self._world = world
         self._inside = inside
         self._act = act
-        self._before = len(world.store.messages_now())
+        self._before = len(world.store.messages())
         self._events: dict[str, str] = {}
         self._of_step = 0
         # No earlier play has it: each sends requests, which are counted.
@@ -182,7 +182,7 @@ class WorldStage:
 
     def _note_messages(self) -> list[tuple[str, str]]:
         # Those of before are not looked at: a busy world has very many.
-        for one in self._world.store.messages_now()[self._before :]:
+        for one in self._world.store.messages()[self._before :]:
             self._events.setdefault(one.id, one.event_type)
         return list(self._events.items())
 

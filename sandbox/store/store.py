@@ -124,10 +124,6 @@ class Store:
         """The messages about the record with this id, oldest first."""
         return self._by_subject.get(subject, ())
 
-    def messages_now(self) -> Sequence[Message]:
-        """The messages that there are now; those that come later are not added to them."""
-        return list(self._messages)
-
     def add_messages(self, messages: Sequence[Message]) -> None:
         """Add these at the end."""
         for place, message in enumerate(messages, len(self._messages)):

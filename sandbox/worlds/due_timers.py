@@ -7,7 +7,7 @@ from typing import Final
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.timers import WEBHOOK_RETRY, Timer
 from sandbox.store.store import UnitOfWork
-from sandbox.worlds.slices import pause
+from sandbox.worlds.long_work import pause
 from sandbox.worlds.world import World
 
 TIMERS_IN_A_ROW: Final = 30

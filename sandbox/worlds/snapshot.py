@@ -23,7 +23,7 @@ from sandbox.store.files.plain import Plain
 from sandbox.store.files.port import FILE, FORMAT, MESSAGES, RECORDS, Document, Parsed
 from sandbox.store.saved_world import NotRestored, SavedWorld
 from sandbox.store.world_documents import Moment
-from sandbox.worlds.slices import run_aside
+from sandbox.worlds.long_work import run_aside
 from sandbox.worlds.world import World
 
 PROGRAM: Final = "uat-sandbox"

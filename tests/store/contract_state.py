@@ -121,7 +121,7 @@ class StateContract:
         unit = store.begin()
         unit.emit(message("m1"))
         unit.commit()
-        now = store.messages_now()
+        now = store.messages()
 
         unit = store.begin()
         unit.emit(message("m2"))

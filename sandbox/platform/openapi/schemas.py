@@ -49,17 +49,21 @@ class _Writer(GenerateJsonSchema):
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
         shown = super().dataclass_schema(schema)
         shown.pop("title", None)
-        if self.mode == "serialization":
-            for field in shown["properties"].values():
-                field.pop("default", None)
-            shown["additionalProperties"] = False
-        return shown
+        return self._closed(shown)
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
         shown = super().model_schema(schema)
         shown.pop("title", None)
         shape = schema["cls"]
-        return _as_read(shown, shape) if issubclass(shape, Body) else shown
+        return _as_read(shown, shape) if issubclass(shape, Body) else self._closed(shown)
+
+    def _closed(self, shown: JsonSchemaValue) -> JsonSchemaValue:
+        """The schema of an answer: without defaults and further fields."""
+        if self.mode == "serialization":
+            for field in shown["properties"].values():
+                field.pop("default", None)
+            shown["additionalProperties"] = False
+        return shown
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
         return or_null(self.generate_inner(schema["schema"]))
@@ -154,7 +158,7 @@ def _in_classes(hint: Any) -> Any:
     Before Python 3.12 pydantic does not read those of the standard library.
     """
     if is_typeddict(hint):
-        return _as_class(hint)
+        return as_class(hint)
     if get_origin(hint) is UnionType:
         return reduce(or_, map(_in_classes, get_args(hint)))
     if get_origin(hint) in (list, dict, tuple):
@@ -171,7 +175,8 @@ def _field(is_required: bool) -> Any:
 
 
 @cache
-def _as_class(kind: type) -> type:
+def as_class(kind: type) -> type:
+    """The typed dictionary as a dataclass."""
     required: frozenset[str] = kind.__required_keys__  # type: ignore[attr-defined]
     fields = [
         (name, _in_classes(of), _field(name in required))
