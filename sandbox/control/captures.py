@@ -392,7 +392,7 @@ def read_capture(file: bytes) -> dict[str, Any]:
             f"has the format {str(content.get('capture'))[:20]}, "
             f"and this version reads {CAPTURE_FORMAT}"
         )
-    shapes = Capture.__annotations__
+    shapes = {name: field.annotation for name, field in Capture.model_fields.items()}
     for name in shapes.keys() - content.keys():
         raise NotACapture(f"has no {name}")
     for name, value in content.items():
