@@ -9,8 +9,14 @@ from tests.in_process import Exchange, http_scope, json_request
 
 
 def test_an_application_that_waits_is_not_mistaken_for_one_that_answered():
+    class Answer:
+        def __await__(self):
+            yield self
+
     async def waits(scope, receive, send):
+        # A pause is no wait.
         await asyncio.sleep(0)
+        await Answer()
 
     with pytest.raises(RuntimeError, match="waited for something at /here"):
         Exchange(http_scope("GET", "/here")).run_now(waits)
