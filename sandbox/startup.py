@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from sandbox import library
 from sandbox.domain.field_types import HttpUrl
-from sandbox.domain.secret_text import secret_in
+from sandbox.domain.secrets import find_secret
 from sandbox.persistence import have_secret, restore_all, saver_of
 from sandbox.platform import timers
 from sandbox.scenarios.loading import ScenarioError
@@ -150,7 +150,7 @@ def check_webhooks(settings: Settings, guard: Guard) -> None:
             read_value(HttpUrl, url)
         except ValueError as error:
             raise SettingsError(f"--webhook: {url[:200]!r}: {error}") from None
-        if secret := secret_in(unquote(url), settings.profile.key_format):
+        if secret := find_secret(unquote(url), settings.profile.key_format):
             raise SettingsError(f"--webhook: {secret.sentence}")
         if problem := guard.why_not_to(urlsplit(url).hostname or ""):
             raise SettingsError(f"--webhook: {problem}")

@@ -26,7 +26,7 @@ from sandbox.control.sessions import Sessions, SharedSessions
 from sandbox.control.who import NOBODY, THE_OPERATOR, Who
 from sandbox.domain.faults import UNAVAILABLE, Refusal
 from sandbox.domain.keys import KeyFormat
-from sandbox.domain.secret_text import CARD_NUMBER, may_hold, misplaced
+from sandbox.domain.secrets import CARD_NUMBER, find_misplaced, may_hold_secret
 from sandbox.domain.teams import OPERATOR
 from sandbox.domain.words import nearest
 from sandbox.platform import wire
@@ -307,7 +307,10 @@ def _body(shape: "type[BaseModel]", body: bytes, key_format: KeyFormat) -> Any:
     except ValidationError as error:
         raise _invalid(error, shape) from None
     # No field of the control API takes a key or a card number (assumed 6.4-everywhere).
-    if may_hold(body or b"", key_format) and (found := misplaced(sent, key_format)) is not None:
+    if (
+        may_hold_secret(body or b"", key_format)
+        and (found := find_misplaced(sent, key_format)) is not None
+    ):
         details = "a test card is named by its token" if found.secret is CARD_NUMBER else ""
         raise ControlFault(400, "validation_error", str(found), details=details)
     return getattr(checked, "root", checked)

@@ -9,7 +9,7 @@ from sandbox.control.rows import ControlFault, ControlRequest, invalid, must_be_
 from sandbox.domain.accounts import Account
 from sandbox.domain.events import EVENTS, EventType
 from sandbox.domain.instants import to_wire
-from sandbox.domain.secret_text import secret_in
+from sandbox.domain.secrets import find_secret
 from sandbox.domain.webhooks.applications import Application, application_id
 from sandbox.domain.webhooks.endpoints import (
     BY_HAND,
@@ -188,7 +188,7 @@ def _check_audience(request: ControlRequest, fields: dict[str, Any]) -> None:
 
 
 def _check_url(request: ControlRequest, url: str) -> None:
-    secret = secret_in(unquote(url), request.services.worlds.profile.key_format)
+    secret = find_secret(unquote(url), request.services.worlds.profile.key_format)
     if secret is not None:
         raise invalid(f"url: {secret.sentence}")
     if is_inside(url):

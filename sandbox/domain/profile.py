@@ -14,9 +14,9 @@ from functools import cached_property
 from typing import Any, Final, Literal
 
 from sandbox.domain.keys import KeyFormat
-from sandbox.domain.payments import pans
 from sandbox.domain.permissions import ALL, CONCRETE
 from sandbox.domain.readings import table as readings_table
+from sandbox.domain.secrets import mask_cards
 from sandbox.domain.words import did_you_mean
 
 _HEADER_NAME: Final = re.compile(r"[A-Za-z0-9-]+")
@@ -163,7 +163,7 @@ class Profile:
 
     def scrub(self, text: str) -> str:
         """The text with everything masked that looks like a key or a card number."""
-        return pans.scrub(self.key_format.scrub(text))
+        return mask_cards(self.key_format.scrub(text))
 
     def scrub_start(self, text: str, chars_max: int) -> str:
         """The first characters of the text, scrubbed, without a part of what is masked in whole.

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import ValidationError
 
-from sandbox.domain.byte_search import has
 from sandbox.domain.faults import (
     BODY_TOO_LARGE,
     NOT_ACCEPTABLE,
@@ -23,9 +22,8 @@ from sandbox.domain.faults import (
 )
 from sandbox.domain.instants import from_ms, with_offset
 from sandbox.domain.keys import KeyFormat
-from sandbox.domain.payments import pans
+from sandbox.domain.payments.cards import CARD_FIELD, READER_FIELD
 from sandbox.domain.payments.outcomes import OUTCOMES, why_not_for
-from sandbox.domain.payments.pans import CARD_FIELD, READER_FIELD
 from sandbox.domain.readings.former import MISSING_HEADERS
 from sandbox.domain.readings.wire import (
     EXPIRY_WITHOUT_OFFSET,
@@ -34,7 +32,7 @@ from sandbox.domain.readings.wire import (
     VALIDATION_DETAIL,
     VALIDATION_STATUS,
 )
-from sandbox.domain.secret_text import PRODUCTION_KEY, misplaced, written_out
+from sandbox.domain.secrets import PRODUCTION_KEY, find_misplaced, may_hold_secret, write_out
 from sandbox.domain.words import did_you_mean
 from sandbox.platform import wire
 from sandbox.platform.rare_log import shown
@@ -112,8 +110,7 @@ def _body(context: RequestContext, shape: "type[BaseModel]") -> "BaseModel":
     checked: BaseModel = shape.__pydantic_validator__.validate_python(
         _of_key(context, sent, shape) if is_for_key else sent
     )
-    context.may_hold_cards = has(body, b"\\u") or pans.may_mention(body)
-    if context.may_hold_cards or has(body, context.world.profile.key_format.hint_bytes):
+    if may_hold_secret(body, context.world.profile.key_format):
         _refuse_misplaced(context, sent, shape)
     _note_unknown(context, sent, shape, "body field")
     return checked
@@ -230,7 +227,7 @@ def read_object(context: RequestContext) -> dict[str, Any]:
     if body and not content_type:
         _missing_header(context, "Content-Type")
     sent = wire.parse_object(body)
-    if has(body, b"\\u") or has(body, context.world.profile.key_format.hint_bytes):
+    if b"\\u" in body or context.world.profile.key_format.hint_bytes in body:
         _refuse_production_key(context, sent)
     # Only after the check, so a repeated request is refused again.
     context.sent = sent
@@ -239,7 +236,7 @@ def read_object(context: RequestContext) -> dict[str, Any]:
 
 def _refuse_production_key(context: RequestContext, sent: dict[str, Any]) -> None:
     """Refuse a production key anywhere in a body; nothing of it is stored (assumed D5)."""
-    if context.world.profile.key_format.mentions_production(written_out(sent)):
+    if context.world.profile.key_format.mentions_production(write_out(sent)):
         note = "a production key was sent to a sandbox, in a body; it was not stored"
         context.note(note)
         raise Refusal(
@@ -253,7 +250,7 @@ def _refuse_production_key(context: RequestContext, sent: dict[str, Any]) -> Non
 def _refuse_misplaced(
     context: RequestContext, sent: dict[str, Any], shape: "type[BaseModel]"
 ) -> None:
-    """Refuse keys and card numbers outside the fields for them (decisions 8, 19 and 44).
+    """Refuse keys and card numbers outside the fields for them (assumed 6.4-everywhere).
 
     The row's shape names these fields. The operation checks their values.
     """
@@ -262,7 +259,7 @@ def _refuse_misplaced(
         others.pop(profile.supplied_key_field, None)
     if READER_FIELD in known:
         _set_card_data_apart(others, profile.key_format)
-    found = misplaced(others, profile.key_format)
+    found = find_misplaced(others, profile.key_format)
     if found is not None:
         raise Refusal(VALIDATION_ERROR, str(found), source=found.secret.source)
 

@@ -63,7 +63,6 @@ class RequestContext(OperationContext, kw_only=True):
     refusal: str | None = None
     notes: tuple[str, ...] = ()
     sent: dict[str, Any] | None = None
-    may_hold_cards: bool = True
     cache_key: tuple[Any, ...] = ()
     foreign: frozenset[str] = frozenset()
 

@@ -12,8 +12,8 @@ from sandbox.domain.access import Need
 from sandbox.domain.accounts import Account
 from sandbox.domain.faults import Fault
 from sandbox.domain.hierarchy import Relation, relate
+from sandbox.domain.payments.cards import CARD_FIELDS
 from sandbox.domain.payments.outcomes import Operation
-from sandbox.domain.payments.pans import CARD_FIELDS
 from sandbox.domain.profile import Profile
 from sandbox.domain.values import Value
 from sandbox.platform.operation_context import OperationContext

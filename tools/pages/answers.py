@@ -13,7 +13,7 @@ from sandbox.domain.payments.outcomes import (
     Outcome,
     for_operation,
 )
-from sandbox.domain.payments.pans import CARD_FIELD, READER_FIELD
+from sandbox.domain.payments.cards import CARD_FIELD, READER_FIELD
 from sandbox.domain.payments.transport import SLOW_MS, TRANSPORT_FAULTS, TransportFault
 from sandbox.domain.payments.triggers import FIRST_AMOUNT, LAST_AMOUNT, TRIGGERS, Trigger
 from tools.pages.markdown import NONE, code, dollars, listed, page, table

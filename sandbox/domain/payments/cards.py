@@ -9,8 +9,13 @@ from functools import cached_property
 from typing import Final
 
 from sandbox.domain.payments.outcomes import Operation
-from sandbox.domain.payments.pans import masked, numbers_in
+from sandbox.domain.secrets import find_cards, mask_card
 from sandbox.domain.words import did_you_mean
+
+READER_FIELD: Final = "card_reader_data"
+CARD_FIELD: Final = "paymentCardData"
+CARD_FIELDS: Final = (READER_FIELD, CARD_FIELD, "generalCardData")
+"""The fields of a body in which a reader's data belongs."""
 
 TOKEN_PREFIX: Final = "tok_"  # noqa: S105 - what the names of test cards begin with
 
@@ -35,7 +40,7 @@ class Card:
     @cached_property
     def masked(self) -> str:
         """First six and last four, a star for every digit between. Source: assumed 2.11."""
-        return masked(self.pan)
+        return mask_card(self.pan)
 
     @cached_property
     def speaks(self) -> bool:
@@ -115,7 +120,11 @@ def card_of(reader_data: str | None) -> Card:
             raise ValueError(f"there is no such test card{did_you_mean(reader_data, CARDS)}")
         return card
     number = reader_data.replace(" ", "").replace("-", "")
-    named = [number] if number.isascii() and number.isdecimal() else numbers_in(reader_data)
+    named = (
+        [number]
+        if number.isascii() and number.isdecimal()
+        else [card.digits for card in find_cards(reader_data)]
+    )
     if not named:
         return DEFAULT_CARD
     card = _BY_PAN.get(named[0])

@@ -6,7 +6,7 @@ from sandbox.domain.access import need
 from sandbox.domain.credentials import Credential, CredentialView
 from sandbox.domain.faults import CONFLICT
 from sandbox.domain.hierarchy import relate_with_admin_reach
-from sandbox.domain.payments.pans import CARD_FIELDS
+from sandbox.domain.payments.cards import CARD_FIELDS
 from sandbox.platform.credentials import bodies, operations
 from sandbox.platform.directory.routes import Paths, block_rows
 from sandbox.platform.rows import Listing, Row, Target

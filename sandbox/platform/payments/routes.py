@@ -10,8 +10,8 @@ from typing import Any, Final
 from sandbox.domain.access import need
 from sandbox.domain.faults import DUPLICATE_EVENT, Fault
 from sandbox.domain.locations import Location
+from sandbox.domain.payments.cards import READER_FIELD
 from sandbox.domain.payments.outcomes import Operation
-from sandbox.domain.payments.pans import READER_FIELD
 from sandbox.domain.payments.transaction_json import TransactionView
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import TRANSITIONS
