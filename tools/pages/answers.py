@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from sandbox.domain.payments.cards import CARDS, DEFAULT_CARD, Card
+from sandbox.domain.payments.cards import CARD_FIELD, CARDS, DEFAULT_CARD, READER_FIELD, Card
 from sandbox.domain.payments.outcomes import (
     AFTER_PROMPT,
     FORCED_RULES,
@@ -13,7 +13,6 @@ from sandbox.domain.payments.outcomes import (
     Outcome,
     for_operation,
 )
-from sandbox.domain.payments.cards import CARD_FIELD, READER_FIELD
 from sandbox.domain.payments.transport import SLOW_MS, TRANSPORT_FAULTS, TransportFault
 from sandbox.domain.payments.triggers import FIRST_AMOUNT, LAST_AMOUNT, TRIGGERS, Trigger
 from tools.pages.markdown import NONE, code, dollars, listed, page, table
