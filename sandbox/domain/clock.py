@@ -7,7 +7,8 @@ system clock (assumed D1), which comes in as an argument: seconds since 1970-01-
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final, Literal
 
-from sandbox.domain.field_types import Check
+from pydantic import AfterValidator
+
 from sandbox.domain.instants import Instant, from_ms, to_millisecond
 from sandbox.domain.values import Value
 
@@ -33,10 +34,10 @@ def _passing(rate: float) -> float:
     return float(rate)
 
 
-WorldTime = Annotated[Instant, Check(_possible)]
+WorldTime = Annotated[Instant, AfterValidator(_possible)]
 """A moment of a world's clock."""
 
-ClockRate = Annotated[float, Check(_passing)]
+ClockRate = Annotated[float, AfterValidator(_passing)]
 """The number of seconds that pass in the world per real second."""
 
 

@@ -7,7 +7,9 @@ it is ISO 8601 with `Z` and three decimals (spec 6.1.6; the exact form is assume
 import re
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
+
+from pydantic import AwareDatetime, BeforeValidator, PlainSerializer, Strict, WithJsonSchema
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _RFC3339 = re.compile(
@@ -81,27 +83,16 @@ def add_years(instant: datetime, years: int) -> datetime:
         return instant.replace(year=instant.year + years, day=28)
 
 
-class _OnTheWire:
-    """How pydantic reads and writes an instant. Needs pydantic only when a schema is built."""
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        from pydantic_core import core_schema
-
-        return core_schema.no_info_before_validator_function(
-            _read,
-            core_schema.datetime_schema(strict=True, tz_constraint="aware"),
-            serialization=core_schema.plain_serializer_function_ser_schema(
-                to_wire, return_schema=core_schema.str_schema(), when_used="json"
-            ),
-        )
-
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, str]:
-        return {"type": "string", "format": "date-time"}
-
-
 def _read(value: object) -> object:
     return parse_rfc3339(value) if isinstance(value, str) else value
 
 
-Instant = Annotated[datetime, _OnTheWire()]
+Instant = Annotated[
+    datetime,
+    AwareDatetime,
+    Strict(),
+    BeforeValidator(_read),
+    PlainSerializer(to_wire, return_type=str, when_used="json"),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
 """An instant in a record or a shape: read with `parse_rfc3339`, written with `to_wire`."""

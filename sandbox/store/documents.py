@@ -26,8 +26,9 @@ from typing import (
 )
 
 from msgspec import NODEFAULT, Struct, structs
+from pydantic import TypeAdapter, ValidationError
 
-from sandbox.domain.field_types import FieldRule
+from sandbox.domain.field_types import sentence
 from sandbox.domain.instants import parse_rfc3339, to_wire
 from sandbox.domain.payments.cards import STORED_CARDS, Card
 
@@ -193,15 +194,16 @@ def _way(hint: Any) -> _Way:
 def _ruled(plain: Any, *extras: Any) -> _Way:
     """A type with the rules that its values keep."""
     way = _way(plain)
-    checks = [extra.check for extra in extras if isinstance(extra, FieldRule)]
-    if not checks:
-        return way
+    kind = plain if plain in _PLAIN or plain is datetime else get_origin(plain) or Any
+    ruled: Any = Annotated[(kind, *extras)]
+    adapter: TypeAdapter[Any] = TypeAdapter(ruled)
 
     def read(value: Any) -> Any:
-        value = way.read(value)
-        for check in checks:
-            value = check(value)
-        return value
+        try:
+            return adapter.validate_python(way.read(value))
+        except ValidationError as error:
+            (first, *_) = error.errors(include_url=False, include_input=False)
+            raise ValueError(sentence(first["msg"])) from None
 
     return _Way(way.write, read)
 

@@ -2,7 +2,9 @@
 
 from typing import Annotated
 
-from sandbox.domain.field_types import Check, DelayMs, PositiveAmount
+from pydantic import AfterValidator
+
+from sandbox.domain.field_types import DelayMs, PositiveAmount
 from sandbox.domain.payments.outcomes import OUTCOMES, Operation, for_operation
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.domain.values import Value
@@ -20,10 +22,10 @@ def _known_fault(fault: str) -> str:
     return fault
 
 
-OutcomeName = Annotated[str, Check(_known_outcome)]
+OutcomeName = Annotated[str, AfterValidator(_known_outcome)]
 """The key of an outcome."""
 
-FaultName = Annotated[str, Check(_known_fault)]
+FaultName = Annotated[str, AfterValidator(_known_fault)]
 """The key of a transport fault."""
 
 

@@ -8,15 +8,14 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import field
+from pydantic import AfterValidator, Strict
 
 from sandbox.domain.batches import BATCH_STATUSES
 from sandbox.domain.events import EVENTS
 from sandbox.domain.field_types import (
-    Check,
     EndpointDescription,
     EndpointId,
     HttpUrl,
-    Limits,
     WebhookSecret,
 )
 from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
@@ -57,10 +56,10 @@ def _known_values(filters: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[
     return filters
 
 
-EventType = Annotated[str, Limits("str"), Check(_known_event)]
+EventType = Annotated[str, Strict(), AfterValidator(_known_event)]
 """The name of an event. Source: spec 6.3."""
 
-Filters = Annotated[Mapping[FilterName, tuple[str, ...]], Check(_known_values)]
+Filters = Annotated[Mapping[FilterName, tuple[str, ...]], AfterValidator(_known_values)]
 """Field of a body to the values of which any will do. Source: assumed 8.3-filters."""
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 from msgspec import field
+from pydantic import Field
 
-from sandbox.domain.field_types import Limits
 from sandbox.domain.values import Value
 
 TIMES_MAX: Final = 1_000
@@ -21,4 +21,4 @@ class Spoiled(Value, frozen=True, kw_only=True):
     id: str
     when: Mapping[str, Any] = field(default_factory=dict)
     then: Mapping[str, Any]
-    left: Annotated[int, Limits("int", ge=1, le=TIMES_MAX)] = 1
+    left: Annotated[int, Field(strict=True, ge=1, le=TIMES_MAX)] = 1

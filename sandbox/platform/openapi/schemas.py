@@ -50,8 +50,8 @@ class _Writer(GenerateJsonSchema):
         shown = super().dataclass_schema(schema)
         shown.pop("title", None)
         if self.mode == "serialization":
-            for field in shown["properties"].values():
-                field.pop("default", None)
+            fields = shown["properties"].items()
+            shown["properties"] = {name: _without_limits(field) for name, field in fields}
             shown["additionalProperties"] = False
         return shown
 
@@ -68,6 +68,18 @@ class _Writer(GenerateJsonSchema):
         if schema.get("default", ...) is None:
             return self.generate_inner(schema["schema"])
         return super().default_schema(schema)
+
+
+_ONLY_READ: Final = frozenset(
+    {"default", "minLength", "maxLength", "pattern", "minimum", "maximum", "minItems", "maxItems"}
+)
+
+
+def _without_limits(value: Any) -> Any:
+    """A field of an answer with its type alone: limits are for what a client sends."""
+    if isinstance(value, dict):
+        return {word: _without_limits(one) for word, one in value.items() if word not in _ONLY_READ}
+    return [_without_limits(one) for one in value] if isinstance(value, list) else value
 
 
 class _OfQueries(_Writer):
