@@ -5,6 +5,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import replace
+
 from sandbox.domain.words import known_words, nearest
 from sandbox.scenarios.loading import ScenarioError, read_scenario
 from sandbox.store.files.port import FILE
@@ -116,7 +118,7 @@ def fixture_of(name: str, document: Any) -> Fixture:
         return _begun(Fixture(name, {}, {}, {}, {}, document=document, snapshot=document))
     from sandbox.store.fixture_check import parse_fixture
 
-    return parse_fixture(name, document).but(document=document)
+    return replace(parse_fixture(name, document), document=document)
 
 
 def _begun(read: Fixture) -> Fixture:
@@ -132,7 +134,7 @@ def _begun(read: Fixture) -> Fixture:
     else:
         began = fixture_of(name, own)
     document = None if read.document is None else snapshot
-    return began.but(name=read.name, document=document, snapshot=snapshot)
+    return replace(began, name=read.name, document=document, snapshot=snapshot)
 
 
 def _beginning(saved: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, Any]:

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from msgspec.structs import replace
+
 from sandbox import library
 from sandbox.domain.field_types import HttpUrl
 from sandbox.domain.secrets import find_secret
@@ -108,7 +110,7 @@ def shared_worlds(
     worlds = worlds_of(settings, system_clock, ticks, background, saver)
     worlds.secret = agreed.secret
     try:
-        spec = _spec(settings, fixture).but(keys_are_known=worlds.known_keys)
+        spec = replace(_spec(settings, fixture), keys_are_known=worlds.known_keys)
         worlds.likeness = worlds.sketch(spec)
     except NotRestored as error:
         raise FixtureError(f"{settings.fixture}: {error}") from None

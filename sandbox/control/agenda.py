@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, Literal, TypedDict
 
+from msgspec import Struct
+
 from sandbox.control.long import written_list
 from sandbox.control.rows import ControlRequest, Written, invalid, must_be_known
 from sandbox.domain.batches import BATCH_LIFE, TRIGGER_OF_ANSWER, Batch
@@ -40,7 +42,6 @@ from sandbox.domain.timers import (
     WEBHOOK_RETRY,
     Timer,
 )
-from sandbox.domain.values import Value
 from sandbox.platform.batches.operations import coming_result, members_of
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.timers import may_answer_late
@@ -96,7 +97,7 @@ class Agenda(TypedDict):
     next: str | None
 
 
-class _Leads(Value, frozen=True):
+class _Leads(Struct, frozen=True, gc=False):
     """What a timer leads to."""
 
     kind: SubjectKind

@@ -5,6 +5,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 from urllib.parse import unquote, urlsplit
 
+from msgspec.structs import replace
+
 from sandbox.control.rows import ControlFault, ControlRequest, invalid, must_be_known
 from sandbox.domain.accounts import Account
 from sandbox.domain.events import EVENTS, EventType
@@ -251,7 +253,7 @@ def change(request: ControlRequest) -> EndpointView:
     endpoint, outbox = _found(request), request.world.outbox
     fields = _checked(request, body.model_dump(exclude_unset=True))
     disabled = fields.pop("disabled", None)
-    outbox.store_endpoint(endpoint.but(**fields))
+    outbox.store_endpoint(replace(endpoint, **fields))
     if disabled is True and not endpoint.is_disabled:
         outbox.disable(endpoint.id, BY_HAND)
     elif disabled is False and endpoint.is_disabled:
@@ -275,9 +277,11 @@ def rotate_secret(request: ControlRequest) -> EndpointView:
     if grace_s > 0:
         if len(old) >= OLD_SECRETS_MAX:
             raise ControlFault(409, "too_many_secrets", f"{len(old)} old secrets are still in use")
-        old.insert(0, OldSecret(endpoint.secret, now + timedelta(seconds=grace_s)))
+        old.insert(0, OldSecret(secret=endpoint.secret, until=now + timedelta(seconds=grace_s)))
     secret = fields.get("secret") or write_secret(world.draws.secret_bytes(KEY_BYTES))
-    changed = endpoint.but(secret=secret, old_secrets=tuple(old), replaced_secret=endpoint.secret)
+    changed = replace(
+        endpoint, secret=secret, old_secrets=tuple(old), replaced_secret=endpoint.secret
+    )
     return view(world.outbox.store_endpoint(changed), now)
 
 

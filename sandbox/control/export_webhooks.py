@@ -7,10 +7,10 @@ one here, and only its first attempt counts.
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from msgspec import Struct
 from pydantic_core import from_json
 
 from sandbox.domain.events import Message
-from sandbox.domain.values import Value
 from sandbox.domain.webhooks.deliveries import Delivery
 from sandbox.scenarios.spoiling import RULE_OF_QUEUE
 from sandbox.worlds.journal import EntryView
@@ -42,7 +42,7 @@ _OF_WAIT_FOR: Final = frozenset({"event_type", "subject", "after", "timeout_s"})
 """Words of `wait_for`, which cannot name a field."""
 
 
-class ExportedWebhooks(Value, frozen=True, gc=True):
+class ExportedWebhooks(Struct, frozen=True):
     """The webhooks of some requests of a world."""
 
     world: World

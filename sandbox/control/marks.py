@@ -2,11 +2,13 @@
 
 from typing import TYPE_CHECKING, TypedDict
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from sandbox.control.long import alone
 from sandbox.control.rows import ControlFault, ControlRequest
 from sandbox.control.worlds import WorldView, made, own_id, view
 from sandbox.domain.instants import to_wire
-from sandbox.domain.values import Value
 from sandbox.store.saved_world import NotRestored
 from sandbox.store.steps import Steps
 from sandbox.worlds.due_timers import catch_up
@@ -34,7 +36,7 @@ class MarksOfWorld(TypedDict):
     total: int
 
 
-class _Copy(Value, frozen=True):
+class _Copy(Struct, frozen=True, gc=False):
     """Where a copy of a world goes, and under what name."""
 
     id: str
@@ -55,7 +57,7 @@ def _put(request: ControlRequest, parts: list[bytes], to: _Copy) -> Steps[World]
     saved = yield from read_snapshot(b"".join(parts))
     spec = spec_of(saved, request.services.fixture_of, id=to.id)
     if to.name is not None:
-        spec = spec.but(name=to.name)
+        spec = replace(spec, name=to.name)
     world = yield from request.services.worlds.restoring(spec, saved)
     if to.name is not None:
         rename(world, to.name)
@@ -64,7 +66,7 @@ def _put(request: ControlRequest, parts: list[bytes], to: _Copy) -> Steps[World]
 
 def rename(world: World, name: str) -> None:
     """Give the world another name."""
-    world.spec = world.spec.but(name=name)
+    world.spec = replace(world.spec, name=name)
     world.put_state(begins=world.spec.beginning())
 
 
@@ -82,7 +84,7 @@ async def fork(request: ControlRequest) -> WorldView:
     slices = worlds.slices
     async with alone(request) as world:
         parts = await slices.run(_parts(world), is_large=True)
-        spec = world.spec.but(id=own_id(request, body.id), name=body.name or world.spec.name)
+        spec = replace(world.spec, id=own_id(request, body.id), name=body.name or world.spec.name)
     try:
         begun = await made(request, spec)
     except WorldTaken as error:

@@ -7,6 +7,8 @@ limits are found by asking with other amounts.
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 
+from msgspec.structs import replace
+
 from sandbox.control.lens import key_of
 from sandbox.control.payment_lists import payment_of
 from sandbox.control.rows import ControlRequest
@@ -184,7 +186,7 @@ def _limits(context: OperationContext, tx: Transaction, action: ActionRequest) -
 
     def fits(amount: int) -> bool:
         try:
-            row_if_approved(context, tx, action.but(amount=amount))
+            row_if_approved(context, tx, replace(action, amount=amount))
         except Refusal:
             return False
         return True

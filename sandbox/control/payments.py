@@ -147,10 +147,10 @@ def _result(body: "BatchAnswer", members: list[Transaction]) -> Result:
         # A sentence is passed on unchanged; a single word must be a known one.
         if body.reason is not None and " " not in body.reason:
             must_be_known("reason", body.reason, REASONS)
-        return Result("rejected", body.reason)
+        return Result(answer="rejected", reason=body.reason)
     if body.answer == "accepted":
-        return Result("accepted")
-    return Result("partially_accepted", rejected=_rejected(body.rejected, members))
+        return Result(answer="accepted")
+    return Result(answer="partially_accepted", rejected=_rejected(body.rejected, members))
 
 
 def _rejected(wanted: int | list[str] | None, members: list[Transaction]) -> tuple[str, ...]:

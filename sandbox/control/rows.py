@@ -8,7 +8,6 @@ from starlette.types import Scope
 
 from sandbox.control.sessions import Sessions
 from sandbox.control.who import Tokens, Who
-from sandbox.domain.values import Value
 from sandbox.domain.words import nearest
 from sandbox.platform.inside import Inside
 from sandbox.platform.security_headers import AnswerKind
@@ -98,7 +97,7 @@ Act = Callable[[str, Any], Awaitable[tuple[int, Any]]]
 """Carries out a control action of a world, by the end of its path; gives status and answer."""
 
 
-class Services(Value, frozen=True, kw_only=True, gc=True):
+class Services(Struct, frozen=True, kw_only=True):
     """The services of the control API, given by the composition root.
 
     `fixtures` reads a fixture by name, `fixture_of` gives the one with which a saved world began,
@@ -173,7 +172,7 @@ Shape = Callable[[], "type[BaseModel]"]
 """Gives the class of a body or a query."""
 
 
-class ControlRow(Value, frozen=True, kw_only=True):
+class ControlRow(Struct, frozen=True, kw_only=True, gc=False):
     """One control endpoint.
 
     `is_for_default` rows are answered by the server that has the world `default`.
@@ -272,7 +271,7 @@ def must_be_known(field: str, word: str | None, known: Iterable[str]) -> None:
         raise invalid(f"{field}: there is no {word[:80]!r}", nearest(word, known))
 
 
-class ItemPage(Value, frozen=True):
+class ItemPage(Struct, frozen=True, gc=False):
     """A window on a long list: the items in it, and how many there are in all."""
 
     items: Sequence[Any]

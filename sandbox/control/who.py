@@ -6,8 +6,9 @@ from datetime import datetime
 from hmac import compare_digest
 from typing import Final
 
+from msgspec import Struct
+
 from sandbox.domain.teams import OPERATOR, team_of, world_of
-from sandbox.domain.values import Value
 from sandbox.store.team_tokens import TeamToken, digest_of, written
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.world import World
@@ -20,7 +21,7 @@ _SECRET_BYTES: Final = 24
 _ID_BYTES: Final = 6
 
 
-class Who(Value, frozen=True):
+class Who(Struct, frozen=True, gc=False):
     """The operator of the server, or a team by one of its tokens."""
 
     team: str = OPERATOR

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, NewType, NotRequired, TypedDict
 
+from msgspec.structs import replace
+
 from sandbox.control import scenarios
 from sandbox.control.carried import unavailable
 from sandbox.control.gathering import (
@@ -174,7 +176,7 @@ async def made(request: ControlRequest, spec: WorldSpec) -> World:
     if (elsewhere := request.services.elsewhere) is None:
         return await worlds.slices.run(worlds.creating(spec, team), is_large=True)
     async with elsewhere.reserved(spec.id, team) as id:
-        spec = spec.but(id=id)
+        spec = replace(spec, id=id)
         return await worlds.slices.run(worlds.creating(spec, team), is_large=True)
 
 

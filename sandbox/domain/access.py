@@ -11,9 +11,10 @@ nothing about existing records (assumed C5, 4.2).
 from enum import StrEnum
 from typing import Final
 
+from msgspec import Struct
+
 from sandbox.domain.hierarchy import Relation
 from sandbox.domain.permissions import Grants
-from sandbox.domain.values import Value
 
 
 class Holds(StrEnum):
@@ -35,7 +36,7 @@ class AccessVerdict(StrEnum):
     GONE = "gone"
 
 
-class Need(Value, frozen=True, kw_only=True):
+class Need(Struct, frozen=True, kw_only=True, gc=False):
     """The permissions for an operation: any of `base`, or `sub` on descendant accounts.
 
     Only API keys have `sub` forms. Without one, a base permission covers own and descendant
@@ -57,7 +58,7 @@ def need(*base: str, sub: bool = False) -> Need:
     )
 
 
-class Access(Value, frozen=True):
+class Access(Struct, frozen=True, gc=False):
     """One cell of the table: the verdict, why in words for the operator, and the clause."""
 
     verdict: AccessVerdict

@@ -5,8 +5,10 @@ Zones are those of the IANA database: the machine's own, else that of the packag
 
 from datetime import UTC, datetime, time, timedelta
 from typing import Final, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
-from sandbox.domain.values import Value
+from msgspec import Struct
+
 from sandbox.domain.words import nearest
 
 DayCode = Literal["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"]
@@ -21,7 +23,7 @@ _DAYS_AHEAD: Final = 9
 """Each day of the week comes within so many days, even where a zone skips a date."""
 
 
-class BatchSchedule(Value, frozen=True, kw_only=True):
+class BatchSchedule(Struct, frozen=True, kw_only=True, gc=False):
     """The local times of 24 hours, HH:MM, the days and the zone of one terminal.
 
     Build it with `batch_schedule`, which checks it.
@@ -37,8 +39,6 @@ class BatchSchedule(Value, frozen=True, kw_only=True):
         A time that daylight saving skips comes as much later as the clock jumps: 02:30 is 03:30.
         One that occurs twice counts once, the first time.
         """
-        from zoneinfo import ZoneInfo
-
         zone = ZoneInfo(self.zone)
         today = moment.astimezone(zone).date()
         for ahead in range(-1, _DAYS_AHEAD):
@@ -80,8 +80,6 @@ def batch_schedule(
 
 
 def _must_be_a_zone(name: str) -> None:
-    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
-
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):

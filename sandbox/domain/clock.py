@@ -7,10 +7,10 @@ system clock (assumed D1), which comes in as an argument: seconds since 1970-01-
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final, Literal
 
+from msgspec import Struct
 from pydantic import AfterValidator
 
 from sandbox.domain.instants import Instant, from_ms, to_millisecond
-from sandbox.domain.values import Value
 
 Mode = Literal["running", "frozen"]
 
@@ -41,7 +41,7 @@ ClockRate = Annotated[float, AfterValidator(_passing)]
 """The number of seconds that pass in the world per real second."""
 
 
-class ClockSetting(Value, frozen=True, kw_only=True):
+class ClockSetting(Struct, frozen=True, kw_only=True, gc=False):
     """New settings of a clock; None leaves a value unchanged."""
 
     now: WorldTime | None = None
@@ -49,7 +49,7 @@ class ClockSetting(Value, frozen=True, kw_only=True):
     rate: ClockRate | None = None
 
 
-class ClockState(Value, frozen=True, kw_only=True):
+class ClockState(Struct, frozen=True, kw_only=True, gc=False):
     """A clock at rest. It showed `now` at `system_s`, the system time in Unix seconds.
 
     Without `now` it is the system clock itself, without drift or rounding: a running clock that was

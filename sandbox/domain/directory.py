@@ -9,12 +9,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec import Struct
+
 from sandbox.domain.accounts import Account
 from sandbox.domain.credentials import Credential
 from sandbox.domain.locations import Location
 from sandbox.domain.states import Machine, Step
 from sandbox.domain.terminals import Terminal
-from sandbox.domain.values import Value
 
 DirectoryRecord = Account | Terminal | Location | Credential
 
@@ -23,7 +24,7 @@ def _life(resource: str) -> Machine:
     def step(state: str, trigger: str, target: str, event: str | None) -> Step:
         source = f"spec 6.3-{resource}.{event}" if event else "assumed 1.10"
         name = f"{resource}.{event}" if event else None
-        return Step(state=state, trigger=trigger, target=target, event=name, source=source)
+        return Step(state, trigger, target, name, source)
 
     return Machine(
         resource,
@@ -38,7 +39,7 @@ def _life(resource: str) -> Machine:
     )
 
 
-class Directory(Value, frozen=True, kw_only=True):
+class Directory(Struct, frozen=True, kw_only=True, gc=False):
     """One kind of directory resource.
 
     `name` is its category of events. If `has_updates`, a change of other fields fires an event and

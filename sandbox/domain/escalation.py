@@ -8,9 +8,10 @@ the caller's own key holds (assumed 4.4-all, D36).
 from collections.abc import Collection
 from typing import Final
 
+from msgspec import Struct
+
 from sandbox.domain.accounts import AccountType
 from sandbox.domain.permissions import ACTIONS, CONCRETE, Grants, expand, grants_of
-from sandbox.domain.values import Value
 
 PSP_ONLY: Final = frozenset(f"webhooks:{action}" for action in ACTIONS["webhooks"])
 """Granted by PSP accounts alone. Source: spec 2.2-webhooks, 5.8."""
@@ -29,7 +30,7 @@ def withheld_from_all(account_type: AccountType, admin_only: Collection[str]) ->
     )
 
 
-class GrantRefusal(Value, frozen=True):
+class GrantRefusal(Struct, frozen=True, kw_only=True, gc=False):
     """Why a grant is refused: the permissions in question, a sentence, and the clause."""
 
     permissions: tuple[str, ...]
@@ -63,15 +64,27 @@ def refuse_grant(
         and not (name in withheld_from_caller and name in not_its_own)
     )
     if beyond:
-        return GrantRefusal(beyond, "the calling key does not hold what it grants", "spec 4.1.4")
+        return GrantRefusal(
+            permissions=beyond,
+            reason="the calling key does not hold what it grants",
+            source="spec 4.1.4",
+        )
     reserved = tuple(
         name
         for name in requested
         if name in PSP_ONLY or (all_needs_psp and expand((name,)) >= PSP_ONLY)
     )
     if reserved and account_type is not AccountType.PSP:
-        return GrantRefusal(reserved, "only a PSP account grants webhooks permissions", "spec 5.8")
+        return GrantRefusal(
+            permissions=reserved,
+            reason="only a PSP account grants webhooks permissions",
+            source="spec 5.8",
+        )
     guarded = tuple(name for name in requested if name in admin_only)
     if guarded and account_type not in MAY_GRANT_ADMIN_ONLY:
-        return GrantRefusal(guarded, "only an admin or PSP account grants these", "spec 4.1.5")
+        return GrantRefusal(
+            permissions=guarded,
+            reason="only an admin or PSP account grants these",
+            source="spec 4.1.5",
+        )
     return None

@@ -7,17 +7,18 @@ sending are elsewhere.
 from collections.abc import Callable
 from typing import Annotated, Any, Final
 
+from msgspec import Struct
+
 from sandbox.domain import credentials, keys
 from sandbox.domain.credentials import Credential
 from sandbox.domain.instants import Instant
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.records import Record
 from sandbox.domain.rendering import to_bytes
-from sandbox.domain.values import Value
 from sandbox.domain.words import OneOf
 
 
-class EventRow(Value, frozen=True):
+class EventRow(Struct, frozen=True, gc=False):
     """One event. `sparse` names the only fields of its body; empty means the whole resource."""
 
     name: str
@@ -100,7 +101,7 @@ class LazyRecord:
         return self._parse(self._text())
 
 
-class Message(Value, frozen=True, gc=True):
+class Message(Struct, frozen=True, kw_only=True):
     """One event, with the record as it was at that moment.
 
     `record` is frozen, so its body can be rendered when it is read or sent, and is the

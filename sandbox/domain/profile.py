@@ -13,6 +13,8 @@ from datetime import date
 from functools import cached_property
 from typing import Any, Final, Literal
 
+from pydantic import TypeAdapter
+
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.permissions import ALL, CONCRETE
 from sandbox.domain.readings import table as readings_table
@@ -182,7 +184,5 @@ class Profile:
 
 def parse_profile(document: dict[str, Any]) -> Profile:
     """The profile in a document. Raises pydantic's ValidationError for anything wrong in it."""
-    from pydantic import TypeAdapter
-
     # As JSON, where an object is the strict form of a dataclass.
     return TypeAdapter(Profile).validate_json(json.dumps(document, default=str))

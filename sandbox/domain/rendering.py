@@ -2,23 +2,20 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from msgspec import Struct
+from pydantic import TypeAdapter
 from pydantic_core import to_json
 
 from sandbox.domain.payments.transaction_json import body_of, view
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.values import Value
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
-
 
 PART_BYTES: Final = 64 * 1024
 """A long answer is written and sent in parts of about this size."""
 
 
-class Page(Value, frozen=True, kw_only=True):
+class Page(Struct, frozen=True, kw_only=True, gc=False):
     """A window on a list as the platform answers it: `plural` names the list. Assumed 0.5-lists."""
 
     plural: str
@@ -28,7 +25,7 @@ class Page(Value, frozen=True, kw_only=True):
     offset: int
 
 
-class WithRows(Value, frozen=True, kw_only=True):
+class WithRows(Struct, frozen=True, kw_only=True, gc=False):
     """The fields of a record with one more, `plural`, which is a list and may be long."""
 
     fields: dict[str, Any]
@@ -36,7 +33,7 @@ class WithRows(Value, frozen=True, kw_only=True):
     rows: Sequence[Any]
 
 
-class WithFields(Value, frozen=True, kw_only=True):
+class WithFields(Struct, frozen=True, kw_only=True, gc=False):
     """A record with further fields, which have the values that they have on the wire."""
 
     record: Any
@@ -93,8 +90,9 @@ def _with_rows(value: WithRows) -> Iterator[bytes]:
 def to_wire_fields(record: Any) -> dict[str, Any]:
     """A record's fields with the values that they have on the wire."""
     if isinstance(record, Transaction):
-        return view(record)
-    fields: dict[str, Any] = _adapter_of(record).dump_python(record, mode="json")
+        fields: dict[str, Any] = view(record)
+    else:
+        fields = _adapter_of(record).dump_python(record, mode="json")
     return fields
 
 
@@ -109,14 +107,11 @@ def _page(page: Page) -> bytes:
     )
 
 
-def _adapter_of(record: Any) -> "TypeAdapter[Any]":
+def _adapter_of(record: Any) -> TypeAdapter[Any]:
     # Every class can be hashed; the checker thinks of metaclasses that cannot.
     return _adapter(type(record))  # type: ignore[arg-type]
 
 
 @cache
-def _adapter(record_type: type) -> "TypeAdapter[Any]":
-    # Built for the first record of the type, so the start is faster.
-    from pydantic import TypeAdapter
-
+def _adapter(record_type: type) -> TypeAdapter[Any]:
     return TypeAdapter(record_type)

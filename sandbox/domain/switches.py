@@ -7,13 +7,14 @@ names, and show what is in force (assumed D35).
 from collections.abc import Mapping
 from typing import Any, Final
 
+from msgspec import Struct
+
 from sandbox.domain.readings import former
 from sandbox.domain.readings.rows import Reading
-from sandbox.domain.values import Value
 from sandbox.domain.words import did_you_mean
 
 
-class Switch(Value, frozen=True, kw_only=True):
+class Switch(Struct, frozen=True, kw_only=True, gc=False):
     """One switch: its name, its values, its default, and its effect.
 
     A switch without `values` accepts a number from 0 to `number_max`. A switch with a `reading`

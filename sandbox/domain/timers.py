@@ -2,8 +2,9 @@
 
 from typing import Final
 
+from msgspec import Struct
+
 from sandbox.domain.instants import Instant
-from sandbox.domain.values import Value
 
 AUTHORIZATION_EXPIRES: Final = "authorization_expires"
 SURCHARGE_EXPIRES: Final = "surcharge_expires"
@@ -42,7 +43,7 @@ TIMER_KINDS: Final = frozenset(
 )
 
 
-class Timer(Value, frozen=True, kw_only=True):
+class Timer(Struct, frozen=True, kw_only=True, gc=False):
     """One event that is due at an instant of its world's clock.
 
     `subject` is the id of its record, which has one timer of a kind at a time, or one for each

@@ -7,6 +7,8 @@ assumed D35-unset.
 from dataclasses import replace
 from typing import Any, Final
 
+from msgspec import structs
+
 from sandbox.domain.accounts import Account, Address
 from sandbox.domain.locations import Location
 from sandbox.domain.rendering import Page, WithFields, to_wire_fields
@@ -30,9 +32,9 @@ PLAIN: Final[dict[type, tuple[str, ...]]] = {
 def filled(value: Any) -> Any:
     """The result of an operation with empty strings in these fields; anything else as it is."""
     if isinstance(value, Page):
-        return value.but(rows=[filled(row) for row in value.rows])
+        return structs.replace(value, rows=[filled(row) for row in value.rows])
     if isinstance(value, WithFields):
-        return value.but(record=filled(value.record))
+        return structs.replace(value, record=filled(value.record))
     names = PLAIN.get(type(value))
     if names is None:
         return value

@@ -1,6 +1,7 @@
 """Misspelt words: finding the nearest known word for an error message."""
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any, Final
 
 WORD_CHARS_MAX: Final = 250
@@ -20,9 +21,6 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     known = list(known)
     if (meant := OFTEN_MEANT.get(word.lower())) in known:
         return meant
-    # Imported here: only a refusal needs it, and starting should not pay for it.
-    from difflib import get_close_matches
-
     matches = get_close_matches(word.lower(), known, n=1, cutoff=0.6)
     return matches[0] if matches else None
 

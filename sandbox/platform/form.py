@@ -6,9 +6,9 @@ never be stored are refused.
 
 from collections.abc import Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from pydantic_core import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from sandbox.domain.faults import (
     BODY_TOO_LARGE,
@@ -40,9 +40,6 @@ from sandbox.platform.request_context import RequestContext
 from sandbox.platform.rows import Row, is_key_path
 from sandbox.platform.wire import BadInput
 from sandbox.scenarios.choosing import UnknownOutcome, check_word
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
 
 OUTCOME_HEADER: Final = b"x-sandbox-outcome"
 """Chooses an outcome in a request, and names the one chosen in an answer (assumed D3, 6.3)."""
@@ -102,14 +99,11 @@ def malformed(
     return Refusal(fault, text, mistakes=[mistake])
 
 
-def _body(context: RequestContext, shape: "type[BaseModel]") -> "BaseModel":
+def _body(context: RequestContext, shape: type[BaseModel]) -> BaseModel:
     """The body in the row's shape, without secrets outside the fields for them."""
     sent, body = _without_known_blanks(context, read_object(context)), context.incoming.body or b""
     is_for_key = is_key_path(context.incoming.path)
-    # What `model_validate` does, without its call.
-    checked: BaseModel = shape.__pydantic_validator__.validate_python(
-        _of_key(context, sent, shape) if is_for_key else sent
-    )
+    checked = shape.model_validate(_of_key(context, sent, shape) if is_for_key else sent)
     if may_hold_secret(body, context.world.profile.key_format):
         _refuse_misplaced(context, sent, shape)
     _note_unknown(context, sent, shape, "body field")
@@ -132,7 +126,7 @@ def _without_known_blanks(context: RequestContext, sent: dict[str, Any]) -> dict
 
 
 def _of_key(
-    context: RequestContext, sent: dict[str, Any], shape: "type[BaseModel]"
+    context: RequestContext, sent: dict[str, Any], shape: type[BaseModel]
 ) -> dict[str, Any]:
     """The body of an API key as the readings take it. Source: assumed D35-fields, D35-offset."""
     readings = context.world.readings
@@ -145,7 +139,7 @@ def _of_key(
     return sent
 
 
-def _query(context: RequestContext, shape: "type[BaseModel]") -> "BaseModel":
+def _query(context: RequestContext, shape: type[BaseModel]) -> BaseModel:
     """The query in the row's shape. A parameter that it holds once must not be sent twice."""
     sent = wire.parse_query(context.incoming.query_string)
     repeatable: frozenset[str] = getattr(shape, "repeatable", frozenset())
@@ -181,7 +175,7 @@ def _query(context: RequestContext, shape: "type[BaseModel]") -> "BaseModel":
     return query
 
 
-def _clamped(limit: str, shape: "type[BaseModel]") -> str:
+def _clamped(limit: str, shape: type[BaseModel]) -> str:
     """The limit, or the maximum of the list where it is above it. Source: assumed D35-limit."""
     field = shape.model_fields.get("limit")
     if field is None or not limit.isdecimal():
@@ -192,7 +186,7 @@ def _clamped(limit: str, shape: "type[BaseModel]") -> str:
 
 
 def _note_unknown(
-    context: RequestContext, sent: Mapping[str, Any], shape: "type[BaseModel]", what: str
+    context: RequestContext, sent: Mapping[str, Any], shape: type[BaseModel], what: str
 ) -> None:
     """Note ignored fields in the journal (assumed C8): most likely they are misspelt."""
     known = wire.field_names(shape)
@@ -248,7 +242,7 @@ def _refuse_production_key(context: RequestContext, sent: dict[str, Any]) -> Non
 
 
 def _refuse_misplaced(
-    context: RequestContext, sent: dict[str, Any], shape: "type[BaseModel]"
+    context: RequestContext, sent: dict[str, Any], shape: type[BaseModel]
 ) -> None:
     """Refuse keys and card numbers outside the fields for them (assumed 6.4-everywhere).
 

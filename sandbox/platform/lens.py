@@ -6,10 +6,11 @@ it is sent. Nothing is counted, noted or changed.
 
 from json import dumps
 
+from msgspec import Struct
+
 from sandbox.domain.access import Holds
 from sandbox.domain.faults import PERMISSION_DENIED, Refusal
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.values import Value
 from sandbox.platform.pipeline import usable
 from sandbox.platform.request_context import IncomingRequest, RequestContext
 from sandbox.platform.routing import Match
@@ -20,7 +21,7 @@ from sandbox.worlds.presented import PresentedKey
 from sandbox.worlds.world import World
 
 
-class Seen(Value, frozen=True):
+class Seen(Struct, frozen=True, gc=False):
     """The status that the key would get, every decision, and the permissions that are missing.
 
     One of the missing permissions is enough; there are none where no permission would help.

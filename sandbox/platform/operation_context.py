@@ -136,13 +136,13 @@ class OperationContext(Struct, kw_only=True):
         id = self.world.draws.message_id()
         self.unit.emit(
             Message(
-                id,
-                event_type,
-                account_id_of(record),
-                id_of(record),
-                self.request_id,
-                self.now,
-                shown,
+                id=id,
+                event_type=event_type,
+                account_id=account_id_of(record),
+                subject=id_of(record),
+                request_id=self.request_id,
+                created_at=self.now,
+                record=shown,
             )
         )
         self.events += (id,)

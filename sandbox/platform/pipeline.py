@@ -247,7 +247,7 @@ async def _wait(context: RequestContext, pending: PendingPayment) -> None:
     if pending.event is not None:
         taken[pending.event] = pending.subject
     # If the server dies, the next start ends the payment.
-    context.world.store.put(BusyPayment(pending.subject))
+    context.world.store.put(BusyPayment(transaction_id=pending.subject))
     try:
         await asyncio.sleep(pending.delay_ms / 1000)
     except asyncio.CancelledError:
@@ -327,7 +327,7 @@ def authenticate(context: RequestContext, worlds: Worlds) -> None:
     key, account = usable(presented, context.unit, context.now)
     context.caller = caller = presented.caller(account)
     # An answer need not wait until this is durable.
-    context.world.store.put(KeyUsage(key.id, context.now))
+    context.world.store.put(KeyUsage(key_id=key.id, last_used_at=context.now))
     worlds.touch(context.world)
     context.decisions += (caller.decision,)
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from msgspec.structs import replace
+
 from sandbox.domain.directory import TERMINALS
 from sandbox.domain.directory import state_of as state_of_terminal
 from sandbox.domain.keys import KEY_LIFE, ApiKey
@@ -136,7 +138,7 @@ def carry_out(world: World, unit: UnitOfWork, timer: Timer) -> None:
     waiting = world.tap_desk.get(timer.subject)
     if waiting and timer.kind == LATE_ANSWER:
         # A processor answers only once a card was read (assumed D29).
-        unit.schedule(timer.but(due=waiting.tap.until))
+        unit.schedule(replace(timer, due=waiting.tap.until))
         return
     # A payment that waits for its tap still belongs to its request.
     request_id = waiting.request_id if waiting else None

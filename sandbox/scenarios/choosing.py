@@ -8,6 +8,9 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from sandbox.domain.durations import parse_duration
 from sandbox.domain.payments import validity
 from sandbox.domain.payments.cards import Card
@@ -23,7 +26,6 @@ from sandbox.domain.payments.outcomes import (
 )
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS, TransportFault
 from sandbox.domain.payments.triggers import TRIGGERS
-from sandbox.domain.values import Value
 from sandbox.domain.words import did_you_mean
 from sandbox.scenarios.near_misses import NearMisses
 from sandbox.scenarios.queue import Queue
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from sandbox.scenarios.attempts import FollowUp, Then
 
 
-class AttemptFacts(Value, frozen=True):
+class AttemptFacts(Struct, frozen=True, gc=False):
     """The facts of an attempt before its outcome.
 
     `amount` is the amount of this operation, or None if it names none. `header` is the outcome that
@@ -66,7 +68,7 @@ class AttemptFacts(Value, frozen=True):
         }
 
 
-class ChosenOutcome(Value, frozen=True):
+class ChosenOutcome(Struct, frozen=True, gc=False):
     """The outcome of an attempt, and its source.
 
     `fault` is a transport fault. `arms` and `settlement` are stored with a payment for later;
@@ -133,7 +135,7 @@ def choose(facts: AttemptFacts, queue: Queue | None) -> ChosenOutcome:
     )
     if choice is None:
         return ChosenOutcome(APPROVED, "default", "default", near_misses=near)
-    return choice.but(near_misses=near)
+    return replace(choice, near_misses=near)
 
 
 def _is_left_alone(facts: AttemptFacts) -> bool:
@@ -165,8 +167,9 @@ def choose_at_tap(facts: AttemptFacts, waiting: ChosenOutcome) -> ChosenOutcome:
         choice = ChosenOutcome(APPROVED, "default", "default")
     if choice.source == "default":
         # The scenario approved it, whatever the card.
-        choice = choice.but(source=waiting.source, rule=waiting.rule)
-    return choice.but(
+        choice = replace(choice, source=waiting.source, rule=waiting.rule)
+    return replace(
+        choice,
         delay_ms=waiting.delay_ms,
         fault=waiting.fault or choice.fault,
         follow=waiting.follow,

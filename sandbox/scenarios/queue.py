@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Final
 
+from msgspec.structs import replace
+
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.queued import Queued
 from sandbox.scenarios.near_misses import NearMisses
@@ -35,7 +37,7 @@ class Queue:
         ends = (one.id.rpartition("_")[2] for one in self.entries)
         taken = (int(end) for end in ends if end.isascii() and end.isdecimal())
         self._numbered = max(self._numbered, *taken, 0) + 1
-        entry = entry.but(id=f"next_{self._numbered}")
+        entry = replace(entry, id=f"next_{self._numbered}")
         self._store((*self.entries, entry))
         return entry
 

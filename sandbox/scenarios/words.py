@@ -6,6 +6,7 @@ Each is checked when the file is read, and describes its values in the JSON Sche
 from collections.abc import Collection
 from typing import Annotated, Any, Final, TypeVar
 
+from msgspec import Struct
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -21,7 +22,6 @@ from pydantic_core import CoreSchema, core_schema
 from sandbox.domain.durations import PATTERN, parse_duration
 from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.printable import obeyed_in
-from sandbox.domain.values import Value
 from sandbox.domain.words import UnknownWord
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class OneOf(Value, frozen=True):
+class OneOf(Struct, frozen=True, gc=False):
     """Text that has to be one of the known words, which are `what`."""
 
     known: Collection[str]

@@ -8,6 +8,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
+from msgspec import structs
+
 from sandbox.app import Sandbox, build
 from sandbox.scenarios.loading import ScenarioError
 from sandbox.server.run import bound, serving_sandbox
@@ -55,7 +57,7 @@ def embedded(settings: Settings | None = None) -> Iterator[Embedded]:
             port=0,
             control_port=None if settings.control_port is None else 0,
             # A test that freezes time at a later day must not make the others' worlds old.
-            limits=settings.limits.but(unused_after_s=float("inf")),
+            limits=structs.replace(settings.limits, unused_after_s=float("inf")),
         )
     )
     with ExitStack() as stack:

@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import field
-
-from sandbox.domain.values import Value
+from msgspec import Struct, field
 
 Documents = Mapping[str, Mapping[str, Any]]
 """Cast name to the fields that a document gives, with the values that records have."""
@@ -15,7 +13,7 @@ class FixtureError(ValueError):
     """A fixture cannot be used; the message names the file, the document, the field, the reason."""
 
 
-class Fixture(Value, frozen=True):
+class Fixture(Struct, frozen=True, gc=False):
     """A checked fixture: documents by cast name, in file order, parents before children.
 
     `document` is the whole of a file that did not come with the sandbox. With a `snapshot` a world

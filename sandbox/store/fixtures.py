@@ -12,6 +12,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from sandbox.domain.accounts import AccountType, Address
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.text import NotUtf8, decode_text
@@ -40,7 +42,7 @@ def read_fixture(path: Path) -> Fixture:
         document = _parse(text)
         if isinstance(document, dict) and FILE in document:
             return Fixture(path.stem, {}, {}, {}, {}, document=document, snapshot=document)
-        return parse_fixture(path.stem, document).but(document=document)
+        return replace(parse_fixture(path.stem, document), document=document)
     except FixtureError as error:
         raise FixtureError(f"{path}: {error}") from None
 

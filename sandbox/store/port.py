@@ -8,9 +8,10 @@ a commit changes nothing. A unit never lives across an `await`.
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, Protocol, TypeVar
 
+from msgspec import Struct
+
 from sandbox.domain.events import Message
 from sandbox.domain.timers import Timer
-from sandbox.domain.values import Value
 from sandbox.store.tables import Row
 from sandbox.store.world_state import Counters
 
@@ -32,7 +33,7 @@ Only for tables whose records have a moment.
 ANY_TIME: Final[Between] = (None, None)
 
 
-class Order(Value, frozen=True):
+class Order(Struct, frozen=True, gc=False):
     """The order of found records: by creation, or by an order of the table.
 
     Equal records follow in the order of creation.

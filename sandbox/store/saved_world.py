@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sandbox.domain.values import Value
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from sandbox.store.files.port import Document, Parsed
@@ -13,7 +13,7 @@ class NotRestored(ValueError):
     """Documents that make no world; the message names the table, the document and the field."""
 
 
-class SavedWorld(Value, frozen=True, gc=True):
+class SavedWorld(Struct, frozen=True):
     """The documents of a world. `read` gives the text of one by table and id.
 
     Documents from the server's own file are not written to it again. Documents that people cannot

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
-from msgspec import field
+from msgspec import Struct, field
 
 from sandbox.domain.accounts import Account
 from sandbox.domain.batches import Batch, refund_batches
@@ -22,7 +22,6 @@ from sandbox.domain.payments.cards import NOT_READ
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.records import Record
 from sandbox.domain.terminals import Terminal
-from sandbox.domain.values import Value
 from sandbox.domain.webhooks.applications import Application
 from sandbox.domain.webhooks.deliveries import Delivery
 from sandbox.domain.webhooks.endpoints import Endpoint
@@ -42,7 +41,7 @@ Filter = Callable[[Any, Any], bool]
 Rank = Callable[[Any], int]
 
 
-class Table(Value, frozen=True, kw_only=True):
+class Table(Struct, frozen=True, kw_only=True, gc=False):
     """One kind of record: its name in files, the field that identifies it, and its indexes.
 
     A value in a `unique` index belongs to one record forever, deleted or not; `in_two` splits it

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from datetime import datetime
 from hashlib import sha256
 
+from msgspec import Struct
 from pydantic_core import from_json, to_json
 
 from sandbox.domain.instants import parse_rfc3339, to_wire
-from sandbox.domain.values import Value
 
 
-class TeamToken(Value, frozen=True, kw_only=True):
+class TeamToken(Struct, frozen=True, kw_only=True, gc=False):
     """A token by which a team uses the control API. `digest` is its SHA-256 in hex digits."""
 
     id: str

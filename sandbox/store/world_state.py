@@ -16,7 +16,6 @@ from sandbox.domain.instants import Instant
 from sandbox.domain.payments.queued import OutcomeName, Queued
 from sandbox.domain.readings import table as readings_table
 from sandbox.domain.switches import checked
-from sandbox.domain.values import Value
 from sandbox.domain.webhooks.spoiled import Spoiled
 
 COUNT_MAX: Final = 2**63 - 1
@@ -41,7 +40,7 @@ MerchantCount = Annotated[int, Field(strict=True, ge=0, le=MERCHANTS_MAX)]
 PerMerchantCount = Annotated[int, Field(strict=True, ge=0, le=PER_MERCHANT_MAX)]
 
 
-class GeneratedData(Value, frozen=True, kw_only=True):
+class GeneratedData(Struct, frozen=True, kw_only=True, gc=False):
     """How much data to generate."""
 
     merchants: MerchantCount
@@ -76,7 +75,7 @@ AS_IT_IS: Final = ClockSetting()
 """Sets nothing."""
 
 
-class Beginning(Value, frozen=True, kw_only=True):
+class Beginning(Struct, frozen=True, kw_only=True, gc=False):
     """How a world began: a reset returns it to this. `fixture` is a name."""
 
     fixture: str
@@ -87,7 +86,7 @@ class Beginning(Value, frozen=True, kw_only=True):
     generated_data: Annotated[GeneratedData, AfterValidator(_in_all)] | None = None
 
 
-class WorldState(Value, frozen=True, kw_only=True):
+class WorldState(Struct, frozen=True, kw_only=True, gc=False):
     """The one record of the world itself.
 
     `queue` are the next outcomes, `spoiled` the next deliveries to spoil. `terminal_outcomes` are

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+from msgspec.structs import replace
+
 from sandbox.domain.webhooks.endpoints import ENDPOINTS_MAX, Endpoint
 from sandbox.store.port import Store
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
@@ -42,7 +44,8 @@ def declare(store: Store, endpoints: Iterable[Endpoint]) -> None:
             unit.put(declared)
             continue
         unit.put(
-            before.but(
+            replace(
+                before,
                 url=declared.url,
                 secret=declared.secret,
                 description=declared.description,

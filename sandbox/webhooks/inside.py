@@ -148,9 +148,11 @@ class Inbox:
         duration_ms = round((perf_counter() - started) * 1000, 3)
         if not in_time:
             why = f"no complete answer within {TIMEOUT_S:g} s"
-            return Sent(None, duration_ms, "", why, is_timeout=True)
+            return Sent(
+                status_code=None, duration_ms=duration_ms, response="", error=why, is_timeout=True
+            )
         error = None if answer < 300 else f"answered {answer}"
-        return Sent(answer, duration_ms, "", error)
+        return Sent(status_code=answer, duration_ms=duration_ms, response="", error=error)
 
     def _keep(self, endpoint_id: str, came: Received) -> None:
         kept = self._received.setdefault(endpoint_id, deque(maxlen=RECEIVED_MAX))

@@ -6,8 +6,9 @@ Source: assumed D22, D23.
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from sandbox.domain.events import Message
-from sandbox.domain.values import Value
 from sandbox.domain.webhooks.deliveries import AttemptTrigger, delivery_id
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ Later = Callable[[float, Callable[[], None]], Callable[[], None]]
 """Calls a function after this many real seconds; returns a function that cancels it."""
 
 
-class Job(Value, frozen=True, gc=True):
+class Job(Struct, frozen=True):
     """One attempt to make at an endpoint. With `is_single` a failure is not retried (assumed D22).
 
     `then` is the effect of a scenario rule, which applies to a delivery's first attempt only.

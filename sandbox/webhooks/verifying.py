@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from hmac import compare_digest
 from typing import Final, Literal
 
-from sandbox.domain.values import Value
+from msgspec import Struct
+
 from sandbox.webhooks.signing import signature_of
 
 TOLERANCE_S: Final = 300
@@ -20,7 +21,7 @@ TIMESTAMP_MAX: Final = 253_402_300_799
 """The last second of the year 9999."""
 
 
-class Verification(Value, frozen=True):
+class Verification(Struct, frozen=True, gc=False):
     """The result of a check: the step at which it failed, or None, and what was compared."""
 
     step: VerifyStep | None

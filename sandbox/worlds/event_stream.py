@@ -10,6 +10,8 @@ from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, NamedTuple
 
+from msgspec.structs import replace
+
 from sandbox.domain.accounts import Account
 from sandbox.domain.batches import Batch
 from sandbox.domain.credentials import Credential
@@ -260,5 +262,5 @@ class Subscriptions:
         if before is None or state.scenario is not before.scenario:
             self._tell(SCENARIO, None)
         # Its clock has a kind of its own.
-        if before is None or state.but(clock=before.clock) != before:
+        if before is None or replace(state, clock=before.clock) != before:
             self._tell(WORLD, None)

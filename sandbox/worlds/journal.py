@@ -12,13 +12,13 @@ from heapq import merge
 from itertools import chain
 from typing import Any, Final, Literal, TypedDict
 
+from msgspec import Struct
 from pydantic_core import from_json, to_json
 
 from sandbox.domain.instants import Instant, to_wire
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.profile import SECRET_CHARS_MAX, Profile
 from sandbox.domain.secrets import may_hold_secret
-from sandbox.domain.values import Value
 from sandbox.scenarios import near_misses
 from sandbox.scenarios.choosing import ChosenOutcome
 from sandbox.store.world_state import Counters
@@ -111,7 +111,7 @@ class EntryView(TypedDict):
     notes: list[str]
 
 
-class Entry(Value, frozen=True):
+class Entry(Struct, frozen=True, gc=False):
     """One request, as it was recorded. Texts and bodies are scrubbed already.
 
     `scenario` is the document of the scenario that ran, which the entries of its time share.
@@ -194,7 +194,7 @@ def client_of(headers: Headers) -> str | None:
     return named.partition(" ")[0] if named else None
 
 
-class WaitingRequest(Value, frozen=True):
+class WaitingRequest(Struct, frozen=True, gc=False):
     """A request that waits for a card or for its processor, and the payment that it waits with."""
 
     id: str

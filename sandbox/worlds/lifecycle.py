@@ -6,6 +6,8 @@ A world is filled in steps before it is used, because a large one takes seconds.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from sandbox.domain.clock import RUNNING
 from sandbox.domain.instants import from_ms
 from sandbox.domain.keys import ApiKey, expiry_of
@@ -47,20 +49,20 @@ def begin_anew(world: World, fresh: World) -> list[Container]:
     back to the fixture; messages and journal are cleared. Switches, readings and endpoints stay,
     unless the fixture is a saved world with endpoints of its own (assumed D25).
     """
-    state = fresh.state.but(switches=world.state.switches, readings=world.state.readings)
+    state = replace(fresh.state, switches=world.state.switches, readings=world.state.readings)
     scenario = fresh.scenario
     endpoints: tuple[Endpoint, ...] = ()
     if scenario is None and (scenario := world.scenario) is not None:
         scenario.restart()
-        state = state.but(scenario=world.state.scenario)
+        state = replace(state, scenario=world.state.scenario)
     if world.spec.fixture.snapshot is None:
         endpoints = tuple(world.outbox.endpoints.values())
         clock = RUNNING.after(world.spec.clock, world.system_clock())
-        state = state.but(clock=clock)
+        state = replace(state, clock=clock)
     left = world.take_over(fresh, state, scenario)
     unit = world.store.begin()
     for endpoint in endpoints:
-        unit.put(endpoint.but(failing_since=None))
+        unit.put(replace(endpoint, failing_since=None))
     unit.commit()
     world.clock.tell()
     world.outbox.resume()

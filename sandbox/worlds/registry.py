@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from time import monotonic
 from typing import Final
 
+from msgspec.structs import replace
+
 from sandbox.domain.keys import ApiKey, ParsedKey, secret_fits
 from sandbox.domain.profile import Profile
 from sandbox.domain.teams import OPERATOR, team_of, world_of
@@ -97,7 +99,7 @@ class Worlds:
         if spec.id:
             return (yield from self._create(spec))
         for _ in range(SKIPPED_MAX):
-            spec = spec.but(id=self._free_id(team))
+            spec = replace(spec, id=self._free_id(team))
             numbered = self._numbered[team]
             try:
                 return (yield from self._create(spec))
@@ -124,7 +126,7 @@ class Worlds:
         self._refuse_too_many(team_of(spec.id))
         self._reserved.add(spec.id)
         try:
-            world = yield from self._make(spec.but(keys_are_known=self.known_keys))
+            world = yield from self._make(replace(spec, keys_are_known=self.known_keys))
         finally:
             self._reserved.discard(spec.id)
         self._put_in_use(world)
@@ -185,7 +187,7 @@ class Worlds:
         if not saved.is_from_file:
             # The world gets keys of its own, independent of the saved world's keys.
             known = self.known_keys if before is None else before.spec.keys_are_known
-            spec = spec.but(keys_are_known=known)
+            spec = replace(spec, keys_are_known=known)
         elif not (spec.keys_are_known or self.secret):
             raise NotRestored("its keys are made of the server's secret, which the file has lost")
         world = yield from self._make(spec, saved)

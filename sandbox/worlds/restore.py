@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from msgspec import structs
+
 from sandbox.domain.accounts import Account
 from sandbox.domain.batches import Batch
 from sandbox.domain.clock import ClockSetting
@@ -137,7 +139,8 @@ def _restore_state(
     world.draws = world.draws_of(world.spec.seed)
     world.journal.restart(counters)
     world.store.put(
-        state.but(
+        structs.replace(
+            state,
             id=own.id,
             begins=own.begins,
             clock=own.clock if has_own_clock else continued(state.clock, world.system_clock),

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from sandbox.domain import switches
 from sandbox.domain.accounts import Account
 from sandbox.domain.events import Message
@@ -152,7 +154,7 @@ class World:
 
     def put_state(self, **changes: Any) -> None:
         """Store these fields of the world's state anew."""
-        self.store.put(self.state.but(**changes))
+        self.store.put(replace(self.state, **changes))
 
     @property
     def terminal_outcomes(self) -> Mapping[str, str]:

@@ -145,7 +145,7 @@ class Taking:
     """Takes every webhook, without a network. Fulfils `Sending`."""
 
     async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
-        return Sent(204, 0, "", None)
+        return Sent(status_code=204, duration_ms=0, response="", error=None)
 
     async def close(self) -> None:
         pass

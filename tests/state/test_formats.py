@@ -33,7 +33,7 @@ class Taking:
     """Takes every webhook, without a network."""
 
     async def send(self, url, body, headers):
-        return Sent(204, 0, "", None)
+        return Sent(status_code=204, duration_ms=0, response="", error=None)
 
     async def close(self):
         pass

@@ -1,6 +1,7 @@
 """Messages are packed in memory, and come back as they were announced."""
 
 import pytest
+from msgspec.structs import replace
 
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import Transaction
@@ -73,13 +74,13 @@ def test_what_a_row_cannot_hold_is_kept_as_it_is(sandbox):
     pay(sandbox, 1000)
     sale = announced[-1]
     odd = [
-        sale.but(id="msg_short"),
-        sale.but(request_id="req_1"),
-        sale.but(request_id=None),
-        sale.but(only_for="an endpoint"),
-        sale.but(subject="another"),
-        sale.but(account_id="another"),
-        sale.but(created_at=sale.created_at.replace(microsecond=1)),
+        replace(sale, id="msg_short"),
+        replace(sale, request_id="req_1"),
+        replace(sale, request_id=None),
+        replace(sale, only_for="an endpoint"),
+        replace(sale, subject="another"),
+        replace(sale, account_id="another"),
+        replace(sale, created_at=sale.created_at.replace(microsecond=1)),
     ]
     messages = PackedMessages()
 

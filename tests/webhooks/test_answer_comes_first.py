@@ -24,7 +24,7 @@ class Noting:
     async def send(self, url, body, headers):
         self.happened.append(("attempt", json.loads(body).get("transaction_id")))
         await asyncio.sleep(0)
-        return Sent(204, 0, "", None)
+        return Sent(status_code=204, duration_ms=0, response="", error=None)
 
     async def close(self):
         pass

@@ -3,16 +3,17 @@
 from hashlib import blake2b
 from typing import Final
 
+from msgspec import Struct
+
 from sandbox.domain.payments.outcomes import Outcome
 from sandbox.domain.payments.transactions import HostAnswer, Transaction
 from sandbox.domain.payments.transitions import Transition
-from sandbox.domain.values import Value
 
 _GATEWAY_ALPHABET: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 _TO_GATEWAY_CHARS: Final = bytes(ord(_GATEWAY_ALPHABET[byte % 36]) for byte in range(256))
 
 
-class Conclusion(Value, frozen=True):
+class Conclusion(Struct, frozen=True, kw_only=True, gc=False):
     """The result of an attempt: the row, the record to store, and the one to show.
 
     They differ where a failed attempt is laid over an unchanged record (assumed 2.1-failed).
@@ -36,10 +37,10 @@ def host_answer(
         return None
     code = (earlier.approval_code if earlier else None) or approval_code(event_id)
     return HostAnswer(
-        outcome.response_code,
-        outcome.message,
-        code if outcome.has_approval_code else None,
-        outcome.host_code,
+        response_code=outcome.response_code,
+        message=outcome.message,
+        approval_code=code if outcome.has_approval_code else None,
+        host_code=outcome.host_code,
     )
 
 

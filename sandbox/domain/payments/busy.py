@@ -1,9 +1,9 @@
 """Payments whose processor is working on its answer."""
 
-from sandbox.domain.values import Value
+from msgspec import Struct
 
 
-class BusyPayment(Value, frozen=True):
+class BusyPayment(Struct, frozen=True, kw_only=True, gc=False):
     """A payment that waits for its processor. If the server dies meanwhile, the payment fails."""
 
     transaction_id: str

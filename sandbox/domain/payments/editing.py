@@ -5,14 +5,16 @@ Source: spec 4.3-search-edit; the body and its effects assumed 1.7-edit, F8.
 
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from sandbox.domain.payments.amounts import Ledger
 from sandbox.domain.payments.attempts import Conclusion
 from sandbox.domain.payments.invariants import ABOUT, broken
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.pricing import Breakdown
-from sandbox.domain.payments.transactions import Status, Transaction, attempt_of
+from sandbox.domain.payments.transactions import Status, Transaction, with_attempt
 from sandbox.domain.payments.transitions import EDIT, TRANSITIONS
-from sandbox.domain.values import Value
 
 _EDIT: Final = next(row for row in TRANSITIONS if row.trigger == EDIT)
 EDITABLE: Final = _EDIT.states
@@ -37,7 +39,7 @@ Source: assumed D37.
 """
 
 
-class Edit(Value, frozen=True, kw_only=True):
+class Edit(Struct, frozen=True, kw_only=True, gc=False):
     """The content of the edit; None changes nothing. A breakdown replaces all amounts."""
 
     authorized_amount: int | None = None
@@ -70,7 +72,8 @@ def steps_of(tx: Transaction, edit: Edit) -> list[Edit]:
     steps = [edit]
     if back is not None or refunded is not None:
         steps = [
-            edit.but(
+            replace(
+                edit,
                 reversed=edit.reversed if back is None else None,
                 refunded=edit.refunded if refunded is None else None,
             )
@@ -126,17 +129,17 @@ def _with_money_back(tx: Transaction, edit: Edit, partial_refund_shows: str) -> 
     ledger, status = tx.ledger, tx.status
     if edit.reversed is not None:
         if ledger.captured:
-            ledger = ledger.but(reversed=edit.reversed - ledger.voided)
+            ledger = replace(ledger, reversed=edit.reversed - ledger.voided)
         else:
-            ledger = ledger.but(voided=edit.reversed)
+            ledger = replace(ledger, voided=edit.reversed)
         if edit.reversed and not (ledger.kept if ledger.captured else ledger.held):
             status = "reversed"
     if edit.refunded is not None:
-        ledger = ledger.but(refunded=edit.refunded)
+        ledger = replace(ledger, refunded=edit.refunded)
         if edit.refunded and (not ledger.refundable or partial_refund_shows == "refunded"):
             status = "refunded"
     reason = edit.status_reason or tx.status_reason
-    return tx.but(status=status, status_reason=reason, ledger=ledger)
+    return replace(tx, status=status, status_reason=reason, ledger=ledger)
 
 
 def _as_told(tx: Transaction, edit: Edit) -> Transaction:
@@ -153,7 +156,8 @@ def _as_told(tx: Transaction, edit: Edit) -> Transaction:
     reason = edit.status_reason or tx.status_reason
     if edit.status is not None and edit.status_reason is None:
         reason = _REASONS.get(status, "partial_approval" if is_partial else "approved")
-    return tx.but(
+    return replace(
+        tx,
         status=status,
         status_reason=reason,
         amounts=amounts,
@@ -222,11 +226,12 @@ def conclude(
     elif told == "reversed" or (told == tx.status and reversed_):
         told, amount = "reversed", reversed_
     shown_type, event = _shown_as(tx, told)
-    after = after.but(event_id=event_id, transaction_type=shown_type, batch_id=capture_batch_id)
+    after = replace(
+        after, event_id=event_id, transaction_type=shown_type, batch_id=capture_batch_id
+    )
     settles_in = refund_batch_id or capture_batch_id
-    attempt = attempt_of(after, amount, at, batch_id=settles_in)
-    after = after.but(history=(*after.history, attempt))
-    return Conclusion(_EDIT, after, after, ((event, after),))
+    after = with_attempt(after, amount, at, batch_id=settles_in)
+    return Conclusion(taken=_EDIT, record=after, shown=after, events=((event, after),))
 
 
 def _shown_as(tx: Transaction, status: str) -> tuple[str, str]:

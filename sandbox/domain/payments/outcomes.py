@@ -8,7 +8,8 @@ from enum import StrEnum
 from functools import cache
 from typing import Final
 
-from sandbox.domain.values import Value
+from msgspec import Struct
+from msgspec.structs import replace
 
 
 class Operation(StrEnum):
@@ -54,7 +55,7 @@ class Verdict(StrEnum):
     PENDING = "pending"
 
 
-class Outcome(Value, frozen=True):
+class Outcome(Struct, frozen=True, kw_only=True, gc=False):
     """One row. `response_code` None means that no answer came at all.
 
     `has_gateway_id` tells whether a first attempt gets a gateway_transaction_id; `latency_ms` is
@@ -86,17 +87,17 @@ def _rows() -> dict[str, Outcome]:
             cell.strip() for cell in line.split("|")
         )
         rows[key] = Outcome(
-            key,
-            frozenset().union(*(SCOPES[word] for word in scope.split(", "))),
-            Verdict(verdict),
-            reason,
-            None if resp == "-" else resp,
-            None if host in ("-", "null") else host,
-            None if message == "-" else message,
-            approval == "num",
-            gtid == "yes",
-            int(ms),
-            retry,
+            key=key,
+            scope=frozenset().union(*(SCOPES[word] for word in scope.split(", "))),
+            verdict=Verdict(verdict),
+            status_reason=reason,
+            response_code=None if resp == "-" else resp,
+            host_code=None if host in ("-", "null") else host,
+            message=None if message == "-" else message,
+            has_approval_code=approval == "num",
+            has_gateway_id=gtid == "yes",
+            latency_ms=int(ms),
+            retry=retry,
         )
     return rows
 
@@ -193,7 +194,7 @@ FORCED_RULES: Final = frozenset(
 """Outcomes that answer as the rule failures of that name. Source: assumed 5.2-forced."""
 
 LOST_AS_DECLINED: Final[dict[str, Outcome]] = {
-    key: OUTCOMES[key].but(status_reason="declined")
+    key: replace(OUTCOMES[key], status_reason="declined")
     for key in ("lost_card", "stolen_card", "pick_up_card", "pick_up_fraud", "restricted_card")
 }
 """The outcomes of lost and stolen cards, as declines. Source: assumed D35-lost."""
@@ -252,4 +253,4 @@ def why_not_for(key: str, operation: Operation) -> str | None:
 
 
 def _as_declined_increment(row: Outcome) -> Outcome:
-    return row.but(status_reason="incremental_auth_declined")
+    return replace(row, status_reason="incremental_auth_declined")

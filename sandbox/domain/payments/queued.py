@@ -2,12 +2,12 @@
 
 from typing import Annotated
 
+from msgspec import Struct
 from pydantic import AfterValidator
 
 from sandbox.domain.field_types import DelayMs, PositiveAmount
 from sandbox.domain.payments.outcomes import OUTCOMES, Operation, for_operation
 from sandbox.domain.payments.transport import TRANSPORT_FAULTS
-from sandbox.domain.values import Value
 
 
 def _known_outcome(outcome: str) -> str:
@@ -29,7 +29,7 @@ FaultName = Annotated[str, AfterValidator(_known_fault)]
 """The key of a transport fault."""
 
 
-class Queued(Value, frozen=True, kw_only=True):
+class Queued(Struct, frozen=True, kw_only=True, gc=False):
     """One next outcome, for the next attempt that matches. Source: assumed D24.
 
     `amount` (minor units) must be equal. Without `operation` it matches every operation that the

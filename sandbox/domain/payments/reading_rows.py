@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
+from msgspec.structs import replace
+
 from sandbox.domain.faults import INVALID_TRANSACTION_STATE
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.transitions import Transition
@@ -30,4 +32,4 @@ _EVENTS: Final[Mapping[str, str]] = {
 @cache
 def announced(row: Transition) -> Transition:
     """The silent refusal as an attempt that fails, with its event. Source: assumed D35-attempts."""
-    return row.but(shown_status="error", reason="payment_failed", event=_EVENTS[row.trigger])
+    return replace(row, shown_status="error", reason="payment_failed", event=_EVENTS[row.trigger])

@@ -7,6 +7,8 @@ D35-receipt.
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
+from msgspec.structs import replace
+
 from sandbox.domain.instants import from_ms
 from sandbox.domain.payments.transactions import Transaction
 
@@ -34,7 +36,7 @@ TSI: Final = "0000"
 def with_receipt(tx: Transaction) -> Transaction:
     """The payment with receipt data beside the client's own details, which count first."""
     own = tx.origin.details or {}
-    return tx.but(origin=tx.origin.but(details={**_receipt(tx), **own}))
+    return replace(tx, origin=replace(tx.origin, details={**_receipt(tx), **own}))
 
 
 def _receipt(tx: Transaction) -> dict[str, Any]:

@@ -5,13 +5,14 @@ Source: assumed D24.
 
 from typing import Final
 
+from msgspec import Struct
+
 from sandbox.domain.instants import Instant
 from sandbox.domain.payments.cards import Card
 from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
-from sandbox.domain.values import Value
 
 
-class Tap(Value, frozen=True, kw_only=True):
+class Tap(Struct, frozen=True, kw_only=True, gc=False):
     """A tap that a payment waits for. `amount` is in minor units of the currency."""
 
     transaction_id: str
@@ -23,7 +24,7 @@ class Tap(Value, frozen=True, kw_only=True):
     until: Instant
 
 
-class Tapped(Value, frozen=True):
+class Tapped(Struct, frozen=True, kw_only=True, gc=False):
     """The result of a tap: a card, whose issuer then answers, or the end of the attempt."""
 
     card: Card | None = None

@@ -1,54 +1,50 @@
 """The JSON of a transaction and its history. Source: spec 2.4; assumed 2.10."""
 
-from collections.abc import Mapping
 from functools import lru_cache
-from json.encoder import encode_basestring_ascii
-from typing import Annotated, Any, Final, NotRequired, TypedDict
+from typing import Annotated, Any
 
-from pydantic_core import from_json, to_json
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
 
-from sandbox.domain.payments.cards import NOT_READ, Card
+from sandbox.domain.payments.cards import NOT_READ
 from sandbox.domain.payments.transactions import (
-    NO_RATES,
     STATUS_REASONS,
+    STATUSES,
     TRANSACTION_TYPES,
     Attempt,
     HostAnswer,
-    Origin,
-    Rates,
-    Status,
     TipCapture,
     Transaction,
-    TransactionSite,
 )
 from sandbox.domain.words import OneOf
 
 Type = Annotated[str, OneOf(TRANSACTION_TYPES)]
+StatusWord = Annotated[str, OneOf(STATUSES)]
 Reason = Annotated[str, OneOf(STATUS_REASONS)]
 
 
-class HostAnswerView(TypedDict):
+class HostAnswerView(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
     """Source: spec 2.4-response; the first four, assumed 0.4-gateway-response.
 
     A reading shows the others beside a payment's last answer (assumed D35-response).
     """
 
-    responseCode: str | None
-    responseMessage: str | None
-    approvalCode: str | None
-    processorResponseCode: str | None
-    authorizedAmount: NotRequired[int]
-    type: NotRequired[Type]
-    status: NotRequired[Status]
-    currency: NotRequired[str]
+    response_code: str | None
+    response_message: str | None
+    approval_code: str | None
+    processor_response_code: str | None
+    authorized_amount: int | UnsetType = UNSET
+    type: Type | UnsetType = UNSET
+    status: StatusWord | UnsetType = UNSET
+    currency: str | UnsetType = UNSET
 
 
-class AttemptView(TypedDict):
+class AttemptView(Struct, frozen=True, kw_only=True, gc=False):
     """A history element. Source: assumed 2.10."""
 
     event_id: str
     transaction_type: Type
-    status: Status
+    status: StatusWord
     status_reason: Reason
     amount: int
     subtotal: int
@@ -66,7 +62,7 @@ class AttemptView(TypedDict):
     created_at: int
 
 
-class TransactionView(TypedDict):
+class TransactionView(Struct, frozen=True, kw_only=True, gc=False):
     """A transaction as it is shown: the fields of spec 2.4, in its order."""
 
     transaction_id: str
@@ -100,7 +96,7 @@ class TransactionView(TypedDict):
     surcharge_applied: bool
     surcharge_confirmation_required: bool | None
     created_at: int
-    status: Status
+    status: StatusWord
     status_reason: Reason
     payment_method: str | None
     card_type: str | None
@@ -120,118 +116,137 @@ class TransactionView(TypedDict):
     batch_id: str | None
     device_type: None
     terminal_details: None
-    history: list[AttemptView]
-
-
-# --- writing ----------------------------------------------------------------------------------
-#
-# Every answer and every webhook of a payment is rendered here, so it has to be quick: one text
-# for each, with the parts of the place and the card prepared once.
+    history: tuple[AttemptView, ...]
 
 
 def body_of(tx: Transaction) -> bytes:
-    """The transaction as JSON, as `TransactionView` says; sources assumed 7.1, 5.1, Q17."""
-    origin, rates, ledger, answer = tx.origin, tx.rates, tx.ledger, tx.answer
-    money = tx.amounts
-    subtotal, tax, tip, surcharge = money.subtotal, money.tax, money.tip, money.surcharge
-    ids, place, owner = _of_site(origin.site)
-    device, reader = _text(origin.device_id), origin.reader_identifier
-    history = ",".join([_of_attempt(attempt) for attempt in tx.history])
-    text = (
-        f'{{"transaction_id":"{origin.transaction_id}","event_id":{_text(tx.event_id)},{ids},'
-        f'"device_id":{device},{place},'
-        f'"gateway_transaction_id":{_maybe(tx.gateway_transaction_id)},'
-        f'"subtotal":{subtotal},"tip_amount":{tip},"tax_amount":{tax},'
-        f'"total_amount":{subtotal + tax + tip + surcharge},"surcharge_amount":{surcharge},'
-        f'"refunded":{ledger.refunded},"reversed":{ledger.voided + ledger.reversed},'
-        f'"tip_type":"{tx.tip_type}","tip_capture_mode":{_maybe(tx.tip_capture_mode)},'
-        f"{_NO_RATES if rates is NO_RATES else _of_rates(rates)},"
-        f'"surcharge_applied":{_FLAG[tx.surcharge_applied]},'
-        f'"surcharge_confirmation_required":{_FLAG[rates.confirmation_required]},'
-        f'"created_at":{origin.created_at},"status":"{tx.status}",'
-        f'"status_reason":"{tx.status_reason}",'
-        f'"payment_method":{_method(origin)},{_of_card(origin.card)},'
-        f'"additional_details":{_details(tx)},'
-        f"{_NO_ANSWER if answer is None else _of_last_answer(tx, answer)},"
-        f'"transaction_type":"{tx.transaction_type}",'
-        f'"apple_transaction_id":{_text(origin.apple_transaction_id)},'
-        f'"reader_identifier":{device if reader == origin.device_id else _text(reader)},'
-        f'{owner},"batch_id":{_maybe(tx.batch_id)},"device_type":null,"terminal_details":null,'
-        f'"history":[{history}]}}'
-    )
-    return text.encode()
+    """The transaction as JSON."""
+    return msgspec.json.encode(show(tx))
 
 
-def view(tx: Transaction) -> dict[str, Any]:
-    """The transaction as `TransactionView` says, as a value."""
-    shown: dict[str, Any] = from_json(body_of(tx))
-    return shown
+def view(tx: Transaction) -> Any:
+    """The transaction as a value of JSON."""
+    return msgspec.json.decode(body_of(tx))
 
 
 def history_of(tx: Transaction) -> bytes:
-    """All attempts as JSON, oldest first, each as `AttemptView` says."""
-    return f"[{','.join([_of_attempt(attempt) for attempt in tx.history])}]".encode()
+    """All attempts as JSON, oldest first."""
+    return msgspec.json.encode([_show_attempt(attempt) for attempt in tx.history])
 
 
-_NO_ANSWER: Final = (
-    '"gateway_transaction_response":null,"processor_response_code":null,'
-    '"processor_response_message":null'
-)
-_text: Final = encode_basestring_ascii
-"""A client's text as a JSON string."""
+def show(tx: Transaction) -> TransactionView:
+    """The transaction as it is shown. Source: assumed 7.1, 5.1, Q17."""
+    origin, rates, ledger, amounts, answer = tx.origin, tx.rates, tx.ledger, tx.amounts, tx.answer
+    site, card = origin.site, origin.card
+    # A card that was not read shows nothing (assumed D29).
+    is_read = card is not NOT_READ
+    return TransactionView(
+        transaction_id=origin.transaction_id,
+        event_id=tx.event_id,
+        mid=site.account_id,
+        tid=site.terminal_id,
+        processor_mid=site.processor_mid,
+        processor_tid=site.processor_tid,
+        account_id=site.account_id,
+        device_id=origin.device_id,
+        location_id=site.location_id,
+        processor=site.processor,
+        gateway=site.gateway,
+        currency=site.currency,
+        gateway_transaction_id=tx.gateway_transaction_id,
+        subtotal=amounts.subtotal,
+        tip_amount=amounts.tip,
+        tax_amount=amounts.tax,
+        total_amount=amounts.total,
+        surcharge_amount=amounts.surcharge,
+        refunded=ledger.refunded,
+        reversed=ledger.reversed_in_all,
+        tip_type=tx.tip_type,
+        tip_capture_mode=tx.tip_capture_mode,
+        tax_rate=rates.tax_rate,
+        surcharge_rate=rates.surcharge_rate,
+        tax_source=rates.tax_source,
+        tax_basis=rates.tax_basis,
+        surcharge_source=rates.surcharge_source,
+        surcharge_basis=rates.surcharge_basis,
+        surcharge_applied=tx.surcharge_applied,
+        surcharge_confirmation_required=rates.confirmation_required,
+        created_at=origin.created_at,
+        status=tx.status,
+        status_reason=tx.status_reason,
+        payment_method=origin.payment_method if is_read else None,
+        card_type=card.type if is_read else None,
+        card_brand=card.brand if is_read else None,
+        card=card.masked if is_read else None,
+        additional_details=_details(tx),
+        gateway_transaction_response=_show_last_answer(tx),
+        processor_response_code=answer.response_code if answer else None,
+        processor_response_message=answer.message if answer else None,
+        transaction_type=tx.transaction_type,
+        apple_transaction_id=origin.apple_transaction_id,
+        reader_identifier=origin.reader_identifier,
+        owner_id=site.owner_id,
+        parent_account_ids=site.parent_account_ids,
+        merchant_name=site.merchant_name,
+        psp=None,
+        batch_id=tx.batch_id,
+        device_type=None,
+        terminal_details=None,
+        history=tuple([_show_attempt(attempt) for attempt in tx.history]),
+    )
 
-_FLAG: Final = {None: "null", True: "true", False: "false"}
 
-
-def _maybe(word: str | None) -> str:
-    """A word of ours, which needs no escapes, or null."""
-    return "null" if word is None else f'"{word}"'
+def _show_attempt(attempt: Attempt) -> AttemptView:
+    answer, amounts = attempt.answer, attempt.amounts
+    return AttemptView(
+        event_id=attempt.event_id,
+        transaction_type=attempt.transaction_type,
+        status=attempt.status,
+        status_reason=attempt.status_reason,
+        amount=attempt.amount,
+        subtotal=amounts.subtotal,
+        tax_amount=amounts.tax,
+        tip_amount=amounts.tip,
+        surcharge_amount=amounts.surcharge,
+        total_amount=amounts.total,
+        refunded=attempt.refunded,
+        reversed=attempt.reversed,
+        gateway_transaction_id=attempt.gateway_transaction_id,
+        gateway_transaction_response=_show_answer(answer) if answer else None,
+        processor_response_code=answer.response_code if answer else None,
+        processor_response_message=answer.message if answer else None,
+        batch_id=attempt.batch_id,
+        created_at=attempt.created_at,
+    )
 
 
 @lru_cache(maxsize=64)
-def _of_answer(answer: HostAnswer) -> str:
-    code, message = _maybe(answer.response_code), _maybe(answer.message)
-    return (
-        f'"gateway_transaction_response":{{"responseCode":{code},"responseMessage":{message},'
-        f'"approvalCode":{_maybe(answer.approval_code)},'
-        f'"processorResponseCode":{_maybe(answer.host_code)}}},'
-        f'"processor_response_code":{code},"processor_response_message":{message}'
+def _show_answer(answer: HostAnswer) -> HostAnswerView:
+    return HostAnswerView(
+        response_code=answer.response_code,
+        response_message=answer.message,
+        approval_code=answer.approval_code,
+        processor_response_code=answer.host_code,
     )
 
 
-def _of_last_answer(tx: Transaction, answer: HostAnswer) -> str:
+def _show_last_answer(tx: Transaction) -> HostAnswerView | None:
     """The answer, with the amounts that a reading shows beside it (assumed D35-response)."""
-    text = _of_answer(answer)
+    if tx.answer is None:
+        return None
+    shown = _show_answer(tx.answer)
     if not tx.tells_amounts:
-        return text
-    more = (
-        f',"authorizedAmount":{tx.ledger.held},"type":"{tx.transaction_type}",'
-        f'"status":"{tx.status}","currency":"{tx.origin.site.currency}"}},"processor_response_code"'
-    )
-    return text.replace('},"processor_response_code"', more, 1)
-
-
-def _of_attempt(attempt: Attempt) -> str:
-    answer = attempt.answer
-    money = attempt.amounts
-    subtotal, tax, tip, surcharge = money.subtotal, money.tax, money.tip, money.surcharge
-    return (
-        f'{{"event_id":{_text(attempt.event_id)},"transaction_type":"{attempt.transaction_type}",'
-        f'"status":"{attempt.status}","status_reason":"{attempt.status_reason}",'
-        f'"amount":{attempt.amount},"subtotal":{subtotal},"tax_amount":{tax},"tip_amount":{tip},'
-        f'"surcharge_amount":{surcharge},"total_amount":{subtotal + tax + tip + surcharge},'
-        f'"refunded":{attempt.refunded},"reversed":{attempt.reversed},'
-        f'"gateway_transaction_id":{_maybe(attempt.gateway_transaction_id)},'
-        f"{_NO_ANSWER if answer is None else _of_answer(answer)},"
-        f'"batch_id":{_maybe(attempt.batch_id)},"created_at":{attempt.created_at}}}'
+        return shown
+    return msgspec.structs.replace(
+        shown,
+        authorized_amount=tx.ledger.held,
+        type=tx.transaction_type,
+        status=tx.status,
+        currency=tx.origin.site.currency,
     )
 
 
-def _method(origin: Origin) -> str:
-    return "null" if origin.card is NOT_READ else f'"{origin.payment_method}"'
-
-
-def _details(tx: Transaction) -> str:
+def _details(tx: Transaction) -> dict[str, Any]:
     """The client's own details, and the amounts of the authorization (assumed 2.2).
 
     Once a hold is released nothing is authorized (assumed D12). The remainder of a partial approval
@@ -239,62 +254,9 @@ def _details(tx: Transaction) -> str:
     """
     ledger = tx.ledger
     authorized = 0 if tx.status == "canceled" else ledger.authorized
-    own = f'"authorized_amount":{authorized},"captured_amount":{ledger.captured}'
+    own = {"authorized_amount": authorized, "captured_amount": ledger.captured}
     if tx.is_partial:
-        own += f',"remaining_amount":{tx.amounts.total - (ledger.captured or ledger.authorized)}'
+        own["remaining_amount"] = tx.amounts.total - (ledger.captured or ledger.authorized)
     elif tx.status_reason == "partial_approval":
-        own += f',"remaining_amount":{tx.history[0].amount - tx.amounts.total}'
-    if not tx.origin.details:
-        return f"{{{own}}}"
-    return f"{to_json(tx.origin.details)[:-1].decode()},{own}}}"
-
-
-def _members(values: Mapping[str, Any]) -> str:
-    """The members of an object, without its braces."""
-    return to_json(values)[1:-1].decode()
-
-
-_RATES: Final = (
-    *("tax_rate", "surcharge_rate", "tax_source", "tax_basis"),
-    *("surcharge_source", "surcharge_basis"),
-)
-
-
-def _of_rates(rates: Rates) -> str:
-    return _members({name: getattr(rates, name) for name in _RATES})
-
-
-_NO_RATES: Final = _of_rates(NO_RATES)
-
-
-@lru_cache(maxsize=256)
-def _of_card(card: Card) -> str:
-    """The members of a card; null each when none was read (assumed D29)."""
-    if card is NOT_READ:
-        return _members({"card_type": None, "card_brand": None, "card": None})
-    return _members({"card_type": card.type, "card_brand": card.brand, "card": card.masked})
-
-
-@lru_cache(maxsize=4096)
-def _of_site(site: TransactionSite) -> tuple[str, str, str]:
-    """Ids, place and owner: the fields that all transactions of a place share."""
-    ids = {
-        "mid": site.account_id,
-        "tid": site.terminal_id,
-        "processor_mid": site.processor_mid,
-        "processor_tid": site.processor_tid,
-        "account_id": site.account_id,
-    }
-    place = {
-        "location_id": site.location_id,
-        "processor": site.processor,
-        "gateway": site.gateway,
-        "currency": site.currency,
-    }
-    owner = {
-        "owner_id": site.owner_id,
-        "parent_account_ids": site.parent_account_ids,
-        "merchant_name": site.merchant_name,
-        "psp": None,
-    }
-    return _members(ids), _members(place), _members(owner)
+        own["remaining_amount"] = tx.history[0].amount - tx.amounts.total
+    return {**tx.origin.details, **own} if tx.origin.details else own

@@ -20,6 +20,8 @@ Source: spec 3.2-transitions; assumed I1 to I11, F1 to F42, D24.
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal
 
+from msgspec import Struct
+
 from sandbox.domain.faults import (
     EXCEEDS_ORIGINAL_AUTH,
     INVALID_CAPTURE_SEQUENCE,
@@ -40,7 +42,6 @@ from sandbox.domain.timers import (
     SURCHARGE_EXPIRES,
     TAP_EXPIRES,
 )
-from sandbox.domain.values import Value
 
 HostAnswered = Literal["approved", "failed"]
 Entry = Literal["capture", "refund"]
@@ -69,7 +70,7 @@ FINISHED: Final = ("refunded", "reversed", "declined", "error", "canceled")
 """States that nothing leaves. Source: assumed F35."""
 
 
-class Transition(Value, frozen=True, kw_only=True):
+class Transition(Struct, frozen=True, kw_only=True, gc=False):
     """One row.
 
     `trigger` is the operation, the kind of a timer, or another cause without a request. `when`

@@ -5,6 +5,8 @@ Source: assumed 5.3.
 
 from typing import Final, Literal
 
+from msgspec import Struct
+
 from sandbox.domain.faults import (
     BAD_GATEWAY,
     GATEWAY_TIMEOUT,
@@ -13,7 +15,6 @@ from sandbox.domain.faults import (
     UNAVAILABLE,
     Fault,
 )
-from sandbox.domain.values import Value
 
 When = Literal["before", "after"]
 
@@ -21,7 +22,7 @@ SLOW_MS: Final = 3_000
 """The default delay of `slow`."""
 
 
-class TransportFault(Value, frozen=True):
+class TransportFault(Struct, frozen=True, gc=False):
     """One fault. `before` the engine runs nothing is recorded; `after` it, everything is.
 
     `answer` is the refusal that is answered instead; None where the answer itself is spoiled.

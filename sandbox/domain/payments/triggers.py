@@ -6,8 +6,9 @@ $9,004.99 are triggers, so ordinary test amounts never are.
 
 from typing import Final, Literal
 
+from msgspec import Struct
+
 from sandbox.domain.payments.outcomes import OUTCOMES, Operation, of_host_code
-from sandbox.domain.values import Value
 
 FIRST_AMOUNT: Final = 900_000
 LAST_AMOUNT: Final = 900_499
@@ -15,7 +16,7 @@ LAST_AMOUNT: Final = 900_499
 Kind = Literal["outcome", "later", "fault", "settlement"]
 
 
-class Trigger(Value, frozen=True):
+class Trigger(Struct, frozen=True, gc=False):
     """The meaning of one amount.
 
     `key` is an outcome, a transport fault, or a settlement. A `later` trigger makes the named
@@ -34,7 +35,7 @@ class Trigger(Value, frozen=True):
         return f"amount:{self.amount}"
 
 
-class Settlement(Value, frozen=True):
+class Settlement(Struct, frozen=True, gc=False):
     """The result of a batch that contains a certain record. Source: assumed 6.2-settlement.
 
     `answer` is the result of the batch; `reason` is a key of `batches.REASONS`. With `is_once` it

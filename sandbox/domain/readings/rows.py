@@ -1,16 +1,16 @@
 """What a reading is."""
 
-from sandbox.domain.values import Value
+from msgspec import Struct
 
 
-class ReadingValue(Value, frozen=True):
+class ReadingValue(Struct, frozen=True, gc=False):
     """One way to read a sentence, and what the sandbox then does."""
 
     name: str
     meaning: str
 
 
-class Reading(Value, frozen=True, kw_only=True):
+class Reading(Struct, frozen=True, kw_only=True, gc=False):
     """A sentence that can be read in several ways. The first value is the default."""
 
     id: str

@@ -7,13 +7,13 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Final
 
-from sandbox.domain.values import Value
+from msgspec import Struct
 
 _ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _ID_CHARS: Final = 27
 
 
-class Application(Value, frozen=True, kw_only=True):
+class Application(Struct, frozen=True, kw_only=True, gc=False):
     """One application. An account has one at most, so its account finds it."""
 
     account_id: str

@@ -6,7 +6,8 @@ Source: spec 6.1.9; assumed 8.3, D22.
 from datetime import datetime
 from typing import Final, Literal
 
-from sandbox.domain.values import Value
+from msgspec import Struct
+from msgspec.structs import replace
 
 ATTEMPTS_MAX: Final = 200
 """The newest attempts to store of one delivery. The schedule makes eight and a scenario at most a
@@ -20,7 +21,7 @@ DELIVERY_STATUSES: Final[tuple[DeliveryStatus, ...]] = DeliveryStatus.__args__  
 AttemptTrigger = Literal["scheduled", "manual", "scenario"]
 
 
-class SentHead(Value, frozen=True):
+class SentHead(Struct, frozen=True, kw_only=True, gc=False):
     """What an attempt sent, without the body and without a secret.
 
     `timestamp` and `signature` are the headers, None where a scenario left one out. `age_s` is how
@@ -36,7 +37,7 @@ class SentHead(Value, frozen=True):
     spoilt: tuple[str, ...] = ()
 
 
-class Sent(Value, frozen=True):
+class Sent(Struct, frozen=True, kw_only=True, gc=False):
     """The result of an attempt. `error` None means that the endpoint accepted the message.
 
     `is_unreachable`: there was no connection. `head` is what was sent, if anything was.
@@ -52,7 +53,7 @@ class Sent(Value, frozen=True):
     head: SentHead | None = None
 
 
-class DeliveryAttempt(Value, frozen=True):
+class DeliveryAttempt(Struct, frozen=True, kw_only=True, gc=False):
     """One attempt. `at` is the world's time; `status_code` is None if no answer came.
 
     `response` is the beginning of the answer's body; `error` gives the reason of a failure. `sent`
@@ -68,7 +69,7 @@ class DeliveryAttempt(Value, frozen=True):
     sent: SentHead | None = None
 
 
-class Delivery(Value, frozen=True):
+class Delivery(Struct, frozen=True, kw_only=True, gc=False):
     """How a message fares at an endpoint.
 
     `failures` counts the failed attempts of the present run of the schedule. `attempts` are the
@@ -91,9 +92,15 @@ class Delivery(Value, frozen=True):
     def tried(self, sent: Sent, at: datetime, trigger: AttemptTrigger) -> "Delivery":
         """The delivery after one more attempt."""
         attempt = DeliveryAttempt(
-            at, sent.status_code, sent.duration_ms, sent.response, sent.error, trigger, sent.head
+            at=at,
+            status_code=sent.status_code,
+            duration_ms=sent.duration_ms,
+            response=sent.response,
+            error=sent.error,
+            trigger=trigger,
+            sent=sent.head,
         )
-        return self.but(attempts=(*self.attempts, attempt)[-ATTEMPTS_MAX:])
+        return replace(self, attempts=(*self.attempts, attempt)[-ATTEMPTS_MAX:])
 
 
 def delivery_id(message_id: str, endpoint_id: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final, Literal
 
-from msgspec import field
+from msgspec import Struct, field
 from pydantic import AfterValidator, Strict
 
 from sandbox.domain.batches import BATCH_STATUSES
@@ -19,7 +19,6 @@ from sandbox.domain.field_types import (
     WebhookSecret,
 )
 from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
-from sandbox.domain.values import Value
 from sandbox.domain.words import did_you_mean
 
 GRACE: Final = timedelta(hours=24)
@@ -63,14 +62,14 @@ Filters = Annotated[Mapping[FilterName, tuple[str, ...]], AfterValidator(_known_
 """Field of a body to the values of which any will do. Source: assumed 8.3-filters."""
 
 
-class OldSecret(Value, frozen=True):
+class OldSecret(Struct, frozen=True, kw_only=True, gc=False):
     """A secret that was replaced, and the world's moment until which it still signs."""
 
     secret: WebhookSecret
     until: datetime
 
 
-class Endpoint(Value, frozen=True, kw_only=True):
+class Endpoint(Struct, frozen=True, kw_only=True, gc=False):
     """One endpoint.
 
     `account_id` None subscribes to the whole world. No `event_types` means all of them; `filters`

@@ -3,16 +3,14 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
-from msgspec import field
+from msgspec import Struct, field
 from pydantic import Field
-
-from sandbox.domain.values import Value
 
 TIMES_MAX: Final = 1_000
 """The most deliveries that one entry applies to."""
 
 
-class Spoiled(Value, frozen=True, kw_only=True):
+class Spoiled(Struct, frozen=True, kw_only=True, gc=False):
     """An entry of the queue: which deliveries, what is done to them, and to how many more.
 
     `when` and `then` are those of a webhook rule, without `times`. Source: assumed D24.

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from msgspec.structs import replace
+
 from sandbox.domain.access import need
 from sandbox.domain.accounts import Account
 from sandbox.domain.faults import ACCOUNT_BLOCKED, CONFLICT, FORBIDDEN
@@ -16,7 +18,7 @@ _PATHS: Final = Paths("accounts", "/v1/accounts", "account_id")
 _ACCOUNT: Final = Target(where="path", name="account_id")
 # An admin reads any account's resources by id, and may name any account in a filter; it changes
 # its own hierarchy alone: assumed 4.7-admin, D6.
-_ACCOUNT_TO_READ: Final = _ACCOUNT.but(relate=relate_with_admin_reach)
+_ACCOUNT_TO_READ: Final = replace(_ACCOUNT, relate=relate_with_admin_reach)
 
 _V1: Final[tuple[Row, ...]] = (
     Row(
@@ -93,7 +95,7 @@ _CREATE: Final = Row(
 def _as_v2(row: Row) -> Row:
     """The same operation under its other path. Source: assumed 1.3-alias."""
     path = row.path.replace("/v1/", "/v2/")
-    return row.but(name=f"{row.name}_v2", path=path, source="assumed 1.3-alias")
+    return replace(row, name=f"{row.name}_v2", path=path, source="assumed 1.3-alias")
 
 
 ROWS: Final[tuple[Row, ...]] = (
@@ -109,7 +111,8 @@ ROWS: Final[tuple[Row, ...]] = (
         unblock_refuses=(ACCOUNT_BLOCKED,),
     ),
     *(_as_v2(row) for row in _V1),
-    _CREATE.but(
+    replace(
+        _CREATE,
         name="accounts.create_v2",
         path="/v2/accounts",
         summary="Create an account with an organization and an API key",

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from msgspec import structs
 from pydantic_core import from_json
 
 from sandbox.domain.batches import (
@@ -145,12 +146,12 @@ def edit(context: OperationContext) -> Batch:
 def _moved(tx: Transaction, batch_id: str | None) -> Transaction:
     """The payment in another batch, or in none; its capture settles there (assumed 2.10)."""
     history = tuple(
-        attempt.but(batch_id=batch_id)
+        structs.replace(attempt, batch_id=batch_id)
         if attempt.status == "captured" and attempt.transaction_type != "refund"
         else attempt
         for attempt in tx.history
     )
-    return tx.but(batch_id=batch_id, history=history)
+    return structs.replace(tx, batch_id=batch_id, history=history)
 
 
 def _must_be_distinct(body: "EditBatch") -> None:
@@ -283,7 +284,7 @@ def coming_result(
         return _planned(from_json(planned), members)
     result = result_of(members)
     if result == ACCEPTED and _repeats_a_number(context, batch):
-        return Result("rejected", "duplicate_batch")
+        return Result(answer="rejected", reason="duplicate_batch")
     return result
 
 
@@ -307,7 +308,11 @@ def _planned(then: dict[str, Any], members: list[Transaction]) -> Result:
     ids = [tx.transaction_id for tx in members]
     wanted = then["rejected"] or 0
     rejected = wanted if isinstance(wanted, list) else ids[:wanted]
-    return Result(then["batch"], then["reason"], tuple(id for id in rejected if id in ids))
+    return Result(
+        answer=then["batch"],
+        reason=then["reason"],
+        rejected=tuple(id for id in rejected if id in ids),
+    )
 
 
 def answer(
@@ -355,16 +360,16 @@ def _counts(batch: Batch, rejected: int) -> dict[str, int]:
 def _settled(tx: Transaction) -> Transaction:
     """Captured payments become settled; fully refunded ones stay refunded (assumed F36, F37)."""
     rows = transitions_from(SETTLE, tx.status)
-    return tx.but(status=rows[0].next_status) if rows else tx
+    return structs.replace(tx, status=rows[0].next_status) if rows else tx
 
 
 def _released(tx: Transaction, batch_id: str) -> Transaction:
     """A record that was refused is free for the terminal's next batch (assumed B12)."""
-    return _moved(tx, None).but(settlement=None, refused_in=(*tx.refused_in, batch_id))
+    return structs.replace(_moved(tx, None), settlement=None, refused_in=(*tx.refused_in, batch_id))
 
 
 def _use_up(context: OperationContext, members: list[Transaction]) -> None:
     """A rejection that happens once does not happen again."""
     for tx in members:
         if tx.settlement is not None and SETTLEMENTS[tx.settlement].is_once:
-            context.unit.put(tx.but(settlement=None))
+            context.unit.put(structs.replace(tx, settlement=None))

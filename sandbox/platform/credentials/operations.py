@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any, cast
 
+from msgspec.structs import replace
+
 from sandbox.domain import credentials
 from sandbox.domain.accounts import Account
 from sandbox.domain.credentials import Credential, CredentialView
@@ -41,7 +43,7 @@ def _is_taken(context: OperationContext, code: str) -> bool:
 def list_all(context: OperationContext) -> Page:
     """Credentials of the caller's hierarchy. Source: assumed 1.6."""
     page = directory.page_of(context, CREDENTIALS)
-    return page.but(rows=[credentials.view(row) for row in page.rows])
+    return replace(page, rows=[credentials.view(row) for row in page.rows])
 
 
 def read(context: OperationContext) -> CredentialView:

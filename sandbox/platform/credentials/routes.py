@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from msgspec.structs import replace
+
 from sandbox.domain.access import need
 from sandbox.domain.credentials import Credential, CredentialView
 from sandbox.domain.faults import CONFLICT
@@ -51,7 +53,7 @@ ROWS: Final[tuple[Row, ...]] = (
         source="assumed 1.6",
         need=need("credentials:read"),
         # An admin reads any account's resources by id: assumed 4.7-admin.
-        target=_TARGET.but(relate=relate_with_admin_reach),
+        target=replace(_TARGET, relate=relate_with_admin_reach),
         run=operations.read,
         response=CredentialView,
     ),

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from msgspec.structs import replace
+
 from sandbox.domain.access import need
 from sandbox.domain.hierarchy import relate_with_admin_reach
 from sandbox.domain.locations import Location
@@ -48,7 +50,7 @@ ROWS: Final[tuple[Row, ...]] = (
         source="spec 4.4-paths-locations",
         need=need("locations:read"),
         # An admin reads any account's resources by id: assumed 4.7-admin.
-        target=_TARGET.but(relate=relate_with_admin_reach),
+        target=replace(_TARGET, relate=relate_with_admin_reach),
         run=directory.read,
         response=Location,
     ),

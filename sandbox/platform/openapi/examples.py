@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from sandbox.domain.values import Value
+from msgspec import Struct
 
 Cast = Mapping[str, Mapping[str, str]]
 """Kind, such as `terminals`, to cast name to id."""
@@ -21,7 +21,7 @@ OF_CAST: Final = re.compile(r"\{(\w+)\.(\w+)\}")
 VERSION_OF_NAME: Final = re.compile(r"_v\d$")
 
 
-class Example(Value, frozen=True, kw_only=True):
+class Example(Struct, frozen=True, kw_only=True, gc=False):
     """A request by the key `by` of the cast; `id` is the one in its path.
 
     `first` creates a resource that must exist before. Its id goes into the path, or into the field

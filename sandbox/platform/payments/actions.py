@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, cast
 
+from msgspec import Struct
+
 from sandbox.domain.faults import Refusal
 from sandbox.domain.payments import follow_ups
 from sandbox.domain.payments.action_plans import ActionRequest
@@ -11,7 +13,6 @@ from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import Transition
 from sandbox.domain.readings.former import RULE_FAILURES
 from sandbox.domain.readings.payments import ABOVE_THE_HOLD, RATES_BELOW_ONE
-from sandbox.domain.values import Value
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist
 from sandbox.scenarios.choosing import ChosenOutcome
@@ -105,7 +106,7 @@ def confirm(context: OperationContext) -> "Acted":
 # --- the way of every action ------------------------------------------------------------------
 
 
-class PendingAction(Value, frozen=True):
+class PendingAction(Struct, frozen=True, gc=False):
     """An action that waits for its processor. Its payment, the `subject`, is as it was before.
 
     No record holds the event_id yet: `event` is what the store will have as `used_event`.
@@ -210,7 +211,7 @@ def _choose(context: OperationContext, tx: Transaction, action: ActionRequest) -
 
 def _case(context: OperationContext, tx: Transaction, action: ActionRequest) -> Case:
     is_closed = persist.is_closed(context, tx.batch_id)
-    return Case(tx, action, is_closed, context.world.readings)
+    return Case(tx=tx, action=action, batch_is_closed=is_closed, readings=context.world.readings)
 
 
 def _conclude(

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from sandbox.domain.faults import DUPLICATE_EVENT, VALIDATION_ERROR, Refusal
 from sandbox.domain.payments.cards import Card, card_of
 from sandbox.domain.payments.outcomes import LOST_AS_DECLINED, OUTCOMES, Operation, Outcome
@@ -56,7 +58,8 @@ def parts_of(context: OperationContext, body: "BreakdownBody | None") -> Breakdo
     if context.world.readings[RATES_BELOW_ONE] == "fraction":
         # The percentage beside a surcharge's amount is the one that agrees with it.
         is_agreed = body.surcharge is not None and body.surcharge.amount is not None
-        return parts.but(
+        return replace(
+            parts,
             tax_rate=as_percent(parts.tax_rate),
             tip_rate=as_percent(parts.tip_rate),
             surcharge_rate=parts.surcharge_rate if is_agreed else as_percent(parts.surcharge_rate),
@@ -196,7 +199,8 @@ def _as_read(context: OperationContext, choice: ChosenOutcome) -> ChosenOutcome:
         choice.outcome.status_reason == "invalid_card"
         and context.world.readings[LOST_CARDS] == "declined"
     ):
-        return choice.but(
+        return replace(
+            choice,
             outcome=LOST_AS_DECLINED.get(choice.outcome.key, choice.outcome),
         )
     return choice
@@ -212,7 +216,7 @@ def decide_at_tap(
 ) -> ChosenOutcome:
     """The outcome of the attempt after a tap, a cancellation or an outcome at the tap desk."""
     if tapped.outcome is not None:
-        choice = _as_read(context, waiting.but(outcome=tapped.outcome))
+        choice = _as_read(context, replace(waiting, outcome=tapped.outcome))
         why = "at the tap desk"
     else:
         assert tapped.card

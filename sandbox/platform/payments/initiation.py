@@ -3,6 +3,9 @@
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from sandbox.domain.access import Need, need
 from sandbox.domain.accounts import AccountType
 from sandbox.domain.faults import Refusal
@@ -29,7 +32,6 @@ from sandbox.domain.readings.payments import (
     TOTAL_OF_PARTIAL_APPROVAL,
 )
 from sandbox.domain.timers import TAP_EXPIRES, Timer
-from sandbox.domain.values import Value
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist, points_of_sale
 from sandbox.platform.payments.points_of_sale import KnownPlace
@@ -65,7 +67,7 @@ def preauthorize(context: OperationContext) -> "PendingInitiation | Transaction"
 # --- the second phase -------------------------------------------------------------------------
 
 
-class PendingInitiation(Value, frozen=True):
+class PendingInitiation(Struct, frozen=True, gc=False):
     """A payment whose record exists and whose processor has still to answer.
 
     `amount` and `stated` are what the client asked for. `choice` is None at a passthrough terminal,
@@ -106,8 +108,8 @@ class PendingInitiation(Value, frozen=True):
         if tapped is None:
             ended = context.unit.get(Transaction, self.subject)
             if ended is not None and ended.status_reason in OUTCOMES:
-                context.choice = self.choice.but(outcome=OUTCOMES[ended.status_reason])
-            return self.but(delay_ms=0)
+                context.choice = replace(self.choice, outcome=OUTCOMES[ended.status_reason])
+            return replace(self, delay_ms=0)
         operation, terminal_id = self.origin.operation, self.origin.site.terminal_id
         choice = attempts.decide_at_tap(
             context, self.choice, operation, self.amount, tapped, terminal_id
@@ -119,7 +121,7 @@ class PendingInitiation(Value, frozen=True):
         else:
             choice = context.choice = _as_partial(choice, cost)
         delay_ms = attempts.delay_ms(context, choice)
-        return self.but(cost=cost, choice=choice, delay_ms=delay_ms, tapped_card=card)
+        return replace(self, cost=cost, choice=choice, delay_ms=delay_ms, tapped_card=card)
 
     def finish(self, context: OperationContext, is_key_lost: bool) -> Transaction:
         """The second phase: the processor has answered. With a lost key it failed (assumed D2)."""
@@ -137,11 +139,11 @@ class PendingInitiation(Value, frozen=True):
         if readings[RECEIPT_DATA] == "emv" and choice and choice.outcome.response_code:
             begun = receipts.with_receipt(begun)
         if readings[RESPONSE_FIELDS] == "amounts":
-            begun = begun.but(tells_amounts=True)
+            begun = replace(begun, tells_amounts=True)
         start = Start(
-            begun,
-            self.cost,
-            OUTCOMES["payment_failed"] if is_key_lost else outcome,
+            tx=begun,
+            price=self.cost,
+            outcome=OUTCOMES["payment_failed"] if is_key_lost else outcome,
             is_passthrough=self.known.is_passthrough,
             is_misconfigured=self.known.problem is not None,
             approved_amount=choice.approved_amount if choice else None,
@@ -181,13 +183,13 @@ class PendingInitiation(Value, frozen=True):
         """The pending record as it would be had this card been known from the beginning."""
         assert self.choice
         begun = initiation.created(
-            tx.origin.but(card=card),
+            replace(tx.origin, card=card),
             self.cost,
             tx.event_id,
             armed=self.choice.arms,
             settlement=self.choice.settlement,
         )
-        return begun.but(history=tx.history)
+        return replace(begun, history=tx.history)
 
 
 # --- the first phase --------------------------------------------------------------------------
@@ -219,7 +221,7 @@ def _start(context: OperationContext, operation: Operation) -> PendingInitiation
     event_id = attempts.event_id_for(context, site.account_id, sent)
     origin = _origin(context, operation, site, card)
     tx = initiation.created(
-        origin if _is_read_at_once(choice) else origin.but(card=NOT_READ),
+        origin if _is_read_at_once(choice) else replace(origin, card=NOT_READ),
         cost,
         event_id,
         armed=choice.arms if choice else None,
@@ -321,7 +323,7 @@ def _as_partial(choice: ChosenOutcome, cost: Price) -> ChosenOutcome:
     near = NearMisses()
     near.take(choice.near_misses)
     near.append(f"partial_approval: the issuer approves all of {total}")
-    return choice.but(outcome=APPROVED, approved_amount=None, near_misses=near)
+    return replace(choice, outcome=APPROVED, approved_amount=None, near_misses=near)
 
 
 def _as_priced(choice: ChosenOutcome, cost: Price) -> ChosenOutcome:
@@ -341,7 +343,7 @@ def _as_priced(choice: ChosenOutcome, cost: Price) -> ChosenOutcome:
     near = NearMisses()
     near.take(choice.near_misses)
     near.append(why)
-    return choice.but(outcome=APPROVED, near_misses=near)
+    return replace(choice, outcome=APPROVED, near_misses=near)
 
 
 def _origin(
@@ -350,16 +352,16 @@ def _origin(
     body: StartPayment = context.body
     device = body.device_id or body.reader_identifier or site.device_id
     return Origin(
-        context.world.draws.uuid(),
-        operation,
-        site,
-        card,
-        context.now_ms,
-        device,
-        body.reader_identifier or device,
-        body.apple_transaction_id or "",
-        body.payment_method or "contactlessIcc",
-        body.additional_details,
+        transaction_id=context.world.draws.uuid(),
+        operation=operation,
+        site=site,
+        card=card,
+        created_at=context.now_ms,
+        device_id=device,
+        reader_identifier=body.reader_identifier or device,
+        apple_transaction_id=body.apple_transaction_id or "",
+        payment_method=body.payment_method or "contactlessIcc",
+        details=body.additional_details,
     )
 
 

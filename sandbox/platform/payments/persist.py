@@ -2,6 +2,8 @@
 
 from typing import cast
 
+from msgspec.structs import replace
+
 from sandbox.domain.batches import FROZEN, Batch, counting, next_number
 from sandbox.domain.instants import Instant, from_ms
 from sandbox.domain.payments import validity
@@ -26,7 +28,7 @@ def save(
     """Store the record, count it in its batches, set its timers, and fire its events."""
     record = conclusion.record
     if context.world.readings[STORED_TRANSACTION_TYPE] == "first":  # assumed D35-type
-        record = record.but(transaction_type=record.origin.operation.value)
+        record = replace(record, transaction_type=record.origin.operation.value)
     context.unit.put(record)
     _note_cap(context, before, record)
     count(context, before, record, joined)

@@ -6,6 +6,8 @@ until an account, a terminal or a location of the world changes.
 
 from hashlib import blake2b
 
+from msgspec import Struct
+
 from sandbox.domain.accounts import Account, AccountType
 from sandbox.domain.currencies import in_letters
 from sandbox.domain.faults import NOT_FOUND, VALIDATION_ERROR, Refusal
@@ -14,7 +16,6 @@ from sandbox.domain.payments.pricing import PointOfSale
 from sandbox.domain.payments.transactions import TransactionSite
 from sandbox.domain.processors import PASSTHROUGH, gateway_of, processor_of
 from sandbox.domain.terminals import Terminal
-from sandbox.domain.values import Value
 from sandbox.platform.operation_context import OperationContext
 from sandbox.store.port import R, UnitOfWork, Where
 
@@ -22,7 +23,7 @@ Named = tuple[str | None, str | None, str | None]
 """The ids in a body: terminal_id, location_id, account_id."""
 
 
-class KnownPlace(Value, frozen=True):
+class KnownPlace(Struct, frozen=True, gc=False):
     """A place, the fields of its transactions, and whether any processor serves it."""
 
     place: PointOfSale
@@ -84,7 +85,7 @@ def _work_out(
         location = _location_of(context, terminal)
     elif location.account_id != account.id:
         raise invalid("location_id: belongs to another account", "assumed 1.8-where")
-    return PointOfSale(account, terminal, location)
+    return PointOfSale(account=account, terminal=terminal, location=location)
 
 
 def _only_terminal(context: OperationContext, account_id: str) -> Terminal:

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from msgspec import Struct
 from tinydb import TinyDB
 
 from sandbox import __version__
-from sandbox.domain.values import Value
 from sandbox.store.files.disk import WRITING, Hold, about_good_copy, cannot, good_copy, replace_file
 from sandbox.store.files.json_reading import Contents, StrictStorage
 from sandbox.store.files.migrations import (
@@ -59,7 +59,7 @@ class _Row(NamedTuple):
     lines: bytes
 
 
-class _Table(Value, frozen=True):
+class _Table(Struct, frozen=True, gc=False):
     """One table of one world: its documents by id, and all its lines in the file."""
 
     rows: Mapping[str, _Row]

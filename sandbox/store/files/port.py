@@ -7,9 +7,8 @@ opened again. After `write` returns, the data survives the death of the process.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
+from msgspec import Struct
 from pydantic_core import from_json, to_json
-
-from sandbox.domain.values import Value
 
 FORMAT: Final = 2
 """The format of new files. Every version reads all earlier formats."""
@@ -65,7 +64,7 @@ class Document(NamedTuple):
     unique_values: str = ""
 
 
-class Parsed(Value, frozen=True):
+class Parsed(Struct, frozen=True, gc=False):
     """A document whose text was read already. Replaces a `Document`."""
 
     id: str

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
+from msgspec.structs import replace
 from pydantic_core import from_json, to_json
 
 from sandbox.domain.events import LazyRecord, Message
@@ -74,7 +75,7 @@ def _read_record(text: str, subject: str, origin_of: OriginOf) -> Any:
         return document
     if token is None:
         return from_document(_KINDS[kind], document)
-    origin = origin_of(subject).but(card=STORED_CARDS[token])
+    origin = replace(origin_of(subject), card=STORED_CARDS[token])
     return from_document(Transaction, document | {"origin": origin})
 
 

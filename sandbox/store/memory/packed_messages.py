@@ -94,13 +94,13 @@ class PackedMessages:
         id, event, number, moment_ms = _ROW.unpack_from(self._rows, place * _ROW.size)
         payment = self._payment(place)
         return Message(
-            _ID_START + id.decode(),
-            _EVENTS[event],
-            payment.account_id,
-            payment.transaction_id,
-            None if number == _NO_REQUEST else _REQUEST % number,
-            from_ms(moment_ms),
-            payment if item is not None else as_created(payment),
+            id=_ID_START + id.decode(),
+            event_type=_EVENTS[event],
+            account_id=payment.account_id,
+            subject=payment.transaction_id,
+            request_id=None if number == _NO_REQUEST else _REQUEST % number,
+            created_at=from_ms(moment_ms),
+            record=payment if item is not None else as_created(payment),
         )
 
     def _payment(self, place: int) -> Transaction:

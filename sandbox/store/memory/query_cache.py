@@ -10,7 +10,6 @@ from typing import Final
 from msgspec import Struct
 from sortedcontainers import SortedList
 
-from sandbox.domain.values import Value
 from sandbox.store.memory.indexes import sorted_in_steps
 from sandbox.store.port import ANY_TIME, Between, Where
 from sandbox.store.steps import OFTEN, Steps, let_go, run_through
@@ -40,7 +39,7 @@ def ranked_question_of(where: Where, between: Between) -> Query:
     return question if between == ANY_TIME else question | {("", between)}
 
 
-class Predicate(Value, frozen=True, gc=True):
+class Predicate(Struct, frozen=True):
     """One condition: how to check a row, and where to find candidates.
 
     `rows` None means that it gives no candidates; `size` is their maximum number. `is_exact` means

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
+from msgspec import structs
 from pydantic_core import to_json
 
 from sandbox.domain.events import LazyRecord, Message
@@ -44,7 +45,7 @@ class Texts:
         return self._remembered(tx, self._written_after_origin)
 
     def _written_after_origin(self, tx: Transaction) -> str:
-        rest = to_json(to_document(tx.but(origin=None, history=()))).decode()
+        rest = to_json(to_document(structs.replace(tx, origin=None, history=()))).decode()
         history = ",".join(self._part(attempt) for attempt in tx.history)
         # It begins with the origin, which is none.
         return f'{rest[len(_NO_ORIGIN) : -1]},"history":[{history}]}}'
