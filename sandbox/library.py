@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
-from sandbox.domain.words import known_words, nearest
+from sandbox.domain.text import known_words, nearest
 from sandbox.scenarios.loading import ScenarioError, read_scenario
 from sandbox.store.files.port import FILE
 from sandbox.store.fixture import Fixture, FixtureError

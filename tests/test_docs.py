@@ -16,15 +16,17 @@ from sandbox.control.waiting import WAITS_MAX
 from sandbox.control.who import TOKENS_MAX
 from sandbox.domain.batches import BATCH_LIFE, REASONS
 from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.outcomes import INITIATING, OUTCOMES, Operation
+from sandbox.domain.payments.outcomes import (
+    INITIATING,
+    OUTCOMES,
+    TRANSPORT_FAULTS,
+    TRIGGERS,
+    Operation,
+)
 from sandbox.domain.payments.transactions import STATUSES
 from sandbox.domain.payments.transitions import TRANSITIONS
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS
-from sandbox.domain.payments.triggers import TRIGGERS
 from sandbox.domain.switches import SWITCHES
-from sandbox.domain.webhooks.deliveries import ATTEMPTS_MAX
-from sandbox.domain.webhooks.endpoints import ENDPOINTS_MAX
-from sandbox.domain.webhooks.schedule import TIMEOUT_S
+from sandbox.domain.webhooks import ATTEMPTS_MAX, ENDPOINTS_MAX, TIMEOUT_S
 from sandbox.scenarios.loading import PARTS_MAX, PROBLEMS_MAX
 from sandbox.scenarios.near_misses import NEAR_MISSES_MAX
 from sandbox.scenarios.queue import QUEUE_MAX

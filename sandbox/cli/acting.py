@@ -16,7 +16,7 @@ from sandbox.cli.control import CONNECT_S, Remote, Unanswered, server_options, w
 from sandbox.cli.exit_status import EXIT_REFUSED, refuse
 from sandbox.cli.fetching import fetch
 from sandbox.cli.known import MEMBER, shown
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.text import did_you_mean
 
 USUAL: Final = "merchant"
 """Who acts, and whose terminal it is, unless a command names another member."""

@@ -28,8 +28,7 @@ def outcomes(search: tuple[str, ...], *, as_json: bool) -> None:
       sandbox outcomes refund declined
     """
     from sandbox.control.payments import fault_view, outcome_view
-    from sandbox.domain.payments.outcomes import OUTCOMES
-    from sandbox.domain.payments.transport import TRANSPORT_FAULTS
+    from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
 
     found = _found(map(outcome_view, OUTCOMES.values()), search)
     faults = _found(map(fault_view, TRANSPORT_FAULTS.values()), search)
@@ -94,7 +93,7 @@ def amounts(search: tuple[str, ...], *, as_json: bool) -> None:
       sandbox amounts settlement
     """
     from sandbox.control.payments import trigger_view
-    from sandbox.domain.payments.triggers import TRIGGERS
+    from sandbox.domain.payments.outcomes import TRIGGERS
 
     found = _found(map(trigger_view, TRIGGERS.values()), search)
     if not found:
@@ -131,7 +130,7 @@ def _cells(view: _View, names: Sequence[str]) -> tuple[Any, ...]:
 
 
 def _nothing(what: str, search: Sequence[str], known: Iterable[str]) -> None:
-    from sandbox.domain.words import did_you_mean
+    from sandbox.domain.text import did_you_mean
 
     words = " ".join(search)
     refuse(f"no {what} has {words!r} in it{did_you_mean(words, known)}", EXIT_REFUSED)

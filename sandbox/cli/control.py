@@ -236,7 +236,7 @@ class Remote:
 
     def _worlds_there(self) -> str:
         """A few of the worlds, in words; nothing if they cannot be listed."""
-        from sandbox.domain.words import known_words
+        from sandbox.domain.text import known_words
 
         try:
             listed = self.answer("GET", "/worlds").json()["worlds"]

@@ -166,7 +166,7 @@ def _check_url(url: str) -> None:
 
 
 def _check_names(only: Iterable[str]) -> None:
-    from sandbox.domain.words import did_you_mean
+    from sandbox.domain.text import did_you_mean
     from sandbox.webhook_doctor.probes import PROBES
 
     for name in only:
@@ -184,7 +184,7 @@ def _events(patterns: Iterable[str]) -> tuple[str, ...]:
     from fnmatch import filter as fitting
 
     from sandbox.domain.events import EVENTS
-    from sandbox.domain.words import did_you_mean
+    from sandbox.domain.text import did_you_mean
 
     wanted: set[str] = set()
     for pattern in patterns:

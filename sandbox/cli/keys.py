@@ -56,7 +56,7 @@ def keys(
 
 
 def _named(name: str, keys: dict[str, str], world_id: str) -> str:
-    from sandbox.domain.words import known_words
+    from sandbox.domain.text import known_words
 
     if name not in keys:
         refuse(f"the world {world_id} has no key {name!r}{known_words(name, keys)}")

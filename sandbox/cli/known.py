@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from sandbox.domain.profile import Profile
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.text import did_you_mean
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -26,7 +26,7 @@ def _outcomes() -> Mapping[str, str]:
 
 
 def _faults() -> Mapping[str, str]:
-    from sandbox.domain.payments.transport import TRANSPORT_FAULTS
+    from sandbox.domain.payments.outcomes import TRANSPORT_FAULTS
 
     return {key: fault.effect for key, fault in TRANSPORT_FAULTS.items()}
 

@@ -22,7 +22,7 @@ from sandbox.cli.streaming import (
     until_stopped,
 )
 from sandbox.cli.tables import json_option, say, show_json_line, styled
-from sandbox.domain.printable import printable
+from sandbox.domain.text import printable
 
 if TYPE_CHECKING:
     from sandbox.cli.receiving import Receiver

@@ -52,7 +52,7 @@ class DurationType(click.ParamType[Any]):
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """The text as it is, once it can be read."""
-        from sandbox.domain.durations import parse_duration
+        from sandbox.domain.instants import parse_duration
 
         try:
             parse_duration(value)

@@ -61,7 +61,7 @@ def _value(name: str, text: str) -> Any:
     """The value that the text names. Ends the command if the switch has no such value."""
     from sandbox.cli.known import shown
     from sandbox.domain.switches import SWITCHES
-    from sandbox.domain.words import did_you_mean
+    from sandbox.domain.text import did_you_mean
 
     row = SWITCHES[name]
     named = {_text(value): value for value in row.values}

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import click
 
-from sandbox.domain.printable import printable
+from sandbox.domain.text import printable
 
 _GAP: Final = "  "
 _NOTHING: Final = "-"

@@ -102,7 +102,7 @@ def _key_names(server: Remote, world_id: str) -> dict[str, str]:
 
 def _masked(key: str, names: Mapping[str, str]) -> str:
     """The end of the key, which the journal shows. Ends the command for an unknown name."""
-    from sandbox.domain.words import known_words
+    from sandbox.domain.text import known_words
 
     full = next((one for one, name in names.items() if name == key), key)
     if len(full) < _SHORTEST_KEY and not full.startswith("****"):

@@ -57,7 +57,7 @@ def trigger(
       sandbox trigger --list
     """
     from sandbox.domain.events import EVENTS
-    from sandbox.domain.words import known_words
+    from sandbox.domain.text import known_words
 
     if is_list:
         _show_events(as_json=as_json)

@@ -48,8 +48,7 @@ class LinkableOption(click.Option):
 
 def remarks(environment: Mapping[str, str], settings: Iterable[Any]) -> Iterator[str]:
     """A sentence about each variable that is passed over; `settings` are the options."""
-    from sandbox.domain.printable import printable
-    from sandbox.domain.words import nearest
+    from sandbox.domain.text import nearest, printable
 
     names = {str(one.envvar) for one in settings if getattr(one, "envvar", None)}
     for name, value in sorted(environment.items()):

@@ -209,7 +209,7 @@ def _wanted(
     allowed: str, account: str | None, tx: tuple[str, ...], *, is_cleaning: bool
 ) -> "Wanted":
     """What the run may do. Ends the command if the options do not fit together."""
-    from sandbox.domain.words import did_you_mean
+    from sandbox.domain.text import did_you_mean
     from sandbox.verify.asking import new_run
     from sandbox.verify.planning import Wanted
     from sandbox.verify.probes.table import PHASES

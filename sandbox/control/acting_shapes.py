@@ -7,11 +7,10 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from sandbox.domain.clock import EARLIEST
-from sandbox.domain.durations import parse_duration
 from sandbox.domain.field_types import WebhookSecret, WorldId, WorldName
-from sandbox.domain.instants import Instant
+from sandbox.domain.instants import Instant, parse_duration
 from sandbox.domain.teams import TEAM_PATTERN
-from sandbox.domain.webhooks.spoiled import TIMES_MAX
+from sandbox.domain.webhooks import TIMES_MAX
 from sandbox.webhooks.inside import ANSWER_MAX, ANSWER_MIN, ANSWERS_MAX, DELAY_MS_MAX
 
 PATH_CHARS_MAX: Final = 8_192

@@ -12,19 +12,7 @@ from msgspec import Struct
 from sandbox.control.long import written_list
 from sandbox.control.rows import ControlRequest, Written, invalid, must_be_known
 from sandbox.domain.batches import BATCH_LIFE, TRIGGER_OF_ANSWER, Batch
-from sandbox.domain.currencies import written
-from sandbox.domain.directory import TERMINALS
-from sandbox.domain.directory import state_of as state_of_terminal
-from sandbox.domain.instants import to_ms, to_wire
-from sandbox.domain.keys import KEY_LIFE, ApiKey
-from sandbox.domain.keys import state_of as state_of_key
-from sandbox.domain.payments import follow_ups, initiation
-from sandbox.domain.payments.outcomes import OUTCOMES
-from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.payments.transitions import Transition, transitions_from
-from sandbox.domain.states import Machine
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.timers import (
+from sandbox.domain.clock import (
     AUTHORIZATION_EXPIRES,
     BATCH_CLOSES,
     BATCH_RESULT,
@@ -42,6 +30,17 @@ from sandbox.domain.timers import (
     WEBHOOK_RETRY,
     Timer,
 )
+from sandbox.domain.currencies import written
+from sandbox.domain.directory import TERMINALS, Terminal
+from sandbox.domain.directory import state_of as state_of_terminal
+from sandbox.domain.instants import to_ms, to_wire
+from sandbox.domain.keys import KEY_LIFE, ApiKey
+from sandbox.domain.keys import state_of as state_of_key
+from sandbox.domain.payments import follow_ups, initiation
+from sandbox.domain.payments.outcomes import OUTCOMES
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transitions import Transition, transitions_from
+from sandbox.domain.states import Machine
 from sandbox.platform.batches.operations import coming_result, members_of
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.timers import may_answer_late

@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING, TypedDict
 
 from sandbox.control.rows import ControlFault, ControlRequest, invalid
-from sandbox.domain.batch_schedules import DayCode, UnknownZone, batch_schedule
+from sandbox.domain.batches import DayCode, UnknownZone, batch_schedule
+from sandbox.domain.clock import BATCH_CLOSES, Timer
+from sandbox.domain.directory import Terminal
 from sandbox.domain.instants import to_wire
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.timers import BATCH_CLOSES, Timer
 from sandbox.platform.batches import schedules
 
 if TYPE_CHECKING:

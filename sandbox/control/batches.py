@@ -7,13 +7,12 @@ from sandbox.control import agenda
 from sandbox.control.finding import account_of, found_in, page_of, terminal_of, words_of
 from sandbox.control.long import written_list
 from sandbox.control.rows import ControlFault, ControlRequest, Written
-from sandbox.domain.accounts import Account
 from sandbox.domain.batches import BATCH_STATUSES, Batch, BatchStatus, entries_of
+from sandbox.domain.clock import BATCH_RESULT
 from sandbox.domain.currencies import in_letters
+from sandbox.domain.directory import Account, Terminal
 from sandbox.domain.instants import from_ms, to_wire
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.timers import BATCH_RESULT
 from sandbox.store.port import OLDEST_FIRST
 from sandbox.store.tables import EVERYTHING, LAST_DIGITS, in_scope
 from sandbox.worlds.world import World

@@ -25,11 +25,11 @@ from sandbox.control.rows import ControlFault, ControlRequest, Written
 from sandbox.control.scenarios import RunningScenario
 from sandbox.control.scenarios import read as read_scenario
 from sandbox.domain.batches import Batch
+from sandbox.domain.clock import Timer
 from sandbox.domain.events import Message
 from sandbox.domain.instants import to_wire
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.timers import Timer
 from sandbox.platform.rows import Row
 from sandbox.store.steps import Steps
 from sandbox.store.tables import EVERYTHING

@@ -28,7 +28,7 @@ from sandbox.domain.faults import UNAVAILABLE, Refusal
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.secrets import CARD_NUMBER, find_misplaced, may_hold_secret
 from sandbox.domain.teams import OPERATOR
-from sandbox.domain.words import nearest
+from sandbox.domain.text import nearest
 from sandbox.platform import wire
 from sandbox.platform.origins import origin_of, why_foreign
 from sandbox.platform.rare_log import RareLog

@@ -11,9 +11,8 @@ from sandbox.control.gathering import added, others_of, said_elsewhere
 from sandbox.control.rows import ControlRequest
 from sandbox.domain.events import EVENTS
 from sandbox.domain.faults import FAULTS, MISDIRECTED
-from sandbox.domain.payments.outcomes import OUTCOMES
+from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
 from sandbox.domain.payments.transactions import STATUS_REASONS, STATUSES
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.domain.teams import OPERATOR
 from sandbox.platform.routes import OPERATIONS
 from sandbox.worlds.coverage_counters import AnswerKind, CoverageCounters

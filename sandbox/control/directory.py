@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 from sandbox.control.finding import account_of, cast_names, page_of
 from sandbox.control.long import written_list
 from sandbox.control.rows import ControlRequest, Written
-from sandbox.domain.accounts import Account
+from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.instants import to_wire
 from sandbox.domain.keys import ApiKey, KeyUsage
-from sandbox.domain.locations import Location
-from sandbox.domain.terminals import Terminal
 from sandbox.platform.payments.points_of_sale import currency_at
 from sandbox.store.tables import EVERYTHING
 from sandbox.worlds.world import World

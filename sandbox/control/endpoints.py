@@ -8,20 +8,21 @@ from urllib.parse import unquote, urlsplit
 from msgspec.structs import replace
 
 from sandbox.control.rows import ControlFault, ControlRequest, invalid, must_be_known
-from sandbox.domain.accounts import Account
+from sandbox.domain.directory import Account
 from sandbox.domain.events import EVENTS, EventType
 from sandbox.domain.instants import to_wire
 from sandbox.domain.secrets import find_secret
-from sandbox.domain.webhooks.applications import Application, application_id
-from sandbox.domain.webhooks.endpoints import (
+from sandbox.domain.webhooks import (
     BY_HAND,
+    DEAD_AFTER,
     ENDPOINTS_MAX,
     FILTER_VALUES,
     GRACE,
+    Application,
     Endpoint,
     OldSecret,
+    application_id,
 )
-from sandbox.domain.webhooks.schedule import DEAD_AFTER
 from sandbox.webhooks.inside import is_inside, program_of
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
 from sandbox.worlds.world import World

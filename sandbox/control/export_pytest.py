@@ -17,9 +17,8 @@ from sandbox.control.export_webhooks import YOURS, ExportedWebhooks
 from sandbox.control.finding import cast_names
 from sandbox.control.rows import ControlFault
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.domain.payments.outcomes import PARTIAL
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS
-from sandbox.domain.readings.table import DEFAULTS as READINGS_AS_USUAL
+from sandbox.domain.payments.outcomes import PARTIAL, TRANSPORT_FAULTS
+from sandbox.domain.readings import DEFAULTS as READINGS_AS_USUAL
 from sandbox.domain.switches import SWITCHES
 from sandbox.store.steps import Steps
 from sandbox.worlds.journal import Entry, EntryView

@@ -14,8 +14,7 @@ from sandbox.control.export_case import ExportCase
 from sandbox.control.finding import cast_names
 from sandbox.control.rows import ControlFault
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.domain.payments.outcomes import PARTIAL
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS
+from sandbox.domain.payments.outcomes import PARTIAL, TRANSPORT_FAULTS
 from sandbox.store.steps import Steps
 from sandbox.worlds.journal import EntryView
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from pydantic_core import from_json
 
 from sandbox.domain.events import Message
-from sandbox.domain.webhooks.deliveries import Delivery
+from sandbox.domain.webhooks import Delivery
 from sandbox.scenarios.spoiling import RULE_OF_QUEUE
 from sandbox.worlds.journal import EntryView
 from sandbox.worlds.world import World

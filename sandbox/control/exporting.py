@@ -15,7 +15,7 @@ from sandbox.control.export_pytest import pytest_of, with_what_they_need
 from sandbox.control.export_scenario import scenario_of
 from sandbox.control.long import alone
 from sandbox.control.rows import ControlFault, ControlRequest, invalid
-from sandbox.domain.words import nearest
+from sandbox.domain.text import nearest
 from sandbox.scenarios.loading import ScenarioError, parse_scenario
 from sandbox.scenarios.toml import written_toml
 from sandbox.store.steps import Steps

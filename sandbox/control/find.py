@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, Final, TypedDict
 from sandbox.control.finding import found_in
 from sandbox.control.gathering import kept_elsewhere, others_of, said_elsewhere
 from sandbox.control.rows import PREFIX, ControlRequest, unknown_world
-from sandbox.domain.accounts import Account
 from sandbox.domain.batches import Batch
 from sandbox.domain.currencies import written
+from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.locations import Location
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.terminals import Terminal
 from sandbox.store.port import Where
 from sandbox.store.tables import LAST_DIGITS
 from sandbox.worlds.elsewhere import Elsewhere

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 from sandbox.control.rows import ControlFault, ControlRequest, must_be_known
-from sandbox.domain.accounts import Account
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.words import nearest
+from sandbox.domain.directory import Account, Terminal
+from sandbox.domain.text import nearest
 from sandbox.store.port import ANY_TIME, NEWEST_FIRST, Between, Order, Where
 from sandbox.store.preparing import Unprepared
 from sandbox.store.tables import Row

@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 from sandbox.control.rows import ControlFault, ControlRequest, must_be_known
 from sandbox.domain import access
 from sandbox.domain.access import AccessVerdict
-from sandbox.domain.accounts import Account
-from sandbox.domain.hierarchy import Relation
+from sandbox.domain.directory import Account, Location, Relation, Terminal
 from sandbox.domain.keys import ApiKey, why_unusable
-from sandbox.domain.locations import Location
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.words import nearest
+from sandbox.domain.text import nearest
 from sandbox.platform.lens import Seen, look
 from sandbox.platform.routes import OPERATIONS
 from sandbox.platform.rows import Row

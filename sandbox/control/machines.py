@@ -8,7 +8,7 @@ from sandbox.domain.directory import ACCOUNTS, LOCATIONS, TERMINALS
 from sandbox.domain.keys import KEY_LIFE
 from sandbox.domain.payments.transitions import SAME, TRANSITIONS
 from sandbox.domain.states import Machine
-from sandbox.domain.words import nearest
+from sandbox.domain.text import nearest
 
 
 class MachineRow(TypedDict):

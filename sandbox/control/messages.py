@@ -17,7 +17,7 @@ from sandbox.control.rows import (
 )
 from sandbox.domain.events import EVENTS, EventType, Message, body_of, status_of
 from sandbox.domain.instants import to_wire
-from sandbox.domain.webhooks.deliveries import (
+from sandbox.domain.webhooks import (
     DELIVERY_STATUSES,
     AttemptTrigger,
     Delivery,

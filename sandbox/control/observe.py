@@ -18,9 +18,8 @@ from sandbox.control.rows import (
 )
 from sandbox.domain.instants import parse_rfc3339, to_wire
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.payments.outcomes import OUTCOMES
+from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.platform.routes import OPERATIONS
 from sandbox.store.steps import OFTEN, Steps
 from sandbox.store.tables import LAST_DIGITS

@@ -15,7 +15,7 @@ from sandbox.control.rows import JSON, Accepted, ControlRow, Written
 from sandbox.control.shapes import NoQuery, Readings, Switches
 from sandbox.control.waiting import NearMiss
 from sandbox.control.worlds import SwitchValues
-from sandbox.domain.readings.table import READINGS
+from sandbox.domain.readings import READINGS
 from sandbox.domain.switches import SWITCHES, Switch
 from sandbox.platform.openapi.answers import add_answers
 from sandbox.platform.openapi.document import DIALECT, VERSION

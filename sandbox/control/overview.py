@@ -13,12 +13,11 @@ from sandbox.control.rows import ControlRequest
 from sandbox.control.scenarios import RunningScenario, running_in
 from sandbox.domain.batches import Batch
 from sandbox.domain.currencies import in_letters
+from sandbox.domain.directory import Terminal
 from sandbox.domain.instants import from_ms, to_wire
 from sandbox.domain.keys import ApiKey, why_unusable
 from sandbox.domain.payments.transactions import STATUSES, Transaction
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.webhooks.deliveries import DeliveryStatus
-from sandbox.domain.webhooks.endpoints import Endpoint
+from sandbox.domain.webhooks import DeliveryStatus, Endpoint
 from sandbox.store.steps import OFTEN, Steps
 from sandbox.store.tables import EVERYTHING, in_scope
 from sandbox.worlds.journal import Entry

@@ -7,7 +7,7 @@ from sandbox.control.long import written_list
 from sandbox.control.rows import ControlFault, ControlRequest, Written, must_be_known
 from sandbox.domain.instants import from_ms, to_ms, to_wire
 from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.transaction_json import TransactionView, view
+from sandbox.domain.payments.transaction_view import TransactionView, view
 from sandbox.domain.payments.transactions import (
     STATUS_REASONS,
     STATUSES,

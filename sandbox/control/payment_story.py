@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 from sandbox.control.payment_lists import payment_of
 from sandbox.control.rows import ControlRequest
 from sandbox.domain.batches import Batch
+from sandbox.domain.clock import BATCH_RESULT, Timer
 from sandbox.domain.events import Message
 from sandbox.domain.instants import from_ms, to_wire
-from sandbox.domain.payments.transaction_json import TransactionView, view
+from sandbox.domain.payments.transaction_view import TransactionView, view
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import BY_ITSELF, transitions_from
-from sandbox.domain.timers import BATCH_RESULT, Timer
 from sandbox.store.steps import OFTEN, Steps
 from sandbox.worlds.journal import Entry, OutcomeView
 from sandbox.worlds.world import World

@@ -4,15 +4,23 @@ from typing import TYPE_CHECKING, Annotated, Final, TypedDict
 
 from sandbox.control.rows import ControlFault, ControlRequest, Written, invalid, must_be_known
 from sandbox.domain.batches import REASONS, Batch, Result
+from sandbox.domain.clock import BATCH_RESULT
 from sandbox.domain.payments.cards import CARDS, Card
-from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome, why_not_for
-from sandbox.domain.payments.queued import Queued
+from sandbox.domain.payments.outcomes import (
+    OUTCOMES,
+    TRANSPORT_FAULTS,
+    TRIGGERS,
+    Operation,
+    Outcome,
+    Queued,
+    TransportFault,
+    Trigger,
+    When,
+    why_not_for,
+)
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS, TransportFault, When
-from sandbox.domain.payments.triggers import TRIGGERS, Trigger
-from sandbox.domain.rendering import to_bytes
-from sandbox.domain.timers import BATCH_RESULT
-from sandbox.domain.words import OneOf
+from sandbox.domain.records import to_bytes
+from sandbox.domain.text import OneOf
 from sandbox.platform.batches import operations as batches
 from sandbox.platform.operation_context import OperationContext
 from sandbox.scenarios.queue import QueueFull

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any, NewType, TypedDict
 
 from sandbox.control.rows import ControlFault, ControlRequest
-from sandbox.domain.readings import table
-from sandbox.domain.words import nearest
+from sandbox.domain import readings
+from sandbox.domain.text import nearest
 from sandbox.worlds.world import World
 
 
@@ -39,14 +39,14 @@ ReadingValues = NewType("ReadingValues", dict[str, Any])
 def own_readings(wanted: Mapping[str, str]) -> dict[str, str]:
     """The same readings. Raises ControlFault for an unknown one or an unknown value."""
     try:
-        return table.checked(wanted)
-    except table.UnknownReading as error:
+        return readings.checked(wanted)
+    except readings.UnknownReading as error:
         raise _unknown(wanted, error) from None
 
 
 def readings_apart(world: World) -> dict[str, str]:
     """The readings of a world that differ from those of the profile."""
-    of_profile = table.in_force(world.profile.readings, {})
+    of_profile = readings.in_force(world.profile.readings, {})
     return {id: value for id, value in world.readings.items() if value != of_profile[id]}
 
 
@@ -57,11 +57,11 @@ def list_all(request: ControlRequest) -> AllReadings:
             {
                 "id": one.id,
                 "sentence": one.sentence,
-                "values": [{"name": value.name, "meaning": value.meaning} for value in one.values],
+                "values": [{"name": name, "meaning": said} for name, said in one.values.items()],
                 "default": one.default,
                 "clause": one.clause,
             }
-            for one in table.READINGS.values()
+            for one in readings.READINGS.values()
         ]
     }
 
@@ -75,18 +75,19 @@ def choose(request: ControlRequest) -> ReadingValues:
     """Choose readings of a world; those not named stay, null returns to the profile's."""
     try:
         request.world.set_readings(request.body)
-    except table.UnknownReading as error:
+    except readings.UnknownReading as error:
         raise _unknown(request.body, error) from None
     return read(request)
 
 
-def _unknown(wanted: Mapping[str, Any], error: table.UnknownReading) -> ControlFault:
+def _unknown(wanted: Mapping[str, Any], error: readings.UnknownReading) -> ControlFault:
     """The refusal, with the nearest known word for a misspelt one."""
     id, value = next(
         (id, value)
         for id, value in wanted.items()
-        if id not in table.READINGS or (value is not None and value not in table.READINGS[id].names)
+        if id not in readings.READINGS
+        or (value is not None and value not in readings.READINGS[id].names)
     )
-    known = table.READINGS.get(id)
-    near = nearest(id, table.READINGS) if known is None else nearest(value, known.names)
+    known = readings.READINGS.get(id)
+    near = nearest(id, readings.READINGS) if known is None else nearest(value, known.names)
     return ControlFault(400, "unknown_reading", f"readings: {error}", nearest=near)

@@ -8,7 +8,7 @@ from sandbox.control import endpoints
 from sandbox.control.endpoints import EndpointView
 from sandbox.control.rows import ControlFault, ControlRequest, window
 from sandbox.domain.instants import to_wire
-from sandbox.domain.webhooks.endpoints import Endpoint
+from sandbox.domain.webhooks import Endpoint
 from sandbox.webhooks.inside import Program, Received, is_inside, program_of, url_of
 from sandbox.worlds.world import World
 

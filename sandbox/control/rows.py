@@ -8,7 +8,7 @@ from starlette.types import Scope
 
 from sandbox.control.sessions import Sessions
 from sandbox.control.who import Tokens, Who
-from sandbox.domain.words import nearest
+from sandbox.domain.text import nearest
 from sandbox.platform.inside import Inside
 from sandbox.platform.security_headers import AnswerKind
 from sandbox.platform.wire import Body

@@ -8,7 +8,7 @@ from sandbox.control import taps, worlds
 from sandbox.control.rows import ControlFault, ControlRequest, PlayedStep, invalid
 from sandbox.control.scenarios import running
 from sandbox.domain.instants import to_wire
-from sandbox.domain.words import nearest
+from sandbox.domain.text import nearest
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from sandbox.control.rows import ControlFault, ControlRequest, Document, invalid
 from sandbox.domain.instants import to_wire
-from sandbox.domain.words import nearest
+from sandbox.domain.text import nearest
 from sandbox.scenarios.loading import Problem, ScenarioError, parse_scenario, problems_of
 from sandbox.worlds.scenarios import run_scenario
 from sandbox.worlds.world import World

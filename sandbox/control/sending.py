@@ -8,7 +8,7 @@ from pydantic_core import to_json
 
 from sandbox.control.rows import Accepted, ControlFault, ControlRequest, Written, invalid
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.words import nearest
+from sandbox.domain.text import nearest
 from sandbox.platform.inside import InsideAnswer, InsideRequest
 from sandbox.platform.request_context import Headers
 from sandbox.worlds.journal import CUT_OFF, MASK, Entry

@@ -5,9 +5,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, field_validator, model_validator
 
-from sandbox.domain.batch_schedules import TIME_PATTERN, TIMES_MAX, ZONE_CHARS_MAX, DayCode
+from sandbox.domain.batches import TIME_PATTERN, TIMES_MAX, ZONE_CHARS_MAX, DayCode
 from sandbox.domain.clock import EARLIEST, LATEST, RATE_MAX, ClockSetting
-from sandbox.domain.durations import parse_duration
 from sandbox.domain.field_types import (
     DelayMs,
     EndpointDescription,
@@ -18,7 +17,7 @@ from sandbox.domain.field_types import (
     WorldId,
     WorldName,
 )
-from sandbox.domain.instants import Instant, parse_rfc3339
+from sandbox.domain.instants import Instant, parse_duration, parse_rfc3339
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.store.world_state import GeneratedData, MerchantCount, PerMerchantCount
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from sandbox.control.rows import ControlFault, ControlRequest, invalid
-from sandbox.domain.webhooks.spoiled import Spoiled
+from sandbox.domain.webhooks import Spoiled
 from sandbox.scenarios.loading import ScenarioError
 from sandbox.scenarios.spoiling import SpoiledFull
 

@@ -4,14 +4,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from sandbox.control import agenda, batches, messages, observe, payment_lists, taps, world_rows
-from sandbox.domain.accounts import Account
 from sandbox.domain.batches import Batch
-from sandbox.domain.credentials import Credential
+from sandbox.domain.directory import Account, Credential, Location, Terminal
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.locations import Location
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.webhooks.endpoints import Endpoint
+from sandbox.domain.webhooks import Endpoint
 from sandbox.worlds.event_stream import (
     AGENDA,
     ATTEMPT,

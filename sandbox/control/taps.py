@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from sandbox.control.rows import ControlFault, ControlRequest, invalid, must_be_known
 from sandbox.domain.instants import to_wire
-from sandbox.domain.payments.cards import CARDS, TOKEN_PREFIX
+from sandbox.domain.payments.cards import CANCELED_BY, CARDS, TOKEN_PREFIX, Tap, Tapped
 from sandbox.domain.payments.outcomes import OUTCOMES, Operation, for_operation, why_not_for
-from sandbox.domain.payments.taps import CANCELED_BY, Tap, Tapped
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.worlds.tap_desk import Waiting
 

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypedDict
 from sandbox.control.messages import found_message
 from sandbox.control.rows import ControlFault, ControlRequest, invalid
 from sandbox.domain.events import Message
-from sandbox.domain.webhooks.deliveries import Delivery
-from sandbox.domain.webhooks.endpoints import Endpoint
-from sandbox.domain.words import nearest
+from sandbox.domain.text import nearest
+from sandbox.domain.webhooks import Delivery, Endpoint
 from sandbox.webhooks.verifying import Verification, VerifyStep, verify
 from sandbox.worlds.world import World
 

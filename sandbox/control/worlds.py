@@ -22,7 +22,7 @@ from sandbox.control.world_rows import WorldRow, row_of, row_of_kept
 from sandbox.domain import switches
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import to_wire
-from sandbox.domain.words import nearest
+from sandbox.domain.text import nearest
 from sandbox.store.files.port import Unavailable
 from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.saved_world import NotRestored

@@ -1,20 +1,23 @@
-"""The settlement batch: its record, its life, its sums, and the processor's results.
+"""The settlement batch: its record, its life, its sums, its schedule, and the processor's results.
 
-Source: spec 2.5, 3.3; rules assumed B1 to B15, transitions assumed 3.2.
+Source: spec 2.5, 3.3; rules assumed B1 to B16, transitions assumed 3.2. Zones of schedules are
+those of the IANA database: the machine's own, else that of the package tzdata.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any, Final, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from msgspec import Struct
 
 from sandbox.domain.field_types import ProcessorBatchId
 from sandbox.domain.instants import Instant
+from sandbox.domain.payments.outcomes import SETTLEMENTS
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.payments.triggers import SETTLEMENTS
 from sandbox.domain.states import Machine, Step
+from sandbox.domain.text import nearest
 
 BatchStatus = Literal["open", "submitted", "rejected", "accepted", "partially_accepted"]
 """Source: spec 3.3."""
@@ -32,8 +35,7 @@ NUMBER_MAX: Final = 999
 class Batch:
     """A batch as stored and as shown: the fields of spec 2.5, in its order.
 
-    Amounts are minor units;
-    `transaction_count` counts capture and refund entries (assumed M10).
+    Amounts are minor units; `transaction_count` counts capture and refund entries (assumed M10).
     """
 
     id: str
@@ -217,3 +219,82 @@ def result_of(members: Iterable[Transaction]) -> Result | None:
     if rejection is not None:
         return rejection
     return Result(answer="partially_accepted", rejected=tuple(refused)) if refused else ACCEPTED
+
+
+DayCode = Literal["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"]
+DAYS: Final[tuple[DayCode, ...]] = DayCode.__args__  # type: ignore[attr-defined]
+"""The codes of days, in the order of `datetime.weekday`."""
+
+TIMES_MAX: Final = 24
+ZONE_CHARS_MAX: Final = 64
+TIME_PATTERN: Final = "^([01][0-9]|2[0-3]):[0-5][0-9]$"
+
+_DAYS_AHEAD: Final = 9
+"""Each day of the week comes within so many days, even where a zone skips a date."""
+
+
+class BatchSchedule(Struct, frozen=True, kw_only=True, gc=False):
+    """The local times of 24 hours, HH:MM, the days and the zone of one terminal.
+
+    Build it with `batch_schedule`, which checks it.
+    """
+
+    times: tuple[str, ...]
+    days: tuple[DayCode, ...]
+    zone: str
+
+    def next_after(self, moment: datetime) -> datetime:
+        """The first moment after this one at which a batch closes.
+
+        A time that daylight saving skips comes as much later as the clock jumps: 02:30 is 03:30.
+        One that occurs twice counts once, the first time.
+        """
+        zone = ZoneInfo(self.zone)
+        today = moment.astimezone(zone).date()
+        for ahead in range(-1, _DAYS_AHEAD):
+            date = today + timedelta(days=ahead)
+            if DAYS[date.weekday()] not in self.days:
+                continue
+            due = [
+                datetime.combine(date, time.fromisoformat(one), zone).astimezone(UTC)
+                for one in self.times
+            ]
+            later = [one for one in due if one > moment]
+            if later:
+                return min(later)
+        raise AssertionError("a schedule without a day")
+
+
+class UnknownZone(ValueError):
+    """A zone that does not exist; `nearest` is the one that was probably meant."""
+
+    def __init__(self, about: str, nearest: str | None) -> None:
+        super().__init__(about + (f"; did you mean {nearest!r}?" if nearest else ""))
+        self.nearest = nearest
+
+
+def batch_schedule(
+    times: tuple[str, ...], days: tuple[DayCode, ...] | None, zone: str
+) -> BatchSchedule:
+    """The schedule, in order and without repetitions; no days are all days.
+
+    Raises UnknownZone for a zone that does not exist, with the nearest one.
+    """
+    _must_be_a_zone(zone)
+    wanted = set(days or DAYS)
+    return BatchSchedule(
+        times=tuple(sorted(set(times))),
+        days=tuple(day for day in DAYS if day in wanted),
+        zone=zone,
+    )
+
+
+def _must_be_a_zone(name: str) -> None:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        # Nearest words are found in small letters.
+        zones = {zone.lower(): zone for zone in available_timezones()}
+        near = nearest(name, zones)
+        about = f"zone: there is no time zone {name[:80]!r}"
+        raise UnknownZone(about, None if near is None else zones[near]) from None

@@ -8,7 +8,7 @@ from typing import Annotated, Final, NamedTuple
 
 from pydantic import AfterValidator, Strict
 
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.text import did_you_mean
 
 
 class Currency(NamedTuple):

@@ -9,13 +9,12 @@ from typing import Annotated, Any, Final
 
 from msgspec import Struct
 
-from sandbox.domain import credentials, keys
-from sandbox.domain.credentials import Credential
+from sandbox.domain import keys
+from sandbox.domain.directory import Credential, view_credential
 from sandbox.domain.instants import Instant
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.records import Record
-from sandbox.domain.rendering import to_bytes
-from sandbox.domain.words import OneOf
+from sandbox.domain.records import Record, to_bytes
+from sandbox.domain.text import OneOf
 
 
 class EventRow(Struct, frozen=True, gc=False):
@@ -147,5 +146,5 @@ def body_of(message: Message) -> bytes:
     if isinstance(record, ApiKey):
         return to_bytes(keys.event_body(record))
     if isinstance(record, Credential):
-        return to_bytes(credentials.view(record))
+        return to_bytes(view_credential(record))
     return to_bytes(record)

@@ -20,7 +20,7 @@ from pydantic import (
 
 from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.permissions import PERMISSIONS
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.text import did_you_mean
 
 
 def sentence(message: str) -> str:

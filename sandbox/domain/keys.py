@@ -15,11 +15,11 @@ from typing import Final, Literal, TypedDict
 
 from msgspec import Struct
 
+from sandbox.domain.clock import KEY_EXPIRES, Timer
 from sandbox.domain.field_types import Digest, Flag, Lookup, Permissions, Text, Withheld
 from sandbox.domain.instants import Instant, add_years, to_wire
 from sandbox.domain.permissions import Grants, grants_of
 from sandbox.domain.states import Machine, Step
-from sandbox.domain.timers import KEY_EXPIRES, Timer
 
 LOOKUP_CHARS: Final = 12
 SECRET_CHARS: Final = 32

@@ -15,11 +15,11 @@ from typing import Any, Final, Literal
 
 from pydantic import TypeAdapter
 
+from sandbox.domain import readings as readings_table
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.permissions import ALL, CONCRETE
-from sandbox.domain.readings import table as readings_table
 from sandbox.domain.secrets import mask_cards
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.text import did_you_mean
 
 _HEADER_NAME: Final = re.compile(r"[A-Za-z0-9-]+")
 _KEY_PREFIX: Final = re.compile(r"[A-Za-z0-9]+(_[A-Za-z0-9]+)*")

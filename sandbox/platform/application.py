@@ -16,7 +16,7 @@ from sandbox.domain.faults import (
     Refusal,
 )
 from sandbox.domain.keys import KeyKind
-from sandbox.domain.payments.transport import SLOW_MS, TRANSPORT_FAULTS
+from sandbox.domain.payments.outcomes import SLOW_MS, TRANSPORT_FAULTS
 from sandbox.platform.carried import CarriedRequests, refused
 from sandbox.platform.errors import error_body
 from sandbox.platform.form import OUTCOME_HEADER

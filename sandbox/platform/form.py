@@ -24,16 +24,16 @@ from sandbox.domain.instants import from_ms, with_offset
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.payments.cards import CARD_FIELD, READER_FIELD
 from sandbox.domain.payments.outcomes import OUTCOMES, why_not_for
-from sandbox.domain.readings.former import MISSING_HEADERS
-from sandbox.domain.readings.wire import (
+from sandbox.domain.readings import (
     EXPIRY_WITHOUT_OFFSET,
     LIMIT_ABOVE_MAXIMUM,
+    MISSING_HEADERS,
     UNKNOWN_KEY_FIELDS,
     VALIDATION_DETAIL,
     VALIDATION_STATUS,
 )
 from sandbox.domain.secrets import PRODUCTION_KEY, find_misplaced, may_hold_secret, write_out
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.text import did_you_mean
 from sandbox.platform import wire
 from sandbox.platform.rare_log import shown
 from sandbox.platform.request_context import RequestContext

@@ -6,7 +6,7 @@ Only the journal has them; the platform's answer stays as the spec has it.
 from collections.abc import Iterable
 
 from sandbox.domain.keys import KeyFormat
-from sandbox.domain.words import nearest
+from sandbox.domain.text import nearest
 from sandbox.platform.rows import Row
 
 _SEGMENTS_MAX = 12

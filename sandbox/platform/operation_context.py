@@ -7,13 +7,12 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from sandbox.domain.access import Holds
-from sandbox.domain.accounts import Account
+from sandbox.domain.directory import Account
 from sandbox.domain.events import EVENTS, Message
 from sandbox.domain.instants import to_ms
 from sandbox.domain.profile import Profile
-from sandbox.domain.readings.wire import UNSET_STRINGS
-from sandbox.domain.records import Record, account_id_of, id_of
-from sandbox.domain.unset import filled_body
+from sandbox.domain.readings import UNSET_STRINGS
+from sandbox.domain.records import Record, account_id_of, filled_body, id_of
 from sandbox.scenarios.choosing import ChosenOutcome
 from sandbox.scenarios.queue import Queue
 from sandbox.scenarios.running import Running

@@ -19,7 +19,8 @@ import asyncio
 from typing import Any, Final
 
 from sandbox.domain import keys
-from sandbox.domain.accounts import Account
+from sandbox.domain.clock import TAP_EXPIRES, Timer
+from sandbox.domain.directory import Account
 from sandbox.domain.faults import (
     AUTHENTICATION_FAILED,
     METHOD_NOT_ALLOWED,
@@ -29,13 +30,10 @@ from sandbox.domain.faults import (
 )
 from sandbox.domain.instants import Instant
 from sandbox.domain.keys import ApiKey, KeyUsage
-from sandbox.domain.payments.busy import BusyPayment
-from sandbox.domain.payments.taps import Tap
-from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.readings.wire import UNKNOWN_ROUTES, UNSET_STRINGS
-from sandbox.domain.rendering import rows_of, to_bytes, to_parts
-from sandbox.domain.timers import TAP_EXPIRES, Timer
-from sandbox.domain.unset import filled
+from sandbox.domain.payments.cards import Tap
+from sandbox.domain.payments.transactions import BusyPayment, Transaction
+from sandbox.domain.readings import UNKNOWN_ROUTES, UNSET_STRINGS
+from sandbox.domain.records import filled, rows_of, to_bytes, to_parts
 from sandbox.platform.form import check_form
 from sandbox.platform.hints import path_hint
 from sandbox.platform.payments.actions import PendingAction

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from sandbox.domain.payments.transport import TransportFault
+from sandbox.domain.payments.outcomes import TransportFault
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.routing import Match
 from sandbox.platform.rows import Row

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 
 from sandbox.domain.access import Need
-from sandbox.domain.accounts import Account
+from sandbox.domain.directory import Account, Relation, relate
 from sandbox.domain.faults import Fault
-from sandbox.domain.hierarchy import Relation, relate
 from sandbox.domain.payments.cards import CARD_FIELDS
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.profile import Profile

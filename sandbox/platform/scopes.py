@@ -1,7 +1,7 @@
 """The trees of accounts that a list covers. Source: spec 4.2-admin; assumed D35-admin."""
 
-from sandbox.domain.accounts import Account, AccountType
-from sandbox.domain.readings.directory import ADMIN_SEES
+from sandbox.domain.directory import Account, AccountType
+from sandbox.domain.readings import ADMIN_SEES
 from sandbox.platform.operation_context import OperationContext
 
 

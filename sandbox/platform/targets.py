@@ -9,18 +9,15 @@ from typing import Any, Final
 
 from sandbox.domain import access
 from sandbox.domain.access import Access, AccessVerdict, Holds, Need
-from sandbox.domain.accounts import Account
-from sandbox.domain.directory import DIRECTORIES
+from sandbox.domain.directory import DIRECTORIES, Account, Relation
 from sandbox.domain.faults import (
     ACCOUNT_BLOCKED,
     NOT_FOUND,
     PERMISSION_DENIED,
     Refusal,
 )
-from sandbox.domain.hierarchy import Relation
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.readings.directory import DELETED_RESOURCES
-from sandbox.domain.readings.wire import FOREIGN_ACCOUNT_FILTER
+from sandbox.domain.readings import DELETED_RESOURCES, FOREIGN_ACCOUNT_FILTER
 from sandbox.platform import wire
 from sandbox.platform.form import malformed, read_object
 from sandbox.platform.request_context import RequestContext

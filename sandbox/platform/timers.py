@@ -5,17 +5,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from sandbox.domain.directory import TERMINALS
-from sandbox.domain.directory import state_of as state_of_terminal
-from sandbox.domain.keys import KEY_LIFE, ApiKey
-from sandbox.domain.keys import state_of as state_of_key
-from sandbox.domain.payments import follow_ups, initiation, transitions
-from sandbox.domain.payments.cards import NOT_READ
-from sandbox.domain.payments.outcomes import OUTCOMES, TIMED_OUT, Outcome
-from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.payments.transitions import transitions_from
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.timers import (
+from sandbox.domain.clock import (
     AUTHORIZATION_EXPIRES,
     BATCH_CLOSES,
     BATCH_RESULT,
@@ -31,6 +21,15 @@ from sandbox.domain.timers import (
     UNBLOCK_TERMINAL,
     Timer,
 )
+from sandbox.domain.directory import TERMINALS, Terminal
+from sandbox.domain.directory import state_of as state_of_terminal
+from sandbox.domain.keys import KEY_LIFE, ApiKey
+from sandbox.domain.keys import state_of as state_of_key
+from sandbox.domain.payments import follow_ups, initiation, transitions
+from sandbox.domain.payments.cards import NOT_READ
+from sandbox.domain.payments.outcomes import OUTCOMES, TIMED_OUT, Outcome
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transitions import transitions_from
 from sandbox.platform.apikeys import operations as apikeys
 from sandbox.platform.batches import operations as batches
 from sandbox.platform.batches import schedules

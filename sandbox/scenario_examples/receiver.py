@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from sandbox.domain.webhooks.deliveries import Sent
+from sandbox.domain.webhooks import Sent
 from sandbox.webhooks.signing import is_genuine
 
 URL: Final = "http://receiver.test/webhooks"

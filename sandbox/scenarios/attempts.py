@@ -10,20 +10,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field, JsonValue, field_validator, model_validator
 
 from sandbox.domain.batches import REASONS
-from sandbox.domain.durations import parse_duration
-from sandbox.domain.payments.amounts import AMOUNT_MAX
-from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.outcomes import (
-    INITIATING,
-    OUTCOMES,
-    TIMED_OUT,
-    Operation,
-    for_operation,
-    why_not_for,
-)
-from sandbox.domain.payments.transactions import STATUSES
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS
-from sandbox.domain.timers import (
+from sandbox.domain.clock import (
     BLOCK_TERMINAL,
     CANCEL,
     LATE_ANSWER,
@@ -32,7 +19,20 @@ from sandbox.domain.timers import (
     SURCHARGE_EXPIRES,
     UNBLOCK_TERMINAL,
 )
-from sandbox.domain.words import UnknownWord
+from sandbox.domain.instants import parse_duration
+from sandbox.domain.payments.amounts import AMOUNT_MAX
+from sandbox.domain.payments.cards import CARDS
+from sandbox.domain.payments.outcomes import (
+    INITIATING,
+    OUTCOMES,
+    TIMED_OUT,
+    TRANSPORT_FAULTS,
+    Operation,
+    for_operation,
+    why_not_for,
+)
+from sandbox.domain.payments.transactions import STATUSES
+from sandbox.domain.text import UnknownWord
 from sandbox.scenarios.words import (
     Amount,
     AmountRange,

@@ -11,22 +11,23 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sandbox.domain.durations import parse_duration
-from sandbox.domain.payments import validity
+from sandbox.domain.instants import parse_duration
+from sandbox.domain.payments import transitions
 from sandbox.domain.payments.cards import Card
 from sandbox.domain.payments.outcomes import (
     APPROVED,
     INITIATING,
     OUTCOMES,
     PARTIAL,
+    TRANSPORT_FAULTS,
+    TRIGGERS,
     Operation,
     Outcome,
+    TransportFault,
     for_operation,
     operations_of,
 )
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS, TransportFault
-from sandbox.domain.payments.triggers import TRIGGERS
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.text import did_you_mean
 from sandbox.scenarios.near_misses import NearMisses
 from sandbox.scenarios.queue import Queue
 from sandbox.scenarios.running import Running, Words
@@ -239,7 +240,7 @@ def _tap(then: "Then") -> timedelta | None:
     """The time that the payment waits for its tap, or None."""
     if then.tap is None:
         return None
-    return validity.TAP if then.after is None else parse_duration(then.after)
+    return transitions.TAP if then.after is None else parse_duration(then.after)
 
 
 def _by_card(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:

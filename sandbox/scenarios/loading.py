@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
 
 from pydantic_core import ValidationError
 
-from sandbox.domain.text import NotUtf8, decode_text
-from sandbox.domain.words import nearest
+from sandbox.domain.text import NotUtf8, decode_text, nearest
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -5,8 +5,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from sandbox.domain.payments.outcomes import Operation
-from sandbox.domain.payments.queued import Queued
+from sandbox.domain.payments.outcomes import Operation, Queued
 from sandbox.scenarios.near_misses import NearMisses
 
 QUEUE_MAX: Final = 1_000

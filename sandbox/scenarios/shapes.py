@@ -6,7 +6,7 @@ from typing import Annotated, TypeVar
 
 from pydantic import Field, field_validator
 
-from sandbox.domain.webhooks.endpoints import ENDPOINTS_MAX
+from sandbox.domain.webhooks import ENDPOINTS_MAX
 from sandbox.scenarios.attempts import Rule
 from sandbox.scenarios.examples import Example
 from sandbox.scenarios.webhooks import ScenarioEndpoint, WebhookRule

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sandbox.domain.webhooks.spoiled import Spoiled
+from sandbox.domain.webhooks import Spoiled
 from sandbox.scenarios.loading import ScenarioError, parse_scenario
 from sandbox.scenarios.running import MatchedWebhookRule, Resolve, Running, Words
 

@@ -19,10 +19,9 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from sandbox.domain.durations import PATTERN, parse_duration
+from sandbox.domain.instants import DURATION_PATTERN, parse_duration
 from sandbox.domain.payments.amounts import AMOUNT_MAX
-from sandbox.domain.printable import obeyed_in
-from sandbox.domain.words import UnknownWord
+from sandbox.domain.text import UnknownWord, obeyed_in
 
 T = TypeVar("T")
 
@@ -108,7 +107,12 @@ def _duration(text: str) -> str:
 Duration = Annotated[
     str,
     AfterValidator(_duration),
-    Field(json_schema_extra={"pattern": PATTERN, "examples": ["30s", "5m", "2h", "3d", "PT36H"]}),
+    Field(
+        json_schema_extra={
+            "pattern": DURATION_PATTERN,
+            "examples": ["30s", "5m", "2h", "3d", "PT36H"],
+        }
+    ),
 ]
 """A length of time as people write it; `parse_duration` reads it."""
 

@@ -6,8 +6,8 @@ does not grow with the store.
 
 from collections.abc import Callable, Iterator
 
+from sandbox.domain.clock import Timer, timer_id
 from sandbox.domain.events import Message
-from sandbox.domain.timers import Timer, timer_id
 from sandbox.store.files.port import (
     COUNTERS,
     MESSAGES,

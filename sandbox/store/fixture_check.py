@@ -21,14 +21,12 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from sandbox.domain.accounts import Account
+from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.field_types import FixtureLookup, WebhookSecret, sentence
 from sandbox.domain.instants import Instant
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.locations import Location
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.webhooks.endpoints import ENDPOINTS_MAX, Endpoint
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.text import did_you_mean
+from sandbox.domain.webhooks import ENDPOINTS_MAX, Endpoint
 from sandbox.store.fixture import Fixture, FixtureError
 
 _CastName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]

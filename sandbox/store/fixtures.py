@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from sandbox.domain.accounts import AccountType, Address
+from sandbox.domain.directory import AccountType, Address
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.text import NotUtf8, decode_text
 from sandbox.store.bundled_digests import DIGESTS

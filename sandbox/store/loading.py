@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, Final
 
-from sandbox.domain.timers import Timer
+from sandbox.domain.clock import Timer
 from sandbox.store.documents import from_document
 from sandbox.store.files.port import COUNTERS, MESSAGES, TAKEN_IDS, TIMERS, WORLD, fields_of
 from sandbox.store.memory.store import MemoryStore

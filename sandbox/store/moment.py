@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic_core import to_json
 
-from sandbox.domain.timers import Timer
+from sandbox.domain.clock import Timer
 from sandbox.store.documents import to_document
 from sandbox.store.files.port import (
     COUNTERS,

@@ -10,8 +10,8 @@ from typing import Final, Protocol, TypeVar
 
 from msgspec import Struct
 
+from sandbox.domain.clock import Timer
 from sandbox.domain.events import Message
-from sandbox.domain.timers import Timer
 from sandbox.store.tables import Row
 from sandbox.store.world_state import Counters
 

@@ -10,13 +10,13 @@ from typing import Annotated, Any, Final
 from msgspec import Struct, field
 from pydantic import AfterValidator, Field
 
+from sandbox.domain import readings as readings_table
 from sandbox.domain.clock import ClockSetting, ClockState
 from sandbox.domain.field_types import WorldName
 from sandbox.domain.instants import Instant
-from sandbox.domain.payments.queued import OutcomeName, Queued
-from sandbox.domain.readings import table as readings_table
+from sandbox.domain.payments.outcomes import OutcomeName, Queued
 from sandbox.domain.switches import checked
-from sandbox.domain.webhooks.spoiled import Spoiled
+from sandbox.domain.webhooks import Spoiled
 
 COUNT_MAX: Final = 2**63 - 1
 

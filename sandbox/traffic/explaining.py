@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from sandbox.domain.profile import Errors
-from sandbox.domain.readings.table import READINGS, in_force
+from sandbox.domain.readings import READINGS, in_force
 from sandbox.domain.switches import SWITCHES
 from sandbox.traffic.differences import Difference
 from sandbox.traffic.har import Recording

@@ -13,8 +13,7 @@ from typing import Any, Final
 from sandbox import library
 from sandbox.domain.events import EVENTS
 from sandbox.domain.profile import Profile
-from sandbox.domain.text import decode_text
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.text import decode_text, did_you_mean
 from sandbox.traffic.differences import type_of
 from sandbox.traffic.roles import Role, form_of, role_of
 from sandbox.webhooks.verifying import verify

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from sandbox.domain.webhooks.endpoints import ENDPOINTS_MAX, Endpoint
+from sandbox.domain.webhooks import ENDPOINTS_MAX, Endpoint
 from sandbox.store.port import Store
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
 

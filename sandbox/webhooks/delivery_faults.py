@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from pydantic_core import from_json
 
 from sandbox.domain.events import Message
-from sandbox.domain.webhooks.deliveries import AttemptTrigger, SentHead
-from sandbox.domain.webhooks.endpoints import Endpoint
+from sandbox.domain.webhooks import AttemptTrigger, Endpoint, SentHead
 from sandbox.scenarios.running import MatchedWebhookRule
 from sandbox.scenarios.spoiling import WebhookRules
 from sandbox.webhooks.signing import headers_of, write_secret

@@ -14,10 +14,8 @@ from time import perf_counter
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from sandbox.domain.webhooks.deliveries import Sent
-from sandbox.domain.webhooks.endpoints import Endpoint
-from sandbox.domain.webhooks.schedule import TIMEOUT_S
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.text import did_you_mean
+from sandbox.domain.webhooks import TIMEOUT_S, Endpoint, Sent
 from sandbox.webhooks.verifying import Verification, verify
 
 HOST: Final = "receiver.invalid"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from sandbox.domain.events import Message
-from sandbox.domain.webhooks.deliveries import AttemptTrigger, delivery_id
+from sandbox.domain.webhooks import AttemptTrigger, delivery_id
 
 if TYPE_CHECKING:
     from sandbox.scenarios.webhooks import WebhookThen

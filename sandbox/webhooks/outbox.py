@@ -12,11 +12,19 @@ from typing import Any, Final
 from msgspec.structs import replace
 from pydantic_core import from_json
 
+from sandbox.domain.clock import WEBHOOK_RETRY, Timer
 from sandbox.domain.events import Message
-from sandbox.domain.timers import WEBHOOK_RETRY, Timer
-from sandbox.domain.webhooks.deliveries import AttemptTrigger, Delivery, Sent, delivery_id
-from sandbox.domain.webhooks.endpoints import Endpoint
-from sandbox.domain.webhooks.schedule import DEAD_AFTER, GONE, TOO_MANY_REQUESTS, wait_after
+from sandbox.domain.webhooks import (
+    DEAD_AFTER,
+    GONE,
+    TOO_MANY_REQUESTS,
+    AttemptTrigger,
+    Delivery,
+    Endpoint,
+    Sent,
+    delivery_id,
+    wait_after,
+)
 from sandbox.scenarios.running import MatchedWebhookRule
 from sandbox.scenarios.spoiling import WebhookRules
 from sandbox.store.port import OLDEST_FIRST, Where

@@ -5,9 +5,9 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from sandbox.domain.accounts import Account
+from sandbox.domain.directory import Account
 from sandbox.domain.events import Message
-from sandbox.domain.webhooks.endpoints import Endpoint
+from sandbox.domain.webhooks import Endpoint
 from sandbox.store.port import Store
 
 

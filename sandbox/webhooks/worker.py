@@ -10,8 +10,7 @@ from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from msgspec.structs import replace
 
-from sandbox.domain.webhooks.deliveries import Delivery, Sent
-from sandbox.domain.webhooks.endpoints import Endpoint
+from sandbox.domain.webhooks import Delivery, Endpoint, Sent
 from sandbox.store.files.port import StoreError
 from sandbox.store.port import Store
 from sandbox.webhooks.client import ERROR_CHARS_MAX, Sending

@@ -4,8 +4,7 @@ import logging
 from datetime import datetime
 from typing import Final
 
-from sandbox.domain.clock import ClockSetting
-from sandbox.domain.timers import WEBHOOK_RETRY, Timer
+from sandbox.domain.clock import WEBHOOK_RETRY, ClockSetting, Timer
 from sandbox.store.port import UnitOfWork
 from sandbox.store.steps import Steps
 from sandbox.worlds.slices import Slices

@@ -12,17 +12,13 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from sandbox.domain.accounts import Account
 from sandbox.domain.batches import Batch
-from sandbox.domain.credentials import Credential
+from sandbox.domain.directory import Account, Credential, Location, Terminal
 from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.locations import Location
-from sandbox.domain.payments.taps import Tap
+from sandbox.domain.payments.cards import Tap
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.webhooks.deliveries import Delivery, DeliveryAttempt
-from sandbox.domain.webhooks.endpoints import Endpoint
+from sandbox.domain.webhooks import Delivery, DeliveryAttempt, Endpoint
 from sandbox.store.memory.store import MemoryStore
 from sandbox.store.tables import Row
 from sandbox.store.world_state import WorldState

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from sandbox.domain.clock import RUNNING
+from sandbox.domain.clock import RUNNING, TAP_EXPIRES, Timer
 from sandbox.domain.instants import from_ms
 from sandbox.domain.keys import ApiKey, expiry_of
-from sandbox.domain.payments.busy import BusyPayment
-from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.timers import TAP_EXPIRES, Timer
-from sandbox.domain.webhooks.endpoints import Endpoint
+from sandbox.domain.payments.transactions import BusyPayment, Transaction
+from sandbox.domain.webhooks import Endpoint
 from sandbox.store.generated_data import generate
 from sandbox.store.memory.store import MemoryStore
 from sandbox.store.seeding import Cast, seed

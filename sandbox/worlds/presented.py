@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from sandbox.domain.accounts import Account
+from sandbox.domain.directory import Account
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.permissions import Grants
 from sandbox.worlds.journal import Decision

@@ -10,12 +10,12 @@ from typing import Any, Final
 from msgspec.structs import asdict
 from pydantic_core import from_json
 
-from sandbox.domain.batch_schedules import TIME_PATTERN, BatchSchedule, batch_schedule
-from sandbox.domain.clock import EARLIEST, LATEST
+from sandbox.domain.batches import TIME_PATTERN, BatchSchedule, batch_schedule
+from sandbox.domain.clock import BATCH_CLOSES, EARLIEST, LATEST, TIMER_KINDS, Timer
 from sandbox.domain.events import EVENTS, Message
 from sandbox.domain.field_types import Percent, SurchargeBasis, TaxBasis
 from sandbox.domain.instants import to_ms
-from sandbox.domain.payments.outcomes import OUTCOMES
+from sandbox.domain.payments.outcomes import OUTCOMES, SETTLEMENTS
 from sandbox.domain.payments.transactions import (
     STATUS_REASONS,
     STATUSES,
@@ -24,8 +24,6 @@ from sandbox.domain.payments.transactions import (
     Rates,
     Transaction,
 )
-from sandbox.domain.payments.triggers import SETTLEMENTS
-from sandbox.domain.timers import BATCH_CLOSES, TIMER_KINDS, Timer
 from sandbox.store.documents import Unreadable, from_document, read_value
 
 

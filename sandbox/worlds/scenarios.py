@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sandbox.domain.secrets import find_misplaced
-from sandbox.domain.words import UnknownWord
+from sandbox.domain.text import UnknownWord
 from sandbox.scenarios.loading import ScenarioError, parse_scenario
 from sandbox.scenarios.running import Running
 from sandbox.webhooks.declared import TooManyEndpoints, declare, endpoint_of

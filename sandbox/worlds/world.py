@@ -10,18 +10,15 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from sandbox.domain import switches
-from sandbox.domain.accounts import Account
+from sandbox.domain import readings, switches
+from sandbox.domain.clock import Timer
+from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey, KeyUsage
-from sandbox.domain.locations import Location
-from sandbox.domain.payments.taps import Tap
+from sandbox.domain.payments.cards import Tap
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.profile import Profile
-from sandbox.domain.readings import table
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.timers import Timer
-from sandbox.domain.words import UnknownWord
+from sandbox.domain.text import UnknownWord
 from sandbox.scenarios.queue import Queue
 from sandbox.scenarios.running import Running
 from sandbox.scenarios.spoiling import Spoiling, WebhookRules
@@ -100,7 +97,7 @@ class World:
         self._on_new_key: Callable[[ApiKey], None] = self._new_keys.append
         self.switches: Mapping[str, Any] = {}
         self._noted: tuple[Mapping[str, Any], Mapping[str, str]] = ({}, {})
-        self.readings = table.in_force(profile.readings, {})
+        self.readings = readings.in_force(profile.readings, {})
         self.clock = Clock(system_clock, lambda clock: self.put_state(clock=clock))
         self.queue = Queue(lambda queue: self.put_state(queue=queue))
         self.spoiling = Spoiling(lambda entries: self.put_state(spoiled=entries), self.named)
@@ -147,7 +144,7 @@ class World:
         if state.switches is not before[0] or state.readings is not before[1]:
             self._noted = state.switches, state.readings
             self._clear_memos()
-            self.readings = table.in_force(self.profile.readings, state.readings)
+            self.readings = readings.in_force(self.profile.readings, state.readings)
             self.switches = switches.in_force(state.switches, self.readings)
         self.clock.state, self.queue.entries = state.clock, state.queue
         self.spoiling.entries = state.spoiled
@@ -307,8 +304,11 @@ class World:
 
         Raises UnknownReading; then nothing changed.
         """
-        table.checked(
-            {id: table.default_of(id) if value is None else value for id, value in wanted.items()}
+        readings.checked(
+            {
+                id: readings.default_of(id) if value is None else value
+                for id, value in wanted.items()
+            }
         )
         both = {**self.state.readings, **wanted}
         self.put_state(readings={id: value for id, value in both.items() if value is not None})

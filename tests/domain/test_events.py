@@ -7,12 +7,10 @@ from datetime import UTC, datetime
 import pytest
 from msgspec import structs
 
-from sandbox.domain.accounts import Account, AccountType
+from sandbox.domain.directory import Account, AccountType, Location, Terminal
 from sandbox.domain.events import EVENTS, Message, body_of
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.locations import Location
 from sandbox.domain.records import Record
-from sandbox.domain.terminals import Terminal
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

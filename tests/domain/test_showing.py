@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from sandbox.app import build
-from sandbox.domain.payments.transaction_json import (
+from sandbox.domain.payments.transaction_view import (
     AttemptView,
     TransactionView,
     body_of,

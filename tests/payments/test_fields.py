@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from sandbox.domain.currencies import CURRENCIES
-from sandbox.domain.payments.transaction_json import view
+from sandbox.domain.payments.transaction_view import view
 from tests.directory.making import (
     a_location,
     a_terminal,

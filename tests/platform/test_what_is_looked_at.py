@@ -13,7 +13,7 @@ from sandbox.app import build
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.profile import Profile
-from sandbox.domain.words import nearest
+from sandbox.domain.text import nearest
 from sandbox.settings import Settings
 from sandbox.worlds.journal import (
     ADDRESS_CHARS_MAX,

@@ -12,8 +12,8 @@ from typing import Any
 from sandbox.app import build
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import from_ms
-from sandbox.domain.readings.table import DEFAULTS
-from sandbox.domain.webhooks.deliveries import Sent
+from sandbox.domain.readings import DEFAULTS
+from sandbox.domain.webhooks import Sent
 from sandbox.platform.sending import ABORT
 from sandbox.settings import Settings
 from sandbox.worlds.limits import Limits

@@ -10,7 +10,7 @@ import pytest
 from sandbox.app import build
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.domain.webhooks.deliveries import Sent
+from sandbox.domain.webhooks import Sent
 from sandbox.settings import Settings
 from sandbox.store.files.migrations import MIGRATIONS
 from sandbox.store.files.plain import Plain

@@ -2,11 +2,10 @@
 
 from msgspec.structs import replace
 
+from sandbox.domain.clock import TAP_EXPIRES, Timer
 from sandbox.domain.keys import KeyUsage
-from sandbox.domain.payments.busy import BusyPayment
-from sandbox.domain.timers import TAP_EXPIRES, Timer
-from sandbox.domain.webhooks.deliveries import Delivery
-from sandbox.domain.webhooks.endpoints import Endpoint
+from sandbox.domain.payments.transactions import BusyPayment
+from sandbox.domain.webhooks import Delivery, Endpoint
 from sandbox.store.port import OLDEST_FIRST, Store
 from sandbox.store.world_state import Counters
 from tests.store.records import AT, message, put

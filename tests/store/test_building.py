@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.domain.terminals import Terminal
+from sandbox.domain.directory import Terminal
 from sandbox.store import preparing
 from sandbox.store.building import build_index, build_text_index
 from sandbox.store.memory import query_cache

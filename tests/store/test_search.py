@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.domain.terminals import Terminal
+from sandbox.domain.directory import Terminal
 from sandbox.store.memory import query_cache
 from sandbox.store.memory.query_cache import ANSWERS_MAX, CHANGES_MAX, Answers, Predicate
 from sandbox.store.memory.store import MemoryStore

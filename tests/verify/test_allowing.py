@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.domain.readings.table import READINGS
+from sandbox.domain.readings import READINGS
 from sandbox.verify.probes.table import PHASES, ProbeError, probes_of, read_probes
 from tests.cli.asking import ask, assert_refused
 

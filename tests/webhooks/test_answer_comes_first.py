@@ -6,7 +6,7 @@ import json
 import pytest
 
 from sandbox.app import build
-from sandbox.domain.webhooks.deliveries import Sent
+from sandbox.domain.webhooks import Sent
 from sandbox.settings import Settings
 from tests.driving import InProcess
 from tests.in_process import http_scope

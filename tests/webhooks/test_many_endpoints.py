@@ -14,8 +14,7 @@ from sandbox.app import build
 from sandbox.control.endpoints import LOOKED_AT_IN_A_ROW
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.domain.webhooks.deliveries import Sent
-from sandbox.domain.webhooks.endpoints import ENDPOINTS_MAX
+from sandbox.domain.webhooks import ENDPOINTS_MAX, Sent
 from sandbox.scenarios.words import WEBHOOK_RULES_MAX
 from sandbox.settings import Settings
 from sandbox.webhooks.worker import STARTS_IN_A_TURN

@@ -4,7 +4,7 @@ from threading import Event
 
 import pytest
 
-from sandbox.domain.webhooks.deliveries import ATTEMPTS_MAX, Sent
+from sandbox.domain.webhooks import ATTEMPTS_MAX, Sent
 from tests.control.test_control import assert_refused
 from tests.webhooks.calling import WORLD, add, message, sample, world_of
 from tests.webhooks.hooked import Hooked, until

@@ -1,16 +1,19 @@
-"""Test cards: the card of a reader's data, and the answer of its issuer.
+"""Test cards, with the answers of their issuers, and taps: payments that wait for a card.
 
-Source: assumed 6.4. A card that is not in the table is refused, so live card data never enters the
-sandbox; a number of the table is masked before anything is stored.
+A card that is not in the table is refused, so live card data never enters the sandbox; a number of
+the table is masked before anything is stored. Source: assumed 6.4, D24.
 """
 
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from sandbox.domain.payments.outcomes import Operation
+from msgspec import Struct
+
+from sandbox.domain.instants import Instant
+from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
 from sandbox.domain.secrets import find_cards, mask_card
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.text import did_you_mean
 
 READER_FIELD: Final = "card_reader_data"
 CARD_FIELD: Final = "paymentCardData"
@@ -131,3 +134,29 @@ def card_of(reader_data: str | None) -> Card:
     if card is None or len(named) > 1:
         raise ValueError("only the card numbers of the test cards may be sent to a sandbox")
     return card
+
+
+class Tap(Struct, frozen=True, kw_only=True, gc=False):
+    """A tap that a payment waits for. `amount` is in minor units of the currency."""
+
+    transaction_id: str
+    operation: Operation
+    amount: int
+    currency: str
+    terminal_id: str
+    since: Instant
+    until: Instant
+
+
+class Tapped(Struct, frozen=True, kw_only=True, gc=False):
+    """The result of a tap: a card, whose issuer then answers, or the end of the attempt."""
+
+    card: Card | None = None
+    outcome: Outcome | None = None
+
+
+CANCELED_BY: Final = {
+    "user": OUTCOMES["user_canceled"],
+    "merchant": OUTCOMES["merchant_canceled"],
+}
+"""Who can cancel at the reader, and the resulting status of the payment."""

@@ -12,23 +12,26 @@ from msgspec.structs import replace
 from sandbox.domain.faults import VALIDATION_ERROR, Refusal
 from sandbox.domain.payments.action_plans import ActionRequest, Plan, plan
 from sandbox.domain.payments.amounts import EMPTY
-from sandbox.domain.payments.attempts import Conclusion, gateway_id, host_answer
 from sandbox.domain.payments.outcomes import FORCED_RULES, Operation, Outcome, Verdict
-from sandbox.domain.payments.reading_rows import UNSETTLED, announced
 from sandbox.domain.payments.transactions import Transaction, with_attempt
 from sandbox.domain.payments.transitions import (
     AS_ANSWERED,
     AS_BEGUN,
     SAME,
+    UNSETTLED,
+    Conclusion,
     Transition,
+    announced,
+    gateway_id,
+    host_answer,
     transitions_from,
 )
-from sandbox.domain.readings.payments import (
+from sandbox.domain.readings import (
+    DEFAULTS,
     REFUND_BEFORE_SETTLEMENT,
     REFUSED_ATTEMPTS,
     TIP_ON_A_HOLD,
 )
-from sandbox.domain.readings.table import DEFAULTS
 
 
 class Case(Struct, eq=False, kw_only=True):

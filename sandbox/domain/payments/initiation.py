@@ -10,7 +10,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sandbox.domain.payments.amounts import Amounts, Ledger
-from sandbox.domain.payments.attempts import Conclusion, gateway_id, host_answer
 from sandbox.domain.payments.outcomes import (
     AFTER_PROMPT,
     APPROVED,
@@ -21,12 +20,15 @@ from sandbox.domain.payments.outcomes import (
     Verdict,
 )
 from sandbox.domain.payments.pricing import Price
-from sandbox.domain.payments.transactions import (
-    Origin,
-    Transaction,
-    with_attempt,
+from sandbox.domain.payments.transactions import Origin, Transaction, with_attempt
+from sandbox.domain.payments.transitions import (
+    AS_ANSWERED,
+    Conclusion,
+    Transition,
+    gateway_id,
+    host_answer,
+    transitions_from,
 )
-from sandbox.domain.payments.transitions import AS_ANSWERED, Transition, transitions_from
 
 
 def created(

@@ -9,11 +9,9 @@ from typing import Final, TypeVar
 
 from msgspec import Struct
 
-from sandbox.domain.accounts import Account
-from sandbox.domain.locations import Location
+from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.payments.amounts import Amounts, first_of, percent_of
 from sandbox.domain.payments.transactions import NO_RATES, Rates
-from sandbox.domain.terminals import Terminal
 
 PROHIBITED_STATES: Final = frozenset({"CT", "MA", "ME", "PR"})
 """Where nothing is surcharged: data, not legal advice. Source: assumed 2.8-never."""

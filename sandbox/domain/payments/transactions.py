@@ -230,3 +230,9 @@ def with_attempt(
         created_at=max(at, tx.history[-1].created_at + 1) if tx.history else at,
     )
     return replace(tx, history=(*tx.history, attempt))
+
+
+class BusyPayment(Struct, frozen=True, kw_only=True, gc=False):
+    """A payment that waits for its processor. If the server dies meanwhile, the payment fails."""
+
+    transaction_id: str

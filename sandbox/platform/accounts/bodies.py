@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, StrictStr
 
-from sandbox.domain.accounts import AccountType, ResourceStatus
+from sandbox.domain.directory import AccountType, ResourceStatus
 from sandbox.domain.field_types import CONFIGS, Mcc, Text
 from sandbox.platform.fields import AddressBody, CreateBody, PageQuery, PricedBody
 

@@ -4,11 +4,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from sandbox.domain.access import Need, need
-from sandbox.domain.accounts import Account, AccountType
-from sandbox.domain.credentials import Credential
-from sandbox.domain.directory import ACCOUNTS
-from sandbox.domain.escalation import MAY_GRANT_ADMIN_ONLY
+from sandbox.domain.access import MAY_GRANT_ADMIN_ONLY, Need, need
+from sandbox.domain.directory import ACCOUNTS, Account, AccountType, Credential, Location, Terminal
 from sandbox.domain.faults import (
     ACCOUNT_BLOCKED,
     CONFLICT,
@@ -17,12 +14,10 @@ from sandbox.domain.faults import (
     Refusal,
 )
 from sandbox.domain.keys import ApiKey, ApiKeyView
-from sandbox.domain.locations import Location
 from sandbox.domain.permissions import CONCRETE, Grants
-from sandbox.domain.readings.directory import APPLICATION_IN_ANSWER
-from sandbox.domain.rendering import Page, WithFields
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.webhooks.applications import Application
+from sandbox.domain.readings import APPLICATION_IN_ANSWER
+from sandbox.domain.records import Page, WithFields
+from sandbox.domain.webhooks import Application
 from sandbox.platform.apikeys import operations as apikeys
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.operation_context import OperationContext

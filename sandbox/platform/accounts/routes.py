@@ -5,9 +5,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from sandbox.domain.access import need
-from sandbox.domain.accounts import Account
+from sandbox.domain.directory import Account, relate_with_admin_reach
 from sandbox.domain.faults import ACCOUNT_BLOCKED, CONFLICT, FORBIDDEN
-from sandbox.domain.hierarchy import relate_with_admin_reach
 from sandbox.domain.keys import ApiKeyView
 from sandbox.platform.accounts import bodies, operations
 from sandbox.platform.directory import operations as directory

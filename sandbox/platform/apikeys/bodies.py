@@ -9,7 +9,7 @@ from sandbox.domain.field_types import PERMISSION_COUNT, Text
 from sandbox.domain.instants import Instant
 from sandbox.domain.keys import LOOKUP_CHARS, SECRET_CHARS
 from sandbox.domain.permissions import ALL, CONCRETE
-from sandbox.domain.words import OneOf
+from sandbox.domain.text import OneOf
 
 # The operation refuses other unknown permissions, naming the nearest one (spec 4.1.2).
 _Permission = Annotated[StrictStr, OneOf((*CONCRETE, ALL))]

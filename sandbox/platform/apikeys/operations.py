@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from sandbox.domain import keys
-from sandbox.domain.access import Holds
-from sandbox.domain.accounts import Account, AccountType
-from sandbox.domain.escalation import refuse_grant, withheld_from_all
+from sandbox.domain.access import Holds, refuse_grant, withheld_from_all
+from sandbox.domain.clock import KEY_EXPIRES
+from sandbox.domain.directory import Account, AccountType
 from sandbox.domain.faults import FORBIDDEN, VALIDATION_ERROR, Refusal
 from sandbox.domain.instants import Instant, to_wire
 from sandbox.domain.keys import (
@@ -22,14 +22,13 @@ from sandbox.domain.keys import (
     KeyStatus,
 )
 from sandbox.domain.permissions import ALL, CONCRETE, LEGACY_ALL, PERMISSIONS
-from sandbox.domain.readings.directory import (
+from sandbox.domain.readings import (
     ALL_GRANTED_BY,
     KEY_AFTER_A_CHANGE,
     KEY_DELETES_ITSELF,
     PAST_EXPIRY,
 )
-from sandbox.domain.timers import KEY_EXPIRES
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.text import did_you_mean
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.scopes import sees_all
 

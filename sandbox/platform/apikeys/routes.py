@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, Final
 
 from sandbox.domain.access import need
+from sandbox.domain.directory import relate_with_admin_reach
 from sandbox.domain.faults import FORBIDDEN
-from sandbox.domain.hierarchy import relate_with_admin_reach
 from sandbox.domain.keys import ApiKey, ApiKeyView
 from sandbox.domain.profile import Profile
 from sandbox.platform.apikeys import bodies, operations

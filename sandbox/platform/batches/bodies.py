@@ -6,7 +6,7 @@ from pydantic import Field, field_validator
 
 from sandbox.domain.batches import BATCH_STATUSES
 from sandbox.domain.field_types import ProcessorBatchId, Text
-from sandbox.domain.words import OneOf, did_you_mean
+from sandbox.domain.text import OneOf, did_you_mean
 from sandbox.platform.fields import CreateBody, Offset, Query, WholeNumber
 
 LIMIT_MAX = 500

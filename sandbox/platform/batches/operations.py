@@ -18,16 +18,16 @@ from sandbox.domain.batches import (
     Result,
     result_of,
 )
-from sandbox.domain.durations import parse_duration
+from sandbox.domain.clock import BATCH_RESULT, Timer
+from sandbox.domain.directory import Terminal
 from sandbox.domain.faults import CONFLICT, VALIDATION_ERROR, Refusal
+from sandbox.domain.instants import parse_duration
+from sandbox.domain.payments.outcomes import SETTLEMENTS
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import SETTLE, transitions_from
-from sandbox.domain.payments.triggers import SETTLEMENTS
-from sandbox.domain.readings.payments import EDIT_OF_CLOSED_BATCH
-from sandbox.domain.rendering import Page, WithRows, to_wire_fields
+from sandbox.domain.readings import EDIT_OF_CLOSED_BATCH
+from sandbox.domain.records import Page, WithRows, to_wire_fields
 from sandbox.domain.states import NoSuchStep, Step
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.timers import BATCH_RESULT, Timer
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist
 from sandbox.platform.scopes import one_or_many, scopes_of

@@ -4,10 +4,9 @@ from typing import Final
 
 from sandbox.domain.access import need
 from sandbox.domain.batches import Batch
+from sandbox.domain.directory import Terminal, relate_to_its_records, relate_with_admin_reach
 from sandbox.domain.faults import CONFLICT
-from sandbox.domain.hierarchy import relate_to_its_records, relate_with_admin_reach
-from sandbox.domain.payments.transaction_json import TransactionView
-from sandbox.domain.terminals import Terminal
+from sandbox.domain.payments.transaction_view import TransactionView
 from sandbox.platform.batches import bodies, operations
 from sandbox.platform.rows import Extended, Listing, Row, Target
 

@@ -8,10 +8,9 @@ from datetime import datetime
 
 from pydantic_core import from_json, to_json
 
-from sandbox.domain.batch_schedules import BatchSchedule
-from sandbox.domain.clock import LATEST
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.timers import BATCH_CLOSES, Timer
+from sandbox.domain.batches import BatchSchedule
+from sandbox.domain.clock import BATCH_CLOSES, LATEST, Timer
+from sandbox.domain.directory import Terminal
 from sandbox.platform.batches import operations
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import persist

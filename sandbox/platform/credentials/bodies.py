@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool, StrictStr
 
-from sandbox.domain.credentials import MASKED_PIN, PIN_CHARS
+from sandbox.domain.directory import MASKED_PIN, PIN_CHARS
 from sandbox.domain.field_types import CredentialCode
 from sandbox.platform.fields import Body, CreateBody, PageQuery
 

@@ -4,13 +4,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
-from sandbox.domain import credentials
-from sandbox.domain.accounts import Account
-from sandbox.domain.credentials import Credential, CredentialView
-from sandbox.domain.directory import CREDENTIALS
+from sandbox.domain.directory import (
+    CREDENTIALS,
+    Account,
+    Credential,
+    CredentialView,
+    view_credential,
+)
 from sandbox.domain.faults import CONFLICT, Refusal
 from sandbox.domain.field_types import CODE_CHARS
-from sandbox.domain.rendering import Page
+from sandbox.domain.records import Page
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.operation_context import OperationContext
 
@@ -27,7 +30,7 @@ def create(context: OperationContext) -> CredentialView:
     credential = Credential(
         id=context.world.draws.uuid(), account_id=account.id, code=code, created_at=context.now
     )
-    return credentials.view(directory.add(context, CREDENTIALS, credential))
+    return view_credential(directory.add(context, CREDENTIALS, credential))
 
 
 def _free_code(context: OperationContext) -> str:
@@ -43,12 +46,12 @@ def _is_taken(context: OperationContext, code: str) -> bool:
 def list_all(context: OperationContext) -> Page:
     """Credentials of the caller's hierarchy. Source: assumed 1.6."""
     page = directory.page_of(context, CREDENTIALS)
-    return replace(page, rows=[credentials.view(row) for row in page.rows])
+    return replace(page, rows=[view_credential(row) for row in page.rows])
 
 
 def read(context: OperationContext) -> CredentialView:
     """One credential. Source: assumed 1.6."""
-    return credentials.view(cast(Credential, context.record))
+    return view_credential(cast(Credential, context.record))
 
 
 def update(context: OperationContext) -> CredentialView:
@@ -57,19 +60,19 @@ def update(context: OperationContext) -> CredentialView:
     trigger = None
     if "is_active" in given:
         trigger = "unblock" if given["is_active"] else "block"
-    return credentials.view(directory.change(context, {}, trigger))
+    return view_credential(directory.change(context, {}, trigger))
 
 
 def block(context: OperationContext) -> CredentialView:
     """Make a credential inactive. Source: assumed 1.10."""
-    return credentials.view(directory.block(context))
+    return view_credential(directory.block(context))
 
 
 def unblock(context: OperationContext) -> CredentialView:
     """Make a credential active again. Source: assumed 1.10."""
-    return credentials.view(directory.unblock(context))
+    return view_credential(directory.unblock(context))
 
 
 def delete(context: OperationContext) -> CredentialView:
     """Delete a credential and show it inactive. Source: spec 6.3-credential.deleted."""
-    return credentials.view(directory.delete(context))
+    return view_credential(directory.delete(context))

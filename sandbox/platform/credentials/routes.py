@@ -5,9 +5,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from sandbox.domain.access import need
-from sandbox.domain.credentials import Credential, CredentialView
+from sandbox.domain.directory import Credential, CredentialView, relate_with_admin_reach
 from sandbox.domain.faults import CONFLICT
-from sandbox.domain.hierarchy import relate_with_admin_reach
 from sandbox.domain.payments.cards import CARD_FIELDS
 from sandbox.platform.credentials import bodies, operations
 from sandbox.platform.directory.routes import Paths, block_rows

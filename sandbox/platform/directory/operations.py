@@ -7,15 +7,9 @@ module.
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sandbox.domain.directory import (
-    DIRECTORIES,
-    TRIGGER_OF_STATUS,
-    Directory,
-    in_state,
-    state_of,
-)
-from sandbox.domain.readings.directory import DELETE_ANSWERS
-from sandbox.domain.rendering import Page
+from sandbox.domain.directory import DIRECTORIES, TRIGGER_OF_STATUS, Directory, in_state, state_of
+from sandbox.domain.readings import DELETE_ANSWERS
+from sandbox.domain.records import Page
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.scopes import one_or_many, scopes_of
 from sandbox.store.tables import in_scope

@@ -4,8 +4,8 @@ from typing import Any
 
 from pydantic import Field, StrictStr
 
-from sandbox.domain.accounts import ResourceStatus
 from sandbox.domain.currencies import CurrencyWord
+from sandbox.domain.directory import ResourceStatus
 from sandbox.domain.field_types import Text
 from sandbox.platform.fields import AccountsOwnQuery, AddressBody, CreateBody, PricedBody
 

@@ -2,12 +2,9 @@
 
 from typing import TYPE_CHECKING, cast
 
-from sandbox.domain.accounts import Account
-from sandbox.domain.directory import LOCATIONS
+from sandbox.domain.directory import LOCATIONS, Account, Location, Terminal
 from sandbox.domain.faults import VALIDATION_ERROR, Refusal
-from sandbox.domain.locations import Location
-from sandbox.domain.rendering import Page
-from sandbox.domain.terminals import Terminal
+from sandbox.domain.records import Page
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.operation_context import OperationContext
 

@@ -5,8 +5,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from sandbox.domain.access import need
-from sandbox.domain.hierarchy import relate_with_admin_reach
-from sandbox.domain.locations import Location
+from sandbox.domain.directory import Location, relate_with_admin_reach
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.directory.routes import Paths, block_rows
 from sandbox.platform.locations import bodies, operations

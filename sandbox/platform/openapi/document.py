@@ -9,11 +9,9 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
-from sandbox.domain.payments.outcomes import OUTCOMES
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS
+from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
 from sandbox.domain.profile import Profile
-from sandbox.domain.readings.directory import DELETE_ANSWERS
-from sandbox.domain.readings.table import in_force
+from sandbox.domain.readings import DELETE_ANSWERS, in_force
 from sandbox.platform import wire
 from sandbox.platform.openapi.answers import PLATFORM, add_answers, add_bodies
 from sandbox.platform.openapi.examples import VERSION_OF_NAME, Cast, Example, example_of, with_ids

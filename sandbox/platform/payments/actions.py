@@ -11,8 +11,7 @@ from sandbox.domain.payments.follow_ups import Case
 from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import Transition
-from sandbox.domain.readings.former import RULE_FAILURES
-from sandbox.domain.readings.payments import ABOVE_THE_HOLD, RATES_BELOW_ONE
+from sandbox.domain.readings import ABOVE_THE_HOLD, RATES_BELOW_ONE, RULE_FAILURES
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist
 from sandbox.scenarios.choosing import ChosenOutcome

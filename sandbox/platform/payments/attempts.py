@@ -5,16 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from sandbox.domain.faults import DUPLICATE_EVENT, VALIDATION_ERROR, Refusal
-from sandbox.domain.payments.cards import Card, card_of
-from sandbox.domain.payments.outcomes import LOST_AS_DECLINED, OUTCOMES, Operation, Outcome
-from sandbox.domain.payments.pricing import Breakdown
-from sandbox.domain.payments.taps import Tapped
-from sandbox.domain.payments.transactions import Transaction, TransactionSite
-from sandbox.domain.payments.transport import TransportFault
-from sandbox.domain.readings.former import DUPLICATE_EVENT_ID
-from sandbox.domain.readings.payments import LOST_CARDS, RATES_BELOW_ONE
-from sandbox.domain.timers import (
+from sandbox.domain.clock import (
     BLOCK_TERMINAL,
     LATE_ANSWER,
     REINSTATE_KEY,
@@ -23,6 +14,18 @@ from sandbox.domain.timers import (
     UNBLOCK_TERMINAL,
     Timer,
 )
+from sandbox.domain.faults import DUPLICATE_EVENT, VALIDATION_ERROR, Refusal
+from sandbox.domain.payments.cards import Card, Tapped, card_of
+from sandbox.domain.payments.outcomes import (
+    LOST_AS_DECLINED,
+    OUTCOMES,
+    Operation,
+    Outcome,
+    TransportFault,
+)
+from sandbox.domain.payments.pricing import Breakdown
+from sandbox.domain.payments.transactions import Transaction, TransactionSite
+from sandbox.domain.readings import DUPLICATE_EVENT_ID, LOST_CARDS, RATES_BELOW_ONE
 from sandbox.platform.operation_context import OperationContext
 from sandbox.scenarios.choosing import AttemptFacts, ChosenOutcome, choose, choose_at_tap
 from sandbox.scenarios.running import Words

@@ -7,10 +7,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sandbox.domain.access import Need, need
-from sandbox.domain.accounts import AccountType
+from sandbox.domain.clock import TAP_EXPIRES, Timer
+from sandbox.domain.directory import AccountType
 from sandbox.domain.faults import Refusal
-from sandbox.domain.payments import initiation, receipts
-from sandbox.domain.payments.cards import NOT_READ, Card
+from sandbox.domain.payments import initiation, transaction_view
+from sandbox.domain.payments.cards import NOT_READ, Card, Tap, Tapped
 from sandbox.domain.payments.initiation import Start
 from sandbox.domain.payments.outcomes import (
     AFTER_PROMPT,
@@ -24,14 +25,8 @@ from sandbox.domain.payments.outcomes import (
     Verdict,
 )
 from sandbox.domain.payments.pricing import Breakdown, PointOfSale, Price, price
-from sandbox.domain.payments.taps import Tap, Tapped
 from sandbox.domain.payments.transactions import Origin, Transaction, TransactionSite
-from sandbox.domain.readings.payments import (
-    RECEIPT_DATA,
-    RESPONSE_FIELDS,
-    TOTAL_OF_PARTIAL_APPROVAL,
-)
-from sandbox.domain.timers import TAP_EXPIRES, Timer
+from sandbox.domain.readings import RECEIPT_DATA, RESPONSE_FIELDS, TOTAL_OF_PARTIAL_APPROVAL
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist, points_of_sale
 from sandbox.platform.payments.points_of_sale import KnownPlace
@@ -137,7 +132,7 @@ class PendingInitiation(Struct, frozen=True, gc=False):
         begun = self._as_read(tx)
         readings = context.world.readings
         if readings[RECEIPT_DATA] == "emv" and choice and choice.outcome.response_code:
-            begun = receipts.with_receipt(begun)
+            begun = transaction_view.with_receipt(begun)
         if readings[RESPONSE_FIELDS] == "amounts":
             begun = replace(begun, tells_amounts=True)
         start = Start(

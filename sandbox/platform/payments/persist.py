@@ -5,16 +5,15 @@ from typing import cast
 from msgspec.structs import replace
 
 from sandbox.domain.batches import FROZEN, Batch, counting, next_number
+from sandbox.domain.clock import AUTHORIZATION_EXPIRES, HOLD_REVERSED, SURCHARGE_EXPIRES, Timer
+from sandbox.domain.directory import Terminal, processor_of
 from sandbox.domain.instants import Instant, from_ms
-from sandbox.domain.payments import validity
-from sandbox.domain.payments.attempts import Conclusion
+from sandbox.domain.payments import transitions
 from sandbox.domain.payments.cards import NOT_READ
 from sandbox.domain.payments.pricing import above_cap
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.processors import processor_of
-from sandbox.domain.readings.payments import STORED_TRANSACTION_TYPE
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.timers import AUTHORIZATION_EXPIRES, HOLD_REVERSED, SURCHARGE_EXPIRES, Timer
+from sandbox.domain.payments.transitions import Conclusion
+from sandbox.domain.readings import STORED_TRANSACTION_TYPE
 from sandbox.platform.operation_context import OperationContext
 from sandbox.store.tables import in_scope
 
@@ -92,11 +91,11 @@ def _set_timers(context: OperationContext, before: Transaction | None, record: T
     if before is not None and before.status == "error":
         context.unit.cancel(HOLD_REVERSED, id)
     if record.status == "error" and record.ledger.held > 0:
-        due = context.now + validity.HOLD_AFTER_TIMEOUT
+        due = context.now + transitions.HOLD_AFTER_TIMEOUT
         context.unit.schedule(Timer(kind=HOLD_REVERSED, subject=id, due=due))
     if record.status == "authorized":
         # Counted from the beginning; an increment does not begin it anew (assumed 8.1).
-        due = from_ms(record.origin.created_at) + validity.of_authorization(record.origin)
+        due = from_ms(record.origin.created_at) + transitions.authorization_lifetime(record.origin)
         context.unit.schedule(Timer(kind=AUTHORIZATION_EXPIRES, subject=id, due=due))
     if record.status == "surcharge_pending":
         due = _prompt_ends(context, from_ms(record.origin.created_at))
@@ -108,7 +107,7 @@ def _prompt_ends(context: OperationContext, begun: Instant) -> Instant:
     for one in context.choice.follow if context.choice else ():
         if one.do == SURCHARGE_EXPIRES:
             return context.now + one.wait
-    return begun + validity.SURCHARGE_PROMPT
+    return begun + transitions.SURCHARGE_PROMPT
 
 
 # --- batches ----------------------------------------------------------------------------------

@@ -8,14 +8,19 @@ from hashlib import blake2b
 
 from msgspec import Struct
 
-from sandbox.domain.accounts import Account, AccountType
 from sandbox.domain.currencies import in_letters
+from sandbox.domain.directory import (
+    PASSTHROUGH,
+    Account,
+    AccountType,
+    Location,
+    Terminal,
+    gateway_of,
+    processor_of,
+)
 from sandbox.domain.faults import NOT_FOUND, VALIDATION_ERROR, Refusal
-from sandbox.domain.locations import Location
 from sandbox.domain.payments.pricing import PointOfSale
 from sandbox.domain.payments.transactions import TransactionSite
-from sandbox.domain.processors import PASSTHROUGH, gateway_of, processor_of
-from sandbox.domain.terminals import Terminal
 from sandbox.platform.operation_context import OperationContext
 from sandbox.store.port import R, UnitOfWork, Where
 

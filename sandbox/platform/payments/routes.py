@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from sandbox.domain.access import need
+from sandbox.domain.directory import Location, Terminal
 from sandbox.domain.faults import DUPLICATE_EVENT, Fault
-from sandbox.domain.locations import Location
 from sandbox.domain.payments.cards import READER_FIELD
 from sandbox.domain.payments.outcomes import Operation
-from sandbox.domain.payments.transaction_json import TransactionView
+from sandbox.domain.payments.transaction_view import TransactionView
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import TRANSITIONS
-from sandbox.domain.terminals import Terminal
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import actions, bodies, initiation
 from sandbox.platform.rows import Row, Shape, Target

@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, ConfigDict, Field, StrictStr, model_validator
 
-from sandbox.domain.accounts import ResourceStatus
 from sandbox.domain.currencies import CurrencyWord
+from sandbox.domain.directory import ResourceStatus
 from sandbox.domain.field_types import Mcc, Text
 from sandbox.platform.fields import AccountsOwnQuery, CreateBody, PricedBody
 

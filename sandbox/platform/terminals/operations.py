@@ -2,15 +2,12 @@
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from sandbox.domain.accounts import Account, AccountType
 from sandbox.domain.batches import Batch
-from sandbox.domain.directory import TERMINALS
+from sandbox.domain.directory import TERMINALS, Account, AccountType, Terminal
 from sandbox.domain.faults import CONFLICT, NO_CREATOR, VALIDATION_ERROR, Refusal
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.readings.directory import TERMINAL_CREATORS
-from sandbox.domain.readings.payments import PAYMENTS_OF_A_TERMINAL
-from sandbox.domain.rendering import Page, to_wire_fields
-from sandbox.domain.terminals import Terminal
+from sandbox.domain.readings import PAYMENTS_OF_A_TERMINAL, TERMINAL_CREATORS
+from sandbox.domain.records import Page, to_wire_fields
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.operation_context import OperationContext
 from sandbox.store.tables import in_scope, processor_identity

@@ -5,10 +5,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from sandbox.domain.access import need
+from sandbox.domain.directory import Terminal, relate_with_admin_reach
 from sandbox.domain.faults import CONFLICT, NO_CREATOR
-from sandbox.domain.hierarchy import relate_with_admin_reach
-from sandbox.domain.readings.directory import TERMINAL_CREATORS
-from sandbox.domain.terminals import Terminal
+from sandbox.domain.readings import TERMINAL_CREATORS
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.directory.routes import Paths, block_rows
 from sandbox.platform.rows import Listing, Row, Target

@@ -6,13 +6,9 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, create_model, field_validator
 
 from sandbox.domain.field_types import Amount, PositiveAmount, Text
-from sandbox.domain.payments.transactions import (
-    STATUS_REASONS,
-    STATUSES,
-    TRANSACTION_TYPES,
-)
+from sandbox.domain.payments.transactions import STATUS_REASONS, STATUSES, TRANSACTION_TYPES
 from sandbox.domain.profile import Profile
-from sandbox.domain.words import OneOf, did_you_mean
+from sandbox.domain.text import OneOf, did_you_mean
 from sandbox.platform.fields import Body, Offset, PageQuery, Query, WholeNumber
 from sandbox.platform.payments.bodies import BreakdownBody
 

@@ -3,18 +3,18 @@
 from typing import TYPE_CHECKING, Any, cast
 
 from sandbox.domain.batches import Batch
+from sandbox.domain.directory import PASSTHROUGH
 from sandbox.domain.faults import (
     INVALID_TRANSACTION_STATE,
     PERMISSION_DENIED,
     VALIDATION_ERROR,
     Refusal,
 )
-from sandbox.domain.payments import editing
-from sandbox.domain.payments.transaction_json import history_of
+from sandbox.domain.payments import edits
+from sandbox.domain.payments.transaction_view import history_of
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.processors import PASSTHROUGH
-from sandbox.domain.readings.former import STATUS_AFTER_PARTIAL_REFUND
-from sandbox.domain.rendering import Page
+from sandbox.domain.readings import STATUS_AFTER_PARTIAL_REFUND
+from sandbox.domain.records import Page
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist
 from sandbox.platform.scopes import one_or_many, scopes_of
@@ -136,14 +136,14 @@ def edit(context: OperationContext) -> Transaction:
     """The processor's outcome of a passthrough payment, reported afterwards. Source: assumed F8."""
     body: EditTransaction = context.body
     tx = cast(Transaction, context.record)
-    if tx.status not in editing.EDITABLE or persist.is_closed(context, tx.batch_id):
+    if tx.status not in edits.EDITABLE or persist.is_closed(context, tx.batch_id):
         raise Refusal(
             INVALID_TRANSACTION_STATE,
             f"Its status is {tx.status}.",
             source="assumed F8",
             step="rule",
         )
-    wanted = editing.Edit(
+    wanted = edits.Edit(
         authorized_amount=body.authorized_amount,
         breakdown=body.breakdown.parts() if body.breakdown else None,
         refunded=body.refunded,
@@ -151,9 +151,9 @@ def edit(context: OperationContext) -> Transaction:
         status=body.status,
         status_reason=body.status_reason,
     )
-    _must_be_allowed(context, editing.needed(tx, wanted))
+    _must_be_allowed(context, edits.needed(tx, wanted))
     after, joined = tx, None
-    for step in editing.steps_of(tx, wanted):
+    for step in edits.steps_of(tx, wanted):
         after, joined = _take(context, after, step, joined)
     return after
 
@@ -172,7 +172,7 @@ def _must_be_allowed(context: OperationContext, needed: tuple[str, ...]) -> None
 
 
 def _take(
-    context: OperationContext, tx: Transaction, step: editing.Edit, joined: Batch | None
+    context: OperationContext, tx: Transaction, step: edits.Edit, joined: Batch | None
 ) -> tuple[Transaction, Batch | None]:
     """Carry out one step of an edit. An outcome that is still open is no attempt.
 
@@ -180,7 +180,7 @@ def _take(
     """
     shows = context.world.readings[STATUS_AFTER_PARTIAL_REFUND.id]
     try:
-        after = editing.edited(tx, step, partial_refund_shows=shows)
+        after = edits.edited(tx, step, partial_refund_shows=shows)
     except ValueError as error:
         raise Refusal(VALIDATION_ERROR, str(error), source="assumed F8", step="rule") from None
     if after == tx:
@@ -196,7 +196,7 @@ def _take(
         # The store finds what is committed; this edit has not been yet.
         known = context.unit.get(Batch, joined.id) if joined else None
         batch = known or persist.batch_for_entry(context, tx)
-    conclusion = editing.conclude(
+    conclusion = edits.conclude(
         tx,
         after,
         event_id=attempts.event_id_for(context, tx.account_id, None),

@@ -3,10 +3,10 @@
 from typing import Final
 
 from sandbox.domain.access import need
+from sandbox.domain.directory import relate_to_its_records, relate_with_admin_reach
 from sandbox.domain.faults import INVALID_TRANSACTION_STATE
-from sandbox.domain.hierarchy import relate_to_its_records, relate_with_admin_reach
-from sandbox.domain.payments import editing
-from sandbox.domain.payments.transaction_json import AttemptView, TransactionView
+from sandbox.domain.payments import edits
+from sandbox.domain.payments.transaction_view import AttemptView, TransactionView
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.permissions import CHANGES_PAYMENTS
 from sandbox.platform.directory import operations as directory
@@ -85,7 +85,7 @@ ROWS: Final[tuple[Row, ...]] = (
         summary="Reserved: tell the outcome of a passthrough transaction",
         source="spec 4.3-search-edit",
         need=need(*CHANGES_PAYMENTS),
-        needs_besides=tuple(editing.PERMISSIONS.items()),
+        needs_besides=tuple(edits.PERMISSIONS.items()),
         target=Target(where="path", name="transaction_id", kind=Transaction),
         may=operations.must_be_passthrough,
         run=operations.edit,

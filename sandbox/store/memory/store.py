@@ -3,11 +3,11 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sandbox.domain.accounts import Account
+from sandbox.domain.clock import Timer
+from sandbox.domain.directory import Account
 from sandbox.domain.events import Message
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.records import account_id_of
-from sandbox.domain.timers import Timer
 from sandbox.store.building import build_index
 from sandbox.store.memory.messages import Messages, ReadText
 from sandbox.store.memory.table import Claims, Rows

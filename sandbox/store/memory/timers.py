@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from sortedcontainers import SortedList
 
-from sandbox.domain.timers import Timer
+from sandbox.domain.clock import Timer
 from sandbox.store.steps import Container
 
 

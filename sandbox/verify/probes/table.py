@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sandbox.domain.profile import Profile
-from sandbox.domain.readings.table import READINGS
+from sandbox.domain.readings import READINGS
 from sandbox.domain.switches import SWITCHES
 from sandbox.verify.probes.conditions import Condition, ConditionError, parse_condition
 from sandbox.verify.probes.steps import Step, StepError, parse_step

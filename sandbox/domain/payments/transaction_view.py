@@ -1,11 +1,18 @@
-"""The JSON of a transaction and its history. Source: spec 2.4; assumed 2.10."""
+"""A transaction and its history as they are shown, and the receipt data within.
+
+Receipt data is what terminals print of the chip's and the host's part. Its values have the form of
+real ones, and are made up from the event_id (assumed D35-receipt). Source: spec 2.4; assumed 2.10.
+"""
 
 from functools import lru_cache
-from typing import Annotated, Any
+from hashlib import blake2b
+from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
+from sandbox.domain.instants import from_ms
 from sandbox.domain.payments.cards import NOT_READ
 from sandbox.domain.payments.transactions import (
     STATUS_REASONS,
@@ -16,7 +23,7 @@ from sandbox.domain.payments.transactions import (
     TipCapture,
     Transaction,
 )
-from sandbox.domain.words import OneOf
+from sandbox.domain.text import OneOf
 
 Type = Annotated[str, OneOf(TRANSACTION_TYPES)]
 StatusWord = Annotated[str, OneOf(STATUSES)]
@@ -260,3 +267,42 @@ def _details(tx: Transaction) -> dict[str, Any]:
     elif tx.status_reason == "partial_approval":
         own["remaining_amount"] = tx.history[0].amount - tx.amounts.total
     return {**tx.origin.details, **own} if tx.origin.details else own
+
+
+class _Application(NamedTuple):
+    aid: str
+    label: str
+
+
+APPLICATIONS: Final = {
+    "Visa": _Application("A0000000031010", "VISA"),
+    "MasterCard": _Application("A0000000041010", "MASTERCARD"),
+    "Amex": _Application("A00000002501", "AMERICAN EXPRESS"),
+    "Discover": _Application("A0000001523010", "DISCOVER"),
+}
+"""The application of each brand's cards, as terminals print it."""
+
+CONTACTLESS: Final = "07"
+"""The entry mode of a contactless chip."""
+TVR: Final = "0000000000"
+TSI: Final = "0000"
+"""A contactless terminal sets no bits of it."""
+
+
+def with_receipt(tx: Transaction) -> Transaction:
+    """The payment with receipt data beside the client's own details, which count first."""
+    own = tx.origin.details or {}
+    return replace(tx, origin=replace(tx.origin, details={**_receipt(tx), **own}))
+
+
+def _receipt(tx: Transaction) -> dict[str, Any]:
+    digest = blake2b(tx.event_id.encode(), digest_size=16, person=b"receipt").digest()
+    stan = int.from_bytes(digest[:4], "big") % 1_000_000
+    at = from_ms(tx.origin.created_at)
+    application = APPLICATIONS.get(tx.origin.card.brand)
+    emv = {"tvr": TVR, "tsi": TSI, "cryptogram": digest[8:].hex().upper()}
+    if application is not None:
+        emv = {"aid": application.aid, "application_label": application.label, **emv}
+    # The last digit of the year, the day of the year, the hour, and the trace number.
+    rrn = f"{at.year % 10}{at.timetuple().tm_yday:03}{at.hour:02}{stan:06}"
+    return {"rrn": rrn, "stan": f"{stan:06}", "entry_mode": CONTACTLESS, "emv": emv}
