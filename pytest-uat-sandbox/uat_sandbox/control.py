@@ -1,10 +1,15 @@
 """The client of the control API that tests use."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from uat_sandbox.errors import SandboxError, SandboxRefused
+from uat_sandbox.in_process import InProcessClient
 from uat_sandbox.plain_client import UNREACHABLE, PlainClient, PlainResponse
+
+if TYPE_CHECKING:
+    from sandbox.server.embedded import Embedded
 
 __tracebackhide__ = True
 
@@ -19,19 +24,32 @@ CLIENT_S: Final = 30.0
 class Control:
     """A client of the control API at a URL, with keep-alive connections.
 
-    `origin` says who named the URL, for error messages. Raises SandboxError for an invalid URL.
+    A sandbox that is `embedded` in this process is asked without a connection. `origin` says who
+    named the URL, for error messages. Raises SandboxError for an invalid URL.
     """
 
-    def __init__(self, url: str, *, token: str | None, origin: str = "") -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: str | None,
+        origin: str = "",
+        embedded: "Embedded | None" = None,
+    ) -> None:
         self.url = url.rstrip("/").removesuffix(PREFIX) + PREFIX
         self._origin = f" ({origin})" if origin else ""
         headers = {"accept": "application/json"}
         if token:
             headers["authorization"] = f"Bearer {token}"
-        try:
-            self._client = PlainClient(self.url, headers, ANSWER_S)
-        except ValueError as error:
-            raise SandboxError(f"no sandbox answers at {url}{self._origin}: {error}") from None
+        self._embedded = embedded
+        self._client: PlainClient | InProcessClient
+        if embedded is not None:
+            self._client = InProcessClient(embedded, self.url, headers)
+        else:
+            try:
+                self._client = PlainClient(self.url, headers, ANSWER_S)
+            except ValueError as error:
+                raise SandboxError(f"no sandbox answers at {url}{self._origin}: {error}") from None
         self._events: list[str] = []
 
     def ask(
@@ -72,10 +90,22 @@ class Control:
 
     def event_types(self) -> list[str]:
         """The names of all events that the sandbox has."""
+        if self._embedded is not None:
+            return self._embedded.event_types
         if not self._events:
             events = self.ask("GET", "/coverage")["events"]
             self._events = [*events["exercised"], *events["never"]]
         return self._events
+
+    def message(self, world_id: str, id: str) -> tuple[str, str] | None:
+        """The event type and the subject of a message; None if the world has none of this id."""
+        if self._embedded is not None:
+            return self._embedded.message(world_id, id)
+        try:
+            found = self.ask("GET", f"/worlds/{world_id}/messages/{quote(id, safe='')}")
+        except SandboxRefused:
+            return None
+        return found["event_type"], found["subject"]
 
     def close(self) -> None:
         """Close all connections."""

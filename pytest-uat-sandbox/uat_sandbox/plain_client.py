@@ -68,6 +68,24 @@ class Headers(dict[str, str]):
         return super().get(name.lower(), default)
 
 
+def target_of(path: str, params: Mapping[str, Any] | None) -> str:
+    """The path with its leading slash, and the query."""
+    target = path if path.startswith("/") else f"/{path}"
+    if params:
+        target += ("&" if "?" in target else "?") + urlencode(params, doseq=True)
+    return target
+
+
+def encode(
+    json: Any, content: bytes | str | None, headers: Mapping[str, str]
+) -> tuple[bytes | None, dict[str, str]]:
+    """The bytes of a body, if there is one, and the headers that go with it."""
+    if json is not None:
+        body = json_.dumps(json, separators=(",", ":"), allow_nan=False).encode()
+        return body, {"content-type": "application/json", **headers}
+    return content.encode() if isinstance(content, str) else content, dict(headers)
+
+
 class PlainClient:
     """A client of one server with keep-alive connections. Threads may share it.
 
@@ -101,15 +119,8 @@ class PlainClient:
         """The answer. Raises one of UNREACHABLE if none comes."""
         if self.is_closed:
             raise ValueError("the client is closed")
-        target = path.removeprefix(self.base_url)
-        target = self._path + (target if target.startswith("/") else f"/{target}")
-        if params:
-            target += ("&" if "?" in target else "?") + urlencode(params, doseq=True)
-        sent = {**self.headers, **(headers or {})}
-        body = content.encode() if isinstance(content, str) else content
-        if json is not None:
-            body = json_.dumps(json, separators=(",", ":"), allow_nan=False).encode()
-            sent = {"content-type": "application/json", **sent}
+        target = self._path + target_of(path.removeprefix(self.base_url), params)
+        body, sent = encode(json, content, {**self.headers, **(headers or {})})
         connection = self._connection()
         try:
             connection.request(method, target, body, sent)

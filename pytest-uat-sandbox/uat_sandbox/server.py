@@ -308,7 +308,7 @@ def of_this_process(settings: "Settings | None") -> Iterator[Server]:
 
     with ExitStack() as stack:
         one = stack.enter_context(embedded(settings))
-        control = Control(one.control_url, token=one.token)
+        control = Control(one.control_url, token=one.token, embedded=one)
         stack.callback(control.close)
         receiver = Receiver(_LOOPBACK, _LOOPBACK)
         stack.callback(receiver.close)

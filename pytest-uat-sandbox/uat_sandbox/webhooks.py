@@ -89,7 +89,6 @@ class Webhooks:
     _receiver: "Receiver"
     _box: "Inbox" = field(init=False)
     _messages: dict[str, tuple[str, str]] = field(default_factory=dict)
-    _messages_read: int = 0
 
     def __repr__(self) -> str:
         # A report does not need the contents of the inbox.
@@ -279,7 +278,6 @@ class Webhooks:
         """Forget all that came: the world begins anew, and message ids with it."""
         self._box.clear()
         self._messages.clear()
-        self._messages_read = 0
 
     def close(self) -> None:
         """The world is gone."""
@@ -308,14 +306,9 @@ class Webhooks:
 
     def _learn(self, ids: set[str]) -> None:
         """Look up the event types in the world, because bodies do not contain them."""
-        while ids - self._messages.keys():
-            new = self._control.ask(
-                "GET", f"/worlds/{self.world_id}/messages", query={"offset": self._messages_read}
-            )["messages"]
-            if not new:
-                break
-            self._messages_read += len(new)
-            self._messages |= {one["id"]: (one["event_type"], one["subject"]) for one in new}
+        for id in ids - self._messages.keys():
+            if (found := self._control.message(self.world_id, id)) is not None:
+                self._messages[id] = found
 
     def _must_be_known(self, event_type: str | None) -> None:
         if event_type is None:

@@ -3,7 +3,7 @@
 The test kit is a distribution of its own and needs exactly this module of the package.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
@@ -11,10 +11,11 @@ from typing import Final
 from msgspec import structs
 
 from sandbox.app import Sandbox, build
+from sandbox.domain.events import EVENTS
 from sandbox.scenarios.loading import ScenarioError
 from sandbox.server.run import bound, serving_sandbox
 from sandbox.server.thread import LoopThread
-from sandbox.server.threaded_app import ThreadedApp
+from sandbox.server.threaded_app import ThreadedApp, answer
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.files.port import StoreError
 from sandbox.store.fixture import FixtureError
@@ -23,6 +24,7 @@ START_ERRORS: Final = (SettingsError, FixtureError, ScenarioError, StoreError)
 """What `embedded` raises for settings with which no sandbox can start."""
 
 _LOOPBACK: Final = "127.0.0.1"
+_ANSWER_S: Final = 60.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +37,28 @@ class Embedded:
     api_key_header: str
     built: Sandbox
     asgi: ThreadedApp
+    background: LoopThread
+
+    def ask(
+        self, method: str, url: str, headers: Mapping[str, str], content: bytes = b""
+    ) -> tuple[int, dict[str, str], bytes]:
+        """Carry out a request on the loop that serves the sandbox, without a socket.
+
+        Returns status, headers and body of the answer. Raises TimeoutError after a minute.
+        """
+        work = answer(self.built.app, method, url, headers, content)
+        return self.background.start(work).result(_ANSWER_S)
+
+    @property
+    def event_types(self) -> list[str]:
+        """The names of all events."""
+        return list(EVENTS)
+
+    def message(self, world_id: str, id: str) -> tuple[str, str] | None:
+        """The event type and the subject of a message; None if the world has none of this id."""
+        world = self.built.worlds.get(world_id)
+        found = None if world is None else world.store.message(id)
+        return None if found is None else (found.event_type, found.subject)
 
     def unkeyed_count(self) -> int:
         """The number of requests so far whose key belongs to no world."""
@@ -74,4 +98,5 @@ def embedded(settings: Settings | None = None) -> Iterator[Embedded]:
             api_key_header=settings.profile.api_key_header,
             built=built,
             asgi=ThreadedApp(built.app, background),
+            background=background,
         )

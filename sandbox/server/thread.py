@@ -5,9 +5,11 @@ import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from sandbox.server.run import new_loop
+
+T = TypeVar("T")
 
 _START_S: Final = 30.0
 
@@ -47,7 +49,7 @@ class LoopThread:
         self.start(served.__aenter__()).result(_START_S)
         self._served.append(served)
 
-    def start(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
+    def start(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Have the loop do this."""
         return asyncio.run_coroutine_threadsafe(work, self.loop)
 

@@ -1,8 +1,9 @@
 """The served application as an ASGI application, for clients that take one instead of a URL."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from starlette.types import ASGIApp
 
@@ -55,6 +56,45 @@ class ThreadedApp:
             await asyncio.wrap_future(done)
         finally:
             done.cancel()
+
+
+async def answer(
+    app: ASGIApp, method: str, url: str, headers: Mapping[str, str], content: bytes
+) -> tuple[int, dict[str, str], bytes]:
+    """Status, headers and body of the application's answer to a request that came whole."""
+    parts = urlsplit(url)
+    sent = {"host": parts.netloc, **headers, "content-length": str(len(content))}
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": parts.scheme,
+        "path": unquote(parts.path),
+        "raw_path": parts.path.encode(),
+        "query_string": parts.query.encode(),
+        "root_path": "",
+        "headers": [(name.lower().encode(), value.encode()) for name, value in sent.items()],
+        "server": (parts.hostname, parts.port),
+        "client": (parts.hostname, 0),
+    }
+    unread = [content]
+    messages: list[_Message] = []
+
+    async def receive() -> _Message:
+        if not unread:
+            # The client stays.
+            await asyncio.get_running_loop().create_future()
+        return {"type": "http.request", "body": unread.pop(), "more_body": False}
+
+    async def send(message: _Message) -> None:
+        messages.append(message)
+
+    await app(scope, receive, send)
+    head = messages[0]
+    named = {name.decode("latin-1"): value.decode("latin-1") for name, value in head["headers"]}
+    body = b"".join(message.get("body", b"") for message in messages[1:])
+    return head["status"], named, body
 
 
 async def _awaited(receive: Callable[[], Awaitable[_Message]]) -> _Message:

@@ -13,7 +13,7 @@ from tests.driving import InProcess, serving
 from tests.webhooks.receiving import receiving
 
 ROOT = Path(__file__).parents[2]
-GUIDE = ROOT / "docs" / "guides" / "running-for-a-team.md"
+GUIDE = ROOT / "docs" / "guides" / "running-a-server.md"
 SHARED = {"in_contact", "carried", "worlds_taken_over", "worlds_lost"}
 """What only a server says that shares worlds."""
 

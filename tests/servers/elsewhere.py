@@ -37,7 +37,8 @@ COMMANDS = {
     "hypercorn": ["hypercorn", "sandbox.app:create_app()", "--bind", "127.0.0.1:{port}"],
 }
 
-KEPT_S = 3.0
+# Hypercorn closes a connection without a word when a request was answered before its body was read.
+KEPT_S = 0.0 if TESTED == "hypercorn" else 3.0
 BEGINS_S = 20.0
 
 _stack = contextlib.ExitStack()

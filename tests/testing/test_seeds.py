@@ -56,6 +56,20 @@ def test_a_test_that_runs_alone_has_the_ids_that_it_has_among_others(tmp_path):
     assert _ids(tmp_path, "-k", "test_pays and 2") == among_others
 
 
+@pytest.mark.parametrize("number", [554, 888])
+def test_no_name_of_a_test_gives_a_seed_that_looks_like_a_card_number(tmp_path, number):
+    (tmp_path / "test_suite.py").write_text(
+        "import pytest\n"
+        f"@pytest.mark.parametrize('number', [{number}])\n"
+        "def test_a_decline_with_its_webhook(sandbox, number):\n"
+        "    assert len(str(sandbox.view['seed'])) <= 12\n"
+    )
+
+    run = run_pytest(tmp_path, "test_suite.py")
+
+    assert run.code == 0, run.output
+
+
 @pytest.mark.parametrize("how", [["--sandbox-seed=7"], ["-o", "sandbox_seed=7"]])
 def test_a_seed_can_be_fixed_for_all_worlds(tmp_path, how):
     found = _ids(tmp_path, *how)

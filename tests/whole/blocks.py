@@ -31,7 +31,7 @@ class Block:
 
 
 def documents() -> list[str]:
-    """README, guides and the pages beside them. Reference and decisions hold no examples."""
+    """README, guides and the pages beside them. Reference and design notes hold no examples."""
     docs = ROOT / "docs"
     paths = [ROOT / "README.md", *sorted(docs.glob("*.md")), *sorted(docs.glob("guides/*.md"))]
     return [path.relative_to(ROOT).as_posix() for path in paths]

@@ -8,7 +8,7 @@ from sandbox import library
 from tests.cli.asking import told
 from tests.whole.blocks import blocks_of
 
-GUIDE = "docs/guides/demonstrations.md"
+GUIDE = "docs/guides/console.md"
 TRANSCRIPTS = {
     block.text.partition("\n")[0].removeprefix("$ sandbox "): block.text.partition("\n")[2]
     for block in blocks_of(GUIDE)

@@ -22,7 +22,7 @@ def program(node_modules: Path | str, tmp_path: Path) -> Path:
     """The program in a folder where its package is installed."""
     if isinstance(node_modules, str):
         pytest.skip(node_modules)
-    (block,) = [block for block in blocks_of(GUIDE) if block.language == "js"]
+    (block,) = [block for block in blocks_of(GUIDE) if block.file_name == "sale.mjs"]
     (tmp_path / "node_modules").symlink_to(node_modules)
     path = tmp_path / str(block.file_name)
     path.write_text(block.text, encoding="utf-8")
@@ -54,7 +54,6 @@ def test_the_program_fails_when_the_sale_does_not_go_as_it_says(program):
         run("node", program, cwd=program.parent, SANDBOX_URL=server.url)
 
 
-CI_GUIDE = "docs/guides/running-in-ci.md"
 PACKAGE = '{"name": "shop", "private": true, "scripts": {"test": "node --test"}}'
 
 
@@ -63,7 +62,7 @@ def shop(tmp_path: Path) -> Path:
     """A project with the guide's test, for npm alone."""
     if shutil.which("npm") is None:
         pytest.skip("npm is not installed")
-    (block,) = [block for block in blocks_of(CI_GUIDE) if block.language == "js"]
+    (block,) = [block for block in blocks_of(GUIDE) if block.file_name == "payments.test.mjs"]
     (tmp_path / str(block.file_name)).write_text(block.text, encoding="utf-8")
     (tmp_path / "package.json").write_text(PACKAGE, encoding="utf-8")
     return tmp_path

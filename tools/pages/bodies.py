@@ -29,8 +29,8 @@ def bodies() -> str:
     return page(
         "Bodies of requests to the platform",
         "Bodies are JSON. A field that is not required may be left out. Lengths are in characters, "
-        "amounts in minor units. [Explaining answers](../guides/explaining-answers.md) shows how "
-        "to see why a body was refused.",
+        "amounts in minor units. [Explaining answers](../guides/control-api.md#explaining-answers) "
+        "shows how to see why a body was refused.",
         *(_section(named, name, uses) for name, uses in taken.items()),
     )
 

@@ -10,7 +10,7 @@ def demonstrations() -> str:
         "Demonstrations",
         "Each line is a story to play before an audience: a step at a keypress, with the answer,\n"
         "the webhooks and the clock beside it. It plays in a world of its own, on your running\n"
-        "server. [The guide](../guides/demonstrations.md) has transcripts.",
+        "server. [The guide](../guides/console.md#demonstrations) has transcripts.",
         table(
             ("to show", "run", "steps"),
             [
