@@ -233,7 +233,7 @@ _DAYS_AHEAD: Final = 9
 """Each day of the week comes within so many days, even where a zone skips a date."""
 
 
-class BatchSchedule(Struct, frozen=True, kw_only=True, gc=False):
+class BatchSchedule(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """The local times of 24 hours, HH:MM, the days and the zone of one terminal.
 
     Build it with `batch_schedule`, which checks it.

@@ -42,7 +42,7 @@ ClockRate = Annotated[float, AfterValidator(_passing)]
 """The number of seconds that pass in the world per real second."""
 
 
-class ClockSetting(Struct, frozen=True, kw_only=True, gc=False):
+class ClockSetting(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """New settings of a clock; None leaves a value unchanged."""
 
     now: WorldTime | None = None
@@ -50,7 +50,7 @@ class ClockSetting(Struct, frozen=True, kw_only=True, gc=False):
     rate: ClockRate | None = None
 
 
-class ClockState(Struct, frozen=True, kw_only=True, gc=False):
+class ClockState(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """A clock at rest. It showed `now` at `system_s`, the system time in Unix seconds.
 
     Without `now` it is the system clock itself, without drift or rounding: a running clock that was
@@ -128,7 +128,7 @@ TIMER_KINDS: Final = frozenset(
 )
 
 
-class Timer(Struct, frozen=True, kw_only=True, gc=False):
+class Timer(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """One event that is due at an instant of its world's clock.
 
     `subject` is the id of its record, which has one timer of a kind at a time, or one for each

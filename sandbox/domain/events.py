@@ -100,7 +100,7 @@ class LazyRecord:
         return self._parse(self._text())
 
 
-class Message(Struct, frozen=True, kw_only=True):
+class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One event, with the record as it was at that moment.
 
     `record` is frozen, so its body can be rendered when it is read or sent, and is the

@@ -66,7 +66,7 @@ class ApiKey:
         return grants_of(self.permissions, self.withheld)
 
 
-class KeyUsage(Struct, frozen=True, kw_only=True, gc=False):
+class KeyUsage(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """When a key last authenticated."""
 
     key_id: str

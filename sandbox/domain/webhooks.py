@@ -64,7 +64,7 @@ _ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 _ID_CHARS: Final = 27
 
 
-class Application(Struct, frozen=True, kw_only=True, gc=False):
+class Application(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """One application. An account has one at most, so its account finds it."""
 
     account_id: str
@@ -123,14 +123,14 @@ Filters = Annotated[Mapping[FilterName, tuple[str, ...]], AfterValidator(_known_
 """Field of a body to the values of which any will do. Source: assumed 8.3-filters."""
 
 
-class OldSecret(Struct, frozen=True, kw_only=True, gc=False):
+class OldSecret(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """A secret that was replaced, and the world's moment until which it still signs."""
 
     secret: WebhookSecret
     until: datetime
 
 
-class Endpoint(Struct, frozen=True, kw_only=True, gc=False):
+class Endpoint(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """One endpoint.
 
     `account_id` None subscribes to the whole world. No `event_types` means all of them; `filters`
@@ -192,7 +192,7 @@ DELIVERY_STATUSES: Final[tuple[DeliveryStatus, ...]] = DeliveryStatus.__args__  
 AttemptTrigger = Literal["scheduled", "manual", "scenario"]
 
 
-class SentHead(Struct, frozen=True, kw_only=True, gc=False):
+class SentHead(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """What an attempt sent, without the body and without a secret.
 
     `timestamp` and `signature` are the headers, None where a scenario left one out. `age_s` is how
@@ -224,7 +224,7 @@ class Sent(Struct, frozen=True, kw_only=True, gc=False):
     head: SentHead | None = None
 
 
-class DeliveryAttempt(Struct, frozen=True, kw_only=True, gc=False):
+class DeliveryAttempt(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """One attempt. `at` is the world's time; `status_code` is None if no answer came.
 
     `response` is the beginning of the answer's body; `error` gives the reason of a failure. `sent`
@@ -240,7 +240,7 @@ class DeliveryAttempt(Struct, frozen=True, kw_only=True, gc=False):
     sent: SentHead | None = None
 
 
-class Delivery(Struct, frozen=True, kw_only=True, gc=False):
+class Delivery(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """How a message fares at an endpoint.
 
     `failures` counts the failed attempts of the present run of the schedule. `attempts` are the
@@ -283,7 +283,7 @@ TIMES_MAX: Final = 1_000
 """The most deliveries that one entry applies to."""
 
 
-class Spoiled(Struct, frozen=True, kw_only=True, gc=False):
+class Spoiled(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """An entry of the queue: which deliveries, what is done to them, and to how many more.
 
     `when` and `then` are those of a webhook rule, without `times`. Source: assumed D24.

@@ -40,7 +40,7 @@ MerchantCount = Annotated[int, Field(strict=True, ge=0, le=MERCHANTS_MAX)]
 PerMerchantCount = Annotated[int, Field(strict=True, ge=0, le=PER_MERCHANT_MAX)]
 
 
-class GeneratedData(Struct, frozen=True, kw_only=True, gc=False):
+class GeneratedData(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """How much data to generate."""
 
     merchants: MerchantCount
@@ -75,7 +75,7 @@ AS_IT_IS: Final = ClockSetting()
 """Sets nothing."""
 
 
-class Beginning(Struct, frozen=True, kw_only=True, gc=False):
+class Beginning(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """How a world began: a reset returns it to this. `fixture` is a name."""
 
     fixture: str
@@ -86,7 +86,7 @@ class Beginning(Struct, frozen=True, kw_only=True, gc=False):
     generated_data: Annotated[GeneratedData, AfterValidator(_in_all)] | None = None
 
 
-class WorldState(Struct, frozen=True, kw_only=True, gc=False):
+class WorldState(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """The one record of the world itself.
 
     `queue` are the next outcomes, `spoiled` the next deliveries to spoil. `terminal_outcomes` are

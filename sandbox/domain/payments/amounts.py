@@ -30,7 +30,7 @@ def share_of(component: int, part: int, whole: int) -> int:
     return int(exact.quantize(_ONE, ROUND_HALF_UP))
 
 
-class Amounts(Struct, frozen=True, kw_only=True, gc=False):
+class Amounts(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """The components of a total, in minor units, none of them negative.
 
     Their sum is the total, always (assumed M1).
@@ -89,7 +89,7 @@ class Amounts(Struct, frozen=True, kw_only=True, gc=False):
         )
 
 
-class Ledger(Struct, frozen=True, gc=False):
+class Ledger(Struct, frozen=True, gc=False, omit_defaults=True):
     """The state of a payment's money, in minor units. Source: assumed 2.2.
 
     In the order of its letters there: A authorized, R0 `voided` before the capture, C captured,

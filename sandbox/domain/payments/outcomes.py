@@ -448,7 +448,7 @@ FaultName = Annotated[str, AfterValidator(_known_fault)]
 """The key of a transport fault."""
 
 
-class Queued(Struct, frozen=True, kw_only=True, gc=False):
+class Queued(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """One next outcome, for the next attempt that matches. Source: assumed D24.
 
     `amount` (minor units) must be equal. Without `operation` it matches every operation that the

@@ -70,7 +70,7 @@ TipCapture = Literal["sale", "capture", "adjust"]
 """When the tip was stated. Source: assumed 2.9."""
 
 
-class TransactionSite(Struct, frozen=True, kw_only=True, gc=False):
+class TransactionSite(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """The place of a payment: the fields that all its transactions share (assumed 7.1).
 
     `device_id` is that of the terminal, for clients that name none.
@@ -95,7 +95,7 @@ class TransactionSite(Struct, frozen=True, kw_only=True, gc=False):
         return self.parent_account_ids[-1] if self.parent_account_ids else self.account_id
 
 
-class Origin(Struct, frozen=True, kw_only=True, gc=False):
+class Origin(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """The parts of a payment that never change after its creation.
 
     `created_at` is in Unix milliseconds; `details` are the client's own, as it sent them.
@@ -113,7 +113,7 @@ class Origin(Struct, frozen=True, kw_only=True, gc=False):
     details: dict[str, Any] | None
 
 
-class Rates(Struct, frozen=True, kw_only=True, gc=False):
+class Rates(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """The rates that a payment was made at, in percent, and where each came from.
 
     Sources and bases are None when nothing applied (assumed 2.8-values).
@@ -131,7 +131,7 @@ class Rates(Struct, frozen=True, kw_only=True, gc=False):
 NO_RATES: Final = Rates()
 
 
-class HostAnswer(Struct, frozen=True, kw_only=True, gc=False):
+class HostAnswer(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """The gateway's answer to an attempt. Source: spec 2.4-response."""
 
     response_code: str | None
@@ -140,7 +140,7 @@ class HostAnswer(Struct, frozen=True, kw_only=True, gc=False):
     host_code: str | None
 
 
-class Attempt(Struct, frozen=True, kw_only=True, gc=False):
+class Attempt(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """One element of the history. `amount` is that of the operation; times are Unix ms.
 
     `batch_id` is the batch in which this entry settles.
@@ -160,7 +160,7 @@ class Attempt(Struct, frozen=True, kw_only=True, gc=False):
     created_at: int
 
 
-class Transaction(Struct, frozen=True, kw_only=True, gc=False):
+class Transaction(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """A payment as stored.
 
     `ledger` is the state of the money. `is_partial` marks a partial approval; `armed` is a later
@@ -232,7 +232,7 @@ def with_attempt(
     return replace(tx, history=(*tx.history, attempt))
 
 
-class BusyPayment(Struct, frozen=True, kw_only=True, gc=False):
+class BusyPayment(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """A payment that waits for its processor. If the server dies meanwhile, the payment fails."""
 
     transaction_id: str
