@@ -1,7 +1,8 @@
 """The settlement batch: its record, its life, its sums, its schedule, and the processor's results.
 
 Source: spec 2.5, 3.3; rules assumed B1 to B16, transitions assumed 3.2. Zones of schedules are
-those of the IANA database: the machine's own, else that of the package tzdata.
+those of the IANA database: the machine's own, else that of the package tzdata, which comes with faker
+on Windows.
 """
 
 from collections.abc import Iterable
@@ -297,4 +298,6 @@ def _must_be_a_zone(name: str) -> None:
         zones = {zone.lower(): zone for zone in available_timezones()}
         near = nearest(name, zones)
         about = f"zone: there is no time zone {name[:80]!r}"
+        if not zones:
+            about += "; this machine has none at all, and the package tzdata has them"
         raise UnknownZone(about, None if near is None else zones[near]) from None
