@@ -1,8 +1,8 @@
 """The settlement batch: its record, its life, its sums, its schedule, and the processor's results.
 
 Source: spec 2.5, 3.3; rules assumed B1 to B16, transitions assumed 3.2. Zones of schedules are
-those of the IANA database: the machine's own, else that of the package tzdata, which comes with faker
-on Windows.
+those of the IANA database: the machine's own, else that of the package tzdata, which comes with
+faker on Windows.
 """
 
 from collections.abc import Iterable
