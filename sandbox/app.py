@@ -21,10 +21,11 @@ from starlette.types import Lifespan, Receive, Scope, Send
 
 from sandbox import __version__, library, startup
 from sandbox.control import routes as control
-from sandbox.control.control import Control
-from sandbox.control.rows import PREFIX, Services
-from sandbox.control.welcome import welcome
-from sandbox.control.who import Tokens
+from sandbox.control.application import Control
+from sandbox.control.console_files import welcome
+from sandbox.control.context import Act, Services
+from sandbox.control.identity import Tokens
+from sandbox.control.routing import PREFIX
 from sandbox.domain.faults import INTERNAL_ERROR, Refusal
 from sandbox.domain.instants import from_ms
 from sandbox.domain.profile import Profile
@@ -42,6 +43,7 @@ from sandbox.platform.hosts import Hosts
 from sandbox.platform.inside import Inside
 from sandbox.platform.routing import NoteRootPath
 from sandbox.platform.sending import close_connection
+from sandbox.scenarios.shapes import Scenario
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.fixture import Fixture
 from sandbox.webhooks.address_guard import Guard
@@ -56,10 +58,10 @@ from sandbox.worlds.timers import Timers
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
-    from sandbox.control.rows import Act
     from sandbox.scenario_examples import Step
-    from sandbox.scenario_examples.in_world import PlayedStep
-    from sandbox.scenarios.shapes import Scenario
+    from sandbox.scenario_examples.running_world import PlayedStep
+
+    # These need asyncpg, which is an optional extra.
     from sandbox.servers.fleet import Fleet
     from sandbox.sharing import Sharing
 
@@ -275,7 +277,7 @@ def _kept(
         background,
         fixture,
         saver=sharing.saver,
-        agreed=agreed,
+        secret=agreed.secret,
     )
     sharing.connect(worlds)
     return _Kept(worlds, sharing.clock, agreed.tokens, sharing)
@@ -314,14 +316,15 @@ def _services(
         tokens=tokens,
         system_clock=kept.clock,
         inside=inside,
-        control_document=control.document,
+        endpoints=control.CONTROL,
         ca=settings.ca,
         elsewhere=kept.fleet,
     )
 
 
-def _prove(scenario: "Scenario") -> list["Step"]:
+def _prove(scenario: Scenario) -> list["Step"]:
     """The results of a scenario's examples. Raises ScenarioError for unknown names."""
+    # Proving needs an HTTP client, which takes a tenth of the start of a server to load.
     from sandbox.scenario_examples import run_examples
 
     return list(run_examples(scenario, build, within_s=_PROVED_WITHIN_S))
@@ -335,16 +338,16 @@ def _repeat(
     profile: Profile,
 ) -> str | None:
     """What of these requests does not come again in a sandbox of its own, in words."""
-    from sandbox.scenario_examples.repeating import repeat
+    from sandbox.scenario_examples.repetition import repeat
 
     return repeat(begin, named, steps, build, profile=profile, within_s=_PROVED_WITHIN_S)
 
 
 async def _play(
-    world: World, scenario: "Scenario", numbers: range, act: "Act", *, inside: Inside
-) -> "list[PlayedStep]":
+    world: World, scenario: Scenario, numbers: range, act: Act, *, inside: Inside
+) -> list["PlayedStep"]:
     """The steps of a scenario's examples in a world that runs."""
-    from sandbox.scenario_examples.in_world import play_in_world
+    from sandbox.scenario_examples.running_world import play_in_world
 
     return await play_in_world(
         world, scenario.example, numbers, inside=inside, act=act, within_s=_PROVED_WITHIN_S

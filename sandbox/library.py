@@ -3,18 +3,15 @@
 from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
 from sandbox.domain.text import known_words, nearest
 from sandbox.scenarios.loading import ScenarioError, read_scenario
+from sandbox.scenarios.shapes import Scenario
 from sandbox.store.files.port import FILE
-from sandbox.store.fixture import Fixture, FixtureError
-from sandbox.store.fixtures import as_shipped, read_fixture
-
-if TYPE_CHECKING:
-    from sandbox.scenarios.shapes import Scenario
+from sandbox.store.fixture import Fixture, FixtureError, parse_fixture, read_fixture
 
 _PACKAGE: Final = Path(__file__).parent
 
@@ -35,11 +32,13 @@ def fixture(name: str) -> Fixture:
     """The fixture that comes with the sandbox under this name, read once. Raises FixtureError."""
     if name not in fixture_names():
         raise FixtureError(f"there is no fixture {name!r}; there are: {', '.join(fixture_names())}")
-    return _begun(read_fixture(folder("fixtures") / f"{name}.json"))
+    read = read_fixture(folder("fixtures") / f"{name}.json")
+    # Files need not hold what comes with the sandbox.
+    return _begun(replace(read, document=None))
 
 
 @cache
-def scenarios() -> dict[str, "Scenario"]:
+def scenarios() -> dict[str, Scenario]:
     """The scenarios that come with the sandbox, by the name of their file. Raises ScenarioError."""
     paths = sorted(folder("scenarios").glob("*.toml"))
     return {path.stem: read_scenario(path) for path in paths}
@@ -61,7 +60,7 @@ def _stem(name: str, stems: Collection[str]) -> str:
     raise ScenarioError(message, nearest(name, known))
 
 
-def scenario(name: str) -> "Scenario":
+def scenario(name: str) -> Scenario:
     """The scenario that comes with the sandbox under this name or title. Raises ScenarioError."""
     known = scenarios()
     return known[_stem(name, known)]
@@ -83,7 +82,7 @@ def scenario_text(name: str) -> str:
     return (folder("scenarios") / f"{name}.toml").read_text(encoding="utf-8")
 
 
-def scenario_or_file(name_or_path: str) -> "Scenario":
+def scenario_or_file(name_or_path: str) -> Scenario:
     """A scenario by name or title, or the one in a file when a path is given.
 
     Raises ScenarioError.
@@ -116,8 +115,6 @@ def fixture_of(name: str, document: Any) -> Fixture:
         return fixture(name)
     if isinstance(document, dict) and FILE in document:
         return _begun(Fixture(name, {}, {}, {}, {}, document=document, snapshot=document))
-    from sandbox.store.fixture_check import parse_fixture
-
     return replace(parse_fixture(name, document), document=document)
 
 
@@ -129,10 +126,7 @@ def _begun(read: Fixture) -> Fixture:
     if read.snapshot is None:
         return read
     snapshot, name, own = _beginning(read.snapshot)
-    if own is not None and read.document is None:
-        began = as_shipped(name, own)
-    else:
-        began = fixture_of(name, own)
+    began = fixture_of(name, own)
     document = None if read.document is None else snapshot
     return replace(began, name=read.name, document=document, snapshot=snapshot)
 
@@ -156,10 +150,7 @@ def _beginning(saved: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, Any]:
 
 
 def _begun_with(state: Mapping[str, Any], fixture: str) -> dict[str, Any]:
-    """The document of a world, in any format, that began with that fixture."""
-    if "fixture" in state:
-        # Format 1.
-        return {**state, "fixture": fixture}
+    """The document of a world that began with that fixture."""
     return {**state, "begins": {**state["begins"], "fixture": fixture}}
 
 
@@ -171,7 +162,7 @@ def _beginning_of(saved: Mapping[str, Any]) -> tuple[str, Any]:
         )
     try:
         (state,) = saved["world"].values()
-        name = state["fixture"] if "fixture" in state else state["begins"]["fixture"]
+        name = state["begins"]["fixture"]
         own = next(iter(saved.get("fixture", {}).values()), None)
         if own is not None:
             own = {table: documents for table, documents in own.items() if table != "_id"}

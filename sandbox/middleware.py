@@ -6,8 +6,8 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sandbox.control.rows import PREFIX
-from sandbox.control.welcome import WELCOME_PATHS
+from sandbox.control.console_files import WELCOME_PATHS
+from sandbox.control.routing import PREFIX
 from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE, VALIDATION_ERROR, Refusal
 from sandbox.platform.hosts import Hosts, why_refused
 from sandbox.platform.rare_log import RareLog

@@ -7,42 +7,36 @@ from contextlib import suppress
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sandbox import library
-from sandbox.control.who import Tokens
+from sandbox.control.identity import Tokens
 from sandbox.settings import is_database
 from sandbox.store import team_tokens
+from sandbox.store.files.disk import about_good_copy, cannot
+from sandbox.store.files.file_kinds import open_file
 from sandbox.store.files.port import SECRET_BYTES, StateFile, StoreError
 from sandbox.store.fixture import FixtureError
 from sandbox.store.saved_world import NotRestored, SavedWorld
-from sandbox.store.steps import run_through
+from sandbox.worlds.background import Saver
 from sandbox.worlds.registry import Worlds
-
-if TYPE_CHECKING:
-    from sandbox.worlds.background import Saver
-    from sandbox.worlds.saver import FileSaver
-    from sandbox.worlds.world import World
+from sandbox.worlds.restore import spec_of
+from sandbox.worlds.saver import FileSaver
+from sandbox.worlds.world import World
 
 log = logging.getLogger("sandbox.store")
 
 
-def saver_of(path: Path) -> "FileSaver":
+def saver_of(path: Path) -> FileSaver:
     """The saver of the state file, which is opened and locked. Raises StoreError."""
-    from sandbox.store.files.opening import open_file
-    from sandbox.worlds.saver import FileSaver
-
     return FileSaver(open_file(path))
 
 
 def opened(store: str) -> StateFile:
     """A state file, or the worlds of a database that no server uses. Raises StoreError."""
-    from sandbox.store.files.opening import open_file
-
     if not is_database(store):
         return open_file(Path(store))
     must_have_driver()
-    from sandbox.store.postgres.converting import IdleDatabase
+    from sandbox.store.postgres.idle_database import IdleDatabase
 
     return IdleDatabase(store)
 
@@ -57,7 +51,7 @@ def shown_name(store: str) -> str:
 
 
 def have_secret(worlds: Worlds, file: StateFile | None) -> None:
-    """The secret of new worlds' keys, unless the keys are documented ones (decision 45).
+    """The secret of new worlds' keys, unless the keys are documented ones.
 
     A state file stores it; without a file each start makes a new one.
     """
@@ -78,24 +72,13 @@ def have_secret(worlds: Worlds, file: StateFile | None) -> None:
 
 def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
     """Fill the worlds from the file. Raises StoreError; then nothing was written."""
-    from sandbox.worlds.restore import spec_of
-
     loaded = file.load()
     worlds.secret = file.secret
     for id, tables in loaded.items():
-
-        def read(table: str, id: str, world_id: str = id) -> str:
-            text = file.read(world_id, table, id)
-            if text is None:
-                raise StoreError(f"{file.name}: {world_id}.{table} has no {id}")
-            return text
-
-        saved = SavedWorld(tables, read, is_from_file=True, is_trusted=not file.is_for_people)
+        saved = SavedWorld(tables, is_from_file=True, is_trusted=not file.is_for_people)
         try:
-            run_through(worlds.restoring(spec_of(saved, library.fixture_of, id=id), saved))
+            worlds.restore(spec_of(saved, library.fixture_of, id=id), saved)
         except (NotRestored, FixtureError) as error:
-            from sandbox.store.files.disk import about_good_copy, cannot
-
             why = f"world {id!r}: {error}"
             raise cannot(path, "be read", why, about_good_copy(path)) from None
     file.keep_good_copy()
@@ -104,7 +87,7 @@ def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
 def tokens_of(
     operators: str | None,
     teams: str,
-    saver: "Saver[World] | None",
+    saver: Saver[World] | None,
     *,
     now: Callable[[], datetime],
 ) -> Tokens:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import tomllib
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
@@ -134,7 +135,7 @@ class Settings:
 
     @property
     def has_known_keys(self) -> bool:
-        """Whether anybody may know the keys of worlds that are created (decision 45)."""
+        """Whether anybody may know the keys of worlds that are created."""
         return self.known_keys or self.is_private
 
     @property
@@ -180,8 +181,6 @@ def is_database(store: str | None) -> bool:
 
 def read_profile(path: Path) -> Profile:
     """The profile in a TOML file. Raises SettingsError with the file, the field and the reason."""
-    import tomllib
-
     try:
         return parse_profile(tomllib.loads(decode_text(path.read_bytes())))
     except OSError as error:

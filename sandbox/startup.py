@@ -4,7 +4,6 @@ import logging
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from msgspec.structs import replace
@@ -25,11 +24,9 @@ from sandbox.worlds.background import Background, Saver
 from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.registry import Ticks, Worlds
 from sandbox.worlds.scenarios import run_scenario
+from sandbox.worlds.secret_documents import refuse_secrets_of_fixture
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import DEFAULT_WORLD, World
-
-if TYPE_CHECKING:
-    from sandbox.sharing import Agreed
 
 log = logging.getLogger("sandbox.store")
 
@@ -38,8 +35,6 @@ def fixture_of(settings: Settings) -> Fixture:
     """The fixture of the world `default`. Raises FixtureError."""
     fixture = library.fixture_or_file(settings.fixture)
     if fixture.document is not None:
-        from sandbox.worlds.secret_documents import refuse_secrets_of_fixture
-
         try:
             refuse_secrets_of_fixture(fixture.document, settings.profile.key_format)
         except NotRestored as error:
@@ -104,11 +99,11 @@ def shared_worlds(
     fixture: Fixture,
     *,
     saver: Saver[World],
-    agreed: "Agreed",
+    secret: bytes,
 ) -> Worlds:
     """No worlds yet: they are in the database. Raises FixtureError."""
     worlds = worlds_of(settings, system_clock, ticks, background, saver)
-    worlds.secret = agreed.secret
+    worlds.secret = secret
     try:
         spec = replace(_spec(settings, fixture), keys_are_known=worlds.known_keys)
         worlds.likeness = worlds.sketch(spec)

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import json
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,9 +30,6 @@ class InProcess:
     header: str = "x-service-apikey"
     defaults: dict[str, str] = field(default_factory=lambda: {"accept": "application/json"})
     run: Run = Exchange.run_now
-
-    def __post_init__(self) -> None:
-        self.sandbox.worlds.slices.slice_s = math.inf
 
     def key(self, name: str) -> str:
         """The plaintext of a key of the cast; anything else as it is."""

@@ -64,8 +64,11 @@ class Exchange(Struct):
 
     def carry_out_now(self, app: Application) -> None:
         """The same, but leaves the response to be read later."""
+        answering = app(self.scope, self.receive, self.send)
         try:
-            app(self.scope, self.receive, self.send).send(None)
+            # A pause for others is none: there are no others.
+            while answering.send(None) is None:
+                pass
         except StopIteration:
             return
         raise RuntimeError(f"the application waited for something at {self.scope['path']}")

@@ -34,9 +34,8 @@ RANKS = {
     "sharing": 6,
     "server": 7,
     "cli": 7,
-    "webhook_doctor": 7,
-    "traffic": 7,
-    "verify": 7,
+    "conformance": 7,
+    "doctor": 7,
     "scenario_examples": 6,
     "scenario_reload": 7,
     "__main__": 7,
@@ -59,9 +58,8 @@ TOGETHER = [
     {
         "server",
         "cli",
-        "webhook_doctor",
-        "traffic",
-        "verify",
+        "conformance",
+        "doctor",
         "scenario_reload",
         "__main__",
     },
@@ -85,12 +83,10 @@ THIRD_PARTIES = {
     "uvicorn": ("server/",),
     "httptools": ("server/protocol.py"),
     "click": ("cli/"),
-    "sortedcontainers": ("store/",),
-    "jiter": ("platform/wire.py",),
-    "tinydb": ("store/files/json_file.py", "store/files/json_reading.py"),
-    "cryptography": ("server/tls.py",),
-    "filelock": ("store/files/disk.py", "server/tls.py"),
-    "prometheus_client": ("control/metrics.py",),
+    "tinydb": ("store/files/json_file.py",),
+    "cryptography": ("server/authority.py",),
+    "filelock": ("store/files/disk.py", "server/authority.py"),
+    "prometheus_client": ("control/servers.py",),
     "faker": ("store/generated_data.py",),
     "aiohttp": ("webhooks/client.py", "servers/carrying.py"),
     # Part of the interface of aiohttp, and installed with it.
@@ -101,21 +97,11 @@ THIRD_PARTIES = {
         "cli/",
         "internal_client.py",
         "scenario_examples/",
-        "webhook_doctor/",
-        "traffic/",
-        "verify/",
+        "conformance/",
+        "doctor/",
     ),
 }
 """Package to where it may be imported: in the files whose path begins like that."""
-
-LAZY_ROOMS = {
-    "server": "only a server with --tls needs its packages",
-    "cli": "each command starts with what it needs and no more",
-    "webhook_doctor": "a command of its own",
-    "traffic": "a command of its own",
-    "verify": "a command of its own",
-}
-"""Rooms in which any import may stand inside a function, and why."""
 
 LAZY = {
     "pydantic": "loading it is a third of the start; a server needs it with the first request",
@@ -130,27 +116,21 @@ LAZY = {
     "difflib": "only for a misspelt word",
     "unicodedata": "only for text that is not ASCII",
     "fcntl": "not on Windows",
-    "sandbox.server.tls": "only with --tls, or for an https address",
+    "sandbox.server.authority": "only with --tls, and needs an optional package",
+    "termios": "not on Windows",
+    "tty": "not on Windows",
     "sandbox.store.documents": "only for files, snapshots and worlds that began from one",
     "sandbox.sharing": "only where servers share worlds",
     "sandbox.store.postgres": "only where servers share worlds",
     "sandbox.store.files": "only with a state file",
-    "sandbox.store.fixture_check": "fixtures of the package were checked when it was made",
-    "sandbox.store.memory.texts": "only for the first search by text",
     "sandbox.worlds.restore": "only for worlds that come from a file or a snapshot",
     "sandbox.worlds.saver": "only with a state file",
     "sandbox.worlds.secret_documents": "only for files and snapshots of somebody",
     "sandbox.worlds.snapshot": "only for snapshots",
     "sandbox.scenario_examples": "only when examples are proved",
-    "sandbox.scenario_reload": "only with --watch",
     "sandbox.scenarios": "only for scenarios, whose shapes take pydantic",
     "sandbox.platform.openapi": "only when a document is asked for",
     "sandbox.platform.apikeys.bodies": "only when a key is changed",
-    "sandbox.control.openapi": "only when a document is asked for",
-    "sandbox.control.proofs": "only when the ledger is asked for",
-    "sandbox.control.acting_shapes": "as `sandbox.control.shapes`",
-    "sandbox.control.look_shapes": "loaded when the first of these requests has a query",
-    "sandbox.control.shapes": "loaded when the first control request has a body or a query",
 }
 """What elsewhere may be imported inside a function, because the start is faster for it."""
 
@@ -249,7 +229,6 @@ def test_an_import_inside_a_function_has_a_reason():
     unexplained = [
         f"{_name(path)}:{node.lineno}: {name}"
         for path in FILES
-        if _room(path) not in LAZY_ROOMS
         for function in _nodes(path)
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
         for node in ast.walk(function)
@@ -259,6 +238,17 @@ def test_an_import_inside_a_function_has_a_reason():
     ]
 
     assert unexplained == []
+
+
+def test_only_the_list_of_commands_names_modules_to_load():
+    naming = {
+        _name(path)
+        for path in FILES
+        if "importlib.import" in path.read_text("utf-8")
+        or "from importlib import import_module" in path.read_text("utf-8")
+    }
+
+    assert naming == {"cli/groups.py"}
 
 
 def _names_of(node: ast.Import | ast.ImportFrom) -> list[str]:
@@ -419,7 +409,7 @@ def test_no_function_declares_a_global():
             "uvicorn starlette tinydb filelock faker aiohttp freezegun httpx2 asyncio",
         ),
         ("sandbox.server", "tinydb filelock faker httpx2 freezegun sqlite3 pytest"),
-        ("sandbox.app", "uvicorn tinydb filelock faker httpx2 freezegun sqlite3 click"),
+        ("sandbox.app", "uvicorn faker httpx2 freezegun click"),
     ],
 )
 def test_importing_a_module_brings_nothing_that_is_not_needed_yet(module, unwanted):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.control.proofs import citations, is_list, marks, marks_in
+from sandbox.control.ledger import citations, is_list, marks, marks_in
 from sandbox.domain.events import EVENTS
 from tools.pages.citations import CLAUSES, clauses, headings
 from tools.pages.ledger import by_parts, entries

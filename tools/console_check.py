@@ -87,8 +87,8 @@ def _settings(modules: Path, scripts: Path) -> dict[str, Any]:
         "types": [],
         "paths": {name: [str(modules / path)] for name, path in _TYPES.items()},
     }
-    scripts_of = os.fspath(scripts / "*.js")
-    return {"compilerOptions": options, "include": [scripts_of, os.fspath(console_types.FILE)]}
+    included = [scripts / "*.js", console_types.FILE, console_types.PATHS]
+    return {"compilerOptions": options, "include": [os.fspath(path) for path in included]}
 
 
 if __name__ == "__main__":

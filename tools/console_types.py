@@ -13,59 +13,13 @@ from typing import Any, Final
 from tools import openapi
 
 FILE: Final = Path(__file__).parent / "console" / "api.d.ts"
+PATHS: Final = FILE.with_name("paths.d.ts")
 
 _HEAD: Final = """\
-// The control API as the console asks it. `make golden` writes this file.
+// The rows of the control API for the console. `make golden` writes this file; `paths.d.ts` has
+// the types that look a row up.
 
 declare namespace Api {
-"""
-_FOOT: Final = """\
-
-  type Method = Rows[keyof Rows]["method"];
-  type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
-
-  /** The row with this method and these parts of a path. */
-  type Row<M, P> = {
-    [N in keyof Rows]: Rows[N]["method"] extends M
-      ? Same<Rows[N]["path"], P> extends true ? Rows[N] : never
-      : never;
-  }[keyof Rows];
-
-  /** The parts of a path below a world, of all rows with this method. */
-  type Rest<M = Method> = {
-    [N in keyof Rows]: Rows[N]["method"] extends M
-      ? Rows[N]["path"] extends ["worlds", string, ...infer R] ? R : never
-      : never;
-  }[keyof Rows];
-
-  /** The path of a world, or of something in it. */
-  type At<R> = string & { readonly below: R };
-
-  /** A path that stands in a script as it is. */
-  type Fixed = {
-    [N in keyof Rows]: Rows[N]["path"] extends [infer One extends string] ? `/${One}` : never;
-  }[keyof Rows];
-
-  type Path = Fixed | At<Rest>
-    | `/worlds/${string}` | `/scenarios/${string}` | `${string}?${string}`;
-
-  type RowAt<M, P> = P extends At<infer R extends unknown[]>
-    ? Row<M, ["worlds", string, ...R]>
-    : P extends `/${infer One}` ? Row<M, [One]> : never;
-
-  /** What a row below a world takes and answers. Parts that a script got from elsewhere fit any. */
-  type BodyBelow<M, R extends unknown[]> =
-    [Rest<M>] extends [R] ? any : Row<M, ["worlds", string, ...R]>["body"];
-  type AnswerBelow<M, R extends unknown[]> =
-    [Rest<M>] extends [R] ? any : Row<M, ["worlds", string, ...R]>["answer"];
-
-  /** What a row takes and answers. Paths that are put together from texts can be of any row. */
-  type Body<M, P> = P extends Fixed | At<any> ? RowAt<M, P>["body"] : any;
-  type Answer<M, P> = P extends Fixed | At<any> ? RowAt<M, P>["answer"] : any;
-}
-
-/** The editor, which is a bundle without types. */
-declare module "*/editor.mjs";
 """
 _PLAIN: Final = {
     "string": "string",
@@ -84,7 +38,7 @@ def content() -> str:
         f"  type {name} = {_type(schema, 2)};" for name, schema in sorted(named.items())
     )
     rows = "\n".join(_rows(document["paths"]))
-    return f"{_HEAD}{shapes}\n\n  interface Rows {{\n{rows}\n  }}\n{_FOOT}"
+    return f"{_HEAD}{shapes}\n\n  interface Rows {{\n{rows}\n  }}\n}}\n"
 
 
 def _rows(paths: Mapping[str, Any]) -> Iterator[str]:

@@ -9,18 +9,16 @@ Tests compare them with the committed files.
 
 import json
 from collections.abc import Callable, Mapping
-from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from sandbox.control.ledger import FILE as LEDGER
+from sandbox.control.ledger import LEDGER_FILE as LEDGER
 from sandbox.library import folder
 from sandbox.scenarios.schema import NAME, scenario_schema
 from tools import busy_fixture, console_types, golden_answers, golden_events, openapi
 from tools.pages import answers, bodies, demonstrations, ledger, machines, settings, surface
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "reference"
-SHIPPED: Final = Path(__file__).parents[1] / "sandbox" / "store" / "bundled_digests.py"
 SCHEMA: Final = folder("scenarios") / NAME
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
@@ -49,18 +47,6 @@ def pages() -> dict[str, str]:
     return {name: write() for name, write in PAGES.items()}
 
 
-def shipped_module() -> str:
-    """The module with the digests of the bundled fixtures."""
-    digests = sorted(
-        sha256(path.read_bytes()).hexdigest() for path in folder("fixtures").glob("*.json")
-    )
-    lines = "".join(f'        "{digest}",\n' for digest in digests)
-    return (
-        '"""Digests of the bundled fixtures. Written by `make golden`."""\n\n'
-        f"from typing import Final\n\nDIGESTS: Final = frozenset(\n    {{\n{lines}    }}\n)\n"
-    )
-
-
 def schema_file() -> str:
     """The JSON Schema of scenario files, which lies beside those of the library."""
     return json.dumps(scenario_schema(), indent=2) + "\n"
@@ -69,7 +55,6 @@ def schema_file() -> str:
 def main() -> None:
     """Write every generated file."""
     busy_fixture.FILE.write_text(busy_fixture.content(), encoding="utf-8")
-    SHIPPED.write_text(shipped_module(), encoding="utf-8")
     SCHEMA.write_text(schema_file(), encoding="utf-8")
     LEDGER.write_text(ledger.ledger_file(), encoding="utf-8")
     FOLDER.mkdir(exist_ok=True)

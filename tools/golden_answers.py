@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from sandbox.control.openapi import ANSWERS
-from sandbox.control.openapi import EXAMPLES as CONTROL_EXAMPLES
 from sandbox.control.routes import CONTROL
-from sandbox.control.rows import ControlRow
+from sandbox.control.routing import ControlRow
 from sandbox.platform.openapi import answers
 from sandbox.platform.openapi.document import DIALECT, VERSION
 from sandbox.platform.openapi.examples import NOWHERE, Example, example_of, with_ids
@@ -29,6 +28,7 @@ _SECRETS: Final = (
     (re.compile(r"svc_[A-Za-z0-9]{32}\b"), "svc_" + "x" * 32),
     (re.compile(r"whsec_[A-Za-z0-9+/=]+"), "whsec_ZXhhbXBsZS1vZi1hLXNlY3JldC1vZi1hLWhvb2s="),
 )
+_EXAMPLES: Final = {row.name: row.example for row in CONTROL}
 _WORLD: Final = "/_sandbox/worlds/default"
 _HOOK: Final = {"url": "http://127.0.0.1:9/hook"}
 _TOKEN: Final = {
@@ -182,7 +182,7 @@ def _of_control() -> dict[str, Any]:
 
 def _control_answer(row: ControlRow) -> Any:
     asked = InProcess("demo", NOW)
-    body: Any = with_ids(CONTROL_EXAMPLES.get(row.name), _cast(asked))
+    body: Any = with_ids(row.example, _cast(asked))
     if row.is_raw:
         body = asked.whole("GET", f"{_WORLD}/snapshot")
     id = _prepared(asked, row)
@@ -206,19 +206,19 @@ def _prepared(asked: InProcess, row: ControlRow) -> str:
     if row.name == "scenario.read":
         asked.whole("PUT", f"{_WORLD}/scenario", {"name": "approve_all"})
     if kind in ("next", "scenario"):
-        asked.whole("POST", f"{_WORLD}/scenario/next", CONTROL_EXAMPLES["next.add"])
+        asked.whole("POST", f"{_WORLD}/scenario/next", _EXAMPLES["next.add"])
         return ""
     made = {
         "endpoints": _HOOK,
-        "marks": CONTROL_EXAMPLES["marks.add"],
-        "receivers": CONTROL_EXAMPLES["receivers.create"],
+        "marks": _EXAMPLES["marks.add"],
+        "receivers": _EXAMPLES["receivers.create"],
     }
     if kind in made:
         body = made[kind]
         return str(asked.whole("POST", f"{_WORLD}/{kind}", body)["id"])
     if kind == "schedules":
         id = str(asked.cast.terminals["merchant"])
-        asked.whole("PUT", f"{_WORLD}/batch-schedules/{id}", CONTROL_EXAMPLES["schedules.set"])
+        asked.whole("PUT", f"{_WORLD}/batch-schedules/{id}", _EXAMPLES["schedules.set"])
         return "" if row.name == "schedules.list" else id
     return _after_a_sale(asked, kind)
 

@@ -1,6 +1,5 @@
 """A sandbox for tests: one in their own process, one of another process, or one elsewhere."""
 
-import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -282,29 +281,9 @@ def sandbox_server(
 
 
 @contextmanager
-def _nothing_collected() -> Iterator[None]:
-    """Load modules without searching them for garbage again and again, a fifth of the time.
-
-    Afterwards everything that there is counts as old, so it is not searched at once either.
-    """
-    if not gc.isenabled() or gc.get_freeze_count():
-        # The process has rules of its own.
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.unfreeze()
-        gc.enable()
-
-
-@contextmanager
 def of_this_process(settings: "Settings | None") -> Iterator[Server]:
     """A sandbox in this process. Raises like `sandbox_server`."""
-    with _nothing_collected():
-        from sandbox.server.embedded import embedded
+    from sandbox.server.embedded import embedded
 
     with ExitStack() as stack:
         one = stack.enter_context(embedded(settings))

@@ -6,9 +6,13 @@ from copy import copy
 from typing import Any
 
 import click
+from pydantic import BaseModel
 
-from sandbox.cli.exit_status import EXIT_REFUSED, refuse
-from sandbox.cli.tables import json_option, say, show_json, show_table
+from sandbox.cli.output import EXIT_REFUSED, Result, json_option, refuse, say, show_table
+from sandbox.control.catalogues import TriggerView, card_view, fault_view, outcome_view
+from sandbox.domain.payments.cards import CARDS
+from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS, TRIGGERS
+from sandbox.domain.text import did_you_mean
 
 _View = Mapping[str, Any]
 
@@ -16,7 +20,7 @@ _View = Mapping[str, Any]
 @click.command()
 @click.argument("search", nargs=-1)
 @json_option
-def outcomes(search: tuple[str, ...], *, as_json: bool) -> None:
+def outcomes(search: tuple[str, ...]) -> Result:
     """List the outcomes of payments and the transport faults.
 
     SEARCH selects those that contain all its words: a key, a reason, a code, an operation.
@@ -27,16 +31,15 @@ def outcomes(search: tuple[str, ...], *, as_json: bool) -> None:
       sandbox outcomes funds
       sandbox outcomes refund declined
     """
-    from sandbox.control.payments import fault_view, outcome_view
-    from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
-
     found = _found(map(outcome_view, OUTCOMES.values()), search)
     faults = _found(map(fault_view, TRANSPORT_FAULTS.values()), search)
     if not found and not faults:
         _nothing("outcome", search, [*OUTCOMES, *TRANSPORT_FAULTS])
-    if as_json:
-        show_json({"outcomes": found, "total": len(found), "faults": faults})
-        return
+    return Result({"outcomes": found, "total": len(found), "faults": faults}, _show_outcomes)
+
+
+def _show_outcomes(value: _View) -> None:
+    found, faults = value["outcomes"], value["faults"]
     if found:
         columns = ("key", "status", "status_reason", "processor_response_code", "message")
         headers = ("outcome", "status", "reason", "code", "message", "operations")
@@ -52,7 +55,7 @@ def outcomes(search: tuple[str, ...], *, as_json: bool) -> None:
 @click.command()
 @click.argument("search", nargs=-1)
 @json_option
-def cards(search: tuple[str, ...], *, as_json: bool) -> None:
+def cards(search: tuple[str, ...]) -> Result:
     """List the test cards with the answers of their issuers.
 
     \b
@@ -60,20 +63,18 @@ def cards(search: tuple[str, ...], *, as_json: bool) -> None:
       sandbox cards
       sandbox cards visa debit
     """
-    from sandbox.control.payments import card_view
-    from sandbox.domain.payments.cards import CARDS
-
     found = _found(map(card_view, CARDS.values()), search)
     if not found:
         _nothing("card", search, CARDS)
-    if as_json:
-        show_json({"cards": found, "total": len(found)})
-        return
+    return Result({"cards": found, "total": len(found)}, _show_cards)
+
+
+def _show_cards(value: _View) -> None:
     headers = ("token", "number", "brand", "type", "outcome", "above amount", "later")
     columns = ("token", "number", "brand", "type", "outcome", "above_amount")
     rows = [
         (*_cells(view, columns), ", ".join(f"{op}: {key}" for op, key in view["later"].items()))
-        for view in found
+        for view in value["cards"]
     ]
     show_table(headers, rows, drops=("later", "above amount", "type"))
 
@@ -81,7 +82,7 @@ def cards(search: tuple[str, ...], *, as_json: bool) -> None:
 @click.command()
 @click.argument("search", nargs=-1)
 @json_option
-def amounts(search: tuple[str, ...], *, as_json: bool) -> None:
+def amounts(search: tuple[str, ...]) -> Result:
     """List the amounts that choose an outcome.
 
     Amounts are in minor units.
@@ -92,17 +93,15 @@ def amounts(search: tuple[str, ...], *, as_json: bool) -> None:
       sandbox amounts 900051
       sandbox amounts settlement
     """
-    from sandbox.control.payments import trigger_view
-    from sandbox.domain.payments.outcomes import TRIGGERS
-
-    found = _found(map(trigger_view, TRIGGERS.values()), search)
+    found = _found(map(TriggerView.of, TRIGGERS.values()), search)
     if not found:
         _nothing("amount", search, (row.key for row in TRIGGERS.values()))
-    if as_json:
-        show_json({"triggers": found, "total": len(found)})
-        return
+    return Result({"triggers": found, "total": len(found)}, _show_amounts)
+
+
+def _show_amounts(value: _View) -> None:
     columns = ("amount", "kind", "key", "operation", "about")
-    show_table(columns, [_cells(view, columns) for view in found])
+    show_table(columns, [_cells(view, columns) for view in value["triggers"]])
 
 
 triggers = copy(amounts)
@@ -114,8 +113,9 @@ _ALSO = dict.fromkeys(("timeout", "time-out", "timeouts"), "timed_out")
 """Words to look for as well."""
 
 
-def _found(views: Iterable[_View], search: Sequence[str]) -> list[_View]:
+def _found(entries: Iterable[BaseModel], search: Sequence[str]) -> list[_View]:
     """The entries that contain every word, in upper or lower case."""
+    views = [entry.model_dump(mode="json") for entry in entries]
     words = [word.lower() for word in " ".join(search).split()]
 
     def has(view: _View, word: str) -> bool:
@@ -130,7 +130,5 @@ def _cells(view: _View, names: Sequence[str]) -> tuple[Any, ...]:
 
 
 def _nothing(what: str, search: Sequence[str], known: Iterable[str]) -> None:
-    from sandbox.domain.text import did_you_mean
-
     words = " ".join(search)
     refuse(f"no {what} has {words!r} in it{did_you_mean(words, known)}", EXIT_REFUSED)

@@ -1,20 +1,20 @@
-"""`sandbox clock`: shows, advances and sets the clock of a world."""
+"""`sandbox clock` and `sandbox agenda`: the time of a world, and what falls due."""
 
 from collections import Counter
 from typing import Any, Final
 
 import click
 
-from sandbox.cli.control import Remote, server_options, world_path
-from sandbox.cli.group import Group
-from sandbox.cli.params import DurationType, InstantType
-from sandbox.cli.progress import working
-from sandbox.cli.tables import counted, json_option, say, show_json, show_table
+from sandbox.cli.choices import DURATION, INSTANT
+from sandbox.cli.control_client import RemoteWorld, world_options
+from sandbox.cli.groups import Group
+from sandbox.cli.output import Result, counted, json_option, say, show_table, working
 
 _ADVANCE_S: Final = 3_600.0
 """The server waits for slow webhook receivers on the way."""
 
 _FIRED_SHOWN_MAX: Final = 20
+_AGENDA_SHOWN: Final = 20
 
 
 class _ShowsFirst(Group):
@@ -46,22 +46,19 @@ def clock() -> None:
 
 
 @clock.command()
-@server_options
+@world_options
 @json_option
-def show(*, world_id: str, url: str, token: str | None, as_json: bool) -> None:
+def show(*, world: RemoteWorld) -> Result:
     """Show the time of a world, and whether its clock runs."""
-    _show(
-        Remote(url=url, token=token).read("GET", world_path(world_id, "clock")),
-        as_json=as_json,
-    )
+    return Result(world.read("GET", "clock"), _show)
 
 
 @clock.command()
-@click.argument("by", required=False, type=DurationType())
-@click.option("--to", type=InstantType(), help="Advance to this instant instead of by a duration.")
+@click.argument("by", required=False, type=DURATION)
+@click.option("--to", type=INSTANT, help="Advance to this instant instead of by a duration.")
 @click.option("--next", "to_next", is_flag=True, help="Advance to what falls due next.")
 @click.option("--before", is_flag=True, help="Stop a millisecond before that moment.")
-@server_options
+@world_options
 @json_option
 def advance(
     by: str | None,
@@ -69,11 +66,8 @@ def advance(
     to: str | None,
     to_next: bool,
     before: bool,
-    world_id: str,
-    url: str,
-    token: str | None,
-    as_json: bool,
-) -> None:
+    world: RemoteWorld,
+) -> Result:
     """Advance the clock BY a duration, and list what happened on the way.
 
     \b
@@ -87,23 +81,17 @@ def advance(
         raise click.UsageError(
             "give either a duration, like 3d, or --to with an instant, or --next"
         )
-    server = Remote(url=url, token=token)
     body: dict[str, Any] = {"by": by} if by is not None else {"to": "next" if to_next else to}
     if before:
         body["before"] = True
     with working("advancing"):
-        moved = server.read(
-            "POST", world_path(world_id, "clock", "advance"), body, answer_s=_ADVANCE_S
-        )
-    now = server.read("GET", world_path(world_id, "clock"))
-    if as_json:
-        show_json(now | {"fired": moved["fired"]})
-        return
-    _show(now, as_json=False)
-    _show_fired(moved["fired"])
+        moved = world.read("POST", "clock", "advance", body=body, answer_s=_ADVANCE_S)
+    return Result(world.read("GET", "clock") | {"fired": moved["fired"]}, _show_advanced)
 
 
-def _show_fired(fired: list[dict[str, str]]) -> None:
+def _show_advanced(now: dict[str, Any]) -> None:
+    _show(now)
+    fired = now["fired"]
     if not fired:
         say("nothing fell due")
         return
@@ -117,24 +105,24 @@ def _show_fired(fired: list[dict[str, str]]) -> None:
 
 
 @clock.command(name="set")
-@click.argument("instant", type=InstantType())
-@server_options
+@click.argument("instant", type=INSTANT)
+@world_options
 @json_option
-def set_clock(instant: str, **options: Any) -> None:
+def set_clock(instant: str, *, world: RemoteWorld) -> Result:
     """Set the clock to INSTANT, earlier or later. It stays running or frozen.
 
     \b
     Example:
       sandbox clock set 2026-07-01T09:00:00Z
     """
-    _put({"now": instant}, **options)
+    return _put(world, {"now": instant})
 
 
 @clock.command()
-@click.argument("instant", required=False, type=InstantType())
-@server_options
+@click.argument("instant", required=False, type=INSTANT)
+@world_options
 @json_option
-def freeze(instant: str | None, **options: Any) -> None:
+def freeze(instant: str | None, *, world: RemoteWorld) -> Result:
     """Freeze the clock where it is, or at INSTANT.
 
     \b
@@ -142,7 +130,7 @@ def freeze(instant: str | None, **options: Any) -> None:
       sandbox clock freeze
       sandbox clock freeze 2026-07-01T09:00:00Z
     """
-    _put({"mode": "frozen"} | ({"now": instant} if instant else {}), **options)
+    return _put(world, {"mode": "frozen"} | ({"now": instant} if instant else {}))
 
 
 @clock.command()
@@ -153,9 +141,9 @@ def freeze(instant: str | None, **options: Any) -> None:
     show_default=True,
     help="Seconds that pass in the world per second of real time.",
 )
-@server_options
+@world_options
 @json_option
-def run(rate: float, **options: Any) -> None:
+def run(rate: float, *, world: RemoteWorld) -> Result:
     """Let the clock run from where it is.
 
     \b
@@ -163,21 +151,62 @@ def run(rate: float, **options: Any) -> None:
       sandbox clock run
       sandbox clock run --rate 3600
     """
-    _put({"mode": "running", "rate": rate}, **options)
+    return _put(world, {"mode": "running", "rate": rate})
 
 
-def _put(
-    setting: dict[str, Any], *, world_id: str, url: str, token: str | None, as_json: bool
-) -> None:
-    server = Remote(url=url, token=token)
+def _put(world: RemoteWorld, setting: dict[str, Any]) -> Result:
     with working("setting the clock"):
-        now = server.read("PUT", world_path(world_id, "clock"), setting, answer_s=_ADVANCE_S)
-    _show(now, as_json=as_json)
+        return Result(world.read("PUT", "clock", body=setting, answer_s=_ADVANCE_S), _show)
 
 
-def _show(now: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        show_json(now)
-        return
+def _show(now: dict[str, Any]) -> None:
     rate = "" if now["rate"] == 1 or now["mode"] == "frozen" else f" at {now['rate']:g} times"
     say(f"{now['now']}  {now['mode']}{rate}")
+
+
+@click.command()
+@click.option("--until", type=INSTANT, help="Only what falls due until this instant.")
+@click.option("--kind", help="Only this kind of thing, like authorization_expires.")
+@click.option("--subject", help="Only what happens to the payment, batch or key with this id.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 500),
+    default=_AGENDA_SHOWN,
+    show_default=True,
+    help="The most things to list.",
+)
+@world_options
+@json_option
+def agenda(*, world: RemoteWorld, **wanted: Any) -> Result:
+    """List what falls due in a world, the soonest first, and what it leads to.
+
+    Nothing happens by this. `sandbox clock advance` has it happen.
+
+    \b
+    Examples:
+      sandbox agenda
+      sandbox agenda --until 2026-07-08T00:00:00Z
+      sandbox agenda --kind authorization_expires
+    """
+    return Result(world.read("GET", "agenda", query=wanted), _show_agenda)
+
+
+def _show_agenda(shown: dict[str, Any]) -> None:
+    if not shown["agenda"]:
+        say("nothing falls due")
+        return
+    rows = [
+        (one["due"], one["says"], one["subject"]["says"], _status(one), one["clause"])
+        for one in shown["agenda"]
+    ]
+    show_table(("due", "what", "of", "leads to", "clause"), rows)
+    if shown["total"] > len(rows):
+        say(f"and {shown['total'] - len(rows):,} more; --limit lists up to 500")
+
+
+def _status(one: dict[str, Any]) -> str:
+    then = one["then"]
+    if then is None:
+        return "-"
+    reason = then["status_reason"]
+    return str(then["status"]) if reason is None else f"{then['status']}: {reason}"

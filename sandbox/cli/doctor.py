@@ -1,26 +1,33 @@
 """`sandbox doctor`: probes a webhook receiver, grades it, and reports what to change."""
 
-import json
+import asyncio
 import os
+import re
+import secrets
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
+from fnmatch import filter as fitting
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from time import time
+from typing import Any, Final
 
 import click
 
-from sandbox.cli.exit_status import EXIT_REFUSED, refuse
-from sandbox.cli.known import SOME_EVENTS
-from sandbox.cli.params import TargetType
-from sandbox.domain.text import NotUtf8, decode_text
-
-if TYPE_CHECKING:
-    from sandbox.domain.profile import Profile
-    from sandbox.webhook_doctor.builder import ProbeBuilder
-    from sandbox.webhook_doctor.report import Tone
-    from sandbox.webhook_doctor.scoring import Examination
+from sandbox.cli.choices import SOME_EVENTS, TARGET
+from sandbox.cli.output import EXIT_REFUSED, Result, json_option, reason_of, refuse
+from sandbox.doctor.builder import ProbeBuilder
+from sandbox.doctor.examination import Unreachable, examine, wanted
+from sandbox.doctor.findings import Examination
+from sandbox.doctor.probes import PROBES
+from sandbox.doctor.report import Tone, document, lines, row, scale
+from sandbox.doctor.sender import ProbeSender
+from sandbox.domain.events import EVENTS
+from sandbox.domain.field_types import SECRET_PREFIX, check_secret, problem_with
+from sandbox.domain.profile import Profile
+from sandbox.domain.text import NotUtf8, decode_text, did_you_mean
+from sandbox.webhooks.signing import KEY_BYTES, write_secret
 
 _STYLES: Final[dict[str, dict[str, Any]]] = {
     "good": {"fg": "green"},
@@ -40,7 +47,7 @@ class _Limits:
 
 
 @click.command()
-@click.argument("url", metavar="URL", type=TargetType(), required=False)
+@click.argument("url", metavar="URL", type=TARGET, required=False)
 @click.option("--secret", help=f"The receiver's secret, whsec_...; better in {_SECRET}.")
 @click.option(
     "--secret-file",
@@ -80,20 +87,19 @@ class _Limits:
     help="Time after which an answer counts as slow.",
 )
 @click.option("--list", "as_list", is_flag=True, help="List the probes, and send nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def doctor(
     *,
     url: str | None,
     secret: str | None,
     secret_file: Path | None,
     header_prefix: str,
-    events: str | None,
+    events: tuple[str, ...] | None,
     only: tuple[str, ...],
     timeout_s: float,
     slow_after_ms: float,
     as_list: bool,
-    as_json: bool,
-) -> None:
+) -> Result:
     """Test the webhook receiver at URL, and grade it.
 
     Sends probes to the receiver and reports what to change.
@@ -112,19 +118,12 @@ def doctor(
       sandbox doctor --list
     """
     if as_list:
-        _list(as_json=as_json)
-        return
+        return Result([row(probe) for probe in PROBES.values()], _show_list)
     if url is None:
         raise click.UsageError("Missing argument 'URL'.")
-    import re
-    from time import time
-
-    from sandbox.domain.field_types import SECRET_PREFIX
-    from sandbox.webhook_doctor.builder import ProbeBuilder
-
     _check_url(url)
     _check_names(only)
-    known_events = _events(_words(events))
+    known_events = _events(events or ())
     profile = _profile(header_prefix)
     known_secret = _secret(secret, secret_file)
     kit = ProbeBuilder(known_secret, header_prefix, known_events, time)
@@ -135,17 +134,16 @@ def doctor(
         # A receiver with another secret may say so.
         return profile.scrub(re.sub(rf"{SECRET_PREFIX}[\w+/=-]+", f"{SECRET_PREFIX}***", masked))
 
-    _print(examination, url, scrub, as_json=as_json)
-    sys.exit(0 if examination.is_healthy else EXIT_REFUSED)
+    def show(_: Any) -> None:
+        width = min(shutil.get_terminal_size().columns, _WIDTH_MAX)
+        for line in lines(examination, url, width=width, paint=_paint, scrub=scrub):
+            click.echo(line)
+
+    value = document(examination, url, scrub=scrub)
+    return Result(value, show, 0 if examination.is_healthy else EXIT_REFUSED)
 
 
-def _list(*, as_json: bool) -> None:
-    from sandbox.webhook_doctor.probes import PROBES
-    from sandbox.webhook_doctor.report import row, scale
-
-    if as_json:
-        click.echo(json.dumps([row(probe) for probe in PROBES.values()], indent=2))
-        return
+def _show_list(_: Any) -> None:
     name_width = max(map(len, PROBES))
     for probe in PROBES.values():
         head = f"{probe.name:<{name_width}}  {probe.severity:<8}  {probe.weight:>2}"
@@ -159,33 +157,19 @@ def _list(*, as_json: bool) -> None:
 
 
 def _check_url(url: str) -> None:
-    from sandbox.domain.field_types import problem_with
-
     if problem := problem_with(url):
         refuse(f"the URL {problem}; write it like http://127.0.0.1:9000/hook")
 
 
 def _check_names(only: Iterable[str]) -> None:
-    from sandbox.domain.text import did_you_mean
-    from sandbox.webhook_doctor.probes import PROBES
-
     for name in only:
         if name not in PROBES:
             hint = did_you_mean(name, PROBES)
             refuse(f"--only: there is no probe {name[:80]!r}{hint}; --list shows all")
 
 
-def _words(events: str | None) -> list[str]:
-    return [word.strip() for word in (events or "").split(",") if word.strip()]
-
-
 def _events(patterns: Iterable[str]) -> tuple[str, ...]:
     """The events that any of the patterns fits, in the order of their table; all for none."""
-    from fnmatch import filter as fitting
-
-    from sandbox.domain.events import EVENTS
-    from sandbox.domain.text import did_you_mean
-
     wanted: set[str] = set()
     for pattern in patterns:
         found = fitting(EVENTS, pattern)
@@ -196,9 +180,7 @@ def _events(patterns: Iterable[str]) -> tuple[str, ...]:
     return tuple(event for event in EVENTS if not wanted or event in wanted)
 
 
-def _profile(header_prefix: str) -> "Profile":
-    from sandbox.domain.profile import Profile
-
+def _profile(header_prefix: str) -> Profile:
     try:
         return Profile(webhook_header_prefix=header_prefix)
     except ValueError:
@@ -207,8 +189,6 @@ def _profile(header_prefix: str) -> "Profile":
 
 def _secret(secret: str | None, file: Path | None) -> str:
     """The secret that is given, or one that is made and shown. Ends the command without either."""
-    from sandbox.domain.field_types import check_secret
-
     if secret is not None and file is not None:
         refuse("--secret and --secret-file: give one of them")
     given = f"--secret-file {file}" if file else "--secret" if secret is not None else _SECRET
@@ -218,7 +198,7 @@ def _secret(secret: str | None, file: Path | None) -> str:
         except NotUtf8 as error:
             refuse(f"--secret-file {file}: {error}")
         except OSError as error:
-            refuse(f"--secret-file {file}: cannot be read: {_why(error)}")
+            refuse(f"--secret-file {file}: cannot be read: {reason_of(error)}")
     if secret is None:
         secret = os.environ.get(_SECRET)
     if not secret and file is None:
@@ -229,10 +209,6 @@ def _secret(secret: str | None, file: Path | None) -> str:
         refuse(f"{given}: {error}")
 
 
-def _why(error: Exception) -> str:
-    return (isinstance(error, OSError) and error.strerror) or "it is not text"
-
-
 def _made() -> str:
     """A new secret, after the user at the terminal has configured the receiver with it."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -240,10 +216,6 @@ def _made() -> str:
             "there is no secret to sign with: give the receiver's with --secret-file, --secret or "
             f"{_SECRET}; at a terminal one is made"
         )
-    import secrets
-
-    from sandbox.webhooks.signing import KEY_BYTES, write_secret
-
     made = write_secret(secrets.token_bytes(KEY_BYTES))
     click.echo(f"A secret for this examination: {made}", err=True)
     click.echo("Configure your receiver with it, then press Enter. ", err=True, nl=False)
@@ -255,16 +227,10 @@ def _made() -> str:
 # --- the probes -------------------------------------------------------------------------------
 
 
-def _examine(
-    url: str, kit: "ProbeBuilder", only: tuple[str, ...], limits: _Limits
-) -> "Examination":
+def _examine(url: str, kit: ProbeBuilder, only: tuple[str, ...], limits: _Limits) -> Examination:
     """The results of the probes. Ends the command if no receiver answers at the URL."""
-    import asyncio
 
-    from sandbox.webhook_doctor.examination import Unreachable, examine, wanted
-    from sandbox.webhook_doctor.sender import ProbeSender
-
-    async def run() -> "Examination":
+    async def run() -> Examination:
         sender = ProbeSender(url, timeout_s=limits.timeout_s)
         try:
             return await examine(
@@ -286,18 +252,5 @@ def _examine(
         refuse(f"{url} {error}; {advice}")
 
 
-def _print(
-    examination: "Examination", url: str, scrub: Callable[[str], str], *, as_json: bool
-) -> None:
-    from sandbox.webhook_doctor.report import document, lines
-
-    if as_json:
-        click.echo(json.dumps(document(examination, url, scrub=scrub), indent=2))
-        return
-    width = min(shutil.get_terminal_size().columns, _WIDTH_MAX)
-    for line in lines(examination, url, width=width, paint=_paint, scrub=scrub):
-        click.echo(line)
-
-
-def _paint(text: str, tone: "Tone") -> str:
+def _paint(text: str, tone: Tone) -> str:
     return click.style(text, **_STYLES[tone])

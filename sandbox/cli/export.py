@@ -5,11 +5,22 @@ from pathlib import Path
 
 import click
 
-from sandbox.cli.control import Remote, server_options, world_path
-from sandbox.cli.exit_status import refuse
-from sandbox.cli.group import Group
-from sandbox.cli.params import InstantType
-from sandbox.cli.tables import json_option, say, show_json
+from sandbox import __version__
+from sandbox.app import build
+from sandbox.cli.choices import INSTANT
+from sandbox.cli.control_client import RemoteWorld, world_options
+from sandbox.cli.groups import Group
+from sandbox.cli.output import counted, json_flag, refusing, say, show_json, write_file
+from sandbox.domain.profile import Profile
+from sandbox.platform.openapi.collection import collection
+from sandbox.settings import Settings, SettingsError, read_profile
+
+_out_option = click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write to this file. Default: standard output.",
+)
 
 
 @click.group(cls=Group)
@@ -18,12 +29,7 @@ def export() -> None:
 
 
 @export.command()
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write to this file. Default: standard output.",
-)
+@_out_option
 @click.option(
     "--server",
     default="http://127.0.0.1:8080",
@@ -47,16 +53,8 @@ def postman(out: Path | None, *, server: str, profile: Path | None) -> None:
       sandbox export postman --out sandbox.postman_collection.json
       sandbox export postman --server http://127.0.0.1:9000 > collection.json
     """
-    from sandbox import __version__
-    from sandbox.app import build
-    from sandbox.domain.profile import Profile
-    from sandbox.platform.openapi.collection import collection
-    from sandbox.settings import Settings, SettingsError, read_profile
-
-    try:
+    with refusing(SettingsError):
         named = read_profile(profile) if profile else Profile()
-    except SettingsError as error:
-        refuse(str(error))
     cast = build(Settings(profile=named)).worlds.default.cast
     shown = collection(
         named,
@@ -72,10 +70,7 @@ def postman(out: Path | None, *, server: str, profile: Path | None) -> None:
     if out is None:
         show_json(shown)
         return
-    try:
-        out.write_text(json.dumps(shown, indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        refuse(f"--out {out}: cannot be written: {error.strerror or error}")
+    write_file(out, json.dumps(shown, indent=2) + "\n", option="--out ")
     say(f"{out} is written: import it, or run it with `npx newman run {out}`")
 
 
@@ -90,15 +85,10 @@ def postman(out: Path | None, *, server: str, profile: Path | None) -> None:
     help="Format of the file.",
 )
 @click.option("--subject", help="Only requests about the payment, batch or key with this id.")
-@click.option("--since", type=InstantType(), help="Only requests from this instant on.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write to this file. Default: standard output.",
-)
-@server_options
-@json_option
+@click.option("--since", type=INSTANT, help="Only requests from this instant on.")
+@_out_option
+@world_options
+@json_flag
 def requests(
     ids: tuple[str, ...],
     *,
@@ -106,9 +96,7 @@ def requests(
     subject: str | None,
     since: str | None,
     out: Path | None,
-    world_id: str,
-    url: str,
-    token: str | None,
+    world: RemoteWorld,
     as_json: bool,
 ) -> None:
     """Write requests of the journal as curl, HAR, Markdown, a test or a scenario.
@@ -127,16 +115,12 @@ def requests(
     """
     chosen = {"requests": list(ids) or None, "subject": subject, "since": since}
     body = {"as": kind} | {name: value for name, value in chosen.items() if value is not None}
-    shown = Remote(url=url, token=token).read("POST", world_path(world_id, "export"), body)
+    shown = world.read("POST", "export", body=body)
     if as_json:
         show_json(shown)
     elif out is None:
         for line in shown["content"].splitlines():
             say(line)
     else:
-        try:
-            out.write_text(shown["content"], encoding="utf-8")
-        except OSError as error:
-            refuse(f"{out}: cannot be written: {error.strerror or error}")
-        count = "1 request" if shown["requests"] == 1 else f"{shown['requests']:,} requests"
-        say(f"wrote {count} to {out}")
+        write_file(out, shown["content"])
+        say(f"wrote {counted(shown['requests'], 'request')} to {out}")

@@ -1,18 +1,15 @@
 """`sandbox listen`: a world's webhooks, sent to a URL or received here, one line each."""
 
-import json
 from collections.abc import Hashable, Iterator
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
-from sandbox.cli.control import Remote, Unanswered, server_options, world_path
-from sandbox.cli.exit_status import refuse
-from sandbox.cli.known import SOME_EVENTS
-from sandbox.cli.params import TargetType
-from sandbox.cli.streaming import (
+from sandbox.cli.choices import SOME_EVENTS, TARGET
+from sandbox.cli.control_client import RemoteWorld, Unanswered, world_options
+from sandbox.cli.event_stream import (
     CONNECTED,
     GAP,
     Happened,
@@ -21,11 +18,9 @@ from sandbox.cli.streaming import (
     tell_of_connection,
     until_stopped,
 )
-from sandbox.cli.tables import json_option, say, show_json_line, styled
+from sandbox.cli.output import json_flag, refuse, say, show_json_line, styled
+from sandbox.cli.webhook_receiver import Receiver, receiving
 from sandbox.domain.text import printable
-
-if TYPE_CHECKING:
-    from sandbox.cli.receiving import Receiver
 
 _LIST_MAX: Final = 1_000
 _SAID_MAX: Final = 200
@@ -35,7 +30,7 @@ _INDENT: Final = " " * 19
 
 
 @click.command()
-@click.argument("target", metavar="[URL]", type=TargetType(), required=False)
+@click.argument("target", metavar="[URL]", type=TARGET, required=False)
 @click.option(
     "--events",
     type=SOME_EVENTS,
@@ -46,17 +41,15 @@ _INDENT: Final = " " * 19
 @click.option("--secret", help="Sign with this secret, whsec_.... Default: a new one.")
 @click.option("--print-secret", is_flag=True, help="Print the secret and exit; the endpoint stays.")
 @click.option("--keep", is_flag=True, help="Do not delete the endpoint at the end.")
-@server_options
-@json_option
+@world_options
+@json_flag
 def listen(
     target: str | None,
     *,
-    events: str | None,
+    events: tuple[str, ...] | None,
     print_secret: bool,
     keep: bool,
-    world_id: str,
-    url: str,
-    token: str | None,
+    world: RemoteWorld,
     as_json: bool,
     **more: str | None,
 ) -> None:
@@ -81,32 +74,19 @@ def listen(
     """
     if target is None and (print_secret or keep):
         refuse("--print-secret and --keep need a URL: nothing receives at this one afterwards")
-    with _receiver_without(target) as receiver:
+    with receiving() if target is None else nullcontext() as receiver:
         wanted = {
             "url": target if receiver is None else receiver.url,
-            "event_types": _words(events),
+            "event_types": list(events or ()),
             **more,
         }
         listener = _Listener(
-            server=Remote(url=url, token=token),
-            world_id=world_id,
+            world=world,
             wanted={name: value for name, value in wanted.items() if value},
             as_json=as_json,
             receiver=receiver,
         )
-        try:
-            _listen(listener, print_secret=print_secret, keep=keep)
-        except Unanswered as error:
-            refuse(str(error), error.code)
-
-
-def _receiver_without(target: str | None) -> "AbstractContextManager[Receiver | None]":
-    """A receiver of our own if no other one is named."""
-    if target is not None:
-        return nullcontext()
-    from sandbox.cli.receiving import receiving
-
-    return receiving()
+        _listen(listener, print_secret=print_secret, keep=keep)
 
 
 def _listen(listener: "_Listener", *, print_secret: bool, keep: bool) -> None:
@@ -123,10 +103,6 @@ def _listen(listener: "_Listener", *, print_secret: bool, keep: bool) -> None:
             listener.leave()
 
 
-def _words(events: str | None) -> list[str]:
-    return [word.strip() for word in (events or "").split(",") if word.strip()]
-
-
 @dataclass(slots=True, kw_only=True)
 class _Listener:
     """An endpoint, and the events of its world that were shown. `wanted` has its settings.
@@ -134,18 +110,17 @@ class _Listener:
     With a `receiver` of its own, each webhook that it got is shown instead.
     """
 
-    server: Remote
-    world_id: str
+    world: RemoteWorld
     wanted: dict[str, Any]
     as_json: bool
     endpoint: dict[str, Any] = field(default_factory=dict)
     is_ours: bool = False
-    receiver: "Receiver | None" = None
+    receiver: Receiver | None = None
     seen: Seen = field(default_factory=Seen)
 
     def run(self) -> None:
         """Trace until stopped. Raises Unanswered."""
-        for happened in follow(self.server, self.world_id, ("message", "attempt")):
+        for happened in follow(self.world, ("message", "attempt")):
             tell_of_connection(happened)
             if happened.kind == CONNECTED and not happened.data["again"]:
                 self.seen.only_new(self._past())
@@ -162,7 +137,7 @@ class _Listener:
 
     def register(self) -> None:
         """The existing endpoint with the wanted settings, or else a new one."""
-        listed = self._ask("GET", "endpoints")["endpoints"]
+        listed = self.world.read("GET", "endpoints")["endpoints"]
         same_url = [one for one in listed if one["url"] == self.wanted["url"]]
         fitting = [one for one in same_url if self._fits(one)]
         if fitting:
@@ -172,7 +147,7 @@ class _Listener:
             say(
                 f"sandbox: {same_url[0]['id']}, which has other settings, sends there too", err=True
             )
-        self.endpoint = self._ask("POST", "endpoints", body=self.wanted)
+        self.endpoint = self.world.read("POST", "endpoints", body=self.wanted)
         self.is_ours = True
         self._share_secret()
 
@@ -193,13 +168,13 @@ class _Listener:
     def _see_to_endpoint(self) -> None:
         """Register it again with its id and secret if a restarted server has lost it."""
         try:
-            self._ask("GET", "endpoints", self.endpoint["id"])
+            self.world.read("GET", "endpoints", self.endpoint["id"])
         except Unanswered as error:
             if error.status != 404:
                 raise
             self.seen.forget()
             again = {name: self.endpoint[name] for name in ("id", "secret")}
-            self.endpoint = self._ask("POST", "endpoints", body=self.wanted | again)
+            self.endpoint = self.world.read("POST", "endpoints", body=self.wanted | again)
             self.is_ours = True
             self._share_secret()
             say("sandbox: the endpoint was gone and is registered again", err=True)
@@ -208,14 +183,7 @@ class _Listener:
         """Delete the endpoint if it was created here, and the server still runs."""
         if self.is_ours:
             with suppress(Unanswered):
-                self._ask("DELETE", "endpoints", self.endpoint["id"])
-
-    def _ask(
-        self, method: str, *rest: str, body: dict[str, Any] | None = None, query: str = ""
-    ) -> Any:
-        content = None if body is None else json.dumps(body).encode()
-        answer = self.server.answer(method, world_path(self.world_id, *rest) + query, content)
-        return answer.json() if answer.content else None
+                self.world.read("DELETE", "endpoints", self.endpoint["id"])
 
     # --- output ----------------------------------------------------------------------------
 
@@ -225,7 +193,7 @@ class _Listener:
             yield _key(happened), happened
 
     def _happened(self) -> Iterator[Happened]:
-        listed = self._ask("GET", "messages", query=f"?limit={_LIST_MAX}")
+        listed = self.world.read("GET", "messages", query={"limit": _LIST_MAX})
         for message in listed["messages"]:
             deliveries = message.pop("deliveries")
             targets = [delivery["endpoint_id"] for delivery in deliveries]
@@ -244,12 +212,12 @@ class _Listener:
 
     def _say_ready(self) -> None:
         if self.as_json:
-            show_json_line({"kind": "ready", "world": self.world_id, "endpoint": self.endpoint})
+            show_json_line({"kind": "ready", "world": self.world.id, "endpoint": self.endpoint})
             return
         what = ", ".join(self.endpoint["event_types"]) or "every event"
         was_there = "" if self.is_ours else " (it was there)"
         say(
-            f"Ready! {self.endpoint['id']}{was_there} sends {what} of the world {self.world_id} "
+            f"Ready! {self.endpoint['id']}{was_there} sends {what} of the world {self.world.id} "
             f"to {self.endpoint['url']}"
         )
         secret = styled(self.endpoint["secret"], bold=True)
@@ -282,7 +250,7 @@ class _Listener:
         say(_INDENT + self._what_next(attempt))
 
     def _what_next(self, attempt: dict[str, Any]) -> str:
-        message = self._ask("GET", "messages", attempt["message_id"])
+        message = self.world.read("GET", "messages", attempt["message_id"])
         due = next(
             (
                 one["next_attempt_at"]
@@ -294,7 +262,7 @@ class _Listener:
         if due is not None:
             is_same_day = due[:10] == attempt["at"][:10]
             return f"tried again at {due[11:23] if is_same_day else due}"
-        endpoint = self._ask("GET", "endpoints", attempt["endpoint_id"])
+        endpoint = self.world.read("GET", "endpoints", attempt["endpoint_id"])
         if endpoint["disabled"]:
             return f"the endpoint is disabled: {endpoint['disabled_reason']}"
         return f"not tried again: the delivery is {attempt['delivery_status']}"
@@ -332,7 +300,7 @@ def _show_attempt(attempt: dict[str, Any]) -> None:
     )
 
 
-def _show_received(receiver: "Receiver", attempt: dict[str, Any], *, as_json: bool) -> None:
+def _show_received(receiver: Receiver, attempt: dict[str, Any], *, as_json: bool) -> None:
     """One line for a webhook that arrived here."""
     received = receiver.take(attempt["message_id"])
     body = received.body if received is not None and isinstance(received.body, dict) else {}

@@ -11,22 +11,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import quote
 
 import click
+from httpx2 import Response
 
-from sandbox.cli.control import PREFIX, Remote, Unanswered, world_path
-from sandbox.cli.exit_status import refuse
-from sandbox.cli.known import SOME_SCENARIO
-from sandbox.cli.tables import counted, say
+from sandbox.app import Sandbox, build
+from sandbox.cli.choices import fixture_option, scenario_option, seed_option
+from sandbox.cli.control_client import PREFIX, Remote, Unanswered, world_path
+from sandbox.cli.output import counted, reason_of, refuse, refusing, say
 from sandbox.cli.token_options import token_options
-
-if TYPE_CHECKING:
-    from httpx2 import Response
-
-    from sandbox.app import Sandbox
-    from sandbox.settings import Settings
+from sandbox.control.captures import NamedCapture, read_capture, with_captures
+from sandbox.internal_client import send_json
+from sandbox.scenarios.loading import ScenarioError
+from sandbox.server.run import bound, new_loop, serving_sandbox
+from sandbox.settings import Settings, SettingsError
+from sandbox.store.fixture import FixtureError
 
 EXIT_NOT_EXECUTABLE: Final = 126
 """The command is there and cannot be executed, as in shells."""
@@ -55,24 +56,9 @@ _FORWARDED: Final = ("SIGINT", "SIGTERM", "SIGHUP")
     show_default=True,
     help="Port of the server; 0 picks a free one.",
 )
-@click.option(
-    "--fixture",
-    default="demo",
-    show_default=True,
-    help="Fixture of the world 'default': a name under fixtures/, or a file.",
-)
-@click.option(
-    "--scenario",
-    type=SOME_SCENARIO,
-    help="Scenario that runs in 'default': a name or title of the library, or a file.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(-(2**63), 2**63 - 1),
-    default=1,
-    show_default=True,
-    help="Seed for ids; the default for worlds created without one.",
-)
+@fixture_option
+@scenario_option
+@seed_option
 @click.option(
     "--keep",
     "folder",
@@ -96,17 +82,12 @@ def run(*, command: tuple[str, ...], folder: Path, **options: Any) -> None:
       sandbox run --scenario late_answer -- ./gradlew test
       sandbox run -- pytest tests
     """
-    from sandbox.scenarios.loading import ScenarioError
-    from sandbox.server.run import new_loop
-    from sandbox.settings import Settings, SettingsError
-    from sandbox.store.fixture import FixtureError
-
     program = _program(command[0])
-    try:
-        with asyncio.Runner(loop_factory=new_loop) as runner:
-            status = runner.run(_around([program, *command[1:]], Settings(**options), folder))
-    except (SettingsError, FixtureError, ScenarioError) as error:
-        refuse(str(error))
+    with (
+        refusing(SettingsError, FixtureError, ScenarioError),
+        asyncio.Runner(loop_factory=new_loop) as runner,
+    ):
+        status = runner.run(_around([program, *command[1:]], Settings(**options), folder))
     sys.exit(status)
 
 
@@ -121,24 +102,21 @@ def _program(name: str) -> str:
     return refuse(f"{name}: there is no such command", EXIT_NOT_FOUND)
 
 
-async def _around(command: list[str], settings: "Settings", folder: Path) -> int:
+async def _around(command: list[str], settings: Settings, folder: Path) -> int:
     """The exit status of a command, while a server runs. Keeps the worlds if it failed.
 
     Raises SettingsError, FixtureError or ScenarioError, before the command starts.
     """
-    from sandbox.app import build
-    from sandbox.server.run import bound, serving_sandbox
-
-    settings, sockets = bound(settings)
-    sandbox = build(settings)
-    server = Remote(url=f"http://{settings.host}:{settings.port}", token=sandbox.token)
-    deleted = _Deleted(sandbox)
-    async with serving_sandbox(sandbox, settings, sockets):
-        world = await asyncio.to_thread(server.read, "GET", world_path(WORLD))
-        status = await _ended(command, _environment(server, world))
-        if status:
-            ended = f"the command ended with {status}"
-            await asyncio.to_thread(_keep, server, deleted.worlds, folder, ended)
+    with bound(settings) as (settings, sockets):
+        sandbox = build(settings)
+        server = Remote(url=f"http://{settings.host}:{settings.port}", token=sandbox.token)
+        deleted = _Deleted(sandbox)
+        async with serving_sandbox(sandbox, settings, sockets):
+            world = await asyncio.to_thread(server.read, "GET", world_path(WORLD))
+            status = await _ended(command, _environment(server, world))
+            if status:
+                ended = f"the command ended with {status}"
+                await asyncio.to_thread(_keep, server, deleted.worlds, folder, ended)
     return status
 
 
@@ -194,7 +172,7 @@ class _Kept:
 class _Deleted:
     """The last worlds that the command used and deleted, kept in memory until it ends."""
 
-    def __init__(self, sandbox: "Sandbox") -> None:
+    def __init__(self, sandbox: Sandbox) -> None:
         self.worlds: deque[_Kept] = deque(maxlen=_DELETED_MAX)
         self._app = sandbox.app
         self._token = sandbox.token
@@ -209,9 +187,7 @@ class _Deleted:
             found.append(answer.content)
         self.worlds.append(_Kept(world_id, *found))
 
-    async def _answer(self, path: str) -> "Response":
-        from sandbox.internal_client import send_json
-
+    async def _answer(self, path: str) -> Response:
         headers = {"authorization": f"Bearer {self._token}"} if self._token else {}
         answer = await send_json(self._app, "GET", path, headers=headers)
         assert answer is not None
@@ -242,7 +218,7 @@ def _keep(server: Remote, deleted: Iterable[_Kept], folder: Path, ended: str) ->
             (folder / f"{name}.world.json").write_bytes(one.document)
         _write_report(folder, names, kept)
     except (OSError, Unanswered) as error:
-        why = error.strerror if isinstance(error, OSError) else error
+        why = reason_of(error)
         say(f"sandbox: {ended}; {folder}: the worlds cannot be kept there: {why}", err=True)
         return
     say(
@@ -255,12 +231,12 @@ def _keep(server: Remote, deleted: Iterable[_Kept], folder: Path, ended: str) ->
 
 def _used(server: Remote) -> Iterator[_Kept]:
     """The worlds that are there: `default`, and each that got a request."""
-    for listed in server.answer("GET", "/worlds").json()["worlds"]:
+    for listed in server.ask("GET", "/worlds").json()["worlds"]:
         id = str(listed["id"])
         journal, *others = _paths(id)
-        requests = server.answer("GET", journal).content
+        requests = server.ask("GET", journal).content
         if id == WORLD or not _is_unused(requests):
-            yield _Kept(id, requests, *(server.answer("GET", path).content for path in others))
+            yield _Kept(id, requests, *(server.ask("GET", path).content for path in others))
 
 
 def _names(ids: Sequence[str]) -> list[str]:
@@ -274,8 +250,6 @@ def _names(ids: Sequence[str]) -> list[str]:
 
 
 def _write_report(folder: Path, names: Sequence[str], kept: Iterable[_Kept]) -> None:
-    from sandbox.control.capture_files import NamedCapture, read_capture, with_captures
-
     named = zip(names, kept, strict=True)
     page = with_captures(NamedCapture(name, name, read_capture(one.capture)) for name, one in named)
     (folder / REPORT).write_bytes(page)

@@ -3,15 +3,22 @@
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import quote
 
 import click
 
-from sandbox.cli.control import Remote, Unanswered, server_options, world_path
-from sandbox.cli.exit_status import refuse
-from sandbox.cli.params import StatusType
-from sandbox.cli.streaming import CONNECTED, GAP, Seen, follow, tell_of_connection, until_stopped
-from sandbox.cli.tables import Styled, json_option, say, say_parts, show_json_line, styled
+from sandbox.cli.choices import STATUSES
+from sandbox.cli.control_client import RemoteWorld, world_options
+from sandbox.cli.event_stream import CONNECTED, GAP, Seen, follow, tell_of_connection, until_stopped
+from sandbox.cli.output import (
+    Styled,
+    json_flag,
+    refuse,
+    say,
+    say_parts,
+    show_json_line,
+    styled,
+)
+from sandbox.domain.text import known_words
 
 _LIST_MAX: Final = 1_000
 _SHOWN_OF_KEY: Final = 4
@@ -27,7 +34,7 @@ _VERDICTS: Final = {"ok": "green"}
 
 @click.command()
 @click.option("--route", help="Only requests of this row, like payments.create.")
-@click.option("--status", "statuses", type=StatusType(), help="Only these: 402, 4xx or 401,5xx.")
+@click.option("--status", "statuses", type=STATUSES, help="Only these: 402, 4xx or 401,5xx.")
 @click.option("--method", help="Only this method.")
 @click.option("--path", help="Only paths with this text in them.")
 @click.option("--key", help="Only this key: its name in the cast, or the key itself.")
@@ -45,16 +52,14 @@ _VERDICTS: Final = {"ok": "green"}
     help="Number of past requests to start with.",
 )
 @click.option("--no-follow", is_flag=True, help="Exit after the past requests.")
-@server_options
-@json_option
+@world_options
+@json_flag
 def tail(
     *,
     reasons: bool,
     limit: int,
     no_follow: bool,
-    world_id: str,
-    url: str,
-    token: str | None,
+    world: RemoteWorld,
     as_json: bool,
     key: str | None,
     **filters: Any,
@@ -74,36 +79,23 @@ def tail(
       sandbox tail --no-follow --limit 1
       sandbox tail --json | jq .response.status_reason
     """
-    server = Remote(url=url, token=token)
-    try:
-        names = _key_names(server, world_id)
-        tail = _Tail(
-            server=server,
-            world_id=world_id,
-            wanted=_Wanted(key=None if key is None else _masked(key, names), **filters),
-            names=names,
-            reasons=reasons,
-            as_json=as_json,
-        )
-        if no_follow:
-            tail.show_last(limit)
-            return
-        with until_stopped():
-            tail.run(limit)
-    except Unanswered as error:
-        refuse(str(error), error.code)
-
-
-def _key_names(server: Remote, world_id: str) -> dict[str, str]:
-    """The keys of the cast, in full, each with its name."""
-    world = server.answer("GET", world_path(world_id)).json()
-    return {key["key"]: name for name, key in world["keys"].items()}
+    names = {key["key"]: name for name, key in world.read("GET")["keys"].items()}
+    tail = _Tail(
+        world=world,
+        wanted=_Wanted(key=None if key is None else _masked(key, names), **filters),
+        names=names,
+        reasons=reasons,
+        as_json=as_json,
+    )
+    if no_follow:
+        tail.show_last(limit)
+        return
+    with until_stopped():
+        tail.run(limit)
 
 
 def _masked(key: str, names: Mapping[str, str]) -> str:
     """The end of the key, which the journal shows. Ends the command for an unknown name."""
-    from sandbox.domain.text import known_words
-
     full = next((one for one, name in names.items() if name == key), key)
     if len(full) < _SHORTEST_KEY and not full.startswith("****"):
         refuse(f"--key: the cast has no {key!r}{known_words(key, names.values())}")
@@ -132,10 +124,9 @@ class _Wanted:
 
 @dataclass(slots=True, kw_only=True)
 class _Tail:
-    """A journal that is followed."""
+    """A journal that is followed. `names` has the keys of the cast, in full."""
 
-    server: Remote
-    world_id: str
+    world: RemoteWorld
     wanted: _Wanted
     names: Mapping[str, str]
     reasons: bool
@@ -148,7 +139,7 @@ class _Tail:
         """Follow the journal until stopped. Raises Unanswered."""
         # An unknown route is refused before anything is followed.
         self._past(limit=0)
-        for happened in follow(self.server, self.world_id, ("request", "attempt", "clock")):
+        for happened in follow(self.world, ("request", "attempt", "clock")):
             tell_of_connection(happened)
             if happened.kind == CONNECTED and not happened.data["again"]:
                 past = self.seen.only_new(self._past())
@@ -168,11 +159,9 @@ class _Tail:
 
     def _past(self, limit: int = _LIST_MAX) -> list[tuple[Hashable, dict[str, Any]]]:
         """The newest requests of the journal, each with the key that identifies it."""
-        query = f"?limit={max(limit, 1)}" + (
-            f"&route={quote(self.wanted.route)}" if self.wanted.route else ""
-        )
-        answer = self.server.answer("GET", world_path(self.world_id, "requests") + query)
-        return [(_key(entry), entry) for entry in answer.json()["requests"]]
+        query = {"limit": max(limit, 1), "route": self.wanted.route or None}
+        listed = self.world.read("GET", "requests", query=query)["requests"]
+        return [(_key(entry), entry) for entry in listed]
 
     def _show_all(
         self, entries: list[dict[str, Any]], last: int = _LIST_MAX, *, with_webhooks: bool = False
@@ -188,9 +177,8 @@ class _Tail:
 
     def _webhooks(self) -> dict[str, list[dict[str, Any]]]:
         """The past attempts at webhooks, by the request that caused them."""
-        path = world_path(self.world_id, "messages") + f"?limit={_LIST_MAX}"
         found: dict[str, list[dict[str, Any]]] = {}
-        for message in self.server.answer("GET", path).json()["messages"]:
+        for message in self.world.read("GET", "messages", query={"limit": _LIST_MAX})["messages"]:
             about = {"message_id": message["id"], "event_type": message["event_type"]}
             about["request_id"] = message["request_id"]
             for delivery in message["deliveries"]:

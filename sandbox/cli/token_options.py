@@ -8,7 +8,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from sandbox.cli.exit_status import refuse
+from sandbox.cli.output import refuse, refusing
 from sandbox.tokens import TokenError, read_token
 
 
@@ -19,28 +19,25 @@ def token_options(command: Callable[..., Any]) -> Callable[..., Any]:
     def with_token(
         *arguments: Any, token: str | None, token_file: Path | None, **options: Any
     ) -> Any:
-        return command(*arguments, token=_chosen(token, token_file), **options)
+        return command(*arguments, token=_chosen_token(token, token_file), **options)
 
-    for option in (
-        click.option(
-            "--token-file",
-            type=click.Path(path_type=Path),
-            envvar="SANDBOX_TOKEN_FILE",
-            metavar="FILE",
-            help="File with the token and nothing else (env SANDBOX_TOKEN_FILE).",
-        ),
-        click.option(
-            "--token",
-            envvar="SANDBOX_TOKEN",
-            help="Bearer token of the control API (env SANDBOX_TOKEN). The option shows in the "
-            "list of processes: prefer the variable, or --token-file.",
-        ),
-    ):
-        with_token = option(with_token)
-    return with_token
+    with_file = click.option(
+        "--token-file",
+        type=click.Path(path_type=Path),
+        envvar="SANDBOX_TOKEN_FILE",
+        metavar="FILE",
+        help="File with the token and nothing else (env SANDBOX_TOKEN_FILE).",
+    )
+    with_text = click.option(
+        "--token",
+        envvar="SANDBOX_TOKEN",
+        help="Bearer token of the control API (env SANDBOX_TOKEN). The option shows in the "
+        "list of processes: prefer the variable, or --token-file.",
+    )
+    return with_text(with_file(with_token))
 
 
-def _chosen(token: str | None, file: Path | None) -> str | None:
+def _chosen_token(token: str | None, file: Path | None) -> str | None:
     """The token: an option counts before a variable. Refuses two of a kind."""
     if token is not None and file is not None:
         context = click.get_current_context()
@@ -56,7 +53,5 @@ def _chosen(token: str | None, file: Path | None) -> str | None:
             file = None
     if file is None:
         return token
-    try:
+    with refusing(TokenError, before="--token-file: "):
         return read_token(file)
-    except TokenError as error:
-        refuse(f"--token-file: {error}")

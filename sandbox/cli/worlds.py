@@ -1,39 +1,53 @@
-"""`sandbox world new`, `list`, `show`, `reset` and `delete`: the worlds of a running server."""
+"""`sandbox world`: creates, lists, shows, resets and deletes the worlds of a server."""
 
 import json
 import sys
+import tomllib
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
-from sandbox.cli.acting import platform_of
-from sandbox.cli.control import (
+from sandbox.cli.choices import COUNTS, SETTING, SOME_SCENARIO, ParsedType, parse_instant
+from sandbox.cli.control_client import (
     Remote,
-    at_server,
+    RemoteWorld,
     complete_worlds,
     server_options,
-    world_path,
+    world_options,
 )
-from sandbox.cli.exit_status import EXIT_REFUSED, refuse
-from sandbox.cli.known import SOME_SCENARIO
-from sandbox.cli.params import CountsType, InstantType, SettingType
-from sandbox.cli.progress import working
-from sandbox.cli.tables import json_option, say, say_parts, show_json, show_table
+from sandbox.cli.groups import Group
+from sandbox.cli.output import (
+    EXIT_REFUSED,
+    Result,
+    json_option,
+    refuse,
+    say,
+    say_parts,
+    show_table,
+    working,
+)
+from sandbox.cli.platform_client import platform_of
+from sandbox.cli.world_files import capture, convert, load, open_captures, save
 from sandbox.domain.text import decode_text
 
 
-class _FrozenAtType(InstantType):
-    """`running`, or an instant at which the clock is frozen."""
-
-    name = "running|INSTANT"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """None for a running clock, or the instant."""
-        return None if value in (None, "running") else super().convert(value, param, ctx)
+@click.group(cls=Group)
+def world() -> None:
+    """Create, list, reset, delete, save, load and capture worlds."""
 
 
-@click.command()
+for _command in (save, load, convert, capture, open_captures):
+    world.add_command(_command)
+
+
+def _parse_frozen_at(value: str) -> str | None:
+    """None for a running clock, or the instant at which it is frozen."""
+    return None if value == "running" else parse_instant(value)
+
+
+@world.command()
 @click.option("--id", help="Id of the world. Default: a random one.")
 @click.option("--name", help="Name in lists.")
 @click.option("--seed", type=int, help="Seed for its ids. Default: the server's.")
@@ -41,36 +55,38 @@ class _FrozenAtType(InstantType):
 @click.option(
     "--scenario", type=SOME_SCENARIO, help="Scenario: a name or title of the library, or a file."
 )
-@click.option("--clock", type=_FrozenAtType(), help="Clock: running, or frozen at an instant.")
+@click.option(
+    "--clock",
+    type=ParsedType("running|INSTANT", _parse_frozen_at),
+    help="Clock: running, or frozen at an instant.",
+)
 @click.option(
     "--switch",
     "switches",
     multiple=True,
-    type=SettingType(),
+    type=SETTING,
     help="Switch, like batch.settlement=manual. May be given several times.",
 )
 @click.option(
     "--reading",
     "readings",
     multiple=True,
-    type=SettingType(),
+    type=SETTING,
     help="Reading, like delete_answers=resource. May be given several times.",
 )
 @click.option(
-    "--invent", type=CountsType(), help="Generate merchants beside the fixture's: merchants=200."
+    "--invent", type=COUNTS, help="Generate merchants beside the fixture's: merchants=200."
 )
-@at_server
+@server_options
 @json_option
 def new(
     *,
     scenario: str | None,
     switches: tuple[tuple[str, Any], ...],
     readings: tuple[tuple[str, Any], ...],
-    url: str,
-    token: str | None,
-    as_json: bool,
+    server: Remote,
     **more: Any,
-) -> None:
+) -> Result:
     """Create a world, and print its keys with a first request to paste.
 
     \b
@@ -81,7 +97,6 @@ def new(
       sandbox world new --reading delete_answers=resource
       sandbox world new --invent merchants=200,terminals_per_merchant=2
     """
-    server = Remote(url=url, token=token)
     body = {name: value for name, value in more.items() if value is not None}
     if scenario is not None:
         body["scenario"] = _scenario(scenario)
@@ -91,11 +106,12 @@ def new(
         body["readings"] = dict(readings)
     with working("creating a world"):
         made = server.read("POST", "/worlds", body)
-    if as_json:
-        show_json(made)
-        return
-    _show(made)
-    _show_first_request(made, server)
+
+    def show(_: Any) -> None:
+        _show(made)
+        _show_first_request(made, server)
+
+    return Result(made, show)
 
 
 def _scenario(named: str) -> Any:
@@ -103,8 +119,6 @@ def _scenario(named: str) -> Any:
     path = Path(named)
     if not path.name.endswith(".toml"):
         return {"name": named}
-    import tomllib
-
     try:
         # The server checks it, because the server's version defines the words.
         return tomllib.loads(decode_text(path.read_bytes()))
@@ -112,15 +126,15 @@ def _scenario(named: str) -> Any:
         refuse(f"--scenario: {path}: cannot be read: {error}")
 
 
-@click.command(name="list")
-@at_server
+@world.command(name="list")
+@server_options
 @json_option
-def list_all(*, url: str, token: str | None, as_json: bool) -> None:
+def list_all(*, server: Remote) -> Result:
     """List the worlds of a server."""
-    listed = Remote(url=url, token=token).read("GET", "/worlds")
-    if as_json:
-        show_json(listed)
-        return
+    return Result(server.read("GET", "/worlds"), _show_list)
+
+
+def _show_list(listed: dict[str, Any]) -> None:
     rows = [
         (
             world["id"],
@@ -135,76 +149,63 @@ def list_all(*, url: str, token: str | None, as_json: bool) -> None:
     show_table(("id", "name", "seed", "fixture", "scenario", "clock"), rows)
 
 
-def named_world(command: Any) -> Any:
+def _named_world(command: Any) -> Any:
     """The world as an argument, or as the option that all commands have."""
+
+    @wraps(command)
+    def with_named(*, named: str | None, world: RemoteWorld, **options: Any) -> Any:
+        return command(world=RemoteWorld(world.server, named or world.id), **options)
+
     argument = click.argument(
         "named", metavar="[WORLD]", required=False, shell_complete=complete_worlds
     )
-    return argument(server_options(command))
+    return argument(world_options(with_named))
 
 
-def _which(named: str | None, world_id: str) -> str:
-    return world_id if named is None else named
-
-
-@click.command()
-@named_world
+@world.command()
+@_named_world
 @json_option
-def show(named: str | None, *, world_id: str, url: str, token: str | None, as_json: bool) -> None:
+def show(*, world: RemoteWorld) -> Result:
     """Show a world: its clock, accounts, terminals, locations and keys.
 
     \b
     Example:
       sandbox world show uat-7
     """
-    world = Remote(url=url, token=token).read("GET", world_path(_which(named, world_id)))
-    if as_json:
-        show_json(world)
-    else:
-        _show(world)
+    return Result(world.read("GET"), _show)
 
 
-@click.command()
-@named_world
+@world.command()
+@_named_world
 @json_option
-def reset(named: str | None, *, world_id: str, url: str, token: str | None, as_json: bool) -> None:
+def reset(*, world: RemoteWorld) -> Result:
     """Reset a world to its fixture, with the same keys.
 
     \b
     Example:
       sandbox world reset uat-7
     """
-    id = _which(named, world_id)
     with working("resetting"):
-        world = Remote(url=url, token=token).read("POST", world_path(id, "reset"))
-    if as_json:
-        show_json(world)
-    else:
-        say(f"{id} is as it began, with fixture {world['fixture']}")
+        document = world.read("POST", "reset")
+    return Result(document, f"{world.id} is as it began, with fixture {document['fixture']}")
 
 
-@click.command()
-@named_world
+@world.command()
+@_named_world
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @json_option
-def delete(
-    named: str | None, *, yes: bool, world_id: str, url: str, token: str | None, as_json: bool
-) -> None:
+def delete(*, yes: bool, world: RemoteWorld) -> Result:
     """Delete a world with all its data. On a terminal, asks for confirmation.
 
     \b
     Example:
       sandbox world delete uat-7 --yes
     """
-    id = _which(named, world_id)
-    question = f"Delete the world {id} with all its data?"
+    question = f"Delete the world {world.id} with all its data?"
     if not yes and sys.stdin.isatty() and not click.confirm(question, err=True):
-        refuse(f"{id} stays", EXIT_REFUSED)
-    Remote(url=url, token=token).ask("DELETE", world_path(id))
-    if as_json:
-        show_json({"deleted": id})
-    else:
-        say(f"{id} is deleted")
+        refuse(f"{world.id} stays", EXIT_REFUSED)
+    world.read("DELETE")
+    return Result({"deleted": world.id}, f"{world.id} is deleted")
 
 
 def _show(world: dict[str, Any]) -> None:

@@ -1,24 +1,83 @@
-"""Control endpoints on the batches of a world, and what became of each of their records."""
+"""The batches of a world, their records, and when they close by themselves."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal
 
-from sandbox.control import agenda
-from sandbox.control.finding import account_of, found_in, page_of, terminal_of, words_of
-from sandbox.control.long import written_list
-from sandbox.control.rows import ControlFault, ControlRequest, Written
-from sandbox.domain.batches import BATCH_STATUSES, Batch, BatchStatus, entries_of
-from sandbox.domain.clock import BATCH_RESULT
+from pydantic import Field
+
+from sandbox.control.clock import view_timer
+from sandbox.control.context import (
+    ControlRequest,
+    conflict,
+    invalid,
+    must_be_known,
+    not_found,
+)
+from sandbox.control.models import Body, PageQuery, Time, View, Words, Written
+from sandbox.control.queries import find_page, get_account, get_terminal, parse_words
+from sandbox.control.routing import WORLD, Router
+from sandbox.domain.batches import (
+    BATCH_STATUSES,
+    REASONS,
+    TIME_PATTERN,
+    TIMES_MAX,
+    ZONE_CHARS_MAX,
+    Batch,
+    BatchStatus,
+    DayCode,
+    Result,
+    UnknownZone,
+    batch_schedule,
+    entries_of,
+)
+from sandbox.domain.clock import BATCH_CLOSES, BATCH_RESULT, Timer
 from sandbox.domain.currencies import in_letters
 from sandbox.domain.directory import Account, Terminal
-from sandbox.domain.instants import from_ms, to_wire
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.store.port import OLDEST_FIRST
-from sandbox.store.tables import EVERYTHING, LAST_DIGITS, in_scope
+from sandbox.domain.records import to_bytes
+from sandbox.platform.batches import operations as batches
+from sandbox.platform.batches import schedules
+from sandbox.platform.operation_context import OperationContext
+from sandbox.store.queries import OLDEST_FIRST
+from sandbox.store.tables import EVERYTHING, LAST_DIGITS
 from sandbox.worlds.world import World
 
-if TYPE_CHECKING:
-    from sandbox.control.look_shapes import BatchesQuery
+router = Router()
+
+
+class BatchesQuery(PageQuery):
+    """Which batches: words of `status` are separated by commas.
+
+    `account` and `terminal` are ids or names of the cast.
+    """
+
+    status: Words | None = None
+    account: Words | None = None
+    terminal: Words | None = None
+
+
+class BatchAnswer(Body):
+    """The processor's result for a batch.
+
+    `reason` is a word of the list of reasons or a sentence; `rejected` are transaction ids, or a
+    number of members.
+    """
+
+    answer: Literal["accepted", "rejected", "partially_accepted"]
+    reason: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    rejected: int | list[str] | None = None
+
+
+class BatchScheduleBody(Body):
+    """When a terminal's batches close: local times of 24 hours in a time zone, on some days."""
+
+    times: Annotated[
+        list[Annotated[str, Field(pattern=TIME_PATTERN)]], Field(min_length=1, max_length=TIMES_MAX)
+    ]
+    days: Annotated[list[DayCode], Field(min_length=1, max_length=7)] | None = None
+    zone: Annotated[str, Field(min_length=1, max_length=ZONE_CHARS_MAX)]
+
 
 EntryKind = Literal["capture", "refund"]
 EntryResult = Literal["accepted", "refused"]
@@ -31,7 +90,7 @@ _RESULTS: Final[dict[BatchStatus, EntryResult]] = {
 """What became of the records that are still in the batch."""
 
 
-class BatchRow(TypedDict):
+class BatchRow(View):
     """A batch in a list. Amounts are minor units of `currency`.
 
     `refused` is the number of records that the processor sent back, null without a result.
@@ -50,11 +109,11 @@ class BatchRow(TypedDict):
     refunded_amount: int
     transaction_count: int
     refused: int | None
-    opened_at: str
-    closed_at: str | None
+    opened_at: Time
+    closed_at: Time | None
 
 
-class BatchesPage(TypedDict):
+class BatchesPage(View):
     """Batches, the newest first. `next` is the `before` of the next page, null on the last."""
 
     batches: list[BatchRow]
@@ -62,7 +121,7 @@ class BatchesPage(TypedDict):
     next: int | None
 
 
-class BatchEntry(TypedDict):
+class BatchEntry(View):
     """A record of a batch. `now_in` is the batch of its payment's capture now, null for none.
 
     `result` is null until the processor answers.
@@ -73,13 +132,13 @@ class BatchEntry(TypedDict):
     amount: int
     brand: str
     last4: str
-    at: str
+    at: Time
     status: str
     result: EntryResult | None
     now_in: str | None
 
 
-class EntrySums(TypedDict):
+class EntrySums(View):
     """The sums of the records below, to compare with those of the batch; in minor units."""
 
     captured_amount: int
@@ -88,7 +147,7 @@ class EntrySums(TypedDict):
     refused_amount: int
 
 
-class BatchDetail(TypedDict):
+class BatchDetail(View):
     """A batch with its records, the oldest payment first.
 
     `why` says what the status means for this batch and what comes next. `is_due_at` is the time of
@@ -97,79 +156,61 @@ class BatchDetail(TypedDict):
 
     batch: BatchRow
     why: str
-    is_due_at: str | None
+    is_due_at: Time | None
     sums: EntrySums
     records: list[BatchEntry]
 
 
-async def search(request: ControlRequest) -> Written[BatchesPage]:
-    """The batches of a world that match, of all its accounts."""
-    query: BatchesQuery = request.query
+@router.get(f"{WORLD}/batches", "batches.search")
+def search_batches(request: ControlRequest, query: BatchesQuery) -> BatchesPage:
+    """Search the batches of a world, of all its accounts."""
     world = request.world
-    scope = EVERYTHING if query.account is None else account_of(world, query.account).id
-    words = words_of("status", query.status, BATCH_STATUSES)
+    scope = EVERYTHING if query.account is None else get_account(world, query.account).id
+    words = parse_words("status", query.status, BATCH_STATUSES)
     where: dict[str, Any] = {"scope": scope}
     if words:
-        where = {"scope_status": [in_scope(scope, word) for word in words]}
+        where["status"] = words
     if query.terminal is not None:
-        where["terminal_id"] = terminal_of(world, query.terminal).terminal_id
-    rows, total, following = await page_of(
-        request, Batch, where, limit=query.limit, before=query.before
-    )
-    answer = BatchesPage(batches=[], total=total, next=following)
-    views = (row_of(world, batch) for batch in rows)
-    return await request.services.worlds.slices.run(written_list(answer, "batches", views))
+        where["terminal_id"] = get_terminal(world, query.terminal).terminal_id
+    rows, total, after = find_page(world, Batch, where, limit=query.limit, before=query.before)
+    views = [batch_row(world, batch) for batch in rows]
+    return BatchesPage(batches=views, total=total, next=after)
 
 
-async def read(request: ControlRequest) -> Written[BatchDetail]:
-    """One batch with each record's result, and where the record is now."""
-    batch = request.world.store.get(Batch, request.params["id"])
-    if batch is None:
-        raise ControlFault(404, "not_found", "the world has no batch with this id")
-    answer = await detail_of(request, batch)
-    steps = written_list(answer, "records", answer["records"])
-    return await request.services.worlds.slices.run(steps)
+@router.get(f"{WORLD}/batches/{{id}}", "batches.look")
+def read_batch(request: ControlRequest) -> BatchDetail:
+    """Read a batch with each record's result, and where the record is now."""
+    return view_batch(request.world, request.get_record(Batch, "batch"))
 
 
-async def detail_of(request: ControlRequest, batch: Batch) -> BatchDetail:
-    """The batch with each record's result, and where the record is now."""
+def view_batch(world: World, batch: Batch) -> BatchDetail:
+    """Show a batch with each record's result, and where the record is now."""
     found: dict[str, Transaction] = {}
+    unit = world.store.begin()
     for index in ("batch_id", "refund_batch_id", "refused_in"):
-        rows, _ = await found_in(request, Transaction, {index: batch.id}, order=OLDEST_FIRST)
+        rows, _ = unit.find(Transaction, {index: batch.id}, order=OLDEST_FIRST)
         found |= {tx.transaction_id: tx for tx in rows}
     payments = sorted(found.values(), key=lambda tx: tx.origin.created_at)
     entries = [entry for tx in payments for entry in _entries(batch, tx)]
-    why, due = _why(request.world, batch)
-    return {
-        "batch": row_of(request.world, batch),
-        "why": why,
-        "is_due_at": due,
-        "sums": _sums(entries),
-        "records": entries,
-    }
+    why, due = _explain(world, batch)
+    return BatchDetail(
+        batch=batch_row(world, batch), why=why, is_due_at=due, sums=_sums(entries), records=entries
+    )
 
 
-def row_of(world: World, batch: Batch) -> BatchRow:
+def batch_row(world: World, batch: Batch) -> BatchRow:
     """A batch as lists show it."""
     account = world.store.get(Account, batch.account_id)
     terminal = world.store.get(Terminal, batch.terminal_id)
-    return {
-        "id": batch.id,
-        "status": batch.status,
-        "number": batch.processor_batch_id,
-        "account_id": batch.account_id,
-        "merchant": None if account is None else account.name,
-        "terminal_id": batch.terminal_id,
-        "terminal": None if terminal is None else terminal.name,
-        "processor": batch.processor_name,
-        "currency": in_letters(None if terminal is None else terminal.currency_code),
-        "captured_amount": batch.captured_amount,
-        "refunded_amount": batch.refunded_amount,
-        "transaction_count": batch.transaction_count,
-        "refused": _refused(batch),
-        "opened_at": to_wire(batch.opened_at),
-        "closed_at": None if batch.closed_at is None else to_wire(batch.closed_at),
-    }
+    return BatchRow.of(
+        batch,
+        number=batch.processor_batch_id,
+        merchant=account and account.name,
+        terminal=terminal and terminal.name,
+        processor=batch.processor_name,
+        currency=in_letters(None if terminal is None else terminal.currency_code),
+        refused=_refused(batch),
+    )
 
 
 def _refused(batch: Batch) -> int | None:
@@ -204,37 +245,36 @@ def _captured_at(tx: Transaction) -> int:
 def _entry(
     tx: Transaction, kind: EntryKind, amount: int, at_ms: int, result: EntryResult | None
 ) -> BatchEntry:
-    return {
-        "transaction_id": tx.transaction_id,
-        "kind": kind,
-        "amount": amount,
-        "brand": tx.origin.card.brand,
-        "last4": tx.origin.card.masked[-LAST_DIGITS:],
-        "at": to_wire(from_ms(at_ms)),
-        "status": tx.status,
-        "result": result,
-        "now_in": tx.batch_id,
-    }
+    return BatchEntry.of(
+        tx,
+        kind=kind,
+        amount=amount,
+        brand=tx.origin.card.brand,
+        last4=tx.origin.card.masked[-LAST_DIGITS:],
+        at=at_ms,
+        result=result,
+        now_in=tx.batch_id,
+    )
 
 
 def _sums(entries: list[BatchEntry]) -> EntrySums:
     def of(kind: EntryKind) -> int:
-        return sum(one["amount"] for one in entries if one["kind"] == kind)
+        return sum(one.amount for one in entries if one.kind == kind)
 
-    return {
-        "captured_amount": of("capture"),
-        "refunded_amount": of("refund"),
-        "transaction_count": len(entries),
-        "refused_amount": sum(one["amount"] for one in entries if one["result"] == "refused"),
-    }
+    return EntrySums(
+        captured_amount=of("capture"),
+        refunded_amount=of("refund"),
+        transaction_count=len(entries),
+        refused_amount=sum(one.amount for one in entries if one.result == "refused"),
+    )
 
 
-def _why(world: World, batch: Batch) -> tuple[str, str | None]:
+def _explain(world: World, batch: Batch) -> tuple[str, datetime | None]:
     """What the status means, and when the processor answers."""
     if batch.status == "submitted":
         timer = world.store.timer(BATCH_RESULT, batch.id)
         if timer is not None:
-            return agenda.view(world, timer)["says"], to_wire(timer.due)
+            return view_timer(world, timer).says, timer.due
         if world.switches["batch.settlement"] == "manual":
             return "it waits for you to answer, because the switch batch.settlement is manual", None
         return "the processor gives no result until you answer (assumed 6.2-settlement)", None
@@ -250,3 +290,136 @@ def _why(world: World, batch: Batch) -> tuple[str, str | None]:
         "batch until one takes them",
         None,
     )
+
+
+# --- batches ----------------------------------------------------------------------------------
+
+
+@router.post(
+    f"{WORLD}/batches/{{id}}/answer",
+    "batches.answer",
+    refuses=(409,),
+    example={"answer": "rejected", "reason": "hash_mismatch"},
+)
+def answer_batch(request: ControlRequest, body: BatchAnswer) -> Written[Batch]:
+    """Give a submitted batch its result.
+
+    Source: assumed B9 to B12.
+    """
+    world = request.world
+    context = OperationContext(
+        world=world, unit=world.store.begin(), now=world.clock.now(), request_id=None
+    )
+    batch = request.get_record(Batch, "batch")
+    if batch.status != "submitted":
+        raise conflict(
+            "not_submitted",
+            f"the batch is {batch.status}",
+            details="only a submitted batch waits for its result; with the switch "
+            "batch.settlement at manual it does so until this is called",
+        )
+    members = batches.members_of(context, batch)
+    result = _parse_result(body, members)
+    context.unit.cancel(BATCH_RESULT, batch.id)
+    answered = batches.answer(context, batch, result, members)
+    context.unit.commit()
+    return Written(to_bytes(answered))
+
+
+def _parse_result(body: BatchAnswer, members: list[Transaction]) -> Result:
+    if body.reason is not None and body.answer != "rejected":
+        raise invalid("reason: belongs to the answer rejected alone")
+    if body.rejected is not None and body.answer != "partially_accepted":
+        raise invalid("rejected: belongs to the answer partially_accepted alone")
+    if body.answer == "rejected":
+        # A sentence is passed on unchanged; a single word must be a known one.
+        if body.reason is not None and " " not in body.reason:
+            must_be_known("reason", body.reason, REASONS)
+        return Result(answer="rejected", reason=body.reason)
+    if body.answer == "accepted":
+        return Result(answer="accepted")
+    return Result(answer="partially_accepted", rejected=_rejected_members(body.rejected, members))
+
+
+def _rejected_members(
+    wanted: int | list[str] | None, members: list[Transaction]
+) -> tuple[str, ...]:
+    """The ids of the members that are refused: as named, or so many of the first."""
+    if wanted is None:
+        raise invalid("rejected: say which members, by their ids, or how many")
+    ids = [tx.transaction_id for tx in members]
+    if isinstance(wanted, int):
+        if not 1 <= wanted <= len(ids):
+            raise invalid(f"rejected: the batch has {len(ids)} members")
+        return tuple(ids[:wanted])
+    stranger = next((id for id in wanted if id not in ids), None)
+    if stranger is not None or not wanted:
+        raise invalid(f"rejected: {(stranger or 'an empty id')[:80]} is not a member of the batch")
+    return tuple(dict.fromkeys(wanted))
+
+
+class BatchScheduleView(View):
+    """When the batches of a terminal close; `next` is the moment of the next time."""
+
+    terminal_id: str
+    times: list[str]
+    days: list[DayCode]
+    zone: str
+    next: Time
+
+
+class BatchSchedules(View):
+    """The terminals whose batches close by themselves."""
+
+    schedules: list[BatchScheduleView]
+    total: int
+
+
+@router.get(f"{WORLD}/batch-schedules", "schedules.list")
+def list_schedules(request: ControlRequest) -> BatchSchedules:
+    """List the terminals whose batches close by themselves."""
+    store = request.world.store
+    there = (id for id, one in store.all(Terminal).items() if one.deleted_at is None)
+    timers = (store.timer(BATCH_CLOSES, id) for id in there)
+    shown = [_view_schedule(timer) for timer in timers if timer is not None]
+    return BatchSchedules(schedules=shown, total=len(shown))
+
+
+@router.put(
+    f"{WORLD}/batch-schedules/{{id}}",
+    "schedules.set",
+    example={"times": ["23:30"], "zone": "America/New_York"},
+)
+def set_schedule(request: ControlRequest, body: BatchScheduleBody) -> BatchScheduleView:
+    """Close the batches of a terminal at local times."""
+    terminal_id, world = _find_terminal(request), request.world
+    days = None if body.days is None else tuple(body.days)
+    try:
+        schedule = batch_schedule(tuple(body.times), days, body.zone)
+    except UnknownZone as error:
+        raise invalid(str(error), error.nearest) from None
+    timer = schedules.timer_of(terminal_id, schedule, world.clock.now())
+    unit = world.store.begin()
+    unit.schedule(timer)
+    unit.commit()
+    return _view_schedule(timer)
+
+
+@router.delete(f"{WORLD}/batch-schedules/{{id}}", "schedules.delete")
+def delete_schedule(request: ControlRequest) -> None:
+    """Let the batches of a terminal close by hand alone."""
+    unit = request.world.store.begin()
+    unit.cancel(BATCH_CLOSES, _find_terminal(request))
+    unit.commit()
+
+
+def _find_terminal(request: ControlRequest) -> str:
+    terminal = request.world.store.get(Terminal, request.params["id"])
+    if terminal is None or terminal.deleted_at is not None:
+        raise not_found("the world has no terminal with this id")
+    return terminal.terminal_id
+
+
+def _view_schedule(timer: Timer) -> BatchScheduleView:
+    schedule = schedules.schedule_of(timer)
+    return BatchScheduleView.of(schedule, terminal_id=timer.subject, next=timer.due)

@@ -1,43 +1,168 @@
-"""The console: its page, and the files that the page loads."""
+"""The console: its page, the files that the page loads, and the way to it.
+
+The modules are joined into one script when the first page is asked for, and the style sheets into
+one. A browser loads one file sooner than fifty, and loads no modules at all for a page that is a
+file. Nothing is built before.
+"""
 
 import hashlib
+import re
 from functools import cache
+from html import escape
 from pathlib import Path
 from typing import Final
 
-from sandbox.control import console_script
-from sandbox.control.console_script import FOLDER, VENDOR
-from sandbox.control.rows import ControlFault, ControlRequest, Written
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.types import Scope
+
+from sandbox import __version__
+from sandbox.control.context import ControlRequest, not_found
+from sandbox.control.models import CSS, HTML, JAVASCRIPT, Written
+from sandbox.control.routing import PREFIX, Router
+from sandbox.platform.routing import ROOT_PATH, path_of
+from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
+
+router = Router()
+
+
+FOLDER: Final = Path(__file__).parent / "console"
+
+VENDOR: Final = FOLDER / "vendor"
+"""The folder of modules of others, as they publish them."""
+
+_ENTRY: Final = "main.js"
+_STYLES: Final = ("base.css", "rooms.css", "acting.css")
+_VENDORED: Final = {
+    "preact": "preact.mjs",
+    "preact/hooks": "hooks.mjs",
+    "htm": "htm.mjs",
+    "@preact/signals": "signals.mjs",
+    "@preact/signals-core": "signals-core.mjs",
+}
+_IMPORT: Final = re.compile(r'\bimport\s*(?:\{([^}]*)\}|(\w+))\s*from\s*"([^"]+)";?')
+_NAMED: Final = re.compile(r'\bexport\s*\{([^}]*)\}(?:\s*from\s*"([^"]+)")?;?')
+_DEFAULT: Final = re.compile(r"\bexport default\b")
+_DECLARED: Final = re.compile(
+    r"^export ((?:async function|function|class|const|let) (\w+))", re.MULTILINE
+)
+_LOOSE: Final = re.compile(r"^\s*(?:import|export)\b", re.MULTILINE)
+
+
+@cache
+def join_scripts() -> str:
+    """All modules as one, each a function that gives what it exports, those it needs first."""
+    written: dict[str, str] = {}
+    _add_module(_ENTRY, written)
+    return "".join(written.values())
+
+
+@cache
+def join_styles() -> str:
+    """All style sheets as one."""
+    return "".join(_read_text(FOLDER / name) for name in _STYLES)
+
+
+def _read_text(path: Path) -> str:
+    return path.read_text("utf-8")
+
+
+def _add_module(name: str, written: dict[str, str]) -> None:
+    if name in written:
+        return
+    home = VENDOR if name.endswith(".mjs") else FOLDER
+    code = _read_text(home / name)
+    for _, _, source in _IMPORT.findall(code):
+        _add_module(_file_of(source), written)
+    written[name] = f"const {_variable(name)} = (() => {{\n{_as_function(code)}\n}})();\n"
+
+
+def _file_of(source: str) -> str:
+    return _VENDORED.get(source) or source.removeprefix("./")
+
+
+def _variable(name: str) -> str:
+    return "module_" + re.sub(r"\W", "_", name)
+
+
+def _as_function(code: str) -> str:
+    """The body of a function that does what the module does, and returns its exports."""
+    exports: list[str] = []
+
+    def imported(found: re.Match[str]) -> str:
+        names, default, source = found.groups()
+        taken = default and f"{{ default: {default} }}"
+        return f"const {taken or _renamed(names)} = {_variable(_file_of(source))};"
+
+    def named(found: re.Match[str]) -> str:
+        names, source = found.groups()
+        of = "" if source is None else f"{_variable(_file_of(source))}."
+        for one in filter(None, map(str.strip, names.split(","))):
+            inner, _, outer = one.partition(" as ")
+            exports.append(f"{outer or inner}: {of}{inner}")
+        return ""
+
+    def declared(found: re.Match[str]) -> str:
+        exports.append(found[2])
+        return found[1]
+
+    code = _IMPORT.sub(imported, code)
+    code = _DECLARED.sub(declared, _NAMED.sub(named, code))
+    if _DEFAULT.search(code):
+        exports.append("default: exported")
+        code = _DEFAULT.sub("const exported =", code)
+    assert not _LOOSE.search(code), "a module imports or exports in another way"
+    return f"{code};\nreturn {{ {', '.join(exports)} }};"
+
+
+def _renamed(names: str) -> str:
+    """The names of an import as a pattern: `a as b` becomes `a: b`."""
+    return "{" + re.sub(r"\s+as\s+", ": ", names) + "}"
+
 
 _TYPES: Final = {
-    ".js": "text/javascript; charset=utf-8",
-    ".mjs": "text/javascript; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
+    ".js": JAVASCRIPT,
+    ".mjs": JAVASCRIPT,
+    ".css": CSS,
 }
 
 
-def page(request: ControlRequest) -> Written[str]:
-    """The page itself. It names its files with their version, and can be mounted anywhere."""
-    return Written(_page())
+@router.get(f"{PREFIX}/", "console.page", is_open=True, media_type=HTML, kind=AnswerKind.CONSOLE)
+def read_console_page(request: ControlRequest) -> Written[str]:
+    """The web console.
+
+    It names its files with their version, and can be mounted anywhere.
+    """
+    return Written(_console_page())
 
 
-def asset(request: ControlRequest) -> Written[str]:
-    """A file of the page. Raises ControlFault for another version: its page has to be reloaded."""
+@router.get(
+    f"{PREFIX}/assets/{{v}}/{{name}}",
+    "console.asset",
+    is_open=True,
+    media_type=JAVASCRIPT,
+    kind=AnswerKind.ASSET,
+    refuses=(404,),
+)
+def read_console_file(request: ControlRequest) -> Written[str]:
+    """A script or style sheet of the console.
+
+    Raises ControlFault for another version: its page has to be reloaded.
+    """
     asked, name = request.params["v"], request.params["name"]
     content = _assets().get(name)
     if content is None:
-        raise ControlFault(404, "not_found", f"the console has no file {name[:80]!r}")
+        raise not_found(f"the console has no file {name[:80]!r}")
     if asked != version():
-        raise ControlFault(
-            404,
-            "not_found",
-            f"the console has no version {asked[:80]!r} of this file any more; reload the page",
+        raise not_found(
+            f"the console has no version {asked[:80]!r} of this file any more; reload the page"
         )
     return Written(content, media_type=_TYPES[Path(name).suffix])
 
 
 @cache
-def _page() -> bytes:
+def _console_page() -> bytes:
     text = (FOLDER / "index.html").read_text("utf-8")
     return text.replace("{version}", version()).encode()
 
@@ -46,8 +171,8 @@ def _page() -> bytes:
 def _assets() -> dict[str, bytes]:
     """Every file by its name. The editor is loaded when a room needs it."""
     return {
-        "console.js": console_script.script().encode(),
-        "console.css": console_script.style_sheet().encode(),
+        "console.js": join_scripts().encode(),
+        "console.css": join_styles().encode(),
         "editor.mjs": (VENDOR / "editor.mjs").read_bytes(),
     }
 
@@ -59,3 +184,52 @@ def version() -> str:
     for content in _assets().values():
         seen.update(content)
     return seen.hexdigest()[:12]
+
+
+WELCOME_PATHS: Final = frozenset({"/", PREFIX})
+
+_WELCOME_PAGE: Final = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>uat-sandbox</title>
+<link rel="icon" href="data:,">
+</head>
+<body>
+<h1>uat-sandbox {version}</h1>
+<p>This is a payment sandbox. Programs send it requests with an API key, and it answers as the
+platform would.</p>
+<p>Its console, its documentation and its control API are on port {port}, under
+<code>{prefix}/</code>.</p>
+</body>
+</html>
+"""
+
+
+def is_welcome(scope: Scope) -> bool:
+    """Whether a browser opens one of the two addresses that people type."""
+    return (
+        scope["type"] == "http"
+        and scope["method"] == "GET"
+        and any(name == b"accept" and b"text/html" in value for name, value in scope["headers"])
+    )
+
+
+async def welcome(request: Request) -> Response:
+    """Send a browser to the console; say where it is if it has a port of its own.
+
+    Raises HTTPException with 404 for a client that is no browser.
+    """
+    scope, state = request.scope, request.app.state
+    if not is_welcome(scope):
+        raise HTTPException(404)
+    headers = {name.decode(): value.decode() for name, value in HEADERS_OF[AnswerKind.OPEN]}
+    server = scope.get("server")
+    if state.control_port is None or (server is not None and server[1] == state.control_port):
+        # The address of a server's console stays; what its first page is, may change.
+        status = 308 if path_of(scope) == PREFIX else 307
+        where = f"{scope[ROOT_PATH]}{PREFIX}/"
+        return Response(status_code=status, headers={**headers, "location": where})
+    page = _WELCOME_PAGE.format(version=escape(__version__), port=state.control_port, prefix=PREFIX)
+    return HTMLResponse(page, headers=headers)

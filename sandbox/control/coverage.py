@@ -1,14 +1,16 @@
-"""Control endpoints of coverage: the parts of the platform that were used, and those that were not.
+"""Coverage: the parts of the platform that were used, and those that were not.
 
 Every section covers a table of the sandbox, and has a count for each of its rows.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Final, TypedDict
+from typing import Final
 
-from sandbox.control.gathering import added, others_of, said_elsewhere
-from sandbox.control.rows import ControlRequest
+from sandbox.control.context import ControlRequest
+from sandbox.control.forwarding import ask_other_servers, other_servers
+from sandbox.control.models import View
+from sandbox.control.routing import PREFIX, WORLD, Router
 from sandbox.domain.events import EVENTS
 from sandbox.domain.faults import FAULTS, MISDIRECTED
 from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
@@ -16,6 +18,9 @@ from sandbox.domain.payments.transactions import STATUS_REASONS, STATUSES
 from sandbox.domain.teams import OPERATOR
 from sandbox.platform.routes import OPERATIONS
 from sandbox.worlds.coverage_counters import AnswerKind, CoverageCounters
+
+router = Router()
+
 
 _SERVED: Final = tuple(row.name for row in OPERATIONS if row.run is not None)
 
@@ -32,14 +37,14 @@ TABLES: Final[Mapping[str, tuple[str, ...]]] = {
 """Everything that can be used, section by section."""
 
 
-class Section(TypedDict):
+class Section(View):
     """The entries of a table that were used, and how often; and the unused ones."""
 
     exercised: dict[str, int]
     never: list[str]
 
 
-class Coverage(TypedDict):
+class Coverage(View):
     """The parts of the platform that were used."""
 
     operations: Section
@@ -52,32 +57,38 @@ class Coverage(TypedDict):
     outcomes: Section
 
 
-async def of_world(request: ControlRequest) -> Coverage:
-    """The coverage of a world since it was created or reset."""
-    slices = request.services.worlds.slices
-    await slices.run(request.world.coverage.count())
-    # The first time they are read from their files.
-    await slices.aside(request.services.scenarios)
-    return view_of(request, request.world.coverage.look())
+@router.get(f"{WORLD}/coverage", "coverage.read")
+def read_coverage(request: ControlRequest) -> Coverage:
+    """Read the coverage of the platform in a world."""
+    return view_coverage(request, request.world.coverage)
 
 
-async def of_server(request: ControlRequest) -> Coverage:
-    """The coverage of all worlds since the server started, and of requests for no world.
+@router.get(f"{PREFIX}/coverage", "coverage.total")
+async def read_total_coverage(request: ControlRequest) -> Coverage:
+    """Read the coverage of the platform in all worlds.
 
     A team sees that of its own worlds which are there.
     """
     worlds, who = request.services.worlds, request.who
-    await worlds.slices.aside(request.services.scenarios)
     own = None if who.team == OPERATOR else who.worlds(worlds)
-    shown = view_of(request, await worlds.slices.run(worlds.exercised(own)))
-    if (others := others_of(request)) is not None:
-        all_said = [shown, *(await said_elsewhere(request, others))]
-        for section in Coverage.__annotations__:
-            shown[section] = added(said[section] for said in all_said)  # type: ignore[literal-required]
+    shown = view_coverage(request, worlds.exercised(own))
+    if (others := other_servers(request)) is not None:
+        every = [shown, *(await ask_other_servers(request, others, Coverage))]
+        names = Coverage.model_fields
+        return Coverage(**{name: _add([getattr(one, name) for one in every]) for name in names})
     return shown
 
 
-def view_of(request: ControlRequest, coverage: CoverageCounters) -> Coverage:
+def _add(sections: list[Section]) -> Section:
+    """Add up a section of several servers."""
+    counts: Counter[str] = Counter()
+    for section in sections:
+        counts.update(section.exercised)
+    names = dict.fromkeys(name for one in sections for name in (*one.exercised, *one.never))
+    return _section(counts, names)
+
+
+def view_coverage(request: ControlRequest, coverage: CoverageCounters) -> Coverage:
     """The counts as the control API shows them."""
     counts = _counts(coverage)
     library = {one.name: name for name, one in request.services.scenarios().items()}
@@ -88,29 +99,19 @@ def view_of(request: ControlRequest, coverage: CoverageCounters) -> Coverage:
     place = {name: number for number, name in enumerate(_SERVED)}
     answers = sorted(counts["answers"], key=lambda one: (place[one.split()[0]], one))
     tables = {**TABLES, "scenarios": (*library.values(), *own), "answers": answers}
-    sections = {name: _section(counts[name], table) for name, table in tables.items()}
-    return Coverage(
-        operations=sections["operations"],
-        answers=sections["answers"],
-        statuses=sections["statuses"],
-        status_reasons=sections["status_reasons"],
-        events=sections["events"],
-        refusals=sections["refusals"],
-        scenarios=sections["scenarios"],
-        outcomes=sections["outcomes"],
-    )
+    return Coverage(**{name: _section(counts[name], table) for name, table in tables.items()})
 
 
 def _section(counts: Counter[str], table: Iterable[str]) -> Section:
-    return {
-        "exercised": {name: counts[name] for name in table if counts[name]},
-        "never": [name for name in table if not counts[name]],
-    }
+    return Section(
+        exercised={name: counts[name] for name in table if counts[name]},
+        never=[name for name in table if not counts[name]],
+    )
 
 
 def _counts(coverage: CoverageCounters) -> dict[str, Counter[str]]:
     """How often each name of each section was counted."""
-    counts: dict[str, Counter[str]] = {name: Counter() for name in Coverage.__annotations__}
+    counts: dict[str, Counter[str]] = {name: Counter() for name in Coverage.model_fields}
     for answer, count in coverage.answers.items():
         answered = AnswerKind(*answer)
         if answered.route is not None:

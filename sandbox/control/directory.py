@@ -1,23 +1,46 @@
-"""Control endpoint on the directory of a world: accounts, terminals, locations and keys."""
+"""The directory of a world, and the search for anything by its id."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
+from typing import Any, Final, Literal
 
-from sandbox.control.finding import account_of, cast_names, page_of
-from sandbox.control.long import written_list
-from sandbox.control.rows import ControlRequest, Written
+from sandbox.control.context import ControlRequest, unknown_world
+from sandbox.control.forwarding import ask_other_servers, list_stored_worlds, other_servers
+from sandbox.control.models import PageQuery, Query, Time, View, Words
+from sandbox.control.queries import cast_names, find_page, get_account
+from sandbox.control.routing import PREFIX, WORLD, Router
+from sandbox.domain.batches import Batch
+from sandbox.domain.currencies import written
 from sandbox.domain.directory import Account, Location, Terminal
-from sandbox.domain.instants import to_wire
 from sandbox.domain.keys import ApiKey, KeyUsage
+from sandbox.domain.payments.transactions import Transaction
 from sandbox.platform.payments.points_of_sale import currency_at
-from sandbox.store.tables import EVERYTHING
+from sandbox.store.queries import Where
+from sandbox.store.tables import EVERYTHING, LAST_DIGITS
+from sandbox.worlds.elsewhere import Elsewhere
 from sandbox.worlds.world import World
 
-if TYPE_CHECKING:
-    from sandbox.control.look_shapes import DirectoryQuery
+router = Router()
+
+
+class DirectoryQuery(PageQuery):
+    """Which records: of a kind, with a text in their names, of an account.
+
+    `parent` is an id or a name of the cast.
+    """
+
+    kind: Literal["account", "terminal", "location", "key"] = "account"
+    q: Words | None = None
+    parent: Words | None = None
+
+
+class FindQuery(Query):
+    """An id, an event_id, a name of the cast, or the last four digits of a card; in which world."""
+
+    q: Words
+    world: Words | None = None
+
 
 RecordKind = Literal["account", "terminal", "location", "key"]
-
 _KINDS: Final[dict[str, Any]] = {
     "account": Account,
     "terminal": Terminal,
@@ -26,7 +49,7 @@ _KINDS: Final[dict[str, Any]] = {
 }
 
 
-class Counts(TypedDict):
+class Counts(View):
     """How much an account has itself, without what its descendants have."""
 
     accounts: int
@@ -35,7 +58,7 @@ class Counts(TypedDict):
     keys: int
 
 
-class DirectoryEntry(TypedDict):
+class DirectoryEntry(View):
     """An account, a terminal, a location or a key.
 
     `parent_id` is the account that it belongs to, null for a root; `cast` its name in the cast.
@@ -48,14 +71,14 @@ class DirectoryEntry(TypedDict):
     cast: str | None
     parent_id: str | None
     status: str
-    counts: Counts | None
-    currency: str | None
-    grants: list[str] | None
-    expires_at: str | None
-    last_used_at: str | None
+    counts: Counts | None = None
+    currency: str | None = None
+    grants: list[str] | None = None
+    expires_at: Time | None = None
+    last_used_at: Time | None = None
 
 
-class DirectoryPage(TypedDict):
+class DirectoryPage(View):
     """Entries, the newest first. `next` is the `before` of the next page, null on the last."""
 
     entries: list[DirectoryEntry]
@@ -63,63 +86,53 @@ class DirectoryPage(TypedDict):
     next: int | None
 
 
-async def read(request: ControlRequest) -> Written[DirectoryPage]:
-    """The records of one kind, without those that were deleted."""
-    query: DirectoryQuery = request.query
+@router.get(f"{WORLD}/directory", "directory.read")
+def read_directory(request: ControlRequest, query: DirectoryQuery) -> DirectoryPage:
+    """List the accounts, terminals, locations or keys of a world."""
     kind, world = _KINDS[query.kind], request.world
     where: dict[str, Any] = {"scope": EVERYTHING}
     if query.parent is not None:
-        parent = account_of(world, query.parent, "parent")
+        parent = get_account(world, query.parent, "parent")
         where = {"parent" if query.kind == "account" else "account": parent.id}
     if query.q is not None:
         where["search"] = query.q
-    rows, total, following = await page_of(
-        request, kind, where, limit=query.limit, before=query.before
-    )
-    answer = DirectoryPage(entries=[], total=total, next=following)
-    views = entries_of(world, query.kind, rows)
-    return await request.services.worlds.slices.run(written_list(answer, "entries", views))
+    rows, total, after = find_page(world, kind, where, limit=query.limit, before=query.before)
+    entries = directory_entries(world, query.kind, rows)
+    return DirectoryPage(entries=list(entries), total=total, next=after)
 
 
-def entries_of(world: World, kind: RecordKind, records: Iterable[Any]) -> Iterator[DirectoryEntry]:
+def directory_entries(
+    world: World, kind: RecordKind, records: Iterable[Any]
+) -> Iterator[DirectoryEntry]:
     """The records as the directory shows them."""
-    names = cast_names(_cast(world, kind))
-    for record in records:
-        id = record.terminal_id if kind == "terminal" else record.id
-        entry: DirectoryEntry = {
-            "kind": kind,
-            "id": id,
-            "name": record.name,
-            "cast": names.get(id),
-            "parent_id": _parent_of(record),
-            "status": record.status,
-            "counts": None,
-            "currency": None,
-            "grants": None,
-            "expires_at": None,
-            "last_used_at": None,
-        }
-        if kind == "account":
-            entry["counts"] = _counts(world, id)
-        elif kind == "terminal":
-            entry["currency"] = currency_at(world.store.begin(), record)
-        elif kind == "key":
-            usage = world.store.get(KeyUsage, id)
-            entry["grants"] = list(record.permissions)
-            entry["expires_at"] = to_wire(record.expires_at)
-            entry["last_used_at"] = None if usage is None else to_wire(usage.last_used_at)
-        yield entry
-
-
-def _cast(world: World, kind: str) -> Mapping[str, Any]:
     cast = world.cast
-    casts: dict[str, Mapping[str, Any]] = {
+    casts: dict[RecordKind, Mapping[str, Any]] = {
         "account": cast.accounts,
         "terminal": cast.terminals,
         "location": cast.locations,
         "key": cast.keys,
     }
-    return casts[kind]
+    names = cast_names(casts[kind])
+    for record in records:
+        id = record.terminal_id if kind == "terminal" else record.id
+        more: dict[str, Any] = {}
+        if kind == "account":
+            more["counts"] = _counts(world, id)
+        elif kind == "terminal":
+            more["currency"] = currency_at(world.store.begin(), record)
+        elif kind == "key":
+            usage = world.store.get(KeyUsage, id)
+            more = {"grants": record.permissions, "expires_at": record.expires_at}
+            more["last_used_at"] = usage and usage.last_used_at
+        yield DirectoryEntry(
+            kind=kind,
+            id=id,
+            name=record.name,
+            cast=names.get(id),
+            parent_id=_parent_of(record),
+            status=record.status,
+            **more,
+        )
 
 
 def _parent_of(record: Any) -> str | None:
@@ -135,9 +148,119 @@ def _counts(world: World, id: str) -> Counts:
     def count(kind: Any, index: str) -> int:
         return unit.find(kind, {index: id}, limit=1)[1]
 
-    return {
-        "accounts": count(Account, "parent"),
-        "terminals": count(Terminal, "account"),
-        "locations": count(Location, "account"),
-        "keys": count(ApiKey, "account"),
-    }
+    return Counts(
+        accounts=count(Account, "parent"),
+        terminals=count(Terminal, "account"),
+        locations=count(Location, "account"),
+        keys=count(ApiKey, "account"),
+    )
+
+
+TAKEN_OVER_MAX: Final = 100
+"""The most worlds without a server to take over for one search."""
+
+FOUND_MAX: Final = 50
+"""The most things of one answer."""
+
+
+class FoundThing(View):
+    """Something with the id, and what it is in words.
+
+    `href` is the path of the control API that reads it, null where only the directory lists it.
+    """
+
+    world: str
+    kind: str
+    id: str
+    says: str
+    href: str | None
+
+
+class Findings(View):
+    """What was found, at most 50; `more` says whether there is more."""
+
+    found: list[FoundThing]
+    more: bool
+
+
+@router.get(f"{PREFIX}/find", "find", refuses=(404,))
+async def find_anything(request: ControlRequest, query: FindQuery) -> Findings:
+    """Find whatever has an id, in all worlds."""
+    who, all_worlds, others = request.who, request.services.worlds, other_servers(request)
+    if others is not None:
+        await _load_unowned_worlds(request, others)
+    worlds = who.worlds(all_worlds)
+    if query.world is not None:
+        world = who.world(all_worlds, query.world)
+        if world is None and others is not None:
+            for said in await ask_other_servers(request, others, Findings):
+                return said
+        if world is None:
+            raise unknown_world(all_worlds, query.world, who)
+        worlds, others = [world], None
+    found: list[FoundThing] = []
+    for world in worlds:
+        found += _find_by_id(world, query.q)
+        found += [_view_payment(world, tx) for tx in _find_payments(world, query.q)]
+        if len(found) > FOUND_MAX:
+            break
+    if others is not None:
+        for said in await ask_other_servers(request, others, Findings):
+            found += said.found
+    return Findings(found=found[:FOUND_MAX], more=len(found) > FOUND_MAX)
+
+
+async def _load_unowned_worlds(request: ControlRequest, others: Elsewhere) -> None:
+    """Take over worlds that no server has, so that they are looked into: so many at a time."""
+    own = [world.id for world in request.services.worlds]
+    kept = await list_stored_worlds(request, others, own)
+    for one in [one for one in kept if not one.is_held][:TAKEN_OVER_MAX]:
+        await others.have_world(one.id)
+
+
+def _find_payments(world: World, q: str) -> list[Transaction]:
+    """The payments with this id, with an attempt of this event_id, or with such a card."""
+    where: Where = {"event_id": q}
+    if len(q) == LAST_DIGITS and q.isascii() and q.isdecimal():
+        where = {"card_number": q}
+    rows, _ = world.store.begin().find(Transaction, where, limit=FOUND_MAX + 1)
+    known = world.store.get(Transaction, q)
+    return rows if known is None else [known]
+
+
+def _view_payment(world: World, tx: Transaction) -> FoundThing:
+    amount = written(tx.amounts.total, tx.origin.site.currency)
+    return FoundThing(
+        world=world.id,
+        kind="payment",
+        id=tx.transaction_id,
+        says=f"{tx.transaction_type} of {amount}, {tx.status}, card {tx.origin.card.masked}",
+        href=f"{PREFIX}/worlds/{world.id}/payments/{tx.transaction_id}",
+    )
+
+
+def _find_by_id(world: World, q: str) -> Iterator[FoundThing]:
+    """Everything else that has this id, or this name in the cast."""
+    cast, store, path = world.cast, world.store, f"{PREFIX}/worlds/{world.id}"
+    key_id = cast.keys[q][0] if q in cast.keys else q
+    if (account := store.get(Account, cast.accounts.get(q, q))) is not None:
+        yield _thing(world, "account", account.id, f"{account.name}, {account.status}")
+    if (terminal := store.get(Terminal, cast.terminals.get(q, q))) is not None:
+        says = f"{terminal.name}, {terminal.status}"
+        yield _thing(world, "terminal", terminal.terminal_id, says)
+    if (location := store.get(Location, cast.locations.get(q, q))) is not None:
+        yield _thing(world, "location", location.id, f"{location.name}, {location.status}")
+    if (key := store.get(ApiKey, key_id)) is not None:
+        yield _thing(world, "key", key.id, f"{key.name}, {key.status}", f"{path}/lens/{key.id}")
+    if (batch := store.get(Batch, q)) is not None:
+        says = f"batch {batch.processor_batch_id or ''} {batch.status}".replace("  ", " ")
+        yield _thing(world, "batch", batch.id, says)
+    if (message := store.message(q)) is not None:
+        yield _thing(world, "message", q, message.event_type, f"{path}/messages/{q}")
+    if (entry := world.journal.entry(q)) is not None:
+        says = f"{entry.method} {entry.path}: {entry.status or 'no answer'}"
+        yield _thing(world, "request", q, says, f"{path}/requests/{q}")
+
+
+def _thing(world: World, kind: str, id: str, says: str, href: str | None = None) -> FoundThing:
+    return FoundThing(world=world.id, kind=kind, id=id, says=says, href=href)

@@ -1,46 +1,64 @@
-"""Control endpoints with documentation: OpenAPI documents, and the docs page."""
+"""Documentation: OpenAPI documents, and the docs page."""
 
 import json
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import urlsplit
 
-from sandbox.control.rows import ControlFault, ControlRequest, Document, Written
+from sandbox.control import openapi
+from sandbox.control.context import ControlRequest, not_found
+from sandbox.control.models import CSS, HTML, JAVASCRIPT, Document, Query, Written
+from sandbox.control.routing import PREFIX, ControlRow, Router
+from sandbox.domain.profile import Profile
+from sandbox.platform.openapi.document import document
 
-if TYPE_CHECKING:
-    from sandbox.domain.profile import Profile
+router = Router()
+
+
+class ControlDocumentQuery(Query):
+    """Which document of the control API: for generators of clients, or `strict` for fuzzing."""
+
+    strict: bool = False
+
+
+class PlatformDocumentQuery(ControlDocumentQuery):
+    """Which document of the platform; a `pure` one leaves out what only the sandbox adds."""
+
+    pure: bool = False
+
 
 _PAGE: Final = Path(__file__).parent / "page"
 
-Ids = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
-"""The cast as a value that can be remembered: kind to names and ids."""
 
-
-def platform(request: ControlRequest) -> Written[Document]:
-    """The document of the platform, under the profile of this server."""
+@router.get(f"{PREFIX}/platform/openapi.json", "openapi.platform", is_open=True)
+def read_platform_document(
+    request: ControlRequest, query: PlatformDocumentQuery
+) -> Written[Document]:
+    """The platform as an OpenAPI document."""
     services = request.services
-    asked = request.query
     url = _url(request, services.platform_url, "../..")
     return _platform(
         services.worlds.profile,
         services.version,
         url,
-        _ids(request),
+        _cast(request),
         services.samples,
-        asked.strict,
-        asked.pure,
+        query.strict,
+        query.pure,
     )
 
 
-def control(request: ControlRequest) -> Written[Document]:
-    """The document of the control API."""
+@router.get(f"{PREFIX}/openapi.json", "openapi.control", is_open=True)
+def read_control_document(
+    request: ControlRequest, query: ControlDocumentQuery
+) -> Written[Document]:
+    """The control API as an OpenAPI document."""
     services = request.services
-    write = services.control_document
-    url = ".."
-    strict = request.query.strict
-    return _control(write, services.version, url, services.needs_token, _ids(request), strict)
+    return _control(
+        services.endpoints, services.version, services.needs_token, _cast(request), query.strict
+    )
 
 
 def _url(request: ControlRequest, other: str, root: str) -> str:
@@ -60,22 +78,20 @@ def _url(request: ControlRequest, other: str, root: str) -> str:
 
 @lru_cache(maxsize=8)
 def _platform(
-    profile: "Profile",
+    profile: Profile,
     version: str,
     url: str,
-    ids: Ids,
+    cast: str,
     sample: Callable[[str], str],
     strict: bool,
     pure: bool,
 ) -> Written[Document]:
-    from sandbox.platform.openapi.document import document
-
-    return _written(
+    return _encode(
         document(
             profile,
             version=version,
             url=url,
-            cast=_cast(ids),
+            cast=json.loads(cast),
             sample=sample,
             strict=strict,
             pure=pure,
@@ -85,60 +101,60 @@ def _platform(
 
 @lru_cache(maxsize=8)
 def _control(
-    write: Callable[..., Document],
+    rows: tuple[ControlRow, ...],
     version: str,
-    url: str,
     needs_token: bool,
-    ids: Ids,
+    cast: str,
     strict: bool,
 ) -> Written[Document]:
-    return _written(
-        write(version=version, url=url, needs_token=needs_token, cast=_cast(ids), strict=strict)
+    return _encode(
+        openapi.document(
+            rows,
+            version=version,
+            url="..",
+            needs_token=needs_token,
+            cast=json.loads(cast),
+            strict=strict,
+        )
     )
 
 
-def _written(document: Document) -> Written[Document]:
+def _encode(document: Document) -> Written[Document]:
     return Written(json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode())
 
 
-def _ids(request: ControlRequest) -> Ids:
-    """The ids of the world `default`, which the examples name."""
+def _cast(request: ControlRequest) -> str:
+    """The ids of the world `default`, which the examples name, as JSON."""
     cast = request.services.worlds.default.cast
-    kinds = {
-        "accounts": cast.accounts,
-        "terminals": cast.terminals,
-        "locations": cast.locations,
-    }
-    return tuple((kind, tuple(sorted(ids.items()))) for kind, ids in kinds.items())
+    kinds = {"accounts": cast.accounts, "terminals": cast.terminals, "locations": cast.locations}
+    return json.dumps({kind: dict(ids) for kind, ids in kinds.items()})
 
 
-def _cast(ids: Ids) -> dict[str, dict[str, str]]:
-    return {kind: dict(named) for kind, named in ids}
-
-
-def ca(request: ControlRequest) -> Written[str]:
-    """The certificate of the server's own authority, which phones and programs have to trust."""
+@router.get(
+    f"{PREFIX}/ca.pem", "tls.ca", is_open=True, media_type="application/x-pem-file", refuses=(404,)
+)
+def read_ca(request: ControlRequest) -> Written[str]:
+    """The certificate of the server's own authority, with --tls."""
     if request.services.ca is None:
-        raise ControlFault(
-            404,
-            "not_found",
-            "this server has no certificate authority of its own; start it with --tls",
-        )
+        raise not_found("this server has no certificate authority of its own; start it with --tls")
     return Written(request.services.ca)
 
 
-def page(request: ControlRequest) -> Written[str]:
-    """The page itself, which needs no network besides this server."""
+@router.get(f"{PREFIX}/docs", "docs.page", is_open=True, media_type=HTML)
+def read_docs_page(request: ControlRequest) -> Written[str]:
+    """A page to read and try the platform and the control API."""
     return _file("page.html")
 
 
-def style(request: ControlRequest) -> Written[str]:
-    """How the page looks."""
+@router.get(f"{PREFIX}/docs/page.css", "docs.style", is_open=True, media_type=CSS)
+def read_docs_style(request: ControlRequest) -> Written[str]:
+    """The style of the docs page."""
     return _file("page.css")
 
 
-def script(request: ControlRequest) -> Written[str]:
-    """The script of the page."""
+@router.get(f"{PREFIX}/docs/page.js", "docs.script", is_open=True, media_type=JAVASCRIPT)
+def read_docs_script(request: ControlRequest) -> Written[str]:
+    """The script of the docs page."""
     return _file("page.js")
 
 

@@ -1,16 +1,26 @@
-"""Control endpoints on webhook endpoints: registration, secrets, recovery."""
+"""Webhook endpoints: registration, secrets, recovery."""
 
 import asyncio
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, TypedDict
+from typing import Annotated, Any, Final
 from urllib.parse import unquote, urlsplit
 
 from msgspec.structs import replace
+from pydantic import Field
 
-from sandbox.control.rows import ControlFault, ControlRequest, invalid, must_be_known
+from sandbox.control.context import (
+    ControlRequest,
+    conflict,
+    invalid,
+    must_be_known,
+    not_found,
+)
+from sandbox.control.models import Body, Time, View
+from sandbox.control.routing import WORLD, Router
 from sandbox.domain.directory import Account
 from sandbox.domain.events import EVENTS, EventType
-from sandbox.domain.instants import to_wire
+from sandbox.domain.field_types import EndpointDescription, EndpointId, HttpUrl, WebhookSecret
+from sandbox.domain.instants import Instant
 from sandbox.domain.secrets import find_secret
 from sandbox.domain.webhooks import (
     BY_HAND,
@@ -27,25 +37,68 @@ from sandbox.webhooks.inside import is_inside, program_of
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
 from sandbox.worlds.world import World
 
-if TYPE_CHECKING:
-    from sandbox.control.shapes import ChangeEndpoint, CreateEndpoint, Recover, Rotate
+router = Router()
+
+
+_EndpointWords = Annotated[list[str], Field(max_length=100)]
+
+
+class Filters(Body):
+    """A filter of bodies: each named field must have one of its values."""
+
+    transaction_type: _EndpointWords | None = None
+    status: _EndpointWords | None = None
+    processor: _EndpointWords | None = None
+
+
+class ChangeEndpoint(Body):
+    """Changes of an endpoint. An `account_id` of null subscribes to the whole world."""
+
+    url: HttpUrl | None = None
+    description: EndpointDescription | None = None
+    account_id: str | None = None
+    event_types: _EndpointWords | None = None
+    filters: Filters | None = None
+    secret: WebhookSecret | None = None
+    disabled: bool | None = None
+
+
+class CreateEndpoint(ChangeEndpoint):
+    """Where webhooks are to go, and which. No event types means all of them."""
+
+    id: EndpointId | None = None
+    url: HttpUrl
+
+
+class Rotate(Body):
+    """A new secret for an endpoint; the old one signs too for so many seconds of the world."""
+
+    secret: WebhookSecret | None = None
+    grace_s: Annotated[float, Field(ge=0, le=604_800, allow_inf_nan=False)] | None = None
+
+
+class Recover(Body):
+    """From which moment of the world on missed messages are sent again."""
+
+    since: Instant
+
 
 OLD_SECRETS_MAX: Final = 10
 """Replaced secrets of one endpoint that sign at a time: each is one more signature to make."""
 
-LOOKED_AT_IN_A_ROW: Final = 200
+MESSAGES_IN_A_ROW: Final = 200
 """Messages that are looked at, and perhaps sent again, before other requests have a turn: some
 milliseconds."""
 
 
-class OldSecretView(TypedDict):
+class OldSecretView(View):
     """A secret that was replaced, and until when it still signs beside the new one."""
 
     secret: str
-    until: str
+    until: Time
 
 
-class EndpointView(TypedDict):
+class EndpointView(View):
     """A webhook endpoint with its secret. No event types means all of them.
 
     `failing_since` is the first failure after the last success. If nothing succeeds before, the
@@ -63,80 +116,77 @@ class EndpointView(TypedDict):
     old_secrets: list[OldSecretView]
     disabled: bool
     disabled_reason: str | None
-    failing_since: str | None
-    disables_at: str | None
-    created_at: str
+    failing_since: Time | None
+    disables_at: Time | None
+    created_at: Time
 
 
-class Endpoints(TypedDict):
+class Endpoints(View):
     """The endpoints of a world."""
 
     endpoints: list[EndpointView]
     total: int
 
 
-class ApplicationView(TypedDict):
+class ApplicationView(View):
     """The webhook application of an account, with the ids of its endpoints."""
 
     id: str
     account_id: str
-    created_at: str
+    created_at: Time
     endpoints: list[str]
 
 
-class Applications(TypedDict):
+class Applications(View):
     """The webhook applications of a world."""
 
     applications: list[ApplicationView]
     total: int
 
 
-class Recovered(TypedDict):
+class Recovered(View):
     """How many messages are sent again."""
 
     messages: int
 
 
-def view(endpoint: Endpoint, now: datetime) -> EndpointView:
+def view_endpoint(endpoint: Endpoint, now: datetime) -> EndpointView:
     """The endpoint as the control API shows it at that moment of the world."""
     since = endpoint.failing_since
-    dead_at = None if since is None or endpoint.is_disabled else to_wire(since + DEAD_AFTER)
-    return {
-        "id": endpoint.id,
-        "url": endpoint.url,
-        "description": endpoint.description,
-        "account_id": endpoint.account_id,
-        "application_id": application_id(endpoint.account_id) if endpoint.account_id else None,
-        "event_types": list(endpoint.event_types),
-        "filters": {name: list(values) for name, values in endpoint.filters.items()},
-        "secret": endpoint.secret,
-        "old_secrets": [
-            {"secret": one.secret, "until": to_wire(one.until)}
-            for one in endpoint.old_secrets
-            if now < one.until
-        ],
-        "disabled": endpoint.is_disabled,
-        "disabled_reason": endpoint.disabled_reason,
-        "failing_since": None if since is None else to_wire(since),
-        "disables_at": dead_at,
-        "created_at": to_wire(endpoint.created_at),
-    }
+    return EndpointView.of(
+        endpoint,
+        application_id=application_id(endpoint.account_id) if endpoint.account_id else None,
+        old_secrets=[one for one in endpoint.old_secrets if now < one.until],
+        disabled=endpoint.is_disabled,
+        disables_at=None if since is None or endpoint.is_disabled else since + DEAD_AFTER,
+    )
 
 
-def create(request: ControlRequest) -> EndpointView:
-    """Have webhooks go to a URL, signed with a secret of its own."""
-    body: CreateEndpoint = request.body
+@router.post(
+    f"{WORLD}/endpoints",
+    "endpoints.create",
+    status=201,
+    refuses=(409,),
+    example={
+        "url": "http://127.0.0.1:9000/hook",
+        "account_id": "{accounts.merchant}",
+        "event_types": ["transaction.sale"],
+    },
+)
+def create_endpoint(request: ControlRequest, body: CreateEndpoint) -> EndpointView:
+    """Register a webhook endpoint."""
     if body.id is not None and body.id in request.world.outbox.endpoints:
-        raise ControlFault(409, "endpoint_taken", f"there is an endpoint {body.id!r} already")
-    return view(add(request, body.model_dump(exclude_unset=True)), request.world.now())
+        raise conflict("endpoint_taken", f"there is an endpoint {body.id!r} already")
+    return view_endpoint(
+        add_endpoint(request, body.model_dump(exclude_unset=True)), request.world.now()
+    )
 
 
-def add(request: ControlRequest, sent: dict[str, Any]) -> Endpoint:
+def add_endpoint(request: ControlRequest, sent: dict[str, Any]) -> Endpoint:
     """A new endpoint with these fields of a body. Raises ControlFault."""
     world = request.world
     if len(world.outbox.endpoints) >= ENDPOINTS_MAX:
-        raise ControlFault(
-            409,
+        raise conflict(
             "too_many_endpoints",
             f"{ENDPOINTS_MAX} endpoints are in this world already, which is the most",
             details="DELETE one of them first, or take another world",
@@ -205,10 +255,13 @@ def _check_url(request: ControlRequest, url: str) -> None:
         raise invalid(f"url: {problem}")
 
 
+@router.get(f"{WORLD}/applications", "applications.list")
 def list_applications(request: ControlRequest) -> Applications:
-    """The webhook applications of a world's accounts. Source: assumed 8.3-application.
+    """List the webhook applications of a world's accounts.
 
     An account that was not created under v2 has one with its first endpoint.
+
+    Source: assumed 8.3-application.
     """
     world = request.world
     found = dict(world.store.all(Application).items())
@@ -217,41 +270,38 @@ def list_applications(request: ControlRequest) -> Applications:
         if (id := endpoint.account_id) is not None:
             endpoints.setdefault(id, []).append(endpoint.id)
             found.setdefault(id, Application(account_id=id, created_at=endpoint.created_at))
-    views: list[ApplicationView] = [
-        {
-            "id": one.id,
-            "account_id": one.account_id,
-            "created_at": to_wire(one.created_at),
-            "endpoints": endpoints.get(one.account_id, []),
-        }
+    views = [
+        ApplicationView.of(one, endpoints=endpoints.get(one.account_id, []))
         for one in found.values()
     ]
-    return {"applications": views, "total": len(views)}
+    return Applications(applications=views, total=len(views))
 
 
-def list_all(request: ControlRequest) -> Endpoints:
-    """The endpoints of a world, in the order in which they came."""
+@router.get(f"{WORLD}/endpoints", "endpoints.list")
+def list_endpoints(request: ControlRequest) -> Endpoints:
+    """List a world's webhook endpoints."""
     now = request.world.now()
-    views = [view(endpoint, now) for endpoint in request.world.outbox.endpoints.values()]
-    return {"endpoints": views, "total": len(views)}
+    views = [view_endpoint(endpoint, now) for endpoint in request.world.outbox.endpoints.values()]
+    return Endpoints(endpoints=views, total=len(views))
 
 
-def _found(request: ControlRequest) -> Endpoint:
+def _find_endpoint(request: ControlRequest) -> Endpoint:
     endpoint = request.world.outbox.endpoints.get(request.params["id"])
     if endpoint is None:
-        raise ControlFault(404, "not_found", "the world has no endpoint with this id")
+        raise not_found("the world has no endpoint with this id")
     return endpoint
 
 
-def read(request: ControlRequest) -> EndpointView:
-    """One endpoint, with its secret."""
-    return view(_found(request), request.world.now())
+@router.get(f"{WORLD}/endpoints/{{id}}", "endpoints.read")
+def read_endpoint(request: ControlRequest) -> EndpointView:
+    """Read a webhook endpoint."""
+    return view_endpoint(_find_endpoint(request), request.world.now())
 
 
-def change(request: ControlRequest) -> EndpointView:
-    """Change the given fields."""
-    body: ChangeEndpoint = request.body
-    endpoint, outbox = _found(request), request.world.outbox
+@router.patch(f"{WORLD}/endpoints/{{id}}", "endpoints.change", example={"disabled": True})
+def change_endpoint(request: ControlRequest, body: ChangeEndpoint) -> EndpointView:
+    """Change a webhook endpoint."""
+    endpoint, outbox = _find_endpoint(request), request.world.outbox
     fields = _checked(request, body.model_dump(exclude_unset=True))
     disabled = fields.pop("disabled", None)
     outbox.store_endpoint(replace(endpoint, **fields))
@@ -259,46 +309,67 @@ def change(request: ControlRequest) -> EndpointView:
         outbox.disable(endpoint.id, BY_HAND)
     elif disabled is False and endpoint.is_disabled:
         outbox.enable(endpoint.id)
-    return view(outbox.endpoints[endpoint.id], request.world.now())
+    return view_endpoint(outbox.endpoints[endpoint.id], request.world.now())
 
 
-def delete(request: ControlRequest) -> None:
-    """Forget an endpoint; what still waited for it is canceled."""
-    request.world.outbox.remove(_found(request).id)
+@router.delete(f"{WORLD}/endpoints/{{id}}", "endpoints.delete")
+def delete_endpoint(request: ControlRequest) -> None:
+    """Delete a webhook endpoint.
+
+    What still waited for it is canceled.
+    """
+    request.world.outbox.remove(_find_endpoint(request).id)
 
 
-def rotate_secret(request: ControlRequest) -> EndpointView:
-    """A new secret; the old one signs too for a while. Source: assumed D22."""
-    body: Rotate = request.body
-    endpoint, world = _found(request), request.world
+@router.post(
+    f"{WORLD}/endpoints/{{id}}/rotate-secret",
+    "endpoints.rotate",
+    refuses=(409,),
+    example={"grace_s": 3600},
+)
+def rotate_secret(request: ControlRequest, body: Rotate) -> EndpointView:
+    """Give a webhook endpoint a new secret.
+
+    The old one signs too for a while. Source: assumed D22.
+    """
+    endpoint, world = _find_endpoint(request), request.world
     fields = _checked(request, {"secret": body.secret})
     now = world.clock.now()
     grace_s = GRACE.total_seconds() if body.grace_s is None else body.grace_s
     old = [one for one in endpoint.old_secrets if now < one.until]
     if grace_s > 0:
         if len(old) >= OLD_SECRETS_MAX:
-            raise ControlFault(409, "too_many_secrets", f"{len(old)} old secrets are still in use")
+            raise conflict("too_many_secrets", f"{len(old)} old secrets are still in use")
         old.insert(0, OldSecret(secret=endpoint.secret, until=now + timedelta(seconds=grace_s)))
     secret = fields.get("secret") or write_secret(world.draws.secret_bytes(KEY_BYTES))
     changed = replace(
         endpoint, secret=secret, old_secrets=tuple(old), replaced_secret=endpoint.secret
     )
-    return view(world.outbox.store_endpoint(changed), now)
+    return view_endpoint(world.outbox.store_endpoint(changed), now)
 
 
-def enable(request: ControlRequest) -> EndpointView:
-    """Send to an endpoint again, from the next event on."""
-    endpoint = _found(request)
-    return view(request.world.outbox.enable(endpoint.id), request.world.now())
+@router.post(f"{WORLD}/endpoints/{{id}}/enable", "endpoints.enable")
+def enable_endpoint(request: ControlRequest) -> EndpointView:
+    """Enable a disabled webhook endpoint."""
+    endpoint = _find_endpoint(request)
+    return view_endpoint(request.world.outbox.enable(endpoint.id), request.world.now())
 
 
-async def recover(request: ControlRequest) -> Recovered:
-    """Send the messages that an endpoint has missed since a moment. Source: assumed D22."""
-    body: Recover = request.body
-    endpoint = _found(request)
+@router.post(
+    f"{WORLD}/endpoints/{{id}}/recover",
+    "endpoints.recover",
+    status=202,
+    refuses=(409,),
+    example={"since": "2026-03-01T12:00:00Z"},
+)
+async def recover_messages(request: ControlRequest, body: Recover) -> Recovered:
+    """Send a webhook endpoint the messages that it missed.
+
+    Source: assumed D22.
+    """
+    endpoint = _find_endpoint(request)
     if endpoint.is_disabled:
-        raise ControlFault(
-            409,
+        raise conflict(
             "endpoint_disabled",
             f"the endpoint is disabled: {endpoint.disabled_reason}",
             details=f"POST .../endpoints/{endpoint.id}/enable comes first",
@@ -306,6 +377,6 @@ async def recover(request: ControlRequest) -> Recovered:
     count = 0
     for place, is_sent in enumerate(request.world.outbox.recover(endpoint.id, body.since), start=1):
         count += is_sent
-        if place % LOOKED_AT_IN_A_ROW == 0:
+        if place % MESSAGES_IN_A_ROW == 0:
             await asyncio.sleep(0)
-    return {"messages": count}
+    return Recovered(messages=count)

@@ -1,26 +1,129 @@
 """The ledger: every clause with the code that implements it and whether tests prove it.
 
 The package carries the clauses without the names of their tests. In a checkout the names are
-collected from the tests when they are first needed.
+collected from the tests when they are first needed: a test names its clauses with
+`@pytest.mark.proves("spec 4.1, 4.2", "assumed C5")`, and must fail when one of them is broken. The
+marks are read from the source of the tests, without an import.
 """
 
+import ast
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypedDict
+from typing import Any, Final
 
-from sandbox.control.rows import ControlRequest
+from sandbox.control.context import ControlRequest
+from sandbox.control.models import Query, View
+from sandbox.control.routing import PREFIX, Router
 
-if TYPE_CHECKING:
-    from sandbox.control.shapes import LedgerQuery
+router = Router()
 
-FILE: Final = Path(__file__).with_name("ledger.json")
+
+class LedgerQuery(Query):
+    """Which clauses: those with a text in id, title or summary."""
+
+    search: str | None = None
+
+
+_PROJECT: Final = Path(__file__).parents[2]
+_TESTS: Final = _PROJECT / "tests"
+_CLAUSES: Final = _PROJECT / "spec" / "clauses.toml"
+_MARK: Final = "pytest.mark.proves"
+_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+_ID: Final = r"[A-Z]?\d+(?:\.\d+)*(?:-[a-z0-9]+(?:[._-][a-z0-9]+)*)?"
+_CITATION: Final = re.compile(rf"\b(spec|assumed)\s+({_ID}(?:(?:,| and| to)\s+{_ID}\b)*)")
+_LISTED: Final = re.compile(rf"(spec|assumed) {_ID}(?:, {_ID})*")
+
+CHECKOUT_COMMAND: Final = "make ledger"
+"""The command that writes the whole ledger, with every test, in a checkout."""
+
+
+def citations(text: str) -> Iterator[tuple[str, str]]:
+    """Kind and id of everything cited: also "spec 4.1, 4.2" and citations over a line break."""
+    # A formatted id is completed with the events; they have a test of their own.
+    plain = re.sub(r"\s+#?\s*", " ", text.replace("6.3-{", "{"))
+    for kind, ids in _CITATION.findall(plain):
+        yield from ((kind, id) for id in re.findall(_ID, ids))
+
+
+def is_list(text: str) -> bool:
+    """Whether the text is clauses of one kind and nothing else: "spec 4.1, 4.2"."""
+    return _LISTED.fullmatch(text) is not None
+
+
+def by_clause(cited: Iterable[tuple[str, str]]) -> dict[tuple[str, str], dict[str, None]]:
+    """The clauses that texts cite, each with the places of those texts, in order."""
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    for place, text in cited:
+        for clause in citations(text):
+            found.setdefault(clause, {})[place] = None
+    return found
+
+
+def marks_in(text: str, place: str) -> list[tuple[str, str]]:
+    """The marks of one file: the node id of every marked test, with each text of its marks.
+
+    A mark on a class or in `pytestmark` counts for each test inside.
+    """
+    tree = ast.parse(text)
+    return list(_tests_in(tree.body, place, _of_module(tree)))
+
+
+def _tests_in(body: Iterable[ast.stmt], place: str, shared: list[str]) -> Iterator[tuple[str, str]]:
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            yield from _tests_in(node.body, f"{place}::{node.name}", [*shared, *_own(node)])
+        elif isinstance(node, _FUNCTIONS) and node.name.startswith("test_"):
+            yield from ((f"{place}::{node.name}", word) for word in (*shared, *_own(node)))
+
+
+def _own(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    return [word for decorator in node.decorator_list for word in _arguments(decorator)]
+
+
+def _of_module(tree: ast.Module) -> list[str]:
+    return [
+        word
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark"
+        for word in _arguments(node.value)
+    ]
+
+
+def _arguments(node: ast.expr) -> Iterator[str]:
+    for call in ast.walk(node):
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == _MARK:
+            yield from map(ast.literal_eval, call.args)
+
+
+@cache
+def marks() -> tuple[tuple[str, str], ...]:
+    """The marks of all tests, in the order of their files; none outside a checkout."""
+    found: list[tuple[str, str]] = []
+    if _CLAUSES.is_file():
+        for path in sorted(_TESTS.rglob("test_*.py")):
+            text = path.read_text(encoding="utf-8")
+            if f"{_MARK}(" in text:
+                found += marks_in(text, path.relative_to(_PROJECT).as_posix())
+    return tuple(found)
+
+
+@cache
+def tests_by_clause() -> Mapping[str, list[str]] | None:
+    """The ids of the tests of each clause ("spec 4.1"), or None outside a checkout."""
+    if not marks():
+        return None
+    return {f"{kind} {id}": list(tests) for (kind, id), tests in by_clause(marks()).items()}
+
+
+LEDGER_FILE: Final = Path(__file__).with_name("ledger.json")
 """Written by `make golden`."""
 
 
-class Clause(TypedDict):
+class Clause(View):
     """A clause, the code that implements it, and its tests, which are null outside a checkout.
 
     `verified` is the day on which the real platform was last found to have what the profile says.
@@ -39,7 +142,7 @@ class Clause(TypedDict):
     verified: str | None
 
 
-class Ledger(TypedDict):
+class Ledger(View):
     """Every clause, or those that were searched for."""
 
     clauses: list[Clause]
@@ -48,12 +151,10 @@ class Ledger(TypedDict):
 
 @cache
 def _clauses() -> tuple[dict[str, Any], ...]:
-    from sandbox.control.proofs import tests_by_clause
-
     tests = tests_by_clause()
     return tuple(
         clause | {"tests": None if tests is None else tests.get(clause["id"], [])}
-        for clause in json.loads(FILE.read_text(encoding="utf-8"))
+        for clause in json.loads(LEDGER_FILE.read_text(encoding="utf-8"))
     )
 
 
@@ -68,15 +169,15 @@ def read_ledger(
     `verified` has days by the ids of clauses, as a profile has.
     """
     wanted = (search or "").casefold()
-    found: list[Any] = [
-        {**clause, "verified": verified.get(clause["id"])}
+    found = [
+        Clause(**clause, verified=verified.get(clause["id"]))
         for clause in _clauses()
         if wanted in f"{clause['id']}\n{clause['title']}\n{clause['summary']}".casefold()
     ]
-    return {"clauses": found, "total": len(found)}
+    return Ledger(clauses=found, total=len(found))
 
 
-def ledger(request: ControlRequest) -> Ledger:
-    """The ledger, or the clauses that match a search."""
-    query: LedgerQuery = request.query
+@router.get(f"{PREFIX}/ledger", "ledger.read")
+def search_ledger(request: ControlRequest, query: LedgerQuery) -> Ledger:
+    """Read each clause with the code that implements it and the tests that prove it."""
     return read_ledger(query.search, request.services.worlds.profile.verified)

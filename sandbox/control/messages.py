@@ -1,22 +1,23 @@
-"""Control endpoints on messages: samples, deliveries, and resending."""
+"""Messages: samples, deliveries, and resending."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Annotated, Any, Literal, Self
 
+from pydantic import Field, model_validator
 from pydantic_core import from_json
 
-from sandbox.control.long import written_list
-from sandbox.control.rows import (
-    ControlFault,
+from sandbox.control.context import (
     ControlRequest,
-    Written,
+    conflict,
     invalid,
     must_be_known,
-    window,
+    not_found,
 )
+from sandbox.control.models import Body, Listing, Milliseconds, Time, View, window
+from sandbox.control.pauses import collect, select
+from sandbox.control.routing import WORLD, Router
 from sandbox.domain.events import EVENTS, EventType, Message, body_of, status_of
-from sandbox.domain.instants import to_wire
+from sandbox.domain.instants import Instant
 from sandbox.domain.webhooks import (
     DELIVERY_STATUSES,
     AttemptTrigger,
@@ -24,16 +25,53 @@ from sandbox.domain.webhooks import (
     DeliveryAttempt,
     DeliveryStatus,
 )
-from sandbox.store.steps import OFTEN, Steps
 from sandbox.webhooks.samples import sample
 from sandbox.worlds.ids import Ids
 from sandbox.worlds.world import DEFAULT_WORLD, World
 
-if TYPE_CHECKING:
-    from sandbox.control.shapes import MessagesQuery, Resend, Sample
+router = Router()
 
 
-class SentView(TypedDict):
+class Sample(Body):
+    """An event to send for real, with changes to its body."""
+
+    event_type: str
+    changes: dict[str, Any] = Field(default_factory=dict)
+
+
+class Resend(Body):
+    """Where a message is sent once more; without an endpoint, wherever it is for."""
+
+    endpoint_id: str | None = None
+
+
+class MessagesQuery(Listing):
+    """Which messages: of a type, at or after an instant, about a resource, of an account.
+
+    `status` is that of the record, `delivery` that of a delivery, to the `endpoint` if one is
+    named. `q` is a part of an id or of the event. `before` is a message: only older ones.
+    `shape` is row or full.
+    """
+
+    event_type: str | None = None
+    since: Instant | None = None
+    subject: str | None = None
+    account: str | None = None
+    status: str | None = None
+    endpoint: str | None = None
+    delivery: str | None = None
+    q: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    before: str | None = None
+    shape: Literal["row", "full"] = "full"
+
+    @model_validator(mode="after")
+    def _has_one_place(self) -> Self:
+        if self.before is not None and self.offset is not None:
+            raise ValueError("before or offset may be given, and not both")
+        return self
+
+
+class SentView(View):
     """What an attempt sent, without the secret; `spoilt` names what a scenario changed in it."""
 
     id: str
@@ -44,40 +82,43 @@ class SentView(TypedDict):
     spoilt: list[str]
 
 
-class DeliveryAttemptView(TypedDict):
+class DeliveryAttemptView(View):
     """One attempt at a delivery; `response` is the beginning of the receiver's answer.
 
     `sent` is null if nothing was sent.
     """
 
-    at: str
+    at: Time
     status_code: int | None
-    duration_ms: float
+    duration_ms: Milliseconds
     response: str
     error: str | None
     trigger: AttemptTrigger
     sent: SentView | None
 
 
-class DeliveryView(TypedDict):
+class DeliveryView(View):
     """How a message fares at an endpoint; `rule` is the rule of a scenario that changed it."""
 
     endpoint_id: str
     status: DeliveryStatus
     attempts: list[DeliveryAttemptView]
-    next_attempt_at: str | None
+    next_attempt_at: Time | None
     rule: str | None
 
 
-class MessageContent(TypedDict):
-    """One event that happened, with the body of its webhook."""
-
+class _MessageHead(View):
     id: str
     event_type: EventType
     account_id: str
     subject: str
     request_id: str | None
-    created_at: str
+    created_at: Time
+
+
+class MessageContent(_MessageHead):
+    """One event that happened, with the body of its webhook."""
+
     body: dict[str, Any]
 
 
@@ -87,7 +128,7 @@ class MessageView(MessageContent):
     deliveries: list[DeliveryView]
 
 
-class DeliveryMark(TypedDict):
+class DeliveryMark(View):
     """How a message fares at an endpoint, after so many attempts."""
 
     endpoint_id: str
@@ -95,21 +136,15 @@ class DeliveryMark(TypedDict):
     attempts: int
 
 
-class MessageRow(TypedDict):
+class MessageRow(_MessageHead):
     """A message in short: the status and the merchant that its body tells, and its deliveries."""
 
-    id: str
-    event_type: EventType
-    account_id: str
-    subject: str
-    request_id: str | None
-    created_at: str
     status: str | None
     merchant: str | None
     deliveries: list[DeliveryMark]
 
 
-class Messages(TypedDict):
+class Messages(View):
     """Messages, oldest first, whole or as rows.
 
     `next` as `before` gives those before the first of them.
@@ -122,55 +157,38 @@ class Messages(TypedDict):
     next: str | None
 
 
-class Resent(TypedDict):
+class Resent(View):
     """The endpoints that get one more attempt."""
 
     endpoints: list[str]
 
 
-async def list_all(request: ControlRequest) -> Written[Messages]:
-    """The messages of a world, newest last."""
-    query: MessagesQuery = request.query
+@router.get(f"{WORLD}/messages", "messages.list")
+async def list_messages(request: ControlRequest, query: MessagesQuery) -> Messages:
+    """List a world's messages, newest last."""
+    world = request.world
     must_be_known("event_type", query.event_type, EVENTS)
-    slices, world = request.services.worlds.slices, request.world
     must_be_known("delivery", query.delivery, DELIVERY_STATUSES)
     messages = world.store.messages_now()
-    fitting = await slices.run(_fitting(world, messages, query))
+    fitting = await select(messages, lambda one: _fits(world, one, query))
     end = len(fitting)
     if query.before is not None:
         place = world.store.place_of(query.before)
         if place is None:
             raise invalid("before: the world has no message with this id")
-        end = bisect_left(fitting, place)
+        end = bisect_left(fitting, place, key=lambda one: world.store.place_of(one.id) or 0)
     page = window(fitting[:end], query.limit, query.offset)
-    answer = Messages(
-        messages=[],
+    shape = message_row if query.shape == "row" else view_message
+    return Messages(
+        messages=await collect(shape(world, one) for one in page.items),
         total=len(fitting),
         limit=page.limit,
         offset=page.offset,
-        next=messages[page.items[0]].id if page.items and page.offset else None,
+        next=page.items[0].id if page.items and page.offset else None,
     )
-    shape = row_of if query.shape == "row" else view
-    views = (shape(world, messages[place]) for place in page.items)
-    return await slices.run(written_list(answer, "messages", views))
 
 
-def _fitting(
-    world: World, messages: Sequence[Message], query: "MessagesQuery"
-) -> Steps[Sequence[int]]:
-    """The places of the messages that the query is about, oldest first."""
-    if query.names_all:
-        return range(len(messages))
-    fitting = []
-    for place in range(len(messages)):
-        if _fits(world, messages[place], query):
-            fitting.append(place)
-        if not place % OFTEN:
-            yield
-    return fitting
-
-
-def _fits(world: World, message: Message, query: "MessagesQuery") -> bool:
+def _fits(world: World, message: Message, query: MessagesQuery) -> bool:
     wanted = (
         (query.event_type, message.event_type),
         (query.subject, message.subject),
@@ -197,102 +215,69 @@ def _mentions(message: Message, text: str) -> bool:
     return any(text in one.lower() for one in (*told, message.request_id or ""))
 
 
-def read(request: ControlRequest) -> MessageView:
-    """One message, with its body and its deliveries."""
-    return view(request.world, found_message(request))
+@router.get(f"{WORLD}/messages/{{id}}", "messages.read")
+def read_message(request: ControlRequest) -> MessageView:
+    """Read a message."""
+    return view_message(request.world, get_message(request))
 
 
-def found_message(request: ControlRequest) -> Message:
+def get_message(request: ControlRequest) -> Message:
     """The message that the path names. Raises ControlFault."""
     found = request.world.store.message(request.params["id"])
     if found is None:
-        raise ControlFault(404, "not_found", "the world has no message with this id")
+        raise not_found("the world has no message with this id")
     return found
 
 
-def view(world: World, message: Message) -> MessageView:
+def view_message(world: World, message: Message) -> MessageView:
     """The message as the control API shows it, with its deliveries."""
-    deliveries = [_delivery(one) for one in world.outbox.deliveries_of(message.id)]
-    return {**shown(message), "deliveries": deliveries}
+    deliveries = [_view_delivery(one) for one in world.outbox.deliveries_of(message.id)]
+    return MessageView.of(message, body=from_json(body_of(message)), deliveries=deliveries)
 
 
-def shown(message: Message) -> MessageContent:
+def view_content(message: Message) -> MessageContent:
     """The message without its deliveries."""
-    return {
-        "id": message.id,
-        "event_type": message.event_type,
-        "account_id": message.account_id,
-        "subject": message.subject,
-        "request_id": message.request_id,
-        "created_at": to_wire(message.created_at),
-        "body": from_json(body_of(message)),
-    }
+    return MessageContent.of(message, body=from_json(body_of(message)))
 
 
-def row_of(world: World, message: Message) -> MessageRow:
+def message_row(world: World, message: Message) -> MessageRow:
     """A message as lists show it."""
-    told = shown(message)
-    return {
-        "id": told["id"],
-        "event_type": told["event_type"],
-        "account_id": told["account_id"],
-        "subject": told["subject"],
-        "request_id": told["request_id"],
-        "created_at": told["created_at"],
-        "status": told["body"].get("status"),
-        "merchant": told["body"].get("merchant_name"),
-        "deliveries": marks_of(world, message.id),
-    }
+    body = from_json(body_of(message))
+    return MessageRow.of(
+        message,
+        status=body.get("status"),
+        merchant=body.get("merchant_name"),
+        deliveries=delivery_marks(world, message.id),
+    )
 
 
-def marks_of(world: World, id: str) -> list[DeliveryMark]:
+def delivery_marks(world: World, id: str) -> list[DeliveryMark]:
     """How the message with this id fares at each endpoint that gets it."""
     return [
-        {"endpoint_id": one.endpoint_id, "status": one.status, "attempts": len(one.attempts)}
-        for one in world.outbox.deliveries_of(id)
+        DeliveryMark.of(one, attempts=len(one.attempts)) for one in world.outbox.deliveries_of(id)
     ]
 
 
-def _delivery(delivery: Delivery) -> DeliveryView:
-    due = delivery.next_attempt_at
-    return {
-        "endpoint_id": delivery.endpoint_id,
-        "status": delivery.status,
-        "attempts": [view_attempt(one, delivery.message_id) for one in delivery.attempts],
-        "next_attempt_at": None if due is None else to_wire(due),
-        "rule": delivery.rule,
-    }
+def _view_delivery(delivery: Delivery) -> DeliveryView:
+    attempts = [view_attempt(one, delivery.message_id) for one in delivery.attempts]
+    return DeliveryView.of(delivery, attempts=attempts)
 
 
 def view_attempt(attempt: DeliveryAttempt, message_id: str) -> DeliveryAttemptView:
-    """One attempt at a delivery of that message."""
-    head, sent = attempt.sent, None
-    if head is not None:
-        sent = SentView(
-            id=message_id,
-            timestamp=head.timestamp,
-            signature=head.signature,
-            bytes=head.size,
-            sha256=head.sha256,
-            spoilt=list(head.spoilt),
-        )
-    return {
-        "at": to_wire(attempt.at),
-        "status_code": attempt.status_code,
-        "duration_ms": round(attempt.duration_ms, 3),
-        "response": attempt.response,
-        "error": attempt.error,
-        "trigger": attempt.trigger,
-        "sent": sent,
-    }
+    """Show an attempt at a delivery of that message."""
+    head = attempt.sent
+    sent = None if head is None else SentView.of(head, id=message_id, bytes=head.size)
+    return DeliveryAttemptView.of(attempt, sent=sent)
 
 
 # --- sending ----------------------------------------------------------------------------------
 
 
-def send_sample(request: ControlRequest) -> MessageView:
-    """A sample of an event, sent for real to the endpoints that subscribe to it."""
-    body: Sample = request.body
+@router.post(
+    f"{WORLD}/messages", "messages.send", status=202, example={"event_type": "transaction.sale"}
+)
+def send_sample(request: ControlRequest, body: Sample) -> MessageView:
+    """Send a sample of an event."""
     must_be_known("event_type", body.event_type, EVENTS)
     world = request.world
     message = sample(
@@ -306,7 +291,7 @@ def send_sample(request: ControlRequest) -> MessageView:
     unit = world.store.begin()
     unit.emit(message)
     unit.commit()
-    return view(world, message)
+    return view_message(world, message)
 
 
 def _ids_of(world: World) -> dict[str, str]:
@@ -324,23 +309,25 @@ def _ids_of(world: World) -> dict[str, str]:
     }
 
 
-def resend(request: ControlRequest) -> Resent:
-    """One more attempt at a message. Source: assumed D22."""
-    body: Resend = request.body
-    message, outbox = found_message(request), request.world.outbox
+@router.post(
+    f"{WORLD}/messages/{{id}}/resend", "messages.resend", status=202, refuses=(409,), example={}
+)
+def resend_message(request: ControlRequest, body: Resend) -> Resent:
+    """Resend a message.
+
+    Source: assumed D22.
+    """
+    message, outbox = get_message(request), request.world.outbox
     if body.endpoint_id is None:
         endpoints = list(outbox.subscribers(message))
     else:
         endpoint = outbox.endpoints.get(body.endpoint_id)
         if endpoint is None:
-            raise ControlFault(404, "not_found", "the world has no endpoint with this id")
+            raise not_found("the world has no endpoint with this id")
         if endpoint.is_disabled:
-            raise ControlFault(
-                409,
-                "endpoint_disabled",
-                f"the endpoint is disabled: {endpoint.disabled_reason}",
-            )
+            why = f"the endpoint is disabled: {endpoint.disabled_reason}"
+            raise conflict("endpoint_disabled", why)
         endpoints = [endpoint]
     for endpoint in endpoints:
         outbox.resend(message, endpoint)
-    return {"endpoints": [endpoint.id for endpoint in endpoints]}
+    return Resent(endpoints=[endpoint.id for endpoint in endpoints])

@@ -6,15 +6,13 @@ created first.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from inspect import get_annotations
 from pathlib import Path
-from typing import Any, Final, get_args, get_origin
+from typing import Any, Final
 
-from sandbox.control.readings import ReadingValues
-from sandbox.control.rows import JSON, Accepted, ControlRow, Written
-from sandbox.control.shapes import NoQuery, Readings, Switches
-from sandbox.control.waiting import NearMiss
-from sandbox.control.worlds import SwitchValues
+from sandbox.control.message_wait import NearMiss
+from sandbox.control.models import JSON
+from sandbox.control.routing import ControlRow
+from sandbox.control.switches import Readings, ReadingValues, Switches, SwitchValues
 from sandbox.domain.readings import READINGS
 from sandbox.domain.switches import SWITCHES, Switch
 from sandbox.platform.openapi.answers import add_answers
@@ -28,46 +26,41 @@ _ABOUT: Final = (
     "It imitates nothing and explains everything. Unknown fields and parameters are refused."
 )
 _PARAMETER: Final = re.compile(r"\{(\w+)\}")
+
 ANSWERS: Final = Path(__file__).parent / "answers.json"
 """The answers of a demo world, by row."""
 
 _TEXT: Final[Schema] = {"type": "string"}
-
 _TAGS: Final = {
     "health": "Whether the server is there",
-    "metrics": "What a server counts and measures of itself, for Prometheus",
     "servers": "The servers that share worlds, where several do",
     "tokens": "Tokens of teams, each of which reaches its own worlds and no other",
     "worlds": "Isolated worlds, each with accounts, keys and a clock of its own",
-    "overview": "A world at a glance",
-    "agenda": "What falls due in a world",
+    "snapshot": "A world as one document, to keep and to restore",
     "clock": "The time of a world",
     "switches": "Settings that tell a world to do something otherwise",
     "readings": "Sentences of the spec that can be read in several ways",
-    "marks": "Moments of a world to return to",
-    "snapshot": "A world as one document, to keep and to restore",
-    "scenario": "The scenario that runs in a world",
     "scenarios": "The library of scenarios",
+    "scenario": "The scenario that runs in a world",
     "next": "How the next attempts end",
     "taps": "Payments that wait for a card",
+    "batches": "Batches, their records, and what the processor answers",
+    "schedules": "When batches close by themselves",
+    "outcomes": "How an attempt can end",
+    "cards": "Test cards",
+    "triggers": "Amounts that choose an outcome",
+    "overview": "A world at a glance",
     "payments": "Payments of all accounts, their stories, and what can be done with them",
     "lens": "What a key would be answered, without a request",
     "directory": "Accounts, terminals, locations and keys of a world",
     "machines": "The state machines of the platform",
     "fixtures": "What a world can begin with",
     "find": "Anything by its id",
-    "cards": "Test cards",
-    "outcomes": "How an attempt can end",
-    "triggers": "Amounts that choose an outcome",
-    "batches": "Batches, their records, and what the processor answers",
-    "schedules": "When batches close by themselves",
     "messages": "Webhooks: what happened, and where it was delivered",
+    "applications": "Webhook applications of accounts, to which endpoints belong",
     "endpoints": "Receivers of webhooks",
     "receivers": "Receivers inside the process, with programmed answers",
-    "webhooks": "Faults of the next deliveries",
-    "verify": "Signatures of webhooks",
-    "applications": "Webhook applications of accounts, to which endpoints belong",
-    "send": "Requests to the platform, sent by the sandbox itself",
+    "metrics": "What a server counts and measures of itself, for Prometheus",
     "requests": "The journal: each request with the reasons for its answer",
     "capture": "All that can be seen of a world, to read elsewhere",
     "report": "The console as a file, for the report of a test run",
@@ -77,6 +70,11 @@ _TAGS: Final = {
     "openapi": "The OpenAPI documents",
     "tls": "The certificate of a server with --tls",
     "docs": "The page in the browser",
+    "send": "Requests to the platform, sent by the sandbox itself",
+    "agenda": "What falls due in a world",
+    "verify": "Signatures of webhooks",
+    "marks": "Moments of a world to return to",
+    "webhooks": "Faults of the next deliveries",
     "session": "Signing in with a browser",
 }
 _SAID: Final = {
@@ -90,64 +88,6 @@ _SAID: Final = {
     421: "The Host header names a host that this server does not answer for, see `--allow-host`.",
     429: "Too many requests of this kind are open; one of them has to end first.",
     507: "The state file cannot be written.",
-}
-
-EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
-    "session.begin": {"token": "the-token-of-your-server"},
-    "tokens.create": {"team": "mobile", "name": "CI of the mobile team", "expires_in": "90d"},
-    "worlds.create": {"seed": 7, "clock": "2026-03-01T12:00:00Z"},
-    "clock.set": {"mode": "frozen"},
-    "clock.advance": {"by": "3d"},
-    "send": {
-        "method": "POST",
-        "path": "/v3/payment",
-        "key": "merchant",
-        "body": {
-            "amount": 2500,
-            "terminal_id": "{terminals.merchant}",
-            "card_reader_data": {"paymentCardData": "tok_visa_credit"},
-        },
-    },
-    "requests.replay": {},
-    "requests.export": {"as": "curl"},
-    "worlds.change": {"name": "Release 7"},
-    "worlds.fork": {"name": "A copy"},
-    "receivers.create": {"answers": [500, 500, 200]},
-    "marks.add": {"name": "before the refund"},
-    "scenarios.check": {"toml": 'name = "mine"\n[[rule]]\nthen = { outcme = "lost_card" }\n'},
-    "scenario.prove": {},
-    "scenario.play": {"example": 1},
-    "webhooks.next.add": {
-        "then": {"delay_ms": 1500, "contradict": {"status": "declined"}},
-        "when": {"event": "transaction.sale"},
-    },
-    "verify": {
-        "secret": "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ=",
-        "headers": {"webhook-id": "msg_1", "webhook-timestamp": "1", "webhook-signature": "v1,x"},
-        "body": "{}",
-    },
-    "switches.set": {"batch.settlement": "manual"},
-    "readings.set": {"stored_transaction_type": "first"},
-    "scenario.run": {"name": "batch_partially_accepted"},
-    "next.add": {"outcome": "lost_card", "operation": "sale"},
-    "taps.tap": {"card": "tok_visa_credit"},
-    "lens.simulate": {
-        "key": "merchant_read_only",
-        "operation": "accounts.read",
-        "target": "merchant",
-    },
-    "batches.answer": {"answer": "rejected", "reason": "hash_mismatch"},
-    "schedules.set": {"times": ["23:30"], "zone": "America/New_York"},
-    "messages.send": {"event_type": "transaction.sale"},
-    "messages.resend": {},
-    "endpoints.create": {
-        "url": "http://127.0.0.1:9000/hook",
-        "account_id": "{accounts.merchant}",
-        "event_types": ["transaction.sale"],
-    },
-    "endpoints.change": {"disabled": True},
-    "endpoints.rotate": {"grace_s": 3600},
-    "endpoints.recover": {"since": "2026-03-01T12:00:00Z"},
 }
 
 
@@ -184,6 +124,7 @@ def _strict(
     for row in rows:
         shown = _operation(row, refs, named, cast, needs_token=needs_token)
         paths.setdefault(row.path, {})[row.method.lower()] = shown
+    used = set(map(_tag, rows))
     bearer = {"type": "http", "scheme": "bearer", "description": _SAID[401]}
     return {
         "openapi": VERSION,
@@ -195,7 +136,7 @@ def _strict(
         "jsonSchemaDialect": DIALECT,
         "servers": [{"url": url}],
         "tags": [
-            {"name": tag, "description": _TAGS[tag]} for tag in dict.fromkeys(map(_tag, rows))
+            {"name": tag, "description": about} for tag, about in _TAGS.items() if tag in used
         ],
         # Without a token of its own, the server takes requests from this machine as they come.
         "security": [{"token": []}] if needs_token else [{}, {"token": []}],
@@ -205,39 +146,17 @@ def _strict(
 
 
 def _types(rows: Sequence[ControlRow]) -> list[tuple[Any, Mode]]:
+    bodies = (row.body for row in rows)
+    answers = [one for row in rows if not row.is_stream for one in (row.answer, row.accepted)]
     read: list[tuple[Any, Mode]] = [
-        (body, "validation")
-        for row in rows
-        if (body := _body(row)) not in (None, Switches, Readings)
+        (body, "validation") for body in bodies if body not in (None, Switches, Readings)
     ]
     shown: list[tuple[Any, Mode]] = [
         (answer, "serialization")
-        for answer in (NearMiss, *map(_answer, rows), *map(_accepted, rows))
+        for answer in (NearMiss, *answers)
         if answer not in (None, SwitchValues, ReadingValues)
     ]
     return [*read, *shown]
-
-
-def _body(row: ControlRow) -> Any:
-    return None if row.body is None else row.body()
-
-
-def _answer(row: ControlRow) -> Any:
-    """The class of the answer, which is what the function returns; None without one."""
-    if row.is_stream:
-        return None
-    returned = get_annotations(row.run, eval_str=True)["return"]
-    if _accepted(row) is not None:
-        returned = get_args(returned)[0]
-    origin: Any = get_origin(returned)
-    return get_args(returned)[0] if origin is Written else returned
-
-
-def _accepted(row: ControlRow) -> Any:
-    """The class of the answer with 202, for a function that may go on after it; or None."""
-    returned = get_annotations(row.run, eval_str=True)["return"]
-    found = (one for one in get_args(returned) if get_origin(one) is Accepted)
-    return next((get_args(one)[0] for one in found), None)
 
 
 Refs = Mapping[tuple[int, Mode], Schema]
@@ -269,21 +188,21 @@ def _operation(
     if row.is_raw:
         content: Schema = {"schema": {"type": "object"}}
         shown["requestBody"] = {"required": True, "content": {"application/json": content}}
-    elif (body := _body(row)) is not None:
+    elif (body := row.body) is not None:
         if body is Switches:
             schema = _switches()
         elif body is Readings:
             schema = _readings(or_null=True)
         else:
             schema = refs[id(body), "validation"]
-        content = {"schema": schema, "example": with_ids(EXAMPLES[row.name], cast)}
+        content = {"schema": schema, "example": with_ids(row.example, cast)}
         # Where all fields may be left out, so may the body.
         is_needed = bool(named.get(body.__name__, {}).get("required"))
         shown["requestBody"] = {"required": is_needed, "content": {"application/json": content}}
     success = _success(row, refs)
     later: Schema = {}
-    if (accepted := _accepted(row)) is not None:
-        content = {JSON: {"schema": _ref(refs, accepted)}}
+    if row.accepted is not None:
+        content = {JSON: {"schema": _ref(refs, row.accepted)}}
         later = {"202": {"description": "It goes on.", "content": content}}
     refusals = {str(status): _refusal(status) for status in _statuses(row, needs_token)}
     shown["responses"] = {str(row.status): success, **later, **refusals}
@@ -300,7 +219,7 @@ def _in_path(row: ControlRow) -> Iterator[Schema]:
 
 
 def _in_query(row: ControlRow, named: Schema) -> Iterator[Schema]:
-    fields, needed = query_of(row.query() if row.query is not None else NoQuery)
+    fields, needed = query_of(row.query)
     named.update(needed)
     for name, schema in fields.items():
         yield {"name": name, "in": "query", "schema": schema}
@@ -310,7 +229,7 @@ def _success(row: ControlRow, refs: Refs) -> Schema:
     shown: Schema = {"description": "Done."}
     if row.is_stream:
         shown["content"] = {"text/event-stream": {"schema": _TEXT}}
-    elif (answer := _answer(row)) is SwitchValues:
+    elif (answer := row.answer) is SwitchValues:
         full = _switches() | {"required": list(SWITCHES)}
         shown["content"] = {row.media_type: {"schema": full}}
     elif answer is ReadingValues:

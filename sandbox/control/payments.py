@@ -1,313 +1,337 @@
-"""Control endpoints on outcomes: next outcomes, batch results, catalogues."""
+"""The payments of a world: lists, and what happened to each."""
 
-from typing import TYPE_CHECKING, Annotated, Final, TypedDict
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Final, Literal
 
-from sandbox.control.rows import ControlFault, ControlRequest, Written, invalid, must_be_known
-from sandbox.domain.batches import REASONS, Batch, Result
-from sandbox.domain.clock import BATCH_RESULT
-from sandbox.domain.payments.cards import CARDS, Card
-from sandbox.domain.payments.outcomes import (
-    OUTCOMES,
-    TRANSPORT_FAULTS,
-    TRIGGERS,
-    Operation,
-    Outcome,
-    Queued,
-    TransportFault,
-    Trigger,
-    When,
-    why_not_for,
+from pydantic import Field
+
+from sandbox.control.context import ControlRequest, must_be_known
+from sandbox.control.journal import is_refused
+from sandbox.control.models import LikeType, PageQuery, Time, View, Words
+from sandbox.control.queries import find_page, get_account, get_terminal, parse_words
+from sandbox.control.routing import WORLD, Router
+from sandbox.domain.batches import Batch
+from sandbox.domain.clock import BATCH_RESULT, Timer
+from sandbox.domain.events import Message
+from sandbox.domain.instants import Instant, to_ms
+from sandbox.domain.payments.cards import CARDS
+from sandbox.domain.payments.transaction_view import TransactionView, view
+from sandbox.domain.payments.transactions import (
+    STATUS_REASONS,
+    STATUSES,
+    TRANSACTION_TYPES,
+    Transaction,
 )
-from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.records import to_bytes
-from sandbox.domain.text import OneOf
-from sandbox.platform.batches import operations as batches
-from sandbox.platform.operation_context import OperationContext
-from sandbox.scenarios.queue import QueueFull
+from sandbox.domain.payments.transitions import BY_ITSELF, transitions_from
+from sandbox.store.queries import NEWEST_FIRST, OLDEST_FIRST, Order
+from sandbox.store.tables import EVERYTHING, LAST_DIGITS
+from sandbox.worlds.journal import Entry, OutcomeView
+from sandbox.worlds.world import World
 
-if TYPE_CHECKING:
-    from sandbox.control.shapes import BatchAnswer, NextOutcome
-
-OutcomeKey = Annotated[str, OneOf(OUTCOMES)]
-FaultKey = Annotated[str, OneOf(TRANSPORT_FAULTS)]
-
-_PARTIAL: Final = "partial_approval"
+router = Router()
 
 
-# --- the queue --------------------------------------------------------------------------------
+_Amount = Annotated[int, Field(ge=0, le=99_999_999)]
 
 
-class QueuedView(TypedDict):
-    """An outcome that waits for the next attempt that fits. Amounts are minor units.
+class PaymentsQuery(PageQuery):
+    """Which payments, in which order, as rows or whole.
 
-    `id` is null for entries of files of earlier versions.
+    Words of `status`, `status_reason` and `type` are separated by commas. `account` and `terminal`
+    are ids or names of the cast, and amounts are minor units. `before` is the `next` of an answer.
     """
 
-    id: str | None
-    outcome: OutcomeKey | None
-    operation: Operation | None
-    amount: int | None
-    delay_ms: int
-    fault: FaultKey | None
-    approved_amount: int | None
+    q: Words | None = None
+    status: Words | None = None
+    status_reason: Words | None = None
+    type: Words | None = None
+    account: Words | None = None
+    terminal: Words | None = None
+    batch: Words | None = None
+    card_brand: Words | None = None
+    amount_min: _Amount | None = None
+    amount_max: _Amount | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+    order: Literal["newest", "oldest", "largest", "smallest"] = "newest"
+    shape: Literal["row", "full"] = "row"
 
 
-class Queue(TypedDict):
-    """The outcomes that wait, the next one first."""
-
-    queue: list[QueuedView]
-    total: int
-
-
-def add_next(request: ControlRequest) -> QueuedView:
-    """Queue an outcome for the next attempt that fits. Source: assumed 6.3, D24."""
-    body: NextOutcome = request.body
-    must_be_known("outcome", body.outcome, OUTCOMES)
-    must_be_known("fault", body.fault, TRANSPORT_FAULTS)
-    if body.outcome is None and body.fault is None:
-        raise invalid("outcome or fault is required")
-    if body.outcome and body.operation and (why := why_not_for(body.outcome, body.operation)):
-        raise invalid(f"operation: {why}")
-    if body.approved_amount is not None and body.outcome != _PARTIAL:
-        raise invalid(f"approved_amount: belongs to the outcome {_PARTIAL} alone")
-    if body.amount and body.approved_amount and body.approved_amount >= body.amount:
-        raise invalid(
-            f"approved_amount: a part of {body.amount} is less than that, not "
-            f"{body.approved_amount}"
-        )
-    entry = Queued(**body.__dict__)
-    try:
-        entry = request.world.queue.add(entry)
-    except QueueFull as error:
-        raise ControlFault(
-            409, "queue_full", str(error), details="DELETE .../scenario/next forgets them"
-        ) from None
-    return _queued_view(entry)
+PaymentShown = Annotated[Any, LikeType(TransactionView)]
+_BRANDS: Final = sorted({card.brand for card in CARDS.values()})
+_ORDERS: Final = {
+    "newest": NEWEST_FIRST,
+    "oldest": OLDEST_FIRST,
+    "largest": Order("total_amount"),
+    "smallest": Order("total_amount", is_descending=False),
+}
 
 
-def _queued_view(entry: Queued) -> QueuedView:
-    return {
-        "id": entry.id or None,
-        "outcome": entry.outcome,
-        "operation": entry.operation,
-        "amount": entry.amount,
-        "delay_ms": entry.delay_ms,
-        "fault": entry.fault,
-        "approved_amount": entry.approved_amount,
-    }
+class PaymentRow(View):
+    """A payment in a list. Amounts are minor units."""
 
-
-def list_next(request: ControlRequest) -> Queue:
-    """The outcomes that wait, the next one first."""
-    waiting = [_queued_view(entry) for entry in request.world.queue.entries]
-    return {"queue": waiting, "total": len(waiting)}
-
-
-def remove_next(request: ControlRequest) -> None:
-    """Forget one outcome that waits."""
-    if not request.world.queue.remove(request.params["id"]):
-        raise ControlFault(
-            404,
-            "not_found",
-            "no outcome with this id waits: it was used or cleared, or never was there",
-        )
-
-
-def clear_next(request: ControlRequest) -> None:
-    """Forget the outcomes that wait."""
-    request.world.queue.clear()
-
-
-# --- batches ----------------------------------------------------------------------------------
-
-
-def answer_batch(request: ControlRequest) -> Written[Batch]:
-    """The processor's result for a submitted batch, by hand. Source: assumed B9 to B12."""
-    world = request.world
-    context = OperationContext(
-        world=world, unit=world.store.begin(), now=world.clock.now(), request_id=None
-    )
-    batch = context.unit.get(Batch, request.params["id"])
-    if batch is None:
-        raise ControlFault(404, "not_found", "the world has no batch with this id")
-    if batch.status != "submitted":
-        raise ControlFault(
-            409,
-            "not_submitted",
-            f"the batch is {batch.status}",
-            details="only a submitted batch waits for its result; with the switch "
-            "batch.settlement at manual it does so until this is called",
-        )
-    members = batches.members_of(context, batch)
-    result = _result(request.body, members)
-    context.unit.cancel(BATCH_RESULT, batch.id)
-    answered = batches.answer(context, batch, result, members)
-    context.unit.commit()
-    return Written(to_bytes(answered))
-
-
-def _result(body: "BatchAnswer", members: list[Transaction]) -> Result:
-    if body.reason is not None and body.answer != "rejected":
-        raise invalid("reason: belongs to the answer rejected alone")
-    if body.rejected is not None and body.answer != "partially_accepted":
-        raise invalid("rejected: belongs to the answer partially_accepted alone")
-    if body.answer == "rejected":
-        # A sentence is passed on unchanged; a single word must be a known one.
-        if body.reason is not None and " " not in body.reason:
-            must_be_known("reason", body.reason, REASONS)
-        return Result(answer="rejected", reason=body.reason)
-    if body.answer == "accepted":
-        return Result(answer="accepted")
-    return Result(answer="partially_accepted", rejected=_rejected(body.rejected, members))
-
-
-def _rejected(wanted: int | list[str] | None, members: list[Transaction]) -> tuple[str, ...]:
-    """The ids of the members that are refused: as named, or so many of the first."""
-    if wanted is None:
-        raise invalid("rejected: say which members, by their ids, or how many")
-    ids = [tx.transaction_id for tx in members]
-    if isinstance(wanted, int):
-        if not 1 <= wanted <= len(ids):
-            raise invalid(f"rejected: the batch has {len(ids)} members")
-        return tuple(ids[:wanted])
-    stranger = next((id for id in wanted if id not in ids), None)
-    if stranger is not None or not wanted:
-        raise invalid(f"rejected: {(stranger or 'an empty id')[:80]} is not a member of the batch")
-    return tuple(dict.fromkeys(wanted))
-
-
-# --- the catalogues ---------------------------------------------------------------------------
-
-
-class CatalogueOutcome(TypedDict):
-    """A row of the catalogue of outcomes."""
-
-    key: OutcomeKey
-    operations: list[str]
+    id: str
+    created_at: Time
+    updated_at: Time
+    type: str
     status: str
     status_reason: str
-    response_code: str | None
-    processor_response_code: str | None
-    message: str | None
-    latency_ms: int
-    retry: str
-
-
-class FaultView(TypedDict):
-    """A transport fault; `status` is the answer that it sends instead, if any."""
-
-    key: FaultKey
-    when: When
-    status: int | None
-    effect: str
-
-
-class Outcomes(TypedDict):
-    """The catalogue of outcomes, and the transport faults."""
-
-    outcomes: list[CatalogueOutcome]
+    currency: str
     total: int
-    faults: list[FaultView]
+    tip: int
+    refunded: int
+    reversed: int
+    brand: str
+    last4: str
+    account_id: str
+    merchant: str | None
+    terminal_id: str
+    batch_id: str | None
 
 
-def list_outcomes(request: ControlRequest) -> Outcomes:
-    """The outcomes and the transport faults. Source: assumed 5.2, 5.3."""
-    return {
-        "outcomes": [outcome_view(row) for row in OUTCOMES.values()],
-        "total": len(OUTCOMES),
-        "faults": [fault_view(row) for row in TRANSPORT_FAULTS.values()],
-    }
+class PaymentsPage(View):
+    """Payments: rows, or whole ones. `next` is the `before` of the next page, null on the last."""
+
+    payments: list[PaymentRow | PaymentShown]
+    total: int
+    next: int | None
 
 
-def outcome_view(row: Outcome) -> CatalogueOutcome:
-    """An outcome as it is shown."""
-    return {
-        "key": row.key,
-        "operations": sorted(row.scope),
-        "status": row.verdict,
-        "status_reason": row.status_reason,
-        "response_code": row.response_code,
-        "processor_response_code": row.host_code,
-        "message": row.message,
-        "latency_ms": row.latency_ms,
-        "retry": row.retry,
-    }
+def payment_row(tx: Transaction) -> PaymentRow:
+    """A payment as lists show it."""
+    origin = tx.origin
+    return PaymentRow.of(
+        tx,
+        id=tx.transaction_id,
+        created_at=origin.created_at,
+        updated_at=tx.history[-1].created_at,
+        type=tx.transaction_type,
+        currency=origin.site.currency,
+        total=tx.amounts.total,
+        tip=tx.amounts.tip,
+        refunded=tx.ledger.refunded,
+        reversed=tx.ledger.reversed_in_all,
+        brand=origin.card.brand,
+        last4=origin.card.masked[-LAST_DIGITS:],
+        merchant=origin.site.merchant_name,
+        terminal_id=origin.site.terminal_id,
+    )
 
 
-def fault_view(row: TransportFault) -> FaultView:
-    """A transport fault as it is shown."""
-    status = row.answer.status if row.answer else None
-    return {"key": row.key, "when": row.when, "status": status, "effect": row.effect}
+@router.get(f"{WORLD}/payments", "payments.search")
+def search_payments(request: ControlRequest, query: PaymentsQuery) -> PaymentsPage:
+    """Search the payments of a world, of all its accounts."""
+    world = request.world
+    rows, total, after = find_page(
+        world,
+        Transaction,
+        _where(world, query),
+        limit=query.limit,
+        before=query.before,
+        between=(
+            None if query.since is None else to_ms(query.since),
+            None if query.until is None else to_ms(query.until),
+        ),
+        order=_ORDERS[query.order],
+    )
+    shape = payment_row if query.shape == "row" else view
+    return PaymentsPage(payments=list(map(shape, rows)), total=total, next=after)
 
 
-class CardView(TypedDict):
-    """A test card, which a payment names by its `token`; the `number` is masked.
+def _where(world: World, query: PaymentsQuery) -> dict[str, Any]:
+    """The conditions as indexes and filters of the store have them."""
+    scope = EVERYTHING if query.account is None else get_account(world, query.account).id
+    where: dict[str, Any] = {"scope": scope}
+    for name, text, known in (
+        ("status", query.status, STATUSES),
+        ("transaction_type", query.type, TRANSACTION_TYPES),
+    ):
+        field = "type" if name == "transaction_type" else name
+        if words := parse_words(field, text, known):
+            where[name] = words
+    if reasons := parse_words("status_reason", query.status_reason, STATUS_REASONS):
+        where["status_reason"] = reasons
+    if query.terminal is not None:
+        where["terminal_id"] = get_terminal(world, query.terminal).terminal_id
+    must_be_known("card_brand", query.card_brand, _BRANDS)
+    for name, value in (
+        ("batch_id", query.batch),
+        ("card_brand", query.card_brand),
+        ("min_amount", query.amount_min),
+        ("max_amount", query.amount_max),
+        ("search_term", query.q),
+    ):
+        if value is not None:
+            where[name] = value
+    return where
 
-    Above `above_amount` it is approved in part; `later` is for later operations.
+
+_FOLLOW_UPS_MAX: Final = 16
+"""So many follow-ups of one request are looked for."""
+
+_KINDS: Final = tuple(dict.fromkeys(row.trigger for row in BY_ITSELF))
+
+
+class Money(View):
+    """The money of a payment in minor units.
+
+    `released` is what was given up of the hold at the capture; `remaining` is what is still held,
+    before the capture, or can still be refunded, after it.
     """
 
-    token: str
-    number: str
-    brand: str
-    type: str
-    outcome: OutcomeKey
-    above_amount: int | None
-    later: dict[str, str]
+    authorized: int
+    captured: int
+    released: int
+    reversed_before: int
+    reversed_after: int
+    refunded: int
+    refundable: int
+    remaining: int
 
 
-class Cards(TypedDict):
-    """The test cards."""
+class BatchOfPayment(View):
+    """The batch in which a payment settles."""
 
-    cards: list[CardView]
-    total: int
-
-
-def list_cards(request: ControlRequest) -> Cards:
-    """The test cards. Source: assumed 6.4."""
-    return {"cards": [card_view(card) for card in CARDS.values()], "total": len(CARDS)}
+    id: str
+    status: str
+    number: str | None
 
 
-def card_view(card: Card) -> CardView:
-    """A test card as it is shown."""
-    return {
-        "token": card.token,
-        "number": card.masked,
-        "brand": card.brand,
-        "type": card.type,
-        "outcome": card.outcome or (_PARTIAL if card.limit is not None else "approved"),
-        "above_amount": card.limit,
-        "later": {str(operation): outcome for operation, outcome in card.later.items()},
-    }
+class StoryStep(View):
+    """Something that happened to a payment, or is due. `amount` is in minor units."""
+
+    at: Time
+    kind: Literal["attempt", "request", "message", "due"]
+    id: str
+    amount: int | None
+    says: str
 
 
-class TriggerView(TypedDict):
-    """An amount that chooses an outcome."""
+class Story(View):
+    """A payment with its money, its outcome, its batch and its story, oldest first.
 
-    amount: int
-    kind: str
-    key: str
-    operation: str | None
-    about: str
+    `outcome` is what its first attempt got and who chose it; null once the journal has dropped it.
+    """
 
-
-class Triggers(TypedDict):
-    """The amounts that choose."""
-
-    triggers: list[TriggerView]
-    total: int
+    payment: PaymentShown
+    ledger: Money
+    outcome: Annotated[Any, LikeType(OutcomeView)] | None
+    batch: BatchOfPayment | None
+    story: list[StoryStep]
 
 
-def list_triggers(request: ControlRequest) -> Triggers:
-    """The amounts that choose an outcome. Source: assumed 6.2."""
-    return {"triggers": [trigger_view(row) for row in TRIGGERS.values()], "total": len(TRIGGERS)}
+@router.get(f"{WORLD}/payments/{{id}}", "payments.story")
+def read_payment(request: ControlRequest) -> Story:
+    """Read a payment with its money, its batch and all that happened to it.
+
+    Source: assumed 2.2, 2.10.
+    """
+    tx = request.get_record(Transaction, "payment")
+    messages = request.world.store.messages_about(tx.transaction_id)
+    return view_story(request.world, tx, messages)
 
 
-def trigger_view(row: Trigger) -> TriggerView:
-    """An amount that chooses an outcome, as it is shown."""
-    return {
-        "amount": row.amount,
-        "kind": row.kind,
-        "key": row.key,
-        "operation": row.operation,
-        "about": row.about,
-    }
+def view_story(world: World, tx: Transaction, messages: Sequence[Message]) -> Story:
+    """Show a payment with all that happened to it and is due; `messages` are those about it."""
+    asked = list(dict.fromkeys(one.request_id for one in messages if one.request_id is not None))
+    entries = world.journal.entries()
+    first = next((one for one in entries if asked and one.id == asked[0]), None)
+    steps = [
+        *_attempts(tx),
+        *(_message_step(world, one) for one in messages),
+        *(_refusal_step(world, one) for one in entries if _is_refusal(one, tx.transaction_id)),
+    ]
+    steps.sort(key=lambda step: step.at)
+    return Story(
+        payment=view(tx),
+        ledger=_money(tx),
+        outcome=first and world.journal.view(first)["outcome"],
+        batch=_view_batch(world, tx),
+        story=[*steps, *_due(world, tx, asked)],
+    )
+
+
+def _money(tx: Transaction) -> Money:
+    money = tx.ledger
+    is_captured = money.captured > 0
+    return Money.of(
+        money,
+        released=max(money.held + money.added - money.captured, 0) if is_captured else 0,
+        reversed_before=money.voided,
+        reversed_after=money.reversed,
+        remaining=money.refundable if is_captured else money.held,
+    )
+
+
+def _view_batch(world: World, tx: Transaction) -> BatchOfPayment | None:
+    batch = None if tx.batch_id is None else world.store.get(Batch, tx.batch_id)
+    if batch is None:
+        return None
+    return BatchOfPayment.of(batch, number=batch.processor_batch_id)
+
+
+def _attempts(tx: Transaction) -> Iterator[StoryStep]:
+    for one in tx.history:
+        yield StoryStep(
+            at=one.created_at,
+            kind="attempt",
+            id=one.event_id,
+            amount=one.amount,
+            says=f"{one.transaction_type}: {one.status} ({one.status_reason})",
+        )
+
+
+def _is_refusal(entry: Entry, id: str) -> bool:
+    """Whether the request was refused and named the payment, whoever sent it."""
+    return is_refused(entry) and (
+        id in entry.path or (entry.request is not None and id.encode() in entry.request)
+    )
+
+
+def _refusal_step(world: World, entry: Entry) -> StoryStep:
+    shown = world.journal.view(entry)
+    why = shown["decisions"][-1] if shown["decisions"] else None
+    reason = "" if why is None else f": {why['reason']} ({why['clause']})"
+    status = f"refused with {entry.status}" if entry.status else "closed without an answer"
+    return StoryStep(
+        at=entry.at,
+        kind="request",
+        id=entry.id,
+        amount=None,
+        says=f"{entry.method} {entry.path} was {status}{reason}",
+    )
+
+
+def _message_step(world: World, message: Message) -> StoryStep:
+    deliveries = world.outbox.deliveries_of(message.id)
+    accepted = sum(one.status == "delivered" for one in deliveries)
+    told = f"delivered to {accepted} of {len(deliveries)} endpoints" if deliveries else "not sent"
+    return StoryStep(
+        at=message.created_at,
+        kind="message",
+        id=message.id,
+        amount=None,
+        says=f"{message.event_type}: {told}",
+    )
+
+
+def _due(world: World, tx: Transaction, asked: list[str]) -> list[StoryStep]:
+    """What is due for the payment and for its batch, the soonest first."""
+    tags = ["", *(f"{id}/{number}" for id in asked for number in range(_FOLLOW_UPS_MAX))]
+    timers = [world.store.timer(kind, tx.transaction_id, tag) for kind in _KINDS for tag in tags]
+    if tx.batch_id is not None:
+        timers.append(world.store.timer(BATCH_RESULT, tx.batch_id))
+    due = sorted((one for one in timers if one is not None), key=lambda timer: timer.due)
+    return [_falls_due(tx, timer) for timer in due]
+
+
+def _falls_due(tx: Transaction, timer: Timer) -> StoryStep:
+    rows = transitions_from(timer.kind, tx.status)
+    leads_to = f": {rows[0].next_status} ({rows[0].reason})" if rows else ""
+    return StoryStep(
+        at=timer.due,
+        kind="due",
+        id=timer.id,
+        amount=None,
+        says=f"{timer.kind}{leads_to}",
+    )

@@ -1,25 +1,59 @@
-"""Control endpoints on receivers inside the process. Source: assumed D25-receivers."""
+"""Built-in receivers of webhooks, and signatures checked as receivers do.
 
-from typing import TYPE_CHECKING, Any, TypedDict
+Source: assumed D25-receivers.
+"""
 
+from hashlib import sha256
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import Field, model_validator
 from pydantic_core import from_json
 
-from sandbox.control import endpoints
-from sandbox.control.endpoints import EndpointView
-from sandbox.control.rows import ControlFault, ControlRequest, window
-from sandbox.domain.instants import to_wire
-from sandbox.domain.webhooks import Endpoint
-from sandbox.webhooks.inside import Program, Received, is_inside, program_of, url_of
+from sandbox.control.context import ControlRequest, conflict, invalid, not_found
+from sandbox.control.endpoints import EndpointView, add_endpoint, view_endpoint
+from sandbox.control.messages import get_message
+from sandbox.control.models import Body, HeaderFields, KeyWord, Listing, Query, Time, View, window
+from sandbox.control.routing import WORLD, Router
+from sandbox.domain.events import Message
+from sandbox.domain.field_types import WebhookSecret
+from sandbox.domain.text import nearest
+from sandbox.domain.webhooks import Delivery, Endpoint
+from sandbox.webhooks.inside import (
+    ANSWER_MAX,
+    ANSWER_MIN,
+    ANSWERS_MAX,
+    DELAY_MS_MAX,
+    Program,
+    Received,
+    is_inside,
+    program_of,
+    url_of,
+)
+from sandbox.webhooks.verifying import Verification, VerifyStep, verify
 from sandbox.worlds.world import World
 
-if TYPE_CHECKING:
-    from sandbox.control.acting_shapes import NewReceiver
-    from sandbox.control.shapes import Listing
+router = Router()
+
+
+class NewReceiver(Body):
+    """A receiver inside: the status for each attempt at a message, after a delay.
+
+    Later attempts get the last of `answers`. No event types means all of them.
+    """
+
+    answers: Annotated[
+        list[Annotated[int, Field(ge=ANSWER_MIN, le=ANSWER_MAX)]],
+        Field(min_length=1, max_length=ANSWERS_MAX),
+    ] = Field(default=[200])
+    delay_ms: Annotated[int, Field(ge=0, le=DELAY_MS_MAX)] = 0
+    description: Annotated[str, Field(max_length=255)] | None = None
+    event_types: list[str] = Field(default=[])
+
 
 DESCRIPTION = "Built-in receiver"
 
 
-class ReceiverView(TypedDict):
+class ReceiverView(View):
     """A receiver inside: an endpoint with the same id, its programmed answers, and its secret.
 
     The first attempt at each message gets the first of `answers`, and so on; later ones get the
@@ -34,21 +68,21 @@ class ReceiverView(TypedDict):
     endpoint: EndpointView
 
 
-class Receivers(TypedDict):
+class Receivers(View):
     """The receivers inside a world."""
 
     receivers: list[ReceiverView]
     total: int
 
 
-class ReceivedView(TypedDict):
+class ReceivedView(View):
     """A delivery as it came. `answer` is null if the receiver took too long.
 
     `says` tells what its check of the signature found, with all secrets that were in force. `body`
     is text where a scenario spoilt the JSON.
     """
 
-    at: str
+    at: Time
     message_id: str
     event_type: str | None
     attempt: int
@@ -59,7 +93,7 @@ class ReceivedView(TypedDict):
     answer: int | None
 
 
-class ReceivedPage(TypedDict):
+class ReceivedPage(View):
     """The last deliveries to a receiver, oldest first; `total` counts those that are kept."""
 
     received: list[ReceivedView]
@@ -68,11 +102,17 @@ class ReceivedPage(TypedDict):
     offset: int
 
 
-def create(request: ControlRequest) -> ReceiverView:
-    """Have webhooks go to a receiver inside, which answers as it is told."""
-    body: NewReceiver = request.body
+@router.post(
+    f"{WORLD}/receivers",
+    "receivers.create",
+    status=201,
+    refuses=(409,),
+    example={"answers": [500, 500, 200]},
+)
+def create_receiver(request: ControlRequest, body: NewReceiver) -> ReceiverView:
+    """Have webhooks go to a receiver inside, with programmed answers."""
     program = Program(tuple(body.answers), body.delay_ms)
-    made = endpoints.add(
+    made = add_endpoint(
         request,
         {
             "url": url_of(program),
@@ -80,73 +120,224 @@ def create(request: ControlRequest) -> ReceiverView:
             "event_types": body.event_types,
         },
     )
-    return _view(request.world, made)
+    return _view_receiver(request.world, made)
 
 
-def list_all(request: ControlRequest) -> Receivers:
-    """The receivers inside a world, in the order in which they came."""
+@router.get(f"{WORLD}/receivers", "receivers.list")
+def list_receivers(request: ControlRequest) -> Receivers:
+    """List the receivers inside."""
     known = request.world.outbox.endpoints.values()
-    views = [_view(request.world, one) for one in known if is_inside(one.url)]
-    return {"receivers": views, "total": len(views)}
+    views = [_view_receiver(request.world, one) for one in known if is_inside(one.url)]
+    return Receivers(receivers=views, total=len(views))
 
 
-def delete(request: ControlRequest) -> None:
-    """Forget a receiver, what it was sent, and what still waited for it."""
-    id = _found(request).id
+@router.delete(f"{WORLD}/receivers/{{id}}", "receivers.delete")
+def delete_receiver(request: ControlRequest) -> None:
+    """Delete a receiver inside."""
+    id = _find_receiver(request).id
     request.world.outbox.remove(id)
     request.world.inbox.forget(id)
 
 
-def received(request: ControlRequest) -> ReceivedPage:
-    """What a receiver was sent, with its check of each signature."""
-    query: Listing = request.query
-    world, id = request.world, _found(request).id
+@router.get(f"{WORLD}/receivers/{{id}}/received", "receivers.received")
+def list_received(request: ControlRequest, query: Listing) -> ReceivedPage:
+    """What a receiver inside was sent."""
+    world, id = request.world, _find_receiver(request).id
     kept = world.inbox.received(id)
     page = window(kept, query.limit, query.offset)
-    return {
-        "received": [_received(world, one) for one in page.items],
-        "total": len(kept),
-        "limit": page.limit,
-        "offset": page.offset,
-    }
+    return ReceivedPage(
+        received=[_view_received(world, one) for one in page.items],
+        total=len(kept),
+        limit=page.limit,
+        offset=page.offset,
+    )
 
 
-def _found(request: ControlRequest) -> Endpoint:
+def _find_receiver(request: ControlRequest) -> Endpoint:
     endpoint = request.world.outbox.endpoints.get(request.params["id"])
     if endpoint is None or not is_inside(endpoint.url):
-        raise ControlFault(404, "not_found", "the world has no receiver with this id")
+        raise not_found("the world has no receiver with this id")
     return endpoint
 
 
-def _view(world: World, endpoint: Endpoint) -> ReceiverView:
+def _view_receiver(world: World, endpoint: Endpoint) -> ReceiverView:
     try:
         program = program_of(endpoint.url)
     except ValueError:
         program = Program()
-    return {
-        "id": endpoint.id,
-        "answers": list(program.answers),
-        "delay_ms": program.delay_ms,
-        "received": world.inbox.total(endpoint.id),
-        "secret": endpoint.secret,
-        "endpoint": endpoints.view(endpoint, world.now()),
-    }
+    return ReceiverView.of(
+        program,
+        id=endpoint.id,
+        received=world.inbox.total(endpoint.id),
+        secret=endpoint.secret,
+        endpoint=view_endpoint(endpoint, world.now()),
+    )
 
 
-def _received(world: World, one: Received) -> ReceivedView:
+def _view_received(world: World, one: Received) -> ReceivedView:
     message = world.store.message(one.message_id)
     try:
         body = from_json(one.body)
     except ValueError:
         body = one.body.decode("utf-8", "replace")
-    return {
-        "at": to_wire(one.at),
-        "message_id": one.message_id,
-        "event_type": None if message is None else message.event_type,
-        "attempt": one.attempt,
-        "headers": dict(one.headers),
-        "body": body,
-        "genuine": one.check.step is None,
-        "says": one.check.says,
-        "answer": one.answer,
-    }
+    return ReceivedView.of(
+        one,
+        event_type=message and message.event_type,
+        body=body,
+        genuine=one.check.step is None,
+        says=one.check.says,
+    )
+
+
+class VerifyQuery(Query):
+    """Which attempt to check: the first is 1, the last one if it is left out."""
+
+    endpoint_id: str | None = None
+    attempt: Annotated[int, Field(ge=1)] | None = None
+
+
+class VerifyBody(Body):
+    """A webhook as it came: its headers, and its body as text, to the byte.
+
+    The secret is given, or is that of an endpoint.
+    """
+
+    headers: HeaderFields
+    body: str
+    secret: WebhookSecret | None = None
+    endpoint_id: KeyWord | None = None
+
+    @model_validator(mode="after")
+    def _has_one_secret(self) -> Self:
+        if (self.secret is None) == (self.endpoint_id is None):
+            raise ValueError("secret or endpoint_id is required, and not both")
+        return self
+
+
+Verdict = Literal["genuine", "refused"]
+_SHOWN_CHARS: Final = 4
+
+
+class VerifyView(View):
+    """What a receiver finds. `step` is the one that fails, null if none does.
+
+    `signed` is the text that is signed. `secrets` are masked. `age_s` is the age of the timestamp.
+    """
+
+    verdict: Verdict
+    step: VerifyStep | None
+    says: str
+    signed: str
+    secrets: list[str]
+    expected: list[str]
+    sent: list[str]
+    age_s: int | None
+
+
+def _masked(secret: str) -> str:
+    return f"whsec_****{secret[-_SHOWN_CHARS:]}"
+
+
+def _view_check(found: Verification, signed: bytes, secrets: tuple[str, ...]) -> VerifyView:
+    return VerifyView.of(
+        found,
+        verdict="genuine" if found.step is None else "refused",
+        signed=signed.decode("utf-8", "replace"),
+        secrets=[_masked(secret) for secret in secrets],
+    )
+
+
+@router.get(f"{WORLD}/messages/{{id}}/verify", "messages.verify", refuses=(409,))
+def verify_message(request: ControlRequest, query: VerifyQuery) -> VerifyView:
+    """Check the signature of an attempt as its receiver does."""
+    message = get_message(request)
+    delivery = _choose_delivery(request.world.outbox.deliveries_of(message.id), query.endpoint_id)
+    return check_attempt(request.world, message, delivery, query.attempt)
+
+
+def check_attempt(
+    world: World, message: Message, delivery: Delivery, number: int | None = None
+) -> VerifyView:
+    """What the receiver found in that attempt, by default the last. Raises ControlFault."""
+    attempts = delivery.attempts
+    number = len(attempts) if number is None else number
+    if not attempts or number > len(attempts):
+        count = f"{len(attempts)} attempts" if attempts else "no attempt yet"
+        raise conflict("no_attempt", f"the delivery to {delivery.endpoint_id} has {count}")
+    attempt = attempts[number - 1]
+    if attempt.sent is None:
+        why = attempt.error or ""
+        raise conflict("not_sent", "that attempt sent nothing", details=why)
+    head, body = attempt.sent, world.outbox.body(message)[: attempt.sent.size]
+    if sha256(body).hexdigest() != head.sha256:
+        raise conflict(
+            "body_changed",
+            "the bytes that were sent are not there any more",
+            details="the attempt was made by another version of the sandbox",
+        )
+    secrets = _get_endpoint(world, delivery.endpoint_id).secrets_at(attempt.at)
+    result = verify(
+        secrets,
+        id=message.id,
+        timestamp=str(head.timestamp),
+        signature=head.signature,
+        body=body,
+        now_s=head.timestamp + head.age_s,
+    )
+    return _view_check(result, b"%b.%d.%b" % (message.id.encode(), head.timestamp, body), secrets)
+
+
+def _choose_delivery(deliveries: list[Delivery], endpoint_id: str | None) -> Delivery:
+    ids = [one.endpoint_id for one in deliveries]
+    if endpoint_id is None:
+        if len(deliveries) != 1:
+            there = f"it is for {', '.join(ids)}" if ids else "it is for no endpoint"
+            raise invalid(f"endpoint_id: name an endpoint of the message: {there}")
+        return deliveries[0]
+    for one in deliveries:
+        if one.endpoint_id == endpoint_id:
+            return one
+    raise invalid(
+        f"endpoint_id: the message is not for {endpoint_id[:80]!r}", nearest(endpoint_id, ids)
+    )
+
+
+def _get_endpoint(world: World, id: str) -> Endpoint:
+    endpoints = world.outbox.endpoints
+    if id not in endpoints:
+        raise invalid(f"endpoint_id: the world has no endpoint {id[:80]!r}", nearest(id, endpoints))
+    return endpoints[id]
+
+
+@router.post(
+    f"{WORLD}/verify",
+    "verify",
+    example={
+        "secret": "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ=",
+        "headers": {"webhook-id": "msg_1", "webhook-timestamp": "1", "webhook-signature": "v1,x"},
+        "body": "{}",
+    },
+)
+def verify_webhook(request: ControlRequest, body: VerifyBody) -> VerifyView:
+    """Check the signature of a webhook that you have."""
+    if body.secret is not None:
+        secrets: tuple[str, ...] = (body.secret,)
+    else:
+        assert body.endpoint_id is not None
+        secrets = _get_endpoint(request.world, body.endpoint_id).secrets_at(request.world.now())
+    prefix = request.services.worlds.profile.webhook_header_prefix
+    sent = {name.lower(): value for name, value in body.headers.items()}
+    id, timestamp, signature = (
+        sent.get(f"{prefix.lower()}-{part}") for part in ("id", "timestamp", "signature")
+    )
+    payload = body.body.encode("utf-8", "surrogatepass")
+    result = verify(
+        secrets,
+        id=id,
+        timestamp=timestamp,
+        signature=signature,
+        body=payload,
+        now_s=int(request.world.system_clock()),
+    )
+    signed = f"{id or ''}.{timestamp or ''}.".encode() + payload
+    return _view_check(result, signed, secrets)

@@ -1,22 +1,45 @@
-"""Control endpoints on scenarios: the library, and the running one of a world."""
+"""Scenarios: the library, and the one that runs in a world."""
 
-import asyncio
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
-from sandbox.control.rows import ControlFault, ControlRequest, Document, invalid
-from sandbox.domain.instants import to_wire
+from pydantic import ConfigDict, Field, RootModel, model_validator
+
+from sandbox.control.context import ControlFault, ControlRequest, invalid
+from sandbox.control.models import Body, Document, Time, View
+from sandbox.control.pauses import run_in_thread
+from sandbox.control.routing import PREFIX, WORLD, Router
 from sandbox.domain.text import nearest
-from sandbox.scenarios.loading import Problem, ScenarioError, parse_scenario, problems_of
+from sandbox.scenarios.loading import ScenarioError, parse_scenario, problems_of
+from sandbox.scenarios.schema import scenario_schema
+from sandbox.scenarios.shapes import Scenario
+from sandbox.scenarios.toml import Lines, line_of_error, read_toml, written_toml
 from sandbox.worlds.scenarios import run_scenario
 from sandbox.worlds.world import World
 
-if TYPE_CHECKING:
-    from sandbox.control.acting_shapes import CheckBody, ProveBody
-    from sandbox.scenarios.shapes import Scenario
+router = Router()
 
 
-class ScenarioOfLibrary(TypedDict):
+class ScenarioBody(RootModel[dict[str, Any]]):
+    """The name of a scenario of the library, or a whole one."""
+
+    model_config = ConfigDict(defer_build=True)
+
+
+class CheckBody(Body):
+    """A scenario to check: the text of its file, or a document."""
+
+    toml: Annotated[str, Field(max_length=500_000)] | None = None
+    document: Annotated[dict[str, Any] | None, Field(alias="json")] = None
+
+    @model_validator(mode="after")
+    def _is_one_of_them(self) -> Self:
+        if (self.toml is None) == (self.document is None):
+            raise ValueError("toml or json is required, and not both")
+        return self
+
+
+class ScenarioOfLibrary(View):
     """A scenario of the library; `name` is that of its file."""
 
     name: str
@@ -24,30 +47,30 @@ class ScenarioOfLibrary(TypedDict):
     about: str
 
 
-class Scenarios(TypedDict):
+class Scenarios(View):
     """The scenarios of the library."""
 
     scenarios: list[ScenarioOfLibrary]
     total: int
 
 
-def library(request: ControlRequest) -> Scenarios:
-    """The scenarios that come with the sandbox."""
-    views: list[ScenarioOfLibrary] = [
-        {"name": name, "title": one.name, "about": one.about}
+@router.get(f"{PREFIX}/scenarios", "scenarios.list")
+def list_scenarios(request: ControlRequest) -> Scenarios:
+    """List the scenarios of the library."""
+    views = [
+        ScenarioOfLibrary(name=name, title=one.name, about=one.about)
         for name, one in request.services.scenarios().items()
     ]
-    return {"scenarios": views, "total": len(views)}
+    return Scenarios(scenarios=views, total=len(views))
 
 
-def schema(request: ControlRequest) -> Document:
-    """The JSON Schema of scenario files, as `scenarios/` has it too."""
-    from sandbox.scenarios.schema import scenario_schema
-
+@router.get(f"{PREFIX}/scenario.schema.json", "scenario.schema", is_open=True)
+def read_scenario_schema(request: ControlRequest) -> Document:
+    """The JSON Schema of scenario files, for editors."""
     return scenario_schema()
 
 
-class RuleInUse(TypedDict):
+class RuleInUse(View):
     """A rule of the scenario that runs, and the last request of the journal that it decided."""
 
     name: str
@@ -57,7 +80,7 @@ class RuleInUse(TypedDict):
     last_request_id: str | None
 
 
-class RunningScenario(TypedDict):
+class RunningScenario(View):
     """The scenario that runs in a world, also as a TOML file; `since` is when it began to run.
 
     `examples` are the names of its examples, or their numbers.
@@ -65,43 +88,44 @@ class RunningScenario(TypedDict):
 
     name: str
     about: str
-    since: str | None
+    since: Time | None
     toml: str
     rules: list[RuleInUse]
     webhooks: list[RuleInUse]
     examples: list[str]
 
 
-def read(request: ControlRequest) -> RunningScenario:
-    """The scenario that runs in a world, and how often each of its rules applied."""
-    found = running_in(request.world)
+@router.get(f"{WORLD}/scenario", "scenario.read")
+def read_scenario(request: ControlRequest) -> RunningScenario:
+    """Read the scenario that runs in a world."""
+    found = view_running(request.world)
     if found is None:
-        raise _no_scenario()
+        raise no_scenario()
     return found
 
 
-def running_in(world: World) -> RunningScenario | None:
+def view_running(world: World) -> RunningScenario | None:
     """The scenario that runs in a world; None without one."""
-    from sandbox.scenarios.toml import written_toml
-
     if world.scenario is None:
         return None
-    shown, since = world.scenario.view(), world.state.scenario_since
+    shown = world.scenario.view()
     decided, spoilt = _last_requests(world)
-    return {
-        "name": shown["name"],
-        "about": shown["about"],
-        "since": None if since is None else to_wire(since),
-        "toml": written_toml(world.state.scenario or {}),
-        "rules": [{**one, "last_request_id": decided.get(one["name"])} for one in shown["rules"]],
-        "webhooks": [
-            {**one, "last_request_id": spoilt.get(one["name"])} for one in shown["webhooks"]
+    return RunningScenario(
+        name=shown["name"],
+        about=shown["about"],
+        since=world.state.scenario_since,
+        toml=written_toml(world.state.scenario or {}),
+        rules=[
+            RuleInUse(**one, last_request_id=decided.get(one["name"])) for one in shown["rules"]
         ],
-        "examples": _names_of_examples(world.scenario.scenario),
-    }
+        webhooks=[
+            RuleInUse(**one, last_request_id=spoilt.get(one["name"])) for one in shown["webhooks"]
+        ],
+        examples=_names_of_examples(world.scenario.scenario),
+    )
 
 
-def _names_of_examples(scenario: "Scenario") -> list[str]:
+def _names_of_examples(scenario: Scenario) -> list[str]:
     return [one.name or str(number) for number, one in enumerate(scenario.example, start=1)]
 
 
@@ -121,162 +145,106 @@ def _last_requests(world: World) -> tuple[dict[str, str], dict[str, str]]:
     return decided, spoilt
 
 
-def run(request: ControlRequest) -> RunningScenario:
-    """Have a scenario run in a world: one of the library by name, or a whole one."""
-    start(request.world, chosen(request, request.body))
-    return read(request)
+@router.put(f"{WORLD}/scenario", "scenario.run", example={"name": "batch_partially_accepted"})
+def put_scenario(request: ControlRequest, body: ScenarioBody) -> RunningScenario:
+    """Run a scenario in a world."""
+    start_scenario(request.world, choose_scenario(request, body.root))
+    return read_scenario(request)
 
 
-class ScenarioFile(TypedDict):
+class ScenarioFile(View):
     """A scenario of the library, as its file and as JSON, with the names of its examples."""
 
     name: str
     title: str
     about: str
     toml: str
-    json: dict[str, Any]
+    document: Annotated[dict[str, Any], Field(alias="json")]
     examples: list[str]
 
 
-def of_library(request: ControlRequest) -> ScenarioFile:
-    """One scenario of the library, by the name of its file."""
+@router.get(f"{PREFIX}/scenarios/{{name}}", "scenarios.read")
+def read_scenario_file(request: ControlRequest) -> ScenarioFile:
+    """Read a scenario of the library."""
     name, known = request.params["name"], request.services.scenarios()
     if name not in known:
-        raise ControlFault(
-            404,
-            "unknown_scenario",
-            f"there is no scenario {name[:80]!r}",
-            nearest=nearest(name, known),
-        )
+        why = f"there is no scenario {name[:80]!r}"
+        raise ControlFault(404, "unknown_scenario", why, nearest=nearest(name, known))
     one = known[name]
-    return {
-        "name": name,
-        "title": one.name,
-        "about": one.about,
-        "toml": request.services.scenario_text(name),
-        "json": one.model_dump(mode="json", exclude_unset=True),
-        "examples": _names_of_examples(one),
-    }
+    return ScenarioFile.of(
+        one,
+        name=name,
+        title=one.name,
+        toml=request.services.scenario_text(name),
+        document=one.model_dump(mode="json", exclude_unset=True),
+        examples=_names_of_examples(one),
+    )
 
 
-class ProblemView(TypedDict):
+class ProblemView(View):
     """A mistake: `rule` is the part and its number, as in `rule 2`; `line` is of the TOML."""
 
-    rule: str | None
-    field: str | None
+    rule: str | None = None
+    field: str | None = None
     line: int | None
     message: str
-    nearest: str | None
+    nearest: str | None = None
 
 
-class Problems(TypedDict):
+class Problems(View):
     """The first hundred mistakes of a scenario, and the `total`; none if it can be used."""
 
     problems: list[ProblemView]
     total: int
 
 
-def check(request: ControlRequest) -> Problems:
-    """The mistakes of a scenario, each with its place. Nothing is changed."""
-    from sandbox.scenarios.toml import Lines, line_of_error, read_toml
+@router.post(
+    f"{PREFIX}/scenarios/check",
+    "scenarios.check",
+    example={"toml": 'name = "mine"\n[[rule]]\nthen = { outcme = "lost_card" }\n'},
+)
+async def check_scenario(request: ControlRequest, body: CheckBody) -> Problems:
+    """List the mistakes of a scenario.
 
-    body: CheckBody = request.body
-    text, document = body.toml, body.document
+    Nothing is changed.
+    """
+    return await run_in_thread(_find_problems, body.toml, body.document)
+
+
+def _find_problems(text: str | None, document: dict[str, Any] | None) -> Problems:
     if text is not None:
         try:
             document = read_toml(text)
         except ScenarioError as error:
-            line, told = line_of_error(str(error)), str(error)
-            one = ProblemView(rule=None, field=None, line=line, message=told, nearest=None)
-            return {"problems": [one], "total": 1}
+            one = ProblemView(line=line_of_error(str(error)), message=str(error))
+            return Problems(problems=[one], total=1)
     found, total = problems_of(document or {})
     lines = None if text is None or not found else Lines(text)
-    views: list[ProblemView] = [
-        {
-            "rule": None if one.part is None else f"{one.part} {one.number}",
-            "field": one.field,
-            "line": None if lines is None else lines.of(one),
-            "message": one.message,
-            "nearest": one.nearest,
-        }
+    views = [
+        ProblemView.of(
+            one,
+            rule=None if one.part is None else f"{one.part} {one.number}",
+            line=lines and lines.of(one),
+        )
         for one in found
     ]
-    return {"problems": views, "total": total}
+    return Problems(problems=views, total=total)
 
 
-class ProvedExample(TypedDict):
-    """The result of an example: what did not come as expected, in words; none if all did.
-
-    `line` is that of the example in the TOML that was given, null if none was.
-    """
-
-    number: int
-    name: str
-    line: int | None
-    mistakes: list[str]
-
-
-class Proof(TypedDict):
-    """The results of all examples of a scenario; `ok` if none has a mistake."""
-
-    name: str
-    ok: bool
-    examples: list[ProvedExample]
-    total: int
-
-
-async def prove(request: ControlRequest) -> Proof:
-    """Whether the examples of a scenario come true, in a demo world of their own.
-
-    It is the one of the body, else the one that runs. The world itself does not change. A scenario
-    without examples is ok. Source: assumed D25-prove.
-    """
-    from sandbox.scenarios.toml import Lines
-
-    body: ProveBody = request.body
-    if body.toml is None:
-        scenario = running(request.world)
-    else:
-        scenario = _parsed(request, _of_file(body.toml))
-    found: dict[int, list[str]]
-    try:
-        # Examples take a sandbox with a loop of its own; the platform goes on beside them.
-        steps = await asyncio.to_thread(request.services.prove, scenario)
-        found = {step.number: step.mistakes for step in steps}
-    except ScenarioError as error:
-        why = f"cannot run in a demo world: {error}"
-        found = {number: [why] for number in range(1, len(scenario.example) + 1)}
-    lines = None if body.toml is None else Lines(body.toml)
-    views: list[ProvedExample] = [
-        {
-            "number": number,
-            "name": one.name or f"example {number}",
-            "line": None if lines is None else lines.of(Problem("example", number, None, "", None)),
-            "mistakes": found[number],
-        }
-        for number, one in enumerate(scenario.example, start=1)
-    ]
-    return {
-        "name": scenario.name,
-        "ok": not any(found.values()),
-        "examples": views,
-        "total": len(views),
-    }
-
-
-def running(world: World) -> "Scenario":
+def get_running(world: World) -> Scenario:
     """The scenario that runs in a world. Raises ControlFault."""
     document = world.state.scenario
     if document is None:
-        raise _no_scenario()
+        raise no_scenario()
     return parse_scenario(dict(document))
 
 
-def _no_scenario() -> ControlFault:
+def no_scenario() -> ControlFault:
+    """Refuse what needs a scenario that runs."""
     return ControlFault(404, "no_scenario", "no scenario runs in this world")
 
 
-def start(world: World, scenario: "Scenario") -> None:
+def start_scenario(world: World, scenario: Scenario) -> None:
     """Have it run in the world. Raises ControlFault for names that the world does not have."""
     try:
         run_scenario(world, scenario)
@@ -284,16 +252,16 @@ def start(world: World, scenario: "Scenario") -> None:
         raise invalid(f"scenario: {error}", error.nearest) from None
 
 
-def chosen(request: ControlRequest, wanted: Any) -> "Scenario":
+def choose_scenario(request: ControlRequest, wanted: Any) -> Scenario:
     """The scenario that is named, or written out. Raises ControlFault."""
     if isinstance(wanted, str):
         wanted = {"name": wanted}
     if not isinstance(wanted, dict):
         raise invalid("scenario: must be a name or a whole scenario")
     if set(wanted) == {"toml"}:
-        return _parsed(request, _of_file(wanted["toml"]))
+        return parse_checked(request, parse_file(wanted["toml"]))
     if set(wanted) != {"name"}:
-        return _parsed(request, wanted)
+        return parse_checked(request, wanted)
     name = wanted["name"]
     if not isinstance(name, str):
         raise invalid("scenario: name: must be text")
@@ -310,9 +278,8 @@ def chosen(request: ControlRequest, wanted: Any) -> "Scenario":
         ) from None
 
 
-def _of_file(text: Any) -> dict[str, Any]:
-    from sandbox.scenarios.toml import read_toml
-
+def parse_file(text: Any) -> dict[str, Any]:
+    """Read the text of a scenario file. Raises ControlFault."""
     if not isinstance(text, str):
         raise invalid("scenario: toml: must be text")
     try:
@@ -321,7 +288,8 @@ def _of_file(text: Any) -> dict[str, Any]:
         raise invalid(f"scenario: toml: {error}") from None
 
 
-def _parsed(request: ControlRequest, document: dict[str, Any]) -> "Scenario":
+def parse_checked(request: ControlRequest, document: dict[str, Any]) -> Scenario:
+    """Parse a scenario that names only hosts to which webhooks may go. Raises ControlFault."""
     try:
         scenario = parse_scenario(dict(document))
     except ScenarioError as error:
@@ -333,7 +301,8 @@ def _parsed(request: ControlRequest, document: dict[str, Any]) -> "Scenario":
     return scenario
 
 
-def stop(request: ControlRequest) -> None:
-    """Have no scenario decide any more."""
+@router.delete(f"{WORLD}/scenario", "scenario.stop")
+def stop_scenario(request: ControlRequest) -> None:
+    """Stop the scenario of a world."""
     request.world.scenario = None
     request.world.put_state(scenario=None, scenario_since=None)

@@ -1,42 +1,186 @@
-"""The control endpoint on the servers that share worlds."""
+"""The health of the server, the servers that share worlds, and metrics."""
 
-from typing import TypedDict
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Literal
 
-from sandbox.control.rows import ControlRequest
-from sandbox.domain.instants import to_wire
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.metrics_core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from pydantic import Field
+
+from sandbox.control.context import ControlRequest
+from sandbox.control.forwarding import unavailable
+from sandbox.control.models import Time, View, Written
+from sandbox.control.routing import PREFIX, Router
+from sandbox.store.files.port import Unavailable
+from sandbox.worlds.measured import Histogram, Measured
+
+router = Router()
 
 
-class ServerView(TypedDict):
+class Health(View):
+    """That the server answers; `store` is `memory`, or the name of the state file.
+
+    `server` is the name of a server that shares worlds with others.
+    """
+
+    status: Literal["ok"]
+    version: str
+    store: str
+    server: str = Field(default="", exclude_if=lambda name: not name)
+
+
+@router.get(f"{PREFIX}/health", "health", is_open=True)
+def read_health(request: ControlRequest) -> Health:
+    """Check that the server answers.
+
+    One that shares worlds is not healthy while it has no contact with the others, nor once it
+    leaves them.
+    """
+    services = request.services
+    elsewhere = services.elsewhere
+    if elsewhere is not None and not elsewhere.is_current:
+        raise unavailable(Unavailable("this server has no contact with the others, or leaves"))
+    name = "" if elsewhere is None else elsewhere.name
+    return Health(status="ok", version=services.version, store=services.store, server=name)
+
+
+class ServerView(View):
     """A server: its name, its address for the others, its state, and how many worlds it has."""
 
     name: str
     url: str
     state: str
     version: str
-    started_at: str
+    started_at: Time
     worlds: int
 
 
-class Servers(TypedDict):
+class Servers(View):
     """The servers that share worlds; empty where one server has its worlds for itself."""
 
     servers: list[ServerView]
     total: int
 
 
-async def list_all(request: ControlRequest) -> Servers:
-    """All servers that live, by name."""
+@router.get(f"{PREFIX}/servers", "servers.list", is_for_operator=True)
+async def list_servers(request: ControlRequest) -> Servers:
+    """List the servers that share worlds."""
     elsewhere = request.services.elsewhere
     rows = [] if elsewhere is None else await elsewhere.servers()
-    servers: list[ServerView] = [
-        {
-            "name": one.name,
-            "url": one.url,
-            "state": one.state,
-            "version": one.version,
-            "started_at": to_wire(one.started_at),
-            "worlds": one.worlds,
-        }
-        for one in rows
-    ]
-    return {"servers": servers, "total": len(servers)}
+    servers = [ServerView.of(one) for one in rows]
+    return Servers(servers=servers, total=len(servers))
+
+
+MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+_PREFIX: Final = "uat_sandbox_"
+_NO_ROUTE: Final = "none"
+_CUT: Final = "cut"
+
+
+@router.get(f"{PREFIX}/metrics", "metrics", is_for_operator=True, media_type=MEDIA_TYPE)
+def read_metrics(request: ControlRequest) -> Written[str]:
+    """Read the metrics of the server, in the format of Prometheus."""
+    registry = CollectorRegistry()
+    registry.register(_Collector(request))
+    return Written(generate_latest(registry))
+
+
+class _Collector:
+    """Reads the counts of a server when it is asked. Fulfils the collectors of the library."""
+
+    def __init__(self, request: ControlRequest) -> None:
+        self._services = request.services
+
+    def collect(self) -> Iterator[Metric]:
+        """All metrics of the server."""
+        measured = self._services.worlds.measured
+        yield from self._requests(measured)
+        yield from self._webhooks(measured)
+        yield _histogram("write_seconds", "Time of a write to the store.", measured.writes)
+        together = measured.written_together
+        yield _histogram("worlds_written_together", "Worlds of one write.", together)
+        yield from self._server(measured)
+
+    def _requests(self, measured: Measured) -> Iterator[Metric]:
+        worlds, counts = self._services.worlds, Counter[tuple[str, str]]()
+        for coverage in (worlds.coverage, *(world.coverage for world in worlds)):
+            for (route, status, *_), count in coverage.answers.items():
+                counts[route or _NO_ROUTE, str(status or _CUT)] += count
+        yield _counter("requests", "Requests to the platform.", ("route", "status"), counts)
+        yield _histograms(
+            "request_seconds",
+            "Time to work an answer out, without waiting for it to be written or sent.",
+            "route",
+            {route or _NO_ROUTE: one for route, one in measured.answers.items()},
+        )
+        control = {(row, str(status)): n for (row, status), n in measured.control_answers.items()}
+        yield _counter(
+            "control_requests", "Requests to the control API.", ("row", "status"), control
+        )
+
+    def _webhooks(self, measured: Measured) -> Iterator[Metric]:
+        attempts = {(result,): count for result, count in measured.attempts.items()}
+        yield _counter("attempts", "Attempts at sending webhooks.", ("result",), attempts)
+        about = "From an event to the first attempt at sending it, in worlds whose clock runs."
+        yield _histogram("delivery_lag_seconds", about, measured.lags)
+        waiting = sum(world.outbox.waiting for world in self._services.worlds)
+        yield _gauge("deliveries_waiting", "Webhooks that are due and not sent yet.", waiting)
+
+    def _server(self, measured: Measured) -> Iterator[Metric]:
+        worlds, elsewhere = self._services.worlds, self._services.elsewhere
+        yield _gauge("worlds", "Worlds that this server has.", len(list(worlds)))
+        yield _count("stalls", "Times that the server answered nobody for 50 ms.", measured.stalls)
+        yield _gauge("longest_stall_seconds", "The longest of them.", measured.longest_stall_s)
+        if elsewhere is not None:
+            about = "Whether this server is in contact with the others."
+            yield _gauge("in_contact", about, int(elsewhere.is_current))
+            yield _count("carried", "Requests that another server answered.", measured.carried)
+            yield _count("worlds_taken_over", "Worlds taken over.", measured.taken_over)
+            yield _count("worlds_lost", "Worlds lost to another server.", measured.lost)
+
+
+# --- families of metrics ----------------------------------------------------------------------
+
+
+def _counter(name: str, about: str, labels: tuple[str, ...], counts: Mapping[Any, int]) -> Metric:
+    family = CounterMetricFamily(_PREFIX + name, about, labels=labels)
+    for values, count in sorted(counts.items()):
+        family.add_metric(values, count)
+    return family
+
+
+def _count(name: str, about: str, count: int) -> Metric:
+    return _counter(name, about, (), {(): count})
+
+
+def _gauge(name: str, about: str, value: float) -> Metric:
+    return GaugeMetricFamily(_PREFIX + name, about, value=value)
+
+
+def _histogram(name: str, about: str, histogram: Histogram) -> Metric:
+    return _histograms(name, about, None, {"": histogram})
+
+
+def _histograms(
+    name: str, about: str, label: str | None, histograms: Mapping[str, Histogram]
+) -> Metric:
+    labels = () if label is None else (label,)
+    family = HistogramMetricFamily(_PREFIX + name, about, labels=labels)
+    for value, one in sorted(histograms.items(), key=lambda each: each[0]):
+        values = () if label is None else (value,)
+        family.add_metric(values, list(_buckets(one)), one.total)
+    return family
+
+
+def _buckets(histogram: Histogram) -> Iterator[tuple[str, float]]:
+    """The counts as the format has them: of all values up to each bound."""
+    count = 0
+    for bound, more in zip((*histogram.bounds, None), histogram.counts, strict=True):
+        count += more
+        yield ("+Inf" if bound is None else str(bound)), count

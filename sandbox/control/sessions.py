@@ -1,131 +1,224 @@
-"""Who is signed in with a browser: a cookie in place of the token."""
+"""Signing in with a browser, and the tokens of teams.
 
-import hmac
-import secrets
-from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from hashlib import sha256
-from hmac import compare_digest
-from typing import Final
-from urllib.parse import urlsplit
+A browser cannot put a bearer token into everything that it asks for, and a page should not keep
+one. So the console hands the token over once, and gets a cookie that scripts cannot read.
+"""
 
-from starlette.types import Scope
+from datetime import UTC, datetime
+from typing import Annotated, Self
 
-from sandbox.control.who import Tokens, Who
-from sandbox.platform import wire
+from pydantic import Field, model_validator
 
-SESSION_S: Final = 12 * 3_600
-"""A session ends after this many seconds, and with the server. Source: assumed D25-session."""
+from sandbox.control.context import ControlFault, ControlRequest, conflict, invalid, not_found
+from sandbox.control.identity import (
+    ANONYMOUS,
+    SESSION_S,
+    THE_OPERATOR,
+    TOKENS_MAX,
+    Identity,
+    TooManyTokens,
+    WrongToken,
+    cookie_name,
+)
+from sandbox.control.models import Body, Time, View
+from sandbox.control.routing import PREFIX, Router
+from sandbox.domain.clock import EARLIEST
+from sandbox.domain.field_types import WorldName
+from sandbox.domain.instants import Instant, from_ms, parse_duration
+from sandbox.domain.teams import OPERATOR, TEAM_PATTERN
+from sandbox.platform.security_headers import AnswerKind
+from sandbox.store.team_tokens import TeamToken
 
-SESSIONS_PER_TOKEN_MAX: Final = 10
-"""A further sign-in with a token ends its oldest session, and never one of another token."""
-
-_SESSIONS_MAX: Final = 1_000
-
-_PORTS: Final = {"http": 80, "https": 443}
-
-
-class WrongToken(Exception):
-    """Not the token of the server."""
-
-
-@dataclass(slots=True)
-class Sessions:
-    """The sessions of one server. `ticks` counts seconds."""
-
-    tokens: Tokens = field(repr=False)
-    ticks: Callable[[], float]
-    _open: OrderedDict[str, tuple[float, Who]] = field(default_factory=OrderedDict, repr=False)
-
-    def who(self, scope: Scope) -> Who | None:
-        """Who sends the request, if it has the cookie of a session that goes on.
-
-        A page on a path below can set a cookie of the same name, which then comes first.
-        """
-        return next((who for one in cookies_of(scope) if (who := self._whose(one))), None)
-
-    def _whose(self, cookie: str) -> Who | None:
-        ends, who = self._open.get(cookie, (0.0, None))
-        if who is None or self.ticks() >= ends or not self.tokens.is_still(who):
-            return None
-        return who
-
-    def begin(self, token: str) -> tuple[str, Who]:
-        """The id of a new session, and whose it is. Raises WrongToken."""
-        who = self.tokens.who(token.strip().encode())
-        if who is None:
-            raise WrongToken
-        return self._new(who), who
-
-    def end(self, scope: Scope) -> None:
-        """Forget the session of this request, if it has one."""
-        for cookie in cookies_of(scope):
-            self._open.pop(cookie, None)
-
-    def _new(self, who: Who) -> str:
-        own = [id for id, (_, of) in self._open.items() if of == who]
-        for id in own[: max(0, len(own) - SESSIONS_PER_TOKEN_MAX + 1)]:
-            del self._open[id]
-        id = secrets.token_urlsafe(24)
-        self._open[id] = self.ticks() + SESSION_S, who
-        while len(self._open) > _SESSIONS_MAX:
-            self._open.popitem(last=False)
-        return id
+router = Router()
 
 
-class SharedSessions(Sessions):
-    """Sessions that every server knows which has the same secret: the cookie says whose it is.
+class SessionBody(Body):
+    """The token of the control API, which the server was given or printed at its start."""
 
-    Who signs out is forgotten by this server alone; the browser has no cookie any more.
+    token: Annotated[str, Field(max_length=4_096)]
+
+
+class TokenBody(Body):
+    """A token for a team. Without `expires_at` or `expires_in` it does not expire."""
+
+    team: Annotated[str, Field(pattern=TEAM_PATTERN)]
+    name: WorldName = ""
+    expires_at: Instant | None = None
+    expires_in: Annotated[str, Field(max_length=100)] | None = None
+
+    @model_validator(mode="after")
+    def _ends_once(self) -> Self:
+        if self.expires_at is not None and self.expires_in is not None:
+            raise ValueError("expires_at and expires_in: give one of them")
+        self.end(EARLIEST)
+        return self
+
+    def end(self, now: datetime) -> datetime | None:
+        """When it expires. Raises ValueError for a duration that is none."""
+        if self.expires_in is None:
+            return self.expires_at
+        try:
+            return now + parse_duration(self.expires_in)
+        except (ValueError, OverflowError) as error:
+            raise ValueError(f"expires_in: {error}") from None
+
+
+class SessionView(View):
+    """What a page has to know before anything else.
+
+    `signed_in` is true too where no token is needed. `team` is the team of the token, null for the
+    operator. `platform_url` is the address of the platform.
     """
 
-    def __init__(self, tokens: Tokens, ticks: Callable[[], float], secret: bytes) -> None:
-        super().__init__(tokens, ticks)
-        self._secret = sha256(b"sessions" + secret).digest()
-        self._ended: OrderedDict[str, None] = OrderedDict()
-
-    def _whose(self, cookie: str) -> Who | None:
-        said, _, seal = cookie.rpartition(".")
-        if not said or cookie in self._ended or not _is_same(seal, self._seal(said)):
-            return None
-        ends, team, token_id, _ = said.split(".")
-        who = Who(team, token_id)
-        return who if self.ticks() < float(ends) and self.tokens.is_still(who) else None
-
-    def end(self, scope: Scope) -> None:
-        """Take this session for ended."""
-        self._ended |= dict.fromkeys(filter(self._whose, cookies_of(scope)))
-        while len(self._ended) > _SESSIONS_MAX:
-            self._ended.popitem(last=False)
-
-    def _new(self, who: Who) -> str:
-        ends = int(self.ticks() + SESSION_S)
-        said = f"{ends}.{who.team}.{who.token_id}.{secrets.token_urlsafe(9)}"
-        return f"{said}.{self._seal(said)}"
-
-    def _seal(self, said: str) -> str:
-        return hmac.new(self._secret, said.encode("latin-1"), sha256).hexdigest()
+    needs_token: bool
+    signed_in: bool
+    team: str | None
+    version: str
+    platform_url: str
+    api_key_header: str
 
 
-def _is_same(one: str, other: str) -> bool:
-    return compare_digest(one.encode("latin-1"), other.encode("latin-1"))
+@router.get(f"{PREFIX}/session", "session.read", is_open=True, kind=AnswerKind.CONTROL)
+def read_session(request: ControlRequest) -> SessionView:
+    """Read whether this browser may use the control API."""
+    return _view_session(request, None if request.who is ANONYMOUS else request.who)
 
 
-def cookies_of(scope: Scope) -> list[str]:
-    """The values of the session cookie: none or one, unless another page has set it too."""
-    sent = b";".join(value for name, value in scope["headers"] if name == b"cookie")
-    pairs = (one.strip().partition("=") for one in sent.decode("latin-1").split(";"))
-    name = cookie_name(scope)
-    return [content for found, _, content in pairs if found == name]
+@router.post(
+    f"{PREFIX}/session",
+    "session.begin",
+    is_open=True,
+    kind=AnswerKind.CONTROL,
+    refuses=(401, 403),
+    example={"token": "the-token-of-your-server"},
+)
+def begin_session(request: ControlRequest, body: SessionBody) -> SessionView:
+    """Exchange the token for a cookie."""
+    who = THE_OPERATOR
+    if request.services.needs_token:
+        id, who = _sign_in(request, body.token)
+        request.answer_headers["set-cookie"] = _cookie(request, id, SESSION_S)
+    return _view_session(request, who)
 
 
-def cookie_name(scope: Scope) -> str:
-    """Cookies are shared by all ports of a host, so the name has the port that was asked for."""
-    scheme = scope.get("scheme", "http")
+def _sign_in(request: ControlRequest, token: str) -> tuple[str, Identity]:
     try:
-        host = (wire.header(scope["headers"], b"host") or b"").decode("latin-1")
-        port = urlsplit(f"//{host}").port
-    except (wire.BadInput, ValueError):
-        port = None
-    return f"uat_sandbox_{port or _PORTS.get(scheme, 80)}"
+        return request.sessions.begin(token)
+    except WrongToken:
+        raise ControlFault(
+            401,
+            "wrong_token",
+            "this is not the token of this server",
+            details="the server was given one (SANDBOX_TOKEN, --token-file), or printed one at its "
+            "start; one that was made up changes with each start",
+        ) from None
+
+
+@router.delete(
+    f"{PREFIX}/session", "session.end", is_open=True, kind=AnswerKind.CONTROL, refuses=(403,)
+)
+def end_session(request: ControlRequest) -> None:
+    """End the session of this browser."""
+    request.sessions.end(request.scope)
+    request.answer_headers["set-cookie"] = _cookie(request, "", 0)
+
+
+def _view_session(request: ControlRequest, who: Identity | None) -> SessionView:
+    services = request.services
+    return SessionView.of(
+        services,
+        signed_in=who is not None,
+        team=None if who is None or who.team == OPERATOR else who.team,
+        api_key_header=services.worlds.profile.api_key_header,
+    )
+
+
+def _cookie(request: ControlRequest, value: str, seconds: int) -> str:
+    scope = request.scope
+    # A proxy with TLS in front says so; the cookie is then for HTTPS alone.
+    forwarded = dict(scope["headers"]).get(b"x-forwarded-proto", b"")
+    is_https = scope.get("scheme") == "https" or forwarded == b"https"
+    secure = "; Secure" if is_https else ""
+    return (
+        f"{cookie_name(scope)}={value}; Path={request.root_path}{PREFIX}; Max-Age={seconds}; "
+        f"HttpOnly; SameSite=Strict{secure}"
+    )
+
+
+class TokenView(View):
+    """A token of a team. `expires_at` is null if it does not expire."""
+
+    id: str
+    team: str
+    name: str
+    created_at: Time
+    expires_at: Time | None
+    expired: bool
+
+
+class NewToken(TokenView):
+    """A token with its plaintext, which no other answer shows."""
+
+    token: str
+
+
+class TokensOfTeams(View):
+    """The tokens of all teams, oldest first."""
+
+    tokens: list[TokenView]
+    total: int
+
+
+@router.post(
+    f"{PREFIX}/tokens",
+    "tokens.create",
+    status=201,
+    is_for_operator=True,
+    is_for_default=True,
+    refuses=(409,),
+    example={"team": "mobile", "name": "CI of the mobile team", "expires_in": "90d"},
+)
+def create_token(request: ControlRequest, body: TokenBody) -> NewToken:
+    """Issue a token to a team.
+
+    No other answer shows it.
+    """
+    now = _system_now(request)
+    try:
+        expires_at = body.end(now)
+    except ValueError as error:
+        raise invalid(str(error)) from None
+    if expires_at is not None and expires_at <= now:
+        raise invalid("expires_at: must lie ahead")
+    try:
+        made, plaintext = request.services.tokens.add(body.team, body.name, expires_at)
+    except TooManyTokens:
+        raise conflict(
+            "too_many_tokens", f"the server holds {TOKENS_MAX:,} tokens; delete old ones"
+        ) from None
+    return NewToken.extend(_view_token(made, now), token=plaintext)
+
+
+@router.get(f"{PREFIX}/tokens", "tokens.list", is_for_operator=True, is_for_default=True)
+def list_tokens(request: ControlRequest) -> TokensOfTeams:
+    """List the tokens of all teams."""
+    listed, now = request.services.tokens.listed(), _system_now(request)
+    return TokensOfTeams(tokens=[_view_token(one, now) for one in listed], total=len(listed))
+
+
+@router.delete(
+    f"{PREFIX}/tokens/{{id}}", "tokens.delete", is_for_operator=True, is_for_default=True
+)
+def delete_token(request: ControlRequest) -> None:
+    """Make a token of a team worthless."""
+    if not request.services.tokens.remove(request.params["id"]):
+        raise not_found("there is no token with this id")
+
+
+def _system_now(request: ControlRequest) -> datetime:
+    return from_ms(int(request.services.system_clock() * 1000))
+
+
+def _view_token(token: TeamToken, now: datetime) -> TokenView:
+    expires_at = None if token.expires_at is None else token.expires_at.astimezone(UTC)
+    return TokenView.of(token, expires_at=expires_at, expired=not token.is_valid_at(now))

@@ -4,7 +4,6 @@ This file has names, categories and bodies. The operations decide which event fi
 sending are elsewhere.
 """
 
-from collections.abc import Callable
 from typing import Annotated, Any, Final
 
 from msgspec import Struct
@@ -83,23 +82,6 @@ EventType = Annotated[str, OneOf(EVENTS)]
 """The name of an event."""
 
 
-class LazyRecord:
-    """A record of an earlier run, which is read from its text when it is needed."""
-
-    __slots__ = ("_parse", "_text")
-
-    def __init__(self, text: Callable[[], str], parse: Callable[[str], Any]) -> None:
-        self._text, self._parse = text, parse
-
-    def text(self) -> str:
-        """The stored record."""
-        return self._text()
-
-    def get(self) -> Any:
-        """The record, or the body itself."""
-        return self._parse(self._text())
-
-
 class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One event, with the record as it was at that moment.
 
@@ -115,18 +97,13 @@ class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
     subject: str
     request_id: str | None
     created_at: Instant
-    record: Record | dict[str, Any] | LazyRecord
+    record: Record | dict[str, Any]
     only_for: str | None = None
-
-    def content(self) -> Record | dict[str, Any]:
-        """The record, or for a sample the body itself."""
-        record = self.record
-        return record.get() if isinstance(record, LazyRecord) else record
 
 
 def status_of(message: Message) -> Any:
     """The status in the webhook's body, without rendering it; None if it has none."""
-    record, sparse = message.content(), EVENTS[message.event_type].sparse
+    record, sparse = message.record, EVENTS[message.event_type].sparse
     if isinstance(record, dict):
         return record.get("status")
     if sparse:
@@ -138,7 +115,7 @@ def status_of(message: Message) -> Any:
 
 def body_of(message: Message) -> bytes:
     """The exact bytes of the webhook: the flat resource, no envelope. Source: spec 6.1.1."""
-    record, sparse = message.content(), EVENTS[message.event_type].sparse
+    record, sparse = message.record, EVENTS[message.event_type].sparse
     if isinstance(record, dict):
         return to_bytes(record)
     if sparse:  # Source: spec 6.1.4

@@ -138,14 +138,14 @@ class Platform:
         # A request without a known key goes into the journal of `default` (assumed D25).
         world = presented.world or self._worlds.default
         if len(fire_due(world)) == TIMERS_IN_A_ROW:
-            await catch_up(world, self._worlds.slices)
+            await catch_up(world)
         answer = await self.answer(incoming, presented, world)
         if (saver := self._worlds.saver) is not None:
             answer = await self._once_saved(answer, saver, incoming, world)
         await send_answer(answer, scope, receive, send)
         # Immediate follow-ups come after the answer: a batch has its result now (assumed D21).
         if world.store.next_timer() is not world.watched:
-            await catch_up(world, self._worlds.slices)
+            await catch_up(world)
 
     async def answer_inside(
         self, incoming: IncomingRequest, presented: PresentedKey, world: World, request_id: str
@@ -154,11 +154,11 @@ class Platform:
         incoming.match = match = find_match(MOUNTS, incoming.method, incoming.path)
         if match is None or match.row is None or match.row.body is None:
             incoming.body = b""
-        await catch_up(world, self._worlds.slices)
+        await catch_up(world)
         answer = await self.answer(incoming, presented, world, request_id)
         if (saver := self._worlds.saver) is not None:
             answer = await self._once_saved(answer, saver, incoming, world)
-        await catch_up(world, self._worlds.slices)
+        await catch_up(world)
         return answer
 
     async def refuse(self, scope: Scope, send: Send, refusal: Refusal) -> None:

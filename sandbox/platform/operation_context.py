@@ -16,9 +16,8 @@ from sandbox.domain.records import Record, account_id_of, filled_body, id_of
 from sandbox.scenarios.choosing import ChosenOutcome
 from sandbox.scenarios.queue import Queue
 from sandbox.scenarios.running import Running
-from sandbox.store.port import UnitOfWork
+from sandbox.store.store import UnitOfWork
 from sandbox.worlds.journal import Decision
-from sandbox.worlds.memo import Memo
 from sandbox.worlds.presented import Caller
 
 
@@ -67,10 +66,6 @@ class WorldServices(Protocol):
     @property
     def scenario(self) -> Running | None:
         """The scenario that is running."""
-
-    @property
-    def places(self) -> Memo[Any, Any]:
-        """The points of sale that were found before; see `payments.points_of_sale`."""
 
     @property
     def taken_events(self) -> Mapping[str, str]:

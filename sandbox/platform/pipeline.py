@@ -42,10 +42,9 @@ from sandbox.platform.request_context import RequestContext
 from sandbox.platform.routes import OPERATIONS
 from sandbox.platform.routing import Match
 from sandbox.platform.rows import Row
-from sandbox.platform.targets import check_visibility, find_target, named, reached_before, remember
+from sandbox.platform.targets import check_visibility, find_target, named
 from sandbox.platform.wire import Body, in_parts
-from sandbox.store.port import UnitOfWork
-from sandbox.store.preparing import ROWS_AT_ONCE_MAX, Unprepared
+from sandbox.store.store import UnitOfWork
 from sandbox.worlds.due_timers import fire_due
 from sandbox.worlds.journal import WaitingRequest, headers_shown_by
 from sandbox.worlds.presented import PresentedKey
@@ -57,16 +56,15 @@ NO_CONTENT: Final = 204
 PendingPayment = PendingInitiation | PendingAction
 """A payment between its two phases; `finish` is the second. A tap returns a new one."""
 
-QUESTIONS_MAX: Final = 8
-"""The most queries of one request to prepare; further ones run at once, however long they take."""
+ROWS_AT_ONCE_MAX: Final = 1_000
+"""An answer with more rows is rendered with pauses for other requests."""
 
 
 async def carry_out(context: RequestContext, worlds: Worlds) -> tuple[int, Body]:
     """Take all steps; the success status and the body.
 
     Raises Refusal. Then nothing changed, unless the refusal says that it was recorded. A request
-    waits only for its processor, for another request on the same payment, or for a long query
-    or answer (decision 43).
+    waits only for its processor, for another request on the same payment, or for a long answer.
     """
     try:
         row = route(context)
@@ -83,13 +81,8 @@ async def carry_out(context: RequestContext, worlds: Worlds) -> tuple[int, Body]
             _begin_again(context, worlds, row)
     context.step = "operation"
     assert row.run
-    # A reading operation can always start again; a changing one marks the point.
-    context.unit.can_wait = is_reading = row.method == "GET"
-    try:
-        shown = row.run(context)
-    except Unprepared as question:
-        shown = await _once_prepared(context, worlds, row, question)
-    if is_reading:
+    shown = row.run(context)
+    if row.method == "GET":
         if rows_of(shown) > ROWS_AT_ONCE_MAX:
             return row.status, await worlds.slices.run(in_parts(to_parts(shown)), is_large=True)
     elif isinstance(shown, PendingInitiation | PendingAction):
@@ -125,43 +118,12 @@ def _prepare(context: RequestContext, worlds: Worlds, row: Row) -> None:
     """The steps before the operation: caller, target, body."""
     context.step = "authenticate"
     authenticate(context, worlds)
-    is_usual = row.is_about_one or row.narrow is not None
-    if not is_usual or not reached_before(context, row):
-        context.step = "visibility"
-        check_visibility(context, row)
-        context.step = "target"
-        find_target(context, row)
-        if is_usual:
-            remember(context, row)
+    context.step = "visibility"
+    check_visibility(context, row)
+    context.step = "target"
+    find_target(context, row)
     context.step = "body"
     check_form(context, row)
-
-
-# --- long work (decision 43) ------------------------------------------------------------------
-
-
-async def _once_prepared(
-    context: RequestContext, worlds: Worlds, row: Row, question: Unprepared
-) -> Any:
-    """The result of an operation, after the store was prepared for its queries.
-
-    It starts again after each, as if the request had just arrived; its queries are then quick.
-    """
-    assert row.run
-    number = 0
-    while True:
-        async with context.world.preparing:
-            # Another request may have prepared it in the meantime.
-            if (steps := question.steps()) is not None:
-                await worlds.slices.run(steps)
-        _begin_again(context, worlds, row)
-        context.step = "operation"
-        number += 1
-        context.unit.can_wait = row.method == "GET" and number < QUESTIONS_MAX
-        try:
-            return row.run(context)
-        except Unprepared as another:
-            question = another
 
 
 def _begin_again(context: RequestContext, worlds: Worlds, row: Row) -> None:

@@ -63,7 +63,6 @@ class RequestContext(OperationContext, kw_only=True):
     refusal: str | None = None
     notes: tuple[str, ...] = ()
     sent: dict[str, Any] | None = None
-    cache_key: tuple[Any, ...] = ()
     foreign: frozenset[str] = frozenset()
 
     def note(self, note: str) -> None:

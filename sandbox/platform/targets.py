@@ -5,7 +5,7 @@ No answer depends on the existence of something that the caller may not see. Sou
 
 from dataclasses import replace
 from types import NoneType
-from typing import Any, Final
+from typing import Final
 
 from sandbox.domain import access
 from sandbox.domain.access import Access, AccessVerdict, Holds, Need
@@ -58,78 +58,6 @@ def _refuse(refused: Access, reason: str, details: str = "") -> Refusal:
     if refused.verdict is AccessVerdict.DENIED:
         return Refusal(PERMISSION_DENIED, details, reason=reason, source=refused.source)
     return Refusal(NOT_FOUND, reason=reason, source=refused.source)
-
-
-# --- 3 and 4, of a payment --------------------------------------------------------------------
-#
-# A till asks for the same thing all day. What became of these steps is remembered until an account,
-# a terminal, a location or a key of the world changes.
-
-
-def reached_before(context: RequestContext, row: Row) -> bool:
-    """Whether the same request was allowed before; if so, fill `context` as it was then."""
-    if row.is_about_one:
-        return _reached_one_before(context, row)
-    noted = context.notes
-    try:
-        context.cache_key = _cache_key_of(context, row)
-        known = context.world.reached.get(context.cache_key)
-    except (Refusal, BadInput, TypeError):
-        # The check of the body reports its mistakes later.
-        context.notes = noted
-        return False
-    if known is None:
-        return False
-    context.holds, context.account, context.record, decisions = known
-    context.decisions += decisions
-    return True
-
-
-def _reached_one_before(context: RequestContext, row: Row) -> bool:
-    """The same for one record, which the path names: whose it is decides all the rest."""
-    target, match, caller = row.target, context.incoming.match, context.caller
-    assert target
-    assert match
-    assert caller
-    record = context.unit.get(target.kind, match.params[target.name])
-    if record is None or record.deleted_at is not None:
-        context.cache_key = ()
-        return False
-    account_id = record.id if target.kind is Account else record.account_id
-    context.cache_key = (row.name, caller.key.id, account_id)
-    known = context.world.reached.get(context.cache_key)
-    if known is None:
-        return False
-    context.holds, context.account, _, decisions = known
-    context.record = record
-    context.decisions += decisions
-    return True
-
-
-def _cache_key_of(context: RequestContext, row: Row) -> tuple[Any, ...]:
-    """All that the steps depend on, besides the directory."""
-    sent = read_object(context)
-    assert row.narrow
-    assert row.target
-    assert context.caller
-    parts: list[Any] = list(map(sent.get, row.target.fields))
-    if not _ID_OR_NOTHING.issuperset(map(type, parts)):
-        # An object may name an id among other things, which have no say.
-        parts = [tuple(one.ids_in(sent)) for one in row.target.all]
-    return (row.name, context.caller.key.id, id(row.narrow(sent)), *parts)
-
-
-def remember(context: RequestContext, row: Row) -> None:
-    """Cache the results of the steps for the next request of the same kind."""
-    if not context.cache_key:
-        return
-    first = next(at for at, one in enumerate(context.decisions) if one[0] == "visibility")
-    context.world.reached[context.cache_key] = (
-        context.holds,
-        context.account,
-        context.record,
-        context.decisions[first:],
-    )
 
 
 # --- 4 ----------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ from sandbox.platform.batches import schedules
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist
-from sandbox.store.port import UnitOfWork
+from sandbox.store.store import UnitOfWork
 from sandbox.worlds.world import World
 
 FallsDue = Callable[[OperationContext, Timer], None]

@@ -20,10 +20,10 @@ from typing import (
 )
 from urllib.parse import parse_qs
 
-import jiter
 from pydantic_core import ValidationError
 from starlette.types import Receive, Send
 
+from sandbox.domain import json_text
 from sandbox.domain.faults import Mistake
 from sandbox.domain.field_types import sentence
 from sandbox.domain.records import PART_BYTES
@@ -169,7 +169,7 @@ def parse_json(body: bytes) -> Any:
     if not body:
         raise BadInput("a JSON body is required")
     try:
-        return jiter.from_json(body, allow_inf_nan=False, catch_duplicate_keys=True)
+        return json_text.parse(body)
     except ValueError as error:
         raise BadInput(f"the body is not valid JSON: {error}") from None
 

@@ -4,16 +4,13 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import TYPE_CHECKING
 
-from sandbox.scenario_examples import skipping
-from sandbox.scenario_examples.in_process import InProcessStage
+from sandbox.scenario_examples import virtual_time
+from sandbox.scenario_examples.own_sandbox import InProcessStage
 from sandbox.scenario_examples.requests import Build
 from sandbox.scenario_examples.runner import ExampleRunner
-from sandbox.scenario_examples.skipping import FAR_S
-
-if TYPE_CHECKING:
-    from sandbox.scenarios.shapes import Scenario
+from sandbox.scenario_examples.virtual_time import FAR_S
+from sandbox.scenarios.shapes import Scenario
 
 
 @dataclass(slots=True)
@@ -30,7 +27,7 @@ class Step:
 
 
 def run_examples(
-    scenario: "Scenario", build: Build, *, within_s: float | None = None
+    scenario: Scenario, build: Build, *, within_s: float | None = None
 ) -> Iterator[Step]:
     """Run the examples in order; yields each result. Raises ScenarioError for unknown names.
 
@@ -40,7 +37,7 @@ def run_examples(
     end = None if within_s is None else monotonic() + within_s
     stage = InProcessStage(scenario, build)
     examples = ExampleRunner(stage)
-    with skipping.runner(end) as runner:
+    with virtual_time.runner(end) as runner:
         runner.run(stage.listen())
         for number, example in enumerate(scenario.example, start=1):
             name = example.name or f"example {number}"

@@ -2,13 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sandbox.scenario_examples.receiver import Arrived
 from sandbox.scenario_examples.requests import ExampleAnswer
-
-if TYPE_CHECKING:
-    from sandbox.scenarios.examples import Expect, Received
+from sandbox.scenarios.examples import Expect, Received
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +25,7 @@ class ExampleResult:
 _APART = {"event", "fields", "null", "headers", "received"}
 
 
-def compare(expect: "Expect", came: ExampleResult) -> Iterator[str]:
+def compare(expect: Expect, came: ExampleResult) -> Iterator[str]:
     """Everything that is not as expected."""
     answer, shown, events = came.answer, came.shown, came.events
     chosen = dict(
@@ -71,7 +69,7 @@ def _unlike(name: str, wanted: Any, value: Any) -> Iterator[str]:
 
 
 def _misreceived(
-    wanted: "Sequence[Received]", received: Sequence[tuple[str, Arrived]]
+    wanted: Sequence[Received], received: Sequence[tuple[str, Arrived]]
 ) -> Iterator[str]:
     """The differences in the received webhooks."""
     names, came = [one.event for one in wanted], [event for event, _ in received]

@@ -3,15 +3,13 @@
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 from urllib.parse import urlencode
 
 from sandbox.scenario_examples.comparison import ExampleResult, compare
 from sandbox.scenario_examples.receiver import Arrived
 from sandbox.scenario_examples.requests import ExampleAnswer, Request
-
-if TYPE_CHECKING:
-    from sandbox.scenarios.examples import Example, Send
+from sandbox.scenarios.examples import Example, Send
 
 _PATHS: Final = {
     "sale": "/v3/payment",
@@ -75,7 +73,7 @@ class ExampleRunner:
         self._last = ""
 
     async def play(
-        self, number: int, name: str, example: "Example"
+        self, number: int, name: str, example: Example
     ) -> tuple[list[str], ExampleResult | None]:
         """Run one example; returns its mistakes and its result, None if it could not run."""
         send = example.send
@@ -98,7 +96,7 @@ class ExampleRunner:
         result = ExampleResult(answer, shown, events, received)
         return [*waited, *compare(example.expect, result)], result
 
-    def _problem(self, send: "Send") -> str | None:
+    def _problem(self, send: Send) -> str | None:
         """The reason why this cannot run, or None."""
         if send.on is not None and send.on not in self._payments:
             return f"send.on: no example before is named {send.on!r}"
@@ -114,9 +112,7 @@ class ExampleRunner:
 
     # --- carrying out
 
-    async def _carry_out(
-        self, send: "Send", number: int, on: str
-    ) -> tuple[ExampleAnswer, list[str]]:
+    async def _carry_out(self, send: Send, number: int, on: str) -> tuple[ExampleAnswer, list[str]]:
         """The answer, and the mistakes of the wait for a tap."""
         if send.operation == "advance":
             return await self._advance(send, send.by or "0s"), []
@@ -139,9 +135,7 @@ class ExampleRunner:
     def _note_answer(self) -> None:
         self._stage.set_answered(is_answered=True)
 
-    async def _at_tap_desk(
-        self, send: "Send", request: "asyncio.Future[ExampleAnswer]"
-    ) -> list[str]:
+    async def _at_tap_desk(self, send: Send, request: asyncio.Future[ExampleAnswer]) -> list[str]:
         """Tap or cancel as the example says; returns the differences."""
         waiting = await self._waiting(request)
         if waiting is None:
@@ -163,7 +157,7 @@ class ExampleRunner:
             return ["send.tap: the payment still waits, and the example does not tap or cancel"]
         return []
 
-    async def _waiting(self, request: "asyncio.Future[ExampleAnswer]") -> str | None:
+    async def _waiting(self, request: asyncio.Future[ExampleAnswer]) -> str | None:
         """The payment that waits for its tap; None once the request is answered without."""
         pause_s = 0.0
         while not request.done():
@@ -173,10 +167,10 @@ class ExampleRunner:
             pause_s = min(2 * pause_s + 0.001, self._stage.looks_every_s)
         return None
 
-    async def _advance(self, send: "Send", by: str) -> ExampleAnswer:
+    async def _advance(self, send: Send, by: str) -> ExampleAnswer:
         return await self._ask(send, "POST", f"{self._stage.control}/clock/advance", {"by": by})
 
-    def _body(self, send: "Send", number: int) -> dict[str, Any]:
+    def _body(self, send: Send, number: int) -> dict[str, Any]:
         body: dict[str, Any] = {"event_id": send.event_id or f"example-{number}"}
         begins = send.operation in _BEGIN
         if send.amount is not None or begins:
@@ -198,25 +192,25 @@ class ExampleRunner:
 
     # --- looking
 
-    async def _payment_of(self, send: "Send", number: int, answer: ExampleAnswer) -> str:
+    async def _payment_of(self, send: Send, number: int, answer: ExampleAnswer) -> str:
         """The id of the new payment, even if its answer was lost."""
         if isinstance(answer.body, dict) and "transaction_id" in answer.body:
             return str(answer.body["transaction_id"])
         body = (await self._found(send, send.event_id or f"example-{number}")).body
         return str(body["transaction_id"]) if isinstance(body, dict) else ""
 
-    async def _found(self, send: "Send", event_id: str) -> ExampleAnswer:
+    async def _found(self, send: Send, event_id: str) -> ExampleAnswer:
         """The payment that has the event_id, or an answer without one."""
         query = urlencode({"event_id": event_id})
         answer = await self._ask(send, "GET", "/v1/transactions", query=query)
         found = answer.body if isinstance(answer.body, list) else []
         return replace(answer, body=found[0] if found else None)
 
-    async def _payment(self, send: "Send", on: str) -> dict[str, Any]:
+    async def _payment(self, send: Send, on: str) -> dict[str, Any]:
         body = (await self._ask(send, "GET", f"/v1/transactions/{on}")).body
         return body if isinstance(body, dict) else {}
 
-    async def _shown(self, send: "Send", on: str, answer: ExampleAnswer) -> dict[str, Any]:
+    async def _shown(self, send: Send, on: str, answer: ExampleAnswer) -> dict[str, Any]:
         """What `status` and the other fields are looked for in."""
         body = answer.body if isinstance(answer.body, dict) else {}
         if send.operation == "close_batch" and "id" in body:
@@ -227,7 +221,7 @@ class ExampleRunner:
         return await self._payment(send, on) if on else {}
 
     async def _ask(
-        self, send: "Send", method: str, path: str, body: Any = None, *, query: str = ""
+        self, send: Send, method: str, path: str, body: Any = None, *, query: str = ""
     ) -> ExampleAnswer:
         request = Request(method, path, self._stage.keys[send.key], body, query)
         is_the_one = path in _PATHS.values() or path.startswith("/v3/")

@@ -36,7 +36,7 @@ WEBHOOK_RULES_MAX: Final = 100
 class Part(BaseModel):
     """A part of a scenario file: it accepts known fields of exactly their types."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
 
 class OneOf(Struct, frozen=True, gc=False):

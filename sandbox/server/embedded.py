@@ -74,19 +74,16 @@ def embedded(settings: Settings | None = None) -> Iterator[Embedded]:
     settings = settings or Settings()
     if settings.watch:
         raise SettingsError("watch: is for `sandbox serve`; a test runs its scenario anew")
-    settings, sockets = bound(
-        replace(
-            settings,
-            host=_LOOPBACK,
-            port=0,
-            control_port=None if settings.control_port is None else 0,
-            # A test that freezes time at a later day must not make the others' worlds old.
-            limits=structs.replace(settings.limits, unused_after_s=float("inf")),
-        )
+    private = replace(
+        settings,
+        host=_LOOPBACK,
+        port=0,
+        control_port=None if settings.control_port is None else 0,
+        # A test that freezes time at a later day must not make the others' worlds old.
+        limits=structs.replace(settings.limits, unused_after_s=float("inf")),
     )
     with ExitStack() as stack:
-        for one in sockets:
-            stack.callback(one.close)
+        settings, sockets = stack.enter_context(bound(private))
         built = build(settings)
         background = LoopThread()
         stack.callback(background.close)

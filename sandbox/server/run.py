@@ -4,32 +4,30 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from sandbox.app import Sandbox, build
 from sandbox.library import scenario_file
+from sandbox.scenario_reload import ScenarioReloader
+from sandbox.server import tls as certificates
 from sandbox.server.banner import announce, take_leave
 from sandbox.server.log import set_up_logging
 from sandbox.server.protocol import Protocol
+from sandbox.server.tls import Tls
 from sandbox.settings import Settings, SettingsError
-
-if TYPE_CHECKING:
-    from sandbox.scenario_reload import ScenarioReloader
-    from sandbox.server.tls import Tls
 
 log = logging.getLogger("sandbox.server")
 
 _BACKLOG: Final = 2048
 _GRACE_S: Final = 2
 _IDLE_S: Final = 5
-_HANDSHAKE_S: Final = 10.0
 
 
 async def _do_nothing() -> None:
@@ -47,42 +45,18 @@ class Server(uvicorn.Server):
         beside: Callable[[], Coroutine[Any, Any, None]] = _do_nothing,
         before_stop: Callable[[], Awaitable[None]] = _do_nothing,
         on_end: Callable[[], None] = lambda: None,
-        tls: "Tls | None" = None,
     ) -> None:
         super().__init__(config)
-        self._on_ready, self._beside, self._before_stop = on_ready, beside, before_stop
-        self._on_end, self._tls = on_end, tls
+        self._on_ready, self._beside = on_ready, beside
+        self._before_stop, self._on_end = before_stop, on_end
         self._task: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then announce it."""
-        if self._tls is None:
-            await super().startup(sockets)
-        else:
-            await super().startup([])
-            await self._listen_with_tls(sockets or [], self._tls)
+        await super().startup(sockets)
         await self.on_tick(0)
         self._on_ready()
         self._task = asyncio.create_task(self._beside())
-
-    async def _listen_with_tls(self, sockets: list[socket.socket], tls: "Tls") -> None:
-        """Listen as uvicorn does, with a limit for the time of a handshake."""
-        loop = asyncio.get_running_loop()
-        make = partial(
-            Protocol,
-            config=self.config,
-            server_state=self.server_state,
-            app_state=self.lifespan.state,
-        )
-        for one in sockets:
-            server = await loop.create_server(
-                make,
-                sock=one,
-                ssl=tls.context,
-                ssl_handshake_timeout=_HANDSHAKE_S,
-                backlog=_BACKLOG,
-            )
-            self.servers.append(server)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End what runs beside, hand the worlds over, end the streams, then the server."""
@@ -102,25 +76,27 @@ def serve(settings: Settings, remarks: Sequence[str] = ()) -> None:
     for remark in remarks:
         log.warning("%s", remark)
     tls = tls_of(settings)
-    settings, sockets = bound(replace(settings, ca=tls.ca if tls else None))
-    # Take the version before the content is read, so no change in between is missed.
-    watcher = _watcher(settings)
-    sandbox = build(settings)
-    server = server_of(
-        sandbox.app,
-        settings,
-        on_ready=lambda: announce(sandbox, settings),
-        beside=_do_nothing if watcher is None else partial(watcher.watch, sandbox.worlds.default),
-        before_stop=partial(prepare_stop, sandbox),
-        on_end=lambda: take_leave(sandbox, settings),
-        tls=tls,
-    )
-    # Ctrl-C is how it is meant to be ended, and no failure.
-    with suppress(KeyboardInterrupt):
-        server.run(sockets)
+    with bound(replace(settings, ca=tls.ca if tls else None)) as (settings, sockets):
+        # Take the version before the content is read, so no change in between is missed.
+        watcher = _watcher(settings)
+        sandbox = build(settings)
+        server = server_of(
+            sandbox.app,
+            settings,
+            on_ready=lambda: announce(sandbox, settings),
+            beside=partial(watcher.watch, sandbox.worlds.default) if watcher else _do_nothing,
+            before_stop=partial(prepare_stop, sandbox),
+            on_end=lambda: take_leave(sandbox, settings),
+            tls=tls,
+        )
+        # Ctrl-C is how it is meant to be ended, and no failure.
+        with suppress(KeyboardInterrupt):
+            server.run(sockets)
 
 
-def server_of(app: ASGIApp, settings: Settings | None = None, **options: Any) -> Server:
+def server_of(
+    app: ASGIApp, settings: Settings | None = None, tls: Tls | None = None, **options: Any
+) -> Server:
     """A server of the application, with the options of `Server`."""
     config = uvicorn.Config(
         app,
@@ -137,6 +113,7 @@ def server_of(app: ASGIApp, settings: Settings | None = None, **options: Any) ->
         timeout_keep_alive=_IDLE_S,
         timeout_graceful_shutdown=_GRACE_S,
         limit_concurrency=_connections_max(settings),
+        ssl_context_factory=None if tls is None else lambda *_: tls.context,
     )
     return Server(config, **options)
 
@@ -188,41 +165,41 @@ def new_loop() -> asyncio.AbstractEventLoop:
     return asyncio.new_event_loop() if make is None else make()
 
 
-def bound(settings: Settings) -> tuple[Settings, list[socket.socket]]:
-    """The settings with the actual address and ports, and their sockets.
+@contextmanager
+def bound(settings: Settings) -> Iterator[tuple[Settings, list[socket.socket]]]:
+    """The settings with the actual address and ports, and their sockets, until the block ends.
 
     Raises SettingsError.
     """
-    sockets = [bind(settings.host, settings.port, "--port")]
-    address, port, *_ = sockets[0].getsockname()
-    settings = replace(settings, port=port, bound_address=address)
-    if settings.control_port is not None:
-        # The same address: a name may lead to another one when it is looked up again.
-        sockets.append(bind(address, settings.control_port, "--control-port"))
-        settings = replace(settings, control_port=sockets[1].getsockname()[1])
-    return settings, sockets
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(bind(settings.host, settings.port, "--port"))]
+        address, port, *_ = sockets[0].getsockname()
+        settings = replace(settings, port=port, bound_address=address)
+        if settings.control_port is not None:
+            # The same address: a name may lead to another one when it is looked up again.
+            control = stack.enter_context(bind(address, settings.control_port, "--control-port"))
+            sockets.append(control)
+            settings = replace(settings, control_port=control.getsockname()[1])
+        yield settings, sockets
 
 
-def tls_of(settings: Settings) -> "Tls | None":
+def tls_of(settings: Settings) -> Tls | None:
     """The TLS of a server; None if it speaks plain HTTP. Raises SettingsError."""
     if not settings.is_tls:
         return None
-    from sandbox.server import tls
-
     try:
         if settings.tls_cert is not None:
-            return tls.given(settings.tls_cert, settings.tls_key)
+            return certificates.given(settings.tls_cert, settings.tls_key)
         hosts = (settings.host, *settings.allow_hosts)
-        return tls.own(settings.tls_folder or tls.default_folder(), hosts)
-    except tls.CertificateError as error:
+        folder = settings.tls_folder or certificates.default_folder()
+        return certificates.own(folder, hosts)
+    except certificates.CertificateError as error:
         raise SettingsError(str(error)) from None
 
 
-def _watcher(settings: Settings) -> "ScenarioReloader | None":
+def _watcher(settings: Settings) -> ScenarioReloader | None:
     if not settings.watch:
         return None
-    from sandbox.scenario_reload import ScenarioReloader
-
     assert settings.scenario is not None
     return ScenarioReloader(scenario_file(settings.scenario))
 

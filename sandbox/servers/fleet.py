@@ -78,8 +78,6 @@ class Fleet:
         self._claiming: dict[str, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-        saver.slices = worlds.slices
-
     # --- where a world is
 
     async def exists(self, id: str) -> bool:
@@ -168,9 +166,7 @@ class Fleet:
         self._saver.expect(found.id, claimed.epoch, claimed.wid, claimed.n, loaded.places)
         try:
             spec = spec_of(loaded.saved, self._fixture_of, id=found.id)
-            world = await self._worlds.slices.run(
-                self._worlds.restoring(spec, loaded.saved), is_large=True
-            )
+            world = await self._worlds.restore_aside(spec, loaded.saved)
         except (NotRestored, FixtureError) as error:
             self._saver.unexpect(found.id)
             raise StoreError(f"the world {found.id!r} cannot be read: {error}") from error
@@ -216,7 +212,7 @@ class Fleet:
         self._worlds.measured.lost += 1
         self._saver.let_go(world.id)
         self._worlds.hide(world)
-        self._run(self._worlds.slices.run(self._worlds.evicting(world)))
+        self._worlds.evict(world)
 
     def lose_all(self) -> None:
         """Forget all worlds: the others have declared this server dead."""
@@ -371,7 +367,7 @@ class Fleet:
         if self._saver.let_go(world.id) is not None:
             async with self._database.connection() as connection:
                 await claiming.release(connection, world.id, held.epoch)
-            await self._worlds.slices.run(self._worlds.evicting(world))
+            self._worlds.evict(world)
 
     async def close(self) -> None:
         """End: nothing of this server is left."""

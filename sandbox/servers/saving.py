@@ -24,10 +24,8 @@ from sandbox.store.postgres import commits
 from sandbox.store.postgres.commits import CommitHead
 from sandbox.store.postgres.database import AWAY, Database
 from sandbox.store.postgres.rows import Places, Written, write
-from sandbox.store.steps import run_through
 from sandbox.worlds.elsewhere import WorldLost
 from sandbox.worlds.measured import Measured
-from sandbox.worlds.slices import Slices
 from sandbox.worlds.world import World
 
 PATIENCE_S: Final = 3.0
@@ -41,10 +39,7 @@ log = logging.getLogger("sandbox.servers")
 
 
 class SharedSaver:
-    """Writes the changes of the worlds that this server has. Fulfils `worlds.background.Saver`.
-
-    `slices` are the turns in which whole worlds are written.
-    """
+    """Writes the changes of the worlds that this server has. Fulfils `worlds.background.Saver`."""
 
     def __init__(
         self,
@@ -57,7 +52,6 @@ class SharedSaver:
         self._database = database
         self._membership = membership
         self._on_lost = on_lost
-        self.slices = Slices()
         self._held: dict[str, Held] = {}
         self._claimed: dict[str, tuple[int, int, int, Places]] = {}
         # What has changes; a dictionary as an ordered set.
@@ -233,7 +227,7 @@ class SharedSaver:
                 continue
             assert held.log is not None
             noted = held.noted
-            change = run_through(held.log.take())
+            change = held.log.take()
             if change is None:
                 self._done(held, noted)
             else:
@@ -296,7 +290,7 @@ class SharedSaver:
         assert held.log is not None
         noted, before = held.noted, held.n
         try:
-            change = await self.slices.run(held.log.take(), is_large=True)
+            change = held.log.take()
             if change is not None and not (held.is_lost or held.is_gone):
                 attempt = partial(self._commit_anew, held, change, noted, before)
                 await self._until_it_works(attempt)

@@ -1,5 +1,5 @@
-"""The store of records behind one port, and the filling of new worlds.
+"""The state of worlds, and the filling of new ones.
 
-`port` defines the promises of every store, `tables` the records and their indexes. `memory` stores
-them in dictionaries. `fixtures` reads fixture files and `seeding` makes records from them.
+`tables` describes the kinds of records, and `store` holds them in units of work. `fixture` reads
+fixture files and `cast` makes records from them.
 """

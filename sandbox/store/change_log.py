@@ -4,32 +4,22 @@ The log reads units of work as they are committed, and writes nothing itself. Th
 does not grow with the store.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from sandbox.domain.clock import Timer, timer_id
 from sandbox.domain.events import Message
-from sandbox.store.files.port import (
-    COUNTERS,
-    MESSAGES,
-    RECORDS,
-    TAKEN_IDS,
-    TIMERS,
-    Change,
-    Document,
-)
-from sandbox.store.memory.messages import message_text
-from sandbox.store.memory.store import MemoryStore, MemoryUnit
-from sandbox.store.memory.table import Rows
-from sandbox.store.memory.texts import Texts
-from sandbox.store.moment import (
+from sandbox.store.files.port import COUNTERS, TAKEN_IDS, TIMERS, Change, Document
+from sandbox.store.records import Records
+from sandbox.store.store import Store, UnitOfWork
+from sandbox.store.world_documents import (
     Fixture,
+    Moment,
+    Put,
     counters_document,
+    message_documents,
+    record_document,
     timer_document,
-    write_all,
 )
-from sandbox.store.steps import Steps
-
-Put = tuple[str, Document]
 
 
 class ChangeLog:
@@ -42,7 +32,7 @@ class ChangeLog:
     def __init__(
         self,
         world_id: str,
-        store: MemoryStore,
+        store: Store,
         fixture: Fixture | None,
         on_change: Callable[[], None],
     ) -> None:
@@ -50,7 +40,6 @@ class ChangeLog:
         self._store = store
         self._fixture = fixture
         self._on_change = on_change
-        self._texts = Texts()
         self._begins = False
         self.forget()
 
@@ -61,21 +50,23 @@ class ChangeLog:
 
     def forget(self) -> None:
         """The store is as the file has it."""
-        self._changed: dict[tuple[str, str], Rows] = {}
+        self._changed: dict[tuple[str, str], Records] = {}
         self._messages: list[tuple[int, Message]] = []
         self._timers: dict[tuple[str, str, str], None] = {}
         self._counters = counters_document(self._store.counters)
 
     def begin_anew(self) -> None:
+        """Have the next write write everything."""
         self.forget()
         self._begins = True
         self._on_change()
 
-    def note(self, unit: MemoryUnit) -> None:
+    def note(self, unit: UnitOfWork) -> None:
+        """A unit of work was committed."""
         must_wait = bool(unit.emitted or unit.timed)
-        for rows, id in unit.changed():
-            self._changed[rows.table.name, id] = rows
-            must_wait = must_wait or not rows.table.can_wait
+        for records, id in unit.changed():
+            self._changed[records.table.name, id] = records
+            must_wait = must_wait or not records.table.can_wait
         first = len(self._store.messages()) - len(unit.emitted)
         self._messages += enumerate(unit.emitted, start=first)
         for timed in unit.timed:
@@ -84,35 +75,25 @@ class ChangeLog:
         if must_wait:
             self._on_change()
 
-    def note_put(self, rows: Rows, id: str) -> None:
-        self._changed[rows.table.name, id] = rows
-        if not rows.table.can_wait:
-            self._on_change()
-
-    def take(self) -> Steps[Change | None]:
-        """The changes up to the first step; None if there are none.
-
-        All documents of a large world take many steps. Changes in the meantime are noted for the
-        next write.
-        """
+    def take(self) -> Change | None:
+        """The changes up to now; None if there are none."""
         puts: list[Put] = []
         gone: list[tuple[str, str]] = []
         if self._begins:
             self._begins = False
             self.forget()
-            yield from write_all(
-                self._store, self._fixture, lambda table, one: puts.append((table, one))
-            )
+            puts += Moment(self._store, self._fixture).documents()
             if self._store.ids_may_repeat:
                 puts.append((TAKEN_IDS, Document(TAKEN_IDS, 0, "{}")))
             return Change(self._world_id, puts, gone, anew=True)
-        for (table, id), rows in self._changed.items():
-            if id in rows.number_of:
-                puts.append((table, rows.document(id, self._texts)))
-            else:
+        for (table, id), records in self._changed.items():
+            record = records.by_id.get(id)
+            if record is None:
                 gone.append((table, id))
+            else:
+                puts.append((table, record_document(id, records.numbers[id], record)))
         for number, message in self._messages:
-            puts += _of_message(number, message, self._texts)
+            puts += message_documents(number, message)
         self._take_timers(puts, gone)
         if (counters := counters_document(self._store.counters)) != self._counters:
             puts.append((COUNTERS, counters))
@@ -127,8 +108,3 @@ class ChangeLog:
                 gone.append((TIMERS, timer_id(kind, subject, tag)))
             else:
                 puts.append((TIMERS, timer_document(number, timer)))
-
-
-def _of_message(number: int, message: Message, texts: Texts) -> Iterator[Put]:
-    yield MESSAGES, Document(message.id, number, message_text(message))
-    yield RECORDS, Document(message.id, number, texts.of_message(message))

@@ -9,10 +9,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from sandbox.domain.directory import Account, AccountType, Address, Location, Terminal
+from sandbox.store.cast import put_all
 from sandbox.store.fixture import FixtureError
-from sandbox.store.port import Store, UnitOfWork
-from sandbox.store.seeding import put_all
-from sandbox.store.steps import Steps
+from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.world_state import RECORDS_MAX, GeneratedData
 
 if TYPE_CHECKING:
@@ -53,15 +52,13 @@ _CONFIG: Final = "cfg-tsys-001"
 
 def generate(
     store: Store, counts: GeneratedData, draws: IdDraws, *, seed: int, now: datetime
-) -> Steps[None]:
+) -> None:
     """Put generated merchants into a new store, spread over its partners."""
-    # To read Faker and its lists takes a tenth of a second the first time.
-    yield _faker
     fake = _faker()
     # As text, since Faker takes a number and its negative for the same.
     fake.seed_instance(str(seed))
     parents = _parents(store.begin())
-    yield from put_all(store, _records(fake, parents, counts, draws, now))
+    put_all(store, _records(fake, parents, counts, draws, now))
 
 
 def _faker() -> "Faker":

@@ -1,12 +1,38 @@
-"""A saved world: the documents of a state file or a snapshot, by table."""
+"""A saved world: the documents of a state file or a snapshot, and loading them into a store."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Any, Final
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from sandbox.store.files.port import Document, Parsed
+from sandbox.domain.clock import Timer
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.store.documents import Read, Unreadable, from_document, from_own
+from sandbox.store.files.port import (
+    COUNTERS,
+    MESSAGES,
+    RECORDS,
+    TAKEN_IDS,
+    TIMERS,
+    WORLD,
+    Document,
+    Parsed,
+    fields_of,
+)
+from sandbox.store.queries import DuplicateValue
+from sandbox.store.records import Records
+from sandbox.store.store import Store
+from sandbox.store.world_documents import read_body, read_message
+from sandbox.store.world_state import Counters, WorldState
+
+DOCUMENTS_AT_ONCE_MAX: Final = 500
+"""Restoring this many documents takes some milliseconds."""
+
+SAID_MAX: Final = 400
+"""Length limit of an error message: a field may hold a whole book."""
+
+Checks = Mapping[str, Callable[[Any], None]]
+"""By table: what a record of it has to fulfil beyond its types. Raises ValueError."""
 
 
 class NotRestored(ValueError):
@@ -14,13 +40,139 @@ class NotRestored(ValueError):
 
 
 class SavedWorld(Struct, frozen=True):
-    """The documents of a world. `read` gives the text of one by table and id.
+    """The documents of a world.
 
     Documents from the server's own file are not written to it again. Documents that people cannot
-    edit are trusted, and read only when they are needed.
+    edit are trusted: their types are checked, and nothing else.
     """
 
-    tables: "Mapping[str, Sequence[Document | Parsed]]"
-    read: Callable[[str, str], str]
+    tables: Mapping[str, Sequence[Document | Parsed]]
     is_from_file: bool = False
     is_trusted: bool = False
+
+    @property
+    def read(self) -> Read:
+        """What makes a record of a document: the door, unless the documents are trusted."""
+        return from_own if self.is_trusted else from_document
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it takes a while to restore it."""
+        return sum(map(len, self.tables.values())) > DOCUMENTS_AT_ONCE_MAX
+
+
+class Place:
+    """Adds the table and the document to every error inside the block."""
+
+    def __init__(self, table: str, id: str) -> None:
+        self._place = f"{table}, {id[:80]}"
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        # A field may be of any type until it was checked, and a number of any size.
+        expected = (
+            *(ValueError, DuplicateValue, LookupError, TypeError, AttributeError),
+            ArithmeticError,
+        )
+        if isinstance(error, expected) and not isinstance(error, NotRestored):
+            raise NotRestored(f"{self._place}: {_message_of(error)}") from None
+
+
+def _message_of(error: BaseException) -> str:
+    message = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
+    return message if len(message) <= SAID_MAX else message[:SAID_MAX] + "…"
+
+
+def state_of(saved: SavedWorld) -> WorldState:
+    """The state of the world. Raises NotRestored."""
+    state: WorldState = _only(saved, WORLD, WorldState)
+    _must_be(saved.tables[WORLD][0].id, state.id, WORLD)
+    return state
+
+
+def counters_of(saved: SavedWorld) -> Counters:
+    """What the world has counted. Raises NotRestored."""
+    counters: Counters = _only(saved, COUNTERS, Counters)
+    _must_be(saved.tables[COUNTERS][0].id, COUNTERS, COUNTERS)
+    return counters
+
+
+def _must_be(id: str, expected: str, table: str) -> None:
+    """Refuse a document of another id: a file would get a second one."""
+    if id != expected:
+        raise NotRestored(f"{table}, {id[:80]}: its id must be {expected[:80]}")
+
+
+def _only(saved: SavedWorld, table: str, kind: type) -> Any:
+    documents = saved.tables.get(table) or ()
+    if len(documents) != 1:
+        raise NotRestored(f"{table}: must have one document, and has {len(documents)}")
+    with Place(table, documents[0].id):
+        return from_document(kind, fields_of(documents[0]))
+
+
+def load(store: Store, saved: SavedWorld, checks: Checks) -> None:
+    """Fill the empty store, but for the state of the world. Raises NotRestored."""
+    for records in store.tables():
+        # The state of the world is changed before it is stored.
+        if records.table.name != WORLD:
+            _load_table(records, saved, checks)
+    _load_messages(store, saved)
+    check = None if saved.is_trusted else checks.get(TIMERS)
+    for document in saved.tables.get(TIMERS, ()):
+        with Place(TIMERS, document.id):
+            timer: Timer = saved.read(Timer, fields_of(document))
+            if check is not None:
+                check(timer)
+            _must_be(document.id, timer.id, TIMERS)
+            store.timers.restore(timer, document.number)
+    store.ids_may_repeat = not saved.is_trusted or TAKEN_IDS in saved.tables
+
+
+def _load_table(records: Records, saved: SavedWorld, checks: Checks) -> None:
+    table = records.table
+    check = None if saved.is_trusted else checks.get(table.name)
+    for document in saved.tables.get(table.name, ()):
+        id = document.id
+        with Place(table.name, id):
+            record = saved.read(table.kind, fields_of(document))
+            if records.id_of(record) != id or id in records.by_id:
+                raise Unreadable(f"its id must be {id[:80]}, once")
+            records.put(id, record, records.claims(id, record), document.number)
+            if check is not None:
+                check(record)
+
+
+def _load_messages(store: Store, saved: SavedWorld) -> None:
+    payments, found = store.all(Transaction), []
+    bodies = {one.id: one for one in saved.tables.get(RECORDS, ())}
+    for document in saved.tables.get(MESSAGES, ()):
+        id = document.id
+        with Place(MESSAGES, id):
+            fields = fields_of(document)
+            subject = fields["subject"]
+        if id not in bodies:
+            raise NotRestored(f"{RECORDS}: there is nothing of the message {id[:80]}")
+        with Place(RECORDS, id):
+            record = read_body(fields_of(bodies[id]), subject, payments.get, saved.read)
+        with Place(MESSAGES, id):
+            found.append(read_message(fields, record))
+    store.add_messages(found)
+
+
+def ids_of(store: Store) -> set[str]:
+    """The ids of all records and messages."""
+    found = {message.id for message in store.messages()}
+    return found.union(*(records.by_id for records in store.tables()))
+
+
+def replace_all(store: Store, kind: type, replacements: Sequence[Any]) -> None:
+    """Hold these records instead of all of their kind. Raises NotRestored."""
+    records = store.table(kind)
+    records.forget()
+    for record in replacements:
+        id = records.id_of(record)
+        with Place(records.table.name, id):
+            records.put(id, record, records.claims(id, record))

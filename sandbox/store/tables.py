@@ -1,9 +1,7 @@
-"""The tables of the store and their indexes: one row per kind of record.
+"""The tables of the store: one row for each kind of record, with its lookups and conditions.
 
-An index is a function from a record and its path to the values under which it is found. Without a
-value the record is not in that index. So deleted records leave the listings and stay readable by
-id. The path has every account above the record, its own account, and EVERYTHING, so "this account
-and its descendants" is one value.
+A lookup is maintained with every commit; a condition is checked record by record when a query
+names it. Deleted records match no condition, and stay readable by id.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,75 +23,50 @@ Row = Record | Application | Endpoint | Delivery | KeyUsage | BusyPayment | Worl
 """Everything that a unit of work can put: all kinds of records."""
 
 EVERYTHING: Final = "*"
-"""The value of a scope that holds every account's records."""
+"""The scope that holds every account's records."""
 
-Path = tuple[str, ...]
-Index = Callable[[Any, Path], tuple[str, ...]]
-Unique = Callable[[Any], Sequence[tuple[str, str]]]
+Values = Callable[[Any], Sequence[str]]
 Texts = Callable[[Any], tuple[str | None, ...]]
+Field = Callable[[Any], Any]
 Filter = Callable[[Any, Any], bool]
 Rank = Callable[[Any], int]
 
 
 class Table(Struct, frozen=True, kw_only=True, gc=False):
-    """One kind of record: its name in files, the field that identifies it, and its indexes.
+    """One kind of record: its name in files, the field that identifies it, and how it is found.
 
-    A value in a `unique` index belongs to one record forever, deleted or not; `in_two` splits it
-    into parts. `texts` are the fields of a record for text search, by the name of the search.
-    `filters` narrow the result of an index; `orders` are orders other than creation. With a
-    `moment`, in Unix milliseconds, records are listed by it and can be queried by time.
-    `keeps_place` decides whether a change of a record leaves all indexes alone. `for_changes` are
-    the indexes that changes query. Records that belong to no account have no path: `has_path`. A
-    change of a `can_wait` table alone need not be durable before an answer: a state file gets it
-    with the next change.
+    A value in a `unique` lookup belongs to one record forever, deleted or not. `lookups` lead from
+    a value to the records that have it; that of `account` answers queries within a scope. `fields`
+    are compared with the wanted values, and `filters` decide themselves. `texts` are the name of
+    the text search, and what it searches. `orders` are orders other than creation. With a `moment`,
+    in Unix milliseconds, records are listed by it and can be queried by time. A change of a
+    `can_wait` table alone need not be durable before an answer: a state file gets it with the next
+    change.
     """
 
     name: str
     kind: type
     key: str
-    unique: Mapping[str, Unique] = field(default_factory=dict)
-    indexes: Mapping[str, Index] = field(default_factory=dict)
-    texts: Mapping[str, Texts] = field(default_factory=dict)
+    unique: Mapping[str, Values] = field(default_factory=dict)
+    lookups: Mapping[str, Values] = field(default_factory=dict)
+    fields: Mapping[str, Field] = field(default_factory=dict)
+    texts: tuple[str, Texts] | None = None
     filters: Mapping[str, Filter] = field(default_factory=dict)
     orders: Mapping[str, Rank] = field(default_factory=dict)
     moment: Rank | None = None
-    keeps_place: Callable[[Any, Any], bool] | None = None
-    for_changes: tuple[str, ...] = ()
-    has_path: bool = True
+    has_deleted: bool = False
     can_wait: bool = False
 
 
-def in_scope(scope: str, value: str | None) -> str:
-    """The value of an index that combines a scope with one more field."""
-    return f"{scope} {value}"
+def _one(field_name: str) -> Values:
+    """The value of a field, unless it is None."""
+    value_of = attrgetter(field_name)
 
-
-def _live(index: Index) -> Index:
-    return lambda record, path: () if record.deleted_at is not None else index(record, path)
-
-
-def _scope(record: Any, path: Path) -> Path:
-    return path
-
-
-def _scope_and(field_name: str) -> Index:
-    return lambda record, path: tuple(
-        in_scope(scope, getattr(record, field_name)) for scope in path
-    )
-
-
-def _field(field_name: str) -> Index:
-    def values(record: Any, path: Path) -> tuple[str, ...]:
-        value = getattr(record, field_name)
+    def values(record: Any) -> tuple[str, ...]:
+        value = value_of(record)
         return () if value is None else (value,)
 
     return values
-
-
-def in_two(value: str) -> tuple[str, str]:
-    """A value of a unique index in parts: up to its first space, and after it."""
-    first, space, second = value.partition(" ")
-    return (first, second) if space else ("", first)
 
 
 def processor_identity(terminal: Terminal) -> str:
@@ -106,48 +79,16 @@ def used_event(account_id: str, event_id: str) -> str:
     return f"{account_id} {event_id}"
 
 
-def _event_ids(tx: Transaction) -> tuple[str, ...]:
-    """The event_ids of all attempts; a creation and its outcome share one (assumed D11)."""
+def _used_events(tx: Transaction) -> Sequence[str]:
+    account_id = tx.origin.site.account_id
+    return list({used_event(account_id, attempt.event_id): None for attempt in tx.history})
+
+
+def _has_event(tx: Transaction, wanted: str) -> bool:
     history = tx.history
-    if len(history) <= 2 and history[0].event_id == history[-1].event_id:
-        return (history[0].event_id,)
-    return tuple(dict.fromkeys(attempt.event_id for attempt in history))
-
-
-def _transaction_keeps_place(old: Transaction, new: Transaction) -> bool:
-    return (
-        old.status == new.status
-        and old.batch_id == new.batch_id
-        and old.transaction_type == new.transaction_type
-        and len(old.history) == len(new.history)
-        and old.gateway_transaction_id == new.gateway_transaction_id
-        # The one thing of an origin that a tap changes.
-        and old.origin.card is new.origin.card
-    )
-
-
-def _keeps_status(old: Any, new: Any) -> bool:
-    same: bool = old.status == new.status
-    return same
-
-
-def _open_at(delivery: Delivery, path: Path) -> tuple[str, ...]:
-    return (delivery.endpoint_id,) if delivery.status == "pending" else ()
-
-
-def _origin(path_to_field: str) -> Index:
-    value_of = attrgetter(f"origin.{path_to_field}")
-
-    def values(tx: Transaction, path: Path) -> tuple[str, ...]:
-        value = value_of(tx)
-        return () if value is None else (value,)
-
-    return values
-
-
-def _if_read(index: Index) -> Index:
-    """What only a payment has whose card was read. Source: assumed D29."""
-    return lambda tx, path: () if tx.origin.card is NOT_READ else index(tx, path)
+    if len(history) <= _OF_A_CREATION:
+        return history[0].event_id == wanted
+    return any(attempt.event_id == wanted for attempt in history)
 
 
 def _looks_like(tx: Transaction, wanted: str) -> bool:
@@ -158,19 +99,36 @@ def _looks_like(tx: Transaction, wanted: str) -> bool:
 
 LAST_DIGITS: Final = 4
 
+_OF_A_CREATION: Final = 2
+"""A creation and its outcome are two attempts, which share one event_id (assumed D11)."""
 
-def _mentions(tx: Transaction, piece: str) -> bool:
-    origin, wanted = tx.origin, piece.lower()
-    texts = (
+
+def _texts_of(tx: Transaction) -> tuple[str | None, ...]:
+    """The texts of a payment for its search."""
+    origin = tx.origin
+    return (
         origin.transaction_id,
-        *_event_ids(tx),
         tx.gateway_transaction_id,
         origin.card.masked,
         origin.site.merchant_name,
         origin.reader_identifier,
         tx.batch_id,
+        *{attempt.event_id for attempt in tx.history},
     )
-    return any(text is not None and wanted in text.lower() for text in texts)
+
+
+def _if_read(field_name: str) -> Field:
+    """What only a payment has whose card was read. Source: assumed D29."""
+    value_of = attrgetter(field_name)
+    return lambda tx: None if tx.origin.card is NOT_READ else value_of(tx)
+
+
+def _open_at(delivery: Delivery) -> tuple[str, ...]:
+    return (delivery.endpoint_id,) if delivery.status == "pending" else ()
+
+
+def _open_batch(batch: Batch) -> tuple[str, ...]:
+    return (batch.terminal_id,) if batch.status == "open" else ()
 
 
 TABLES: Final[tuple[Table, ...]] = (
@@ -178,134 +136,120 @@ TABLES: Final[tuple[Table, ...]] = (
         name="accounts",
         kind=Account,
         key="id",
-        indexes={
-            "ancestor": _live(lambda account, path: account.parent_account_ids),
-            "parent": _live(lambda account, path: account.parent_account_ids[-1:]),
-            "scope": _live(_scope),
-            "scope_status": _live(_scope_and("status")),
-            "scope_type": _live(_scope_and("type")),
+        lookups={"account": _one("id"), "ancestor": attrgetter("parent_account_ids")},
+        fields={
+            "parent": lambda account: next(reversed(account.parent_account_ids), None),
+            "status": attrgetter("status"),
+            "type": attrgetter("type"),
         },
-        texts={"search": lambda account: (account.name,)},
-        for_changes=("ancestor",),
+        texts=("search", lambda account: (account.name,)),
+        has_deleted=True,
     ),
     Table(
         name="terminals",
         kind=Terminal,
         key="terminal_id",
-        indexes={
-            "account": _live(_field("account_id")),
-            "scope": _live(_scope),
-            "scope_status": _live(_scope_and("status")),
-            "scope_processor_config_id": _live(_scope_and("processor_config_id")),
-            "mid": _live(_field("mid")),
-            "tid": _live(_field("tid")),
-            "processor_identity": _live(lambda terminal, path: (processor_identity(terminal),)),
+        lookups={
+            "account": _one("account_id"),
+            "processor_identity": lambda terminal: (processor_identity(terminal),),
         },
-        texts={"search": lambda terminal: (terminal.name, terminal.mid, terminal.tid)},
-        for_changes=("account", "processor_identity"),
+        fields={
+            "status": attrgetter("status"),
+            "processor_config_id": attrgetter("processor_config_id"),
+            "mid": attrgetter("mid"),
+            "tid": attrgetter("tid"),
+        },
+        texts=("search", lambda terminal: (terminal.name, terminal.mid, terminal.tid)),
+        has_deleted=True,
     ),
     Table(
         name="locations",
         kind=Location,
         key="id",
-        indexes={
-            "account": _live(_field("account_id")),
-            "terminal": _live(_field("terminal_id")),
-            "scope": _live(_scope),
-            "scope_status": _live(_scope_and("status")),
-        },
-        texts={"search": lambda location: (location.name,)},
-        for_changes=("account", "terminal"),
+        lookups={"account": _one("account_id"), "terminal": _one("terminal_id")},
+        fields={"status": attrgetter("status")},
+        texts=("search", lambda location: (location.name,)),
+        has_deleted=True,
     ),
     Table(
         name="credentials",
         kind=Credential,
         key="id",
-        indexes={
-            "account": _live(_field("account_id")),
-            "scope": _live(_scope),
-            "code": _live(_field("code")),
-        },
-        for_changes=("account", "code"),
+        lookups={"account": _one("account_id"), "code": _one("code")},
+        has_deleted=True,
     ),
     Table(
         name="api_keys",
         kind=ApiKey,
         key="id",
-        unique={"lookup": lambda key: (("", key.lookup),)},
+        unique={"lookup": _one("lookup")},
         # Deleted keys are not listed; revoked and expired ones are (assumed 4.5-deleted).
-        indexes={"account": _live(_field("account_id")), "scope": _live(_scope)},
-        texts={"search": lambda key: (key.name,)},
+        lookups={"account": _one("account_id")},
+        texts=("search", lambda key: (key.name,)),
+        has_deleted=True,
     ),
     Table(
         name="transactions",
         kind=Transaction,
         key="transaction_id",
-        moment=lambda tx: tx.origin.created_at,
-        unique={
-            # The parts of what `used_event` joins.
-            "used_event": lambda tx: [
-                (tx.origin.site.account_id, event_id) for event_id in _event_ids(tx)
-            ]
+        moment=attrgetter("origin.created_at"),
+        unique={"used_event": _used_events},
+        lookups={
+            "account": _one("origin.site.account_id"),
+            "batch_id": _one("batch_id"),
+            "refund_batch_id": refund_batches,
+            "refused_in": attrgetter("refused_in"),
         },
-        indexes={
-            "scope": _scope,
-            "scope_status": _scope_and("status"),
-            "scope_transaction_type": _scope_and("transaction_type"),
-            "transaction_id": lambda tx, path: (tx.transaction_id,),
-            "event_id": lambda tx, path: _event_ids(tx),
-            "batch_id": _field("batch_id"),
-            "refund_batch_id": lambda tx, path: refund_batches(tx),
-            "refused_in": lambda tx, path: tx.refused_in,
-            "terminal_id": _origin("site.terminal_id"),
-            "location_id": _origin("site.location_id"),
-            "mid": _origin("site.account_id"),
-            "processor_mid": _origin("site.processor_mid"),
-            "processor_tid": _origin("site.processor_tid"),
-            "reader_identifier": _origin("reader_identifier"),
-            "gateway_transaction_id": _field("gateway_transaction_id"),
-            "owner_id": _origin("site.owner_id"),
-            "card_brand": _if_read(_origin("card.brand")),
-            "payment_method": _if_read(_origin("payment_method")),
+        fields={
+            "status": attrgetter("status"),
+            "transaction_type": attrgetter("transaction_type"),
+            "status_reason": attrgetter("status_reason"),
+            "transaction_id": attrgetter("origin.transaction_id"),
+            "terminal_id": attrgetter("origin.site.terminal_id"),
+            "location_id": attrgetter("origin.site.location_id"),
+            "mid": attrgetter("origin.site.account_id"),
+            "processor_mid": attrgetter("origin.site.processor_mid"),
+            "processor_tid": attrgetter("origin.site.processor_tid"),
+            "reader_identifier": attrgetter("origin.reader_identifier"),
+            "gateway_transaction_id": attrgetter("gateway_transaction_id"),
+            "owner_id": attrgetter("origin.site.owner_id"),
+            "card_brand": _if_read("origin.card.brand"),
+            "payment_method": _if_read("origin.payment_method"),
         },
         filters={
+            "event_id": _has_event,
             "min_amount": lambda tx, least: tx.amounts.total >= least,
             "max_amount": lambda tx, most: tx.amounts.total <= most,
             "card_number": _looks_like,
-            "search_term": _mentions,
-            "status_reason": lambda tx, wanted: tx.status_reason in wanted,
         },
-        orders={"total_amount": lambda tx: tx.amounts.total},
-        keeps_place=_transaction_keeps_place,
+        texts=("search_term", _texts_of),
+        orders={"total_amount": attrgetter("amounts.total")},
     ),
     Table(
         name="batches",
         kind=Batch,
         key="id",
-        indexes={
-            "scope": _scope,
-            "scope_status": _scope_and("status"),
-            "terminal_id": _field("terminal_id"),
-            "processor_config_id": _field("processor_config_id"),
-            "terminal_status": lambda batch, path: (in_scope(batch.terminal_id, batch.status),),
+        lookups={
+            "account": _one("account_id"),
+            "terminal_id": _one("terminal_id"),
+            "open_at_terminal": _open_batch,
         },
-        keeps_place=_keeps_status,
-        for_changes=("terminal_id", "terminal_status"),
+        fields={
+            "status": attrgetter("status"),
+            "processor_config_id": attrgetter("processor_config_id"),
+        },
     ),
-    Table(name="applications", kind=Application, key="account_id", has_path=False),
-    Table(name="endpoints", kind=Endpoint, key="id", has_path=False),
+    Table(name="applications", kind=Application, key="account_id"),
+    Table(name="endpoints", kind=Endpoint, key="id"),
     Table(
         name="deliveries",
         kind=Delivery,
         key="id",
-        indexes={"message": lambda delivery, path: (delivery.message_id,), "open_at": _open_at},
-        keeps_place=_keeps_status,
-        for_changes=("message", "open_at"),
-        has_path=False,
+        lookups={"message": _one("message_id"), "open_at": _open_at},
     ),
-    Table(name="key_usage", kind=KeyUsage, key="key_id", has_path=False, can_wait=True),
-    Table(name="busy_payments", kind=BusyPayment, key="transaction_id", has_path=False),
-    Table(name="world", kind=WorldState, key="id", has_path=False),
+    Table(name="key_usage", kind=KeyUsage, key="key_id", can_wait=True),
+    Table(name="busy_payments", kind=BusyPayment, key="transaction_id"),
+    Table(name="world", kind=WorldState, key="id"),
 )
 
 NAMES: Final[Mapping[type, str]] = {table.kind: table.name for table in TABLES}

@@ -7,7 +7,7 @@ from hashlib import sha256
 from msgspec import Struct
 from pydantic_core import from_json, to_json
 
-from sandbox.domain.instants import parse_rfc3339, to_wire
+from sandbox.store.documents import Unreadable, from_document, to_document
 
 
 class TeamToken(Struct, frozen=True, kw_only=True, gc=False):
@@ -32,17 +32,7 @@ def digest_of(token: bytes) -> str:
 
 def written(tokens: Iterable[TeamToken]) -> str:
     """The tokens as a state file has them; empty if there are none."""
-    listed = [
-        {
-            "id": one.id,
-            "team": one.team,
-            "name": one.name,
-            "digest": one.digest,
-            "created_at": to_wire(one.created_at),
-            "expires_at": None if one.expires_at is None else to_wire(one.expires_at),
-        }
-        for one in tokens
-    ]
+    listed = [to_document(one) for one in tokens]
     return to_json(listed).decode() if listed else ""
 
 
@@ -51,16 +41,7 @@ def read(text: str) -> list[TeamToken]:
     if not text:
         return []
     try:
-        return [
-            TeamToken(
-                id=one["id"],
-                team=one["team"],
-                name=one["name"],
-                digest=one["digest"],
-                created_at=parse_rfc3339(one["created_at"]),
-                expires_at=None if one["expires_at"] is None else parse_rfc3339(one["expires_at"]),
-            )
-            for one in from_json(text)
-        ]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"tokens: {type(error).__name__}: {error}") from None
+        tokens: list[TeamToken] = from_document(list[TeamToken], from_json(text))
+    except Unreadable as error:
+        raise ValueError(f"tokens: {error}") from None
+    return tokens

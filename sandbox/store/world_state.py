@@ -34,7 +34,7 @@ MERCHANTS_MAX: Final = 10_000
 PER_MERCHANT_MAX: Final = 1_000
 RECORDS_MAX: Final = 50_000
 """The most terminals, and the most locations, in all. To generate them takes seconds and a sixth of
-a gigabyte; meanwhile all worlds of the server run at half speed (decision 43)."""
+a gigabyte; meanwhile all worlds of the server run at half speed."""
 
 MerchantCount = Annotated[int, Field(strict=True, ge=0, le=MERCHANTS_MAX)]
 PerMerchantCount = Annotated[int, Field(strict=True, ge=0, le=PER_MERCHANT_MAX)]

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from sandbox.domain.webhooks import ENDPOINTS_MAX, Endpoint
-from sandbox.store.port import Store
+from sandbox.store.store import Store
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
 
 NamedChars = Callable[[str, int], str]

@@ -27,7 +27,7 @@ from sandbox.domain.webhooks import (
 )
 from sandbox.scenarios.running import MatchedWebhookRule
 from sandbox.scenarios.spoiling import WebhookRules
-from sandbox.store.port import OLDEST_FIRST, Where
+from sandbox.store.queries import OLDEST_FIRST, Where
 from sandbox.webhooks.bodies import Bodies
 from sandbox.webhooks.delivery_faults import contradiction, ruled, trigger_of
 from sandbox.webhooks.jobs import Delayed, Job, Later, PreAnswer

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Protocol
 
 from sandbox.scenarios.spoiling import WebhookRules
-from sandbox.store.port import Store
+from sandbox.store.store import Store
 
 
 class OutboxServices(Protocol):

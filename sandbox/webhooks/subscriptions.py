@@ -8,7 +8,7 @@ from pydantic_core import from_json
 from sandbox.domain.directory import Account
 from sandbox.domain.events import Message
 from sandbox.domain.webhooks import Endpoint
-from sandbox.store.port import Store
+from sandbox.store.store import Store
 
 
 def subscribers(
@@ -36,6 +36,6 @@ def _path(message: Message, store: Store) -> tuple[str, ...]:
     if account is not None:
         return (*account.parent_account_ids, message.account_id)
     # A sample about an account that does not exist names the accounts above it.
-    content = message.content()
+    content = message.record
     above = content.get("parent_account_ids") if isinstance(content, dict) else None
     return (*(map(str, above) if isinstance(above, list) else ()), message.account_id)

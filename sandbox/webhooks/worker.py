@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from sandbox.domain.webhooks import Delivery, Endpoint, Sent
 from sandbox.store.files.port import StoreError
-from sandbox.store.port import Store
+from sandbox.store.store import Store
 from sandbox.webhooks.client import ERROR_CHARS_MAX, Sending
 from sandbox.webhooks.delivery_faults import apply_fault, head_of
 from sandbox.webhooks.inside import Inbox, is_inside

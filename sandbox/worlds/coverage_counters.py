@@ -1,7 +1,4 @@
-"""Counters of the parts of the platform that were used, in one world or in several together.
-
-A request costs one number. Messages are counted from the store when the counts are read.
-"""
+"""Counters of the parts of the platform that were used, in one world or in several together."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -12,8 +9,7 @@ from sandbox.domain.events import Message
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.scenarios.choosing import ChosenOutcome
 from sandbox.scenarios.running import Running
-from sandbox.store.port import Store
-from sandbox.store.steps import Steps, run_through
+from sandbox.store.store import Store
 
 SCENARIOS_MAX: Final = 200
 """Scenarios with a count of their own; the library has a few dozen. Tests make up more, and the
@@ -64,12 +60,9 @@ class CoverageCounters:
         self.messages: Counter[MessageKind] = Counter()
         self.settled = 0
         self.scenarios: Counter[str] = Counter()
-        self._messages: Sequence[Message] = ()
-        self._looked_at = 0
 
-    def begin(self, messages: Sequence[Message], scenario: Running | None) -> None:
-        """Count from here on: messages that are there already are of before."""
-        self._messages, self._looked_at = messages, len(messages)
+    def begin(self, scenario: Running | None) -> None:
+        """Count from here on."""
         self.scenarios.clear()
         if scenario is not None:
             self.ran(scenario.scenario.name)
@@ -97,34 +90,21 @@ class CoverageCounters:
             self.answers[route, status, refusal, outcome, fault.key] += 1
 
     def announced(self, messages: Sequence[Message], store: Store) -> None:
-        """Messages were committed; nothing is done but for a batch that settled."""
+        """Messages were committed."""
         for message in messages:
-            if message.event_type in SETTLES and isinstance(message.record, Batch):
-                members, _ = store.begin().find(Transaction, {"batch_id": message.subject})
-                # Those that were refunded in full before stay refunded (assumed F36).
-                self.settled += sum(tx.status == "settled" for tx in members)
-
-    def look(self) -> "CoverageCounters":
-        """The same, with all messages counted up to now."""
-        run_through(self.count())
-        return self
-
-    def count(self) -> Steps[None]:
-        """Count the messages that were not counted yet."""
-        while self._looked_at < len(self._messages):
-            message = self._messages[self._looked_at]
-            self._looked_at += 1
             record = message.record
             if isinstance(record, Transaction):
                 kind = MessageKind(message.event_type, record.status, record.status_reason)
             else:
                 kind = MessageKind(message.event_type, None, None)
             self.messages[kind] += 1
-            yield
+            if message.event_type in SETTLES and isinstance(message.record, Batch):
+                members, _ = store.begin().find(Transaction, {"batch_id": message.subject})
+                # Those that were refunded in full before stay refunded (assumed F36).
+                self.settled += sum(tx.status == "settled" for tx in members)
 
     def add(self, other: "CoverageCounters") -> None:
         """Add the counts of the other."""
-        other.look()
         for answer, count in other.answers.items():
             self.answers[answer] += count
         self.messages.update(other.messages)

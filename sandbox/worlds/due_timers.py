@@ -5,9 +5,8 @@ from datetime import datetime
 from typing import Final
 
 from sandbox.domain.clock import WEBHOOK_RETRY, ClockSetting, Timer
-from sandbox.store.port import UnitOfWork
-from sandbox.store.steps import Steps
-from sandbox.worlds.slices import Slices
+from sandbox.store.store import UnitOfWork
+from sandbox.worlds.slices import pause
 from sandbox.worlds.world import World
 
 TIMERS_IN_A_ROW: Final = 30
@@ -33,24 +32,17 @@ def fire_due(world: World) -> list[Timer]:
     return fired
 
 
-async def catch_up(world: World, slices: Slices) -> list[Timer]:
+async def catch_up(world: World) -> list[Timer]:
     """Fire all timers that are due, however many; returns the events in order."""
-    fired = fire_due(world)
-    if len(fired) < TIMERS_IN_A_ROW:
-        return fired
-    return fired + await slices.run(_fire_the_rest(world))
+    fired = more = fire_due(world)
+    while len(more) == TIMERS_IN_A_ROW:
+        await pause()
+        more = fire_due(world)
+        fired = fired + more
+    return fired
 
 
-def _fire_the_rest(world: World) -> Steps[list[Timer]]:
-    fired: list[Timer] = []
-    while (timer := world.store.next_timer()) is not None and timer.due <= world.clock.now():
-        _fire(world, timer)
-        fired.append(timer)
-        yield
-    return fired + fire_due(world)
-
-
-async def advance_to(world: World, to: datetime, slices: Slices) -> list[Timer]:
+async def advance_to(world: World, to: datetime) -> list[Timer]:
     """Advance the world's clock to that moment; returns the events on the way, in order.
 
     Every timer fires at its own moment, and so do the timers that it creates. Time continues only
@@ -60,19 +52,19 @@ async def advance_to(world: World, to: datetime, slices: Slices) -> list[Timer]:
         world.advances += 1
         world.advance_id = world.advances
         try:
-            return await _advance_to(world, to, slices)
+            return await _advance_to(world, to)
         finally:
             world.advance_id = None
 
 
-async def _advance_to(world: World, to: datetime, slices: Slices) -> list[Timer]:
+async def _advance_to(world: World, to: datetime) -> list[Timer]:
     fired: list[Timer] = []
     await world.wait_idle()
     while (timer := world.store.next_timer()) is not None and timer.due <= to:
-        async with slices.turn():
-            if timer.due > world.clock.now():
-                world.clock.set(ClockSetting(now=timer.due))
-            fired += fire_due(world)
+        if timer.due > world.clock.now():
+            world.clock.set(ClockSetting(now=timer.due))
+        fired += fire_due(world)
+        await pause()
         await world.wait_idle()
     if to > world.clock.now():
         world.clock.set(ClockSetting(now=to))

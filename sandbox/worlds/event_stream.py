@@ -19,8 +19,7 @@ from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.cards import Tap
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.webhooks import Delivery, DeliveryAttempt, Endpoint
-from sandbox.store.memory.store import MemoryStore
-from sandbox.store.tables import Row
+from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.world_state import WorldState
 from sandbox.webhooks.jobs import Job
 from sandbox.webhooks.outbox import Outbox
@@ -145,7 +144,7 @@ class Subscriber:
 class Subscriptions:
     """All who read along in one world."""
 
-    def __init__(self, journal: Journal, outbox: Outbox, clock: Clock, store: MemoryStore) -> None:
+    def __init__(self, journal: Journal, outbox: Outbox, clock: Clock, store: Store) -> None:
         self._journal, self._outbox, self._world_clock = journal, outbox, clock
         self._store = store
         self._state: WorldState | None = None
@@ -237,20 +236,18 @@ class Subscriptions:
     def _tapped(self, tap: Tap, waits: bool) -> None:
         self._tell(TAP, TapEvent(tap, waits))
 
-    def _committed(
-        self, records: Sequence[Row], removed: Collection[tuple[type, str]], is_timed: bool
-    ) -> None:
-        for record in records:
+    def _committed(self, unit: UnitOfWork) -> None:
+        for record in unit.records:
             if isinstance(record, _RECORDS):
                 self._tell(RECORD, record)
             elif isinstance(record, Endpoint):
                 self._tell(ENDPOINT, record)
             elif isinstance(record, WorldState):
                 self._tell_state(record)
-        for kind, id in removed:
+        for kind, id in unit.removed:
             if kind in _RECORDS or kind is Endpoint:
                 self._tell(ENDPOINT if kind is Endpoint else RECORD, Removed(kind, id))
-        if is_timed:
+        if unit.timed:
             self._tell(AGENDA, None)
 
     def _tell_state(self, state: WorldState) -> None:

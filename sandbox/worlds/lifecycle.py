@@ -1,10 +1,6 @@
-"""Filling, restoring and resetting a world.
-
-A world is filled in steps before it is used, because a large one takes seconds.
-"""
+"""Filling, restoring and resetting a world."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -13,35 +9,30 @@ from sandbox.domain.instants import from_ms
 from sandbox.domain.keys import ApiKey, expiry_of
 from sandbox.domain.payments.transactions import BusyPayment, Transaction
 from sandbox.domain.webhooks import Endpoint
+from sandbox.store.cast import Cast, seed
 from sandbox.store.generated_data import generate
-from sandbox.store.memory.store import MemoryStore
-from sandbox.store.seeding import Cast, seed
-from sandbox.store.steps import OFTEN, Container, Steps
+from sandbox.store.saved_world import SavedWorld
+from sandbox.store.store import Store
 from sandbox.webhooks.declared import declare, endpoint_of
 from sandbox.worlds.ids import Ids
+from sandbox.worlds.restore import restore, seed_of
+from sandbox.worlds.snapshot import parse_snapshot
 from sandbox.worlds.spec import DEFAULT_WORLD
 from sandbox.worlds.world import World
 
-if TYPE_CHECKING:
-    from sandbox.store.saved_world import SavedWorld
 
-
-def fill(world: World, saved: "SavedWorld | None" = None) -> Steps[None]:
-    """Fill an empty world from its fixture, or from a saved world.
-
-    The world is not used before the last step. Raises NotRestored.
-    """
+def fill(world: World, saved: SavedWorld | None = None) -> None:
+    """Fill an empty world from its fixture, or from a saved world. Raises NotRestored."""
     world.has_begun = saved is None
     if saved is None:
-        yield from _begin(world)
+        _begin(world)
     else:
-        yield from _restore(world, saved)
-    yield from world.store.prepare()
-    world.coverage.begin(world.store.messages(), world.scenario)
+        _restore(world, saved)
+    world.coverage.begin(world.scenario)
 
 
-def begin_anew(world: World, fresh: World) -> list[Container]:
-    """Reset the world to what `fresh` holds; returns the containers to let go of.
+def begin_anew(world: World, fresh: World) -> None:
+    """Reset the world to what `fresh` holds.
 
     `fresh` is a new world of the same spec, which is not used afterwards. Data, keys and clock go
     back to the fixture; messages and journal are cleared. Switches, readings and endpoints stay,
@@ -57,7 +48,7 @@ def begin_anew(world: World, fresh: World) -> list[Container]:
         endpoints = tuple(world.outbox.endpoints.values())
         clock = RUNNING.after(world.spec.clock, world.system_clock())
         state = replace(state, clock=clock)
-    left = world.take_over(fresh, state, scenario)
+    world.take_over(fresh, state, scenario)
     unit = world.store.begin()
     for endpoint in endpoints:
         unit.put(replace(endpoint, failing_since=None))
@@ -65,8 +56,7 @@ def begin_anew(world: World, fresh: World) -> list[Container]:
     world.clock.tell()
     world.outbox.resume()
     world.has_begun = True
-    world.coverage.begin(world.store.messages(), world.scenario)
-    return left
+    world.coverage.begin(world.scenario)
 
 
 def end_busy_payments(world: World) -> None:
@@ -84,28 +74,25 @@ def end_busy_payments(world: World) -> None:
     unit.commit()
 
 
-def _begin(world: World) -> Steps[None]:
+def _begin(world: World) -> None:
     """Fill the world from its fixture."""
     spec = world.spec
     if spec.fixture.snapshot is not None:
-        from sandbox.worlds.snapshot import parse_snapshot
-
-        saved = yield from parse_snapshot(spec.fixture.snapshot)
-        yield from _restore(world, saved, is_beginning=True)
+        _restore(world, parse_snapshot(spec.fixture.snapshot), is_beginning=True)
         if spec.switches:
             world.set_switches(spec.switches)
         if spec.readings:
             world.set_readings(spec.readings)
         end_busy_payments(world)
     else:
-        world.cast = yield from _seed(world, world.store, world.draws)
+        world.cast = _seed(world, world.store, world.draws)
         declare(world.store, _endpoints(world))
     if spec.generated_data is not None:
-        yield from generate(
+        generate(
             world.store, spec.generated_data, world.draws, seed=spec.seed, now=world.clock.now()
         )
     if spec.fixture.snapshot is None:
-        yield from _schedule_expiries(world)
+        _schedule_expiries(world)
 
 
 def _endpoints(world: World) -> Iterator[Endpoint]:
@@ -117,32 +104,27 @@ def _endpoints(world: World) -> Iterator[Endpoint]:
         yield endpoint_of(name, fields, created_at=created_at, named_chars=world.draws.named_chars)
 
 
-def _seed(world: World, store: MemoryStore, draws: Ids) -> Steps[Cast]:
+def _seed(world: World, store: Store, draws: Ids) -> Cast:
     fixed = draws.fixed_chars if world.id == DEFAULT_WORLD else None
     return seed(store, world.spec.fixture, draws, world.profile.key_format, fixed)
 
 
-def _schedule_expiries(world: World) -> Steps[None]:
+def _schedule_expiries(world: World) -> None:
     unit = world.store.begin()
-    for taken, key in enumerate(unit.find(ApiKey, {})[0]):
+    for key in unit.find(ApiKey, {})[0]:
         if (timer := expiry_of(key)).due > world.clock.now():
             unit.schedule(timer)
-        if not taken % OFTEN:
-            yield
     unit.commit()
 
 
-def _restore(world: World, saved: "SavedWorld", *, is_beginning: bool = False) -> Steps[None]:
+def _restore(world: World, saved: SavedWorld, *, is_beginning: bool = False) -> None:
     """Fill the world from the documents of an earlier run or of a saved world."""
-    # Most worlds are neither restored nor saved, and start without this import.
-    from sandbox.worlds.restore import restore, seed_of
-
-    scratch = MemoryStore()
+    scratch = Store()
     # The ids of the cast are those of the seed that they were made with.
     draws = world.draws_of(seed_of(saved))
-    cast = yield from _seed(world, scratch, draws)
+    cast = _seed(world, scratch, draws)
     fresh_keys = {key.id: key for key in scratch.begin().find(ApiKey, {})[0]}
     world.cast = cast
-    yield from restore(world, saved, fresh_keys, is_beginning=is_beginning)
+    restore(world, saved, fresh_keys, is_beginning=is_beginning)
     world.cast = cast.of_those(world.has_record)
-    yield from world.note_records()
+    world.note_records()

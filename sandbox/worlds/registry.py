@@ -5,6 +5,7 @@ of worlds. Two worlds may have the same lookup; the secret distinguishes them.
 """
 
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from time import monotonic
 from typing import Final
 
@@ -14,7 +15,6 @@ from sandbox.domain.keys import ApiKey, ParsedKey, secret_fits
 from sandbox.domain.profile import Profile
 from sandbox.domain.teams import OPERATOR, team_of, world_of
 from sandbox.store.saved_world import NotRestored, SavedWorld
-from sandbox.store.steps import Container, Steps, let_go, run_through
 from sandbox.worlds.background import IDLE, Background, Saver
 from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.coverage_counters import CoverageCounters
@@ -29,7 +29,7 @@ from sandbox.worlds.limits import (
     TooManyWorlds,
     WorldTaken,
 )
-from sandbox.worlds.slices import Alone, Slices
+from sandbox.worlds.slices import Alone, Slices, run_aside
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import DEFAULT_WORLD, TimerHandler, World
 
@@ -72,7 +72,7 @@ class Worlds:
         # The last number of a world without an id of its own, by team.
         self._numbered: dict[str, int] = {}
         # The ids of worlds that are being made.
-        self._reserved: set[str] = set()
+        self._reserved_ids: set[str] = set()
         # Saving, loading, resetting and deleting a world exclude each other.
         self.alone = Alone()
         self.measured = background.measured
@@ -85,58 +85,91 @@ class Worlds:
         # Called with the id of a world that somebody deletes, while it is still there.
         self.before_deleting: Callable[[str], Awaitable[None]] | None = None
 
-    def create(self, spec: WorldSpec) -> World:
-        """As `creating`, at once."""
-        return run_through(self.creating(spec))
-
-    def creating(self, spec: WorldSpec, team: str = OPERATOR) -> Steps[World]:
-        """A new world, filled and ready.
+    def create(self, spec: WorldSpec, team: str = OPERATOR) -> World:
+        """Create a world, filled and ready.
 
         An empty id becomes the team's next free `world-N` whose keys are free. Raises WorldTaken,
         TooManyWorlds, or NotRestored if its saved world cannot be used; then nothing changed.
         """
-        yield from self.dropping_unused()
+        self.drop_unused()
+        for candidate in self._candidates(spec, team):
+            with self._reserved(candidate):
+                world = self._make(candidate)
+            if self._begin_use(world, team, is_numbered=not spec.id):
+                break
+        return world
+
+    async def create_aside(self, spec: WorldSpec, team: str = OPERATOR) -> World:
+        """Create a world as `create` does, while other requests are served."""
+        self.drop_unused()
+        for candidate in self._candidates(spec, team):
+            with self._reserved(candidate):
+                world = await self._make_aside(candidate)
+            if self._begin_use(world, team, is_numbered=not spec.id):
+                break
+        return world
+
+    def _candidates(self, spec: WorldSpec, team: str) -> Iterator[WorldSpec]:
+        """The spec, or without an id those of the team's next numbers. Raises WorldTaken."""
+        spec = replace(spec, keys_are_known=self.known_keys)
         if spec.id:
-            return (yield from self._create(spec))
+            yield spec
+            return
+        number = self._numbered.get(team, 0)
         for _ in range(SKIPPED_MAX):
-            spec = replace(spec, id=self._free_id(team))
-            numbered = self._numbered[team]
-            try:
-                return (yield from self._create(spec))
-            except KeysTaken:
-                # A key of that world exists elsewhere; the next number has other keys.
-                continue
-            except (WorldTaken, TooManyWorlds, NotRestored):
-                if self._numbered[team] == numbered:
-                    self._numbered[team] -= 1
-                raise
+            number += 1
+            while (
+                id := world_of(team, f"world-{number}")
+            ) in self._by_id or id in self._reserved_ids:
+                number += 1
+            yield replace(spec, id=id)
         raise WorldTaken(
-            f"the keys of {SKIPPED_MAX:,} worlds up to 'world-{self._numbered[team]}' are in use "
-            "in other worlds; give the new world an id"
+            f"the keys of {SKIPPED_MAX:,} worlds up to 'world-{number}' are in use in other "
+            "worlds; give the new world an id"
         )
 
-    def _create(self, spec: WorldSpec) -> Steps[World]:
-        if spec.id in self._by_id or spec.id in self._reserved:
+    def _is_known(self, id: str) -> bool:
+        """Whether a world has this id, or will have it."""
+        return id in self._by_id or id in self._reserved_ids
+
+    @contextmanager
+    def _reserved(self, spec: WorldSpec) -> Iterator[None]:
+        """Have no other world made with this id. Raises WorldTaken and TooManyWorlds."""
+        if self._is_known(spec.id):
             raise WorldTaken(f"a world {spec.id!r} is there already")
-        if len(self._by_id) + len(self._reserved) >= self.limits.worlds_max:
+        if len(self._by_id) + len(self._reserved_ids) >= self.limits.worlds_max:
             raise TooManyWorlds(
                 f"{len(self._by_id)} worlds are in use, which is the most that this server holds; "
                 "delete those that are done with"
             )
         self._refuse_too_many(team_of(spec.id))
-        self._reserved.add(spec.id)
+        self._reserved_ids.add(spec.id)
         try:
-            world = yield from self._make(replace(spec, keys_are_known=self.known_keys))
+            yield
         finally:
-            self._reserved.discard(spec.id)
+            self._reserved_ids.discard(spec.id)
+
+    def _begin_use(self, world: World, team: str, *, is_numbered: bool) -> bool:
+        """Put a new world in use; False if it is numbered and another world has one of its keys.
+
+        Raises NotRestored, or KeysTaken for a world that has an id of its own.
+        """
         self._put_in_use(world)
-        self._refuse_taken_keys(world)
         try:
+            self._refuse_taken_keys(world)
             self._refuse_shared_keys(world)
+        except KeysTaken:
+            self._remove(world)
+            if not is_numbered:
+                raise
+            return False
         except NotRestored:
-            run_through(self._remove(world))
+            self._remove(world)
             raise
-        return world
+        if is_numbered:
+            number = int(world.id.partition("@")[0].rpartition("-")[2])
+            self._numbered[team] = max(number, self._numbered.get(team, 0))
+        return True
 
     def _refuse_too_many(self, team: str) -> None:
         """Raises TooManyWorlds for a team that has as many as a team may."""
@@ -152,8 +185,8 @@ class Worlds:
         spec: WorldSpec,
         saved: SavedWorld | None = None,
         background: Background[World] | None = None,
-    ) -> Steps[World]:
-        """A world that is not registered yet. It is filled beside the worlds in use."""
+    ) -> World:
+        """A world that is not registered yet. It touches no world that is in use."""
         world = World(
             spec,
             profile=self.profile,
@@ -164,9 +197,23 @@ class Worlds:
             on_timer=self._on_timer,
             secret=self.secret,
         )
-        yield from fill(world, saved)
+        fill(world, saved)
         self.touch(world)
         return world
+
+    async def _make_aside(
+        self,
+        spec: WorldSpec,
+        saved: SavedWorld | None = None,
+        background: Background[World] | None = None,
+    ) -> World:
+        """Make a world as `_make` does; a large one in a thread."""
+        is_large = (
+            spec.fixture.snapshot is not None
+            or spec.generated_data is not None
+            or (saved is not None and saved.is_large)
+        )
+        return await run_aside(self._make, spec, saved, background, is_large=is_large)
 
     def _put_in_use(self, world: World, *, is_in_file: bool = False) -> None:
         """Have the world found by its id and its keys, and its changes written."""
@@ -178,32 +225,38 @@ class Worlds:
         end_busy_payments(world)
         world.outbox.resume()
 
-    def restoring(self, spec: WorldSpec, saved: SavedWorld) -> Steps[World]:
-        """A world restored from documents, which replaces a world with the same id.
+    def restore(self, spec: WorldSpec, saved: SavedWorld) -> World:
+        """Restore a world from documents, in place of the world with the same id.
 
         Raises NotRestored; then nothing changed. Unfinished work of the old world is over.
         """
-        before = self._by_id.get(spec.id)
+        return self._replace(self._make(self._restored_spec(spec, saved), saved), saved)
+
+    async def restore_aside(self, spec: WorldSpec, saved: SavedWorld) -> World:
+        """Restore a world as `restore` does, while other requests are served."""
+        world = await self._make_aside(self._restored_spec(spec, saved), saved)
+        return self._replace(world, saved)
+
+    def _restored_spec(self, spec: WorldSpec, saved: SavedWorld) -> WorldSpec:
         if not saved.is_from_file:
             # The world gets keys of its own, independent of the saved world's keys.
+            before = self._by_id.get(spec.id)
             known = self.known_keys if before is None else before.spec.keys_are_known
-            spec = replace(spec, keys_are_known=known)
-        elif not (spec.keys_are_known or self.secret):
+            return replace(spec, keys_are_known=known)
+        if not (spec.keys_are_known or self.secret):
             raise NotRestored("its keys are made of the server's secret, which the file has lost")
-        world = yield from self._make(spec, saved)
-        before = self._by_id.get(spec.id)
-        if before is not None:
-            yield from before.coverage.count()
-        # No other task runs from here until the world is in use.
+        return spec
+
+    def _replace(self, world: World, saved: SavedWorld) -> World:
+        """Put a restored world in use, in place of the one with its id. Raises NotRestored."""
         self._refuse_shared_keys(world)
-        left: list[Container] = []
+        before = self._by_id.get(world.id)
         if before is not None:
             self.key_holders.forget(before)
             self._count_in(before)
-            left = before.close()
+            before.close()
             self._background.timers.arm_wakeup(before, None)
         self._put_in_use(world, is_in_file=saved.is_from_file)
-        yield from let_go(left)
         return world
 
     def _refuse_shared_keys(self, world: World) -> None:
@@ -240,7 +293,6 @@ class Worlds:
         for name, (_, plaintext) in world.cast.keys.items():
             holder = self.holder(self.profile.key_format.parse(plaintext))
             if holder is None or holder[0] is not world:
-                run_through(self._remove(world))
                 raise KeysTaken(
                     f"the key {name!r} of a world {world.id!r} is in use in another world"
                 )
@@ -258,30 +310,29 @@ class Worlds:
 
     def sketch(self, spec: WorldSpec) -> World:
         """A world as it would begin, which is not in use."""
-        return run_through(self._make(spec, background=IDLE))
+        return self._make(spec, background=IDLE)
 
     def __iter__(self) -> Iterator[World]:
         return iter(tuple(self._by_id.values()))
 
-    def deleting(self, world: World) -> Steps[None]:
+    def delete(self, world: World) -> None:
         """Forget the world and its keys. Raises Protected for `default`."""
         if world.id == DEFAULT_WORLD:
             raise Protected("the world 'default' stays; it can be reset")
-        yield from world.coverage.count()
         if self._by_id.get(world.id) is world:
-            yield from self._remove(world)
+            self._remove(world)
 
-    def _remove(self, world: World) -> Steps[None]:
+    def _remove(self, world: World) -> None:
         if self.saver is not None:
             self.saver.forget(world.id)
-        yield from self._close(world)
+        self.evict(world)
 
-    def _close(self, world: World) -> Steps[None]:
+    def evict(self, world: World) -> None:
+        """Forget the world without deleting it: another server has it, or shall have it."""
         self.hide(world)
         self._count_in(world)
-        left = world.close()
+        world.close()
         self._background.timers.arm_wakeup(world, None)
-        yield from let_go(left)
 
     def hide(self, world: World) -> None:
         """Have the world be found no longer; what is under way in it goes on."""
@@ -289,27 +340,20 @@ class Worlds:
             del self._by_id[world.id]
             self.key_holders.forget(world)
 
-    def evicting(self, world: World) -> Steps[None]:
-        """Forget the world without deleting it: another server has it, or shall have it."""
-        yield from self._close(world)
-
-    def resetting(self, world: World) -> Steps[None]:
-        """Reset the world to its fixture, with the same keys.
+    async def reset_aside(self, world: World) -> None:
+        """Reset the world to its fixture, with the same keys, while other requests are served.
 
         Raises NotRestored if the fixture is a saved world that cannot be used, or if another world
         now has one of the keys; then nothing changed.
         """
-        fresh = yield from self._make(world.spec, background=IDLE)
-        yield from world.coverage.count()
-        # No other task runs from here until the world is reset.
+        fresh = await self._make_aside(world.spec, background=IDLE)
         if not world.has_begun:
             # One that has begun has had the keys ever since.
             self._refuse_shared_keys(fresh)
         self.key_holders.forget(world)
         self.coverage.add(world.coverage)
-        left = begin_anew(world, fresh)
+        begin_anew(world, fresh)
         fresh.tell_of_keys(self.key_holders.learner(world.id))
-        yield from let_go(left)
 
     def wake(self) -> None:
         """Continue the unfinished work of an earlier run, now that an event loop runs."""
@@ -332,14 +376,11 @@ class Worlds:
         self.coverage.add(world.coverage)
         world.coverage = self.coverage
 
-    def exercised(self, of: list[World] | None = None) -> Steps[CoverageCounters]:
+    def exercised(self, of: list[World] | None = None) -> CoverageCounters:
         """The coverage of all worlds since the server started, or of these alone."""
         total = CoverageCounters()
         own = [self.coverage, *(one.coverage for one in self)]
-        counted = own if of is None else [one.coverage for one in of]
-        for coverage in counted:
-            yield from coverage.count()
-        for coverage in counted:
+        for coverage in own if of is None else [one.coverage for one in of]:
             total.add(coverage)
         return total
 
@@ -347,7 +388,7 @@ class Worlds:
         """Note that the world is in use now."""
         world.touched_s = self._ticks()
 
-    def dropping_unused(self) -> Steps[None]:
+    def drop_unused(self) -> None:
         """Drop the worlds that were unused for longer than the limit.
 
         Only time in this process counts: neither a jump of the system clock nor a restart makes a
@@ -359,17 +400,10 @@ class Worlds:
                 return
             limit_s = UNUSED_AFTER_S
         unused_since = self._ticks() - limit_s
-
-        def is_unused(world: World) -> bool:
-            is_there = self._by_id.get(world.id) is world and world.id not in self.alone
-            return is_there and world.touched_s < unused_since and world.id != DEFAULT_WORLD
-
         for world in self:
-            if is_unused(world):
-                yield from world.coverage.count()
-                # A request may have used it in the meantime.
-                if is_unused(world):
-                    yield from self._remove(world)
+            is_protected = world.id == DEFAULT_WORLD or world.id in self.alone
+            if world.touched_s < unused_since and not is_protected:
+                self._remove(world)
 
     def holder(self, parsed: ParsedKey) -> tuple[World, ApiKey] | None:
         """The world that has exactly this key, and its record of it; None when none has.
@@ -388,10 +422,3 @@ class Worlds:
         if plaintext in self.key_holders.taken_elsewhere:
             return False
         return self.holder(self.profile.key_format.parse(plaintext)) is None
-
-    def _free_id(self, team: str) -> str:
-        while True:
-            self._numbered[team] = number = self._numbered.get(team, 0) + 1
-            id = world_of(team, f"world-{number}")
-            if id not in self._by_id and id not in self._reserved:
-                return id

@@ -34,20 +34,18 @@ from sandbox.store.files.port import (
     fields_of,
 )
 from sandbox.store.fixture import Fixture
-from sandbox.store.loading import (
+from sandbox.store.saved_world import (
     Checks,
+    NotRestored,
     Place,
+    SavedWorld,
     counters_of,
-    every,
     ids_of,
     load,
     replace_all,
     state_of,
-    those_read,
 )
-from sandbox.store.memory.store import MemoryStore
-from sandbox.store.saved_world import NotRestored, SavedWorld
-from sandbox.store.steps import Steps
+from sandbox.store.store import Store
 from sandbox.store.tables import NAMES
 from sandbox.store.world_state import OF_THE_SERVER, Counters, WorldState
 from sandbox.worlds.clock import continued
@@ -91,7 +89,7 @@ def restore(
     fresh_keys: Mapping[str, ApiKey],
     *,
     is_beginning: bool = False,
-) -> Steps[None]:
+) -> None:
     """Fill the empty world. Raises NotRestored.
 
     `fresh_keys` are the keys of the cast as this world would have them. A new world has its own
@@ -103,15 +101,15 @@ def restore(
     _must_be_few(saved, "queue", len(state.queue), QUEUE_MAX)
     _must_be_few(saved, "spoiled", len(state.spoiled), SPOILED_MAX)
     _must_be_few(saved, ENDPOINTS, len(tables.get(ENDPOINTS, ())), ENDPOINTS_MAX)
-    yield from load(world.store, saved, _CHECKS)
+    load(world.store, saved, _CHECKS)
     if not saved.is_from_file:
         _give_keys_of_its_own(world, fresh_keys, keeps_others=state.id == world.id)
-    yield from _check(world.store)
+    _check(world.store, saved)
     if not saved.is_trusted:
-        yield from _check_messages(world, tables.get(MESSAGES, ()))
-        yield from _check_deliveries(world)
+        _check_messages(world, tables.get(MESSAGES, ()))
+        _check_deliveries(world)
     # The number of draws is not trusted: ids that already exist are drawn again.
-    taken = (yield from ids_of(world.store, saved)) if world.store.ids_may_repeat else ()
+    taken = ids_of(world.store) if world.store.ids_may_repeat else ()
     with Place(WORLD, state.id):
         _restore_state(world, state, counters, is_beginning=is_beginning)
     world.draws.taken = taken
@@ -155,7 +153,7 @@ def _give_keys_of_its_own(
     world: World, fresh_keys: Mapping[str, ApiKey], *, keeps_others: bool
 ) -> None:
     """The keys of the cast are this world's; in another world no other key leads to two worlds."""
-    saved = [key for _, key in every(world.store, ApiKey)]
+    saved = list(world.store.all(ApiKey).values())
     own = [
         _with_material(key, fresh_keys.get(key.id))
         for key in saved
@@ -182,30 +180,27 @@ def _with_material(key: ApiKey, fresh: ApiKey | None) -> ApiKey:
 _BELONGING: Final[tuple[type[Record], ...]] = (Terminal, Location, Credential, ApiKey, Batch)
 
 
-def _check(store: MemoryStore) -> Steps[None]:
+def _check(store: Store, saved: SavedWorld) -> None:
     """Check that every reference has a target, and that the money adds up."""
     accounts, terminals = store.all(Account), store.all(Terminal)
-    for id, account in every(store, Account):
+    for id, account in accounts.items():
         if not all(parent in accounts for parent in account.parent_account_ids):
             raise NotRestored(f"accounts, {id}: parent_account_ids: there is no such account")
-        yield
     for kind in _BELONGING:
-        for id, record in every(store, kind):
+        for id, record in store.all(kind).items():
             if account_id_of(record) not in accounts:
                 table = NAMES[kind]
                 raise NotRestored(f"{table}, {id}: account_id: there is no such account")
-            yield
-    for id, batch in every(store, Batch):
+    for id, batch in store.all(Batch).items():
         if batch.terminal_id not in terminals:
             raise NotRestored(f"batches, {id}: terminal_id: there is no such terminal")
-        yield
-    yield from _check_payments(store)
+    if not saved.is_trusted:
+        _check_payments(store)
 
 
-def _check_payments(store: MemoryStore) -> Steps[None]:
-    """Unread records came from our own file, so they are trusted."""
+def _check_payments(store: Store) -> None:
     accounts, terminals, batches = store.all(Account), store.all(Terminal), store.all(Batch)
-    for tx in those_read(store, Transaction):
+    for tx in store.all(Transaction).values():
         place = f"transactions, {tx.transaction_id}"
         if tx.account_id not in accounts:
             raise NotRestored(f"{place}: account_id: there is no such account")
@@ -215,7 +210,6 @@ def _check_payments(store: MemoryStore) -> Steps[None]:
             raise NotRestored(f"{place}: batch_id: there is no such batch")
         if clauses := broken(tx):
             raise NotRestored(f"{place}: {ABOUT[clauses[0]]} (assumed {clauses[0]})")
-        yield
 
 
 # --- the rest ---------------------------------------------------------------------------------
@@ -227,7 +221,7 @@ def _must_be_few(saved: SavedWorld, what: str, count: int, most: int) -> None:
         raise NotRestored(f"{what}: has {count}, and a world takes at most {most}")
 
 
-def _check_messages(world: World, documents: Sequence[Document | Parsed]) -> Steps[None]:
+def _check_messages(world: World, documents: Sequence[Document | Parsed]) -> None:
     """Check that every message can be read and sent."""
     ids: set[str] = set()
     for place, document in enumerate(documents):
@@ -235,17 +229,15 @@ def _check_messages(world: World, documents: Sequence[Document | Parsed]) -> Ste
             message = world.store.messages()[place]
             check_message(message, document.id, ids)
         with Place(RECORDS, document.id):
-            if isinstance(record := message.content(), Transaction):
-                check_payment(record)
+            if isinstance(message.record, Transaction):
+                check_payment(message.record)
             # It can be written.
             body_of(message)
         ids.add(document.id)
-        yield
 
 
-def _check_deliveries(world: World) -> Steps[None]:
+def _check_deliveries(world: World) -> None:
     """Check that every delivery is one of a message."""
     for delivery in world.store.all(Delivery).values():
         if world.store.message(delivery.message_id) is None:
             raise NotRestored(f"deliveries, {delivery.id}: message_id: there is no such message")
-        yield

@@ -12,7 +12,6 @@ from typing import Final
 
 from sandbox.store.change_log import ChangeLog
 from sandbox.store.files.port import Change, StateFile, StoreError
-from sandbox.store.steps import run_through
 from sandbox.worlds.measured import Measured
 from sandbox.worlds.world import World
 
@@ -30,8 +29,6 @@ class FileSaver:
 
     def __init__(self, file: StateFile) -> None:
         self._file = file
-        # A file that is replaced whole is written in a thread, while the event loop runs on.
-        self._is_slow = file.is_for_people
         self._logs: dict[str, ChangeLog] = {}
         # The ids of worlds with changes; a dictionary as an ordered set.
         self._dirty: dict[str, None] = {}
@@ -107,39 +104,24 @@ class FileSaver:
         """
         wanted = self._noted if world is None else self._noted_of.get(world.id, 0)
         while self._written < wanted:
-            if self._under_way is None:
-                if not self._is_slow:
-                    # All requests of this round of the loop share the write.
-                    await asyncio.sleep(0)
-                    if self._written >= wanted:
-                        return
-                    if self._under_way is None:
-                        self.save()
-                    continue
-                self._begin()
-            assert self._under_way
-            await asyncio.shield(self._under_way)
+            await asyncio.shield(self._under_way or self._begin())
 
     def _begin(self) -> "asyncio.Task[None]":
         self._under_way = asyncio.get_running_loop().create_task(self._write())
         return self._under_way
 
     async def _write(self) -> None:
+        """Write all commits of this round of the loop, and those made during the last write."""
         try:
-            if not self._is_slow:
-                self.save()
-                return
-            # This write contains all commits made during the last one.
             await asyncio.sleep(0)
-            noted, changes = self._noted, self._take()
-            began_s = monotonic()
+            noted, changes, began_s = self._noted, self._take(), monotonic()
             try:
+                # The loop runs on while the thread waits for the disk.
                 await asyncio.to_thread(self._file.write, changes)
             except StoreError as error:
                 self._keep(changes, error)
                 raise
-            self._measure(changes, began_s)
-            self._done(noted)
+            self._done(noted, changes, began_s)
         finally:
             self._under_way = None
 
@@ -151,13 +133,7 @@ class FileSaver:
         except StoreError as error:
             self._keep(changes, error)
             raise
-        self._measure(changes, began_s)
-        self._done(noted)
-
-    def _measure(self, changes: list[Change], began_s: float) -> None:
-        if changes:
-            self.measured.writes.add(monotonic() - began_s)
-            self.measured.written_together.add(len(changes))
+        self._done(noted, changes, began_s)
 
     def _take(self) -> list[Change]:
         changes = self._unwritten
@@ -171,7 +147,7 @@ class FileSaver:
 
     def _change_of(self, changes: ChangeLog) -> Change | None:
         try:
-            return run_through(changes.take())
+            return changes.take()
         except BaseException:
             # Some changes were taken already, so the next write takes everything.
             changes.begin_anew()
@@ -190,7 +166,10 @@ class FileSaver:
             self._unread.add(message)
             log.error("%s", message)
 
-    def _done(self, noted: int) -> None:
+    def _done(self, noted: int, changes: list[Change], began_s: float) -> None:
+        if changes:
+            self.measured.writes.add(monotonic() - began_s)
+            self.measured.written_together.add(len(changes))
         self._written = noted
         if self.problem is not None:
             log.info("writing to %s works again", self._file.name)

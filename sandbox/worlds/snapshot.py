@@ -9,71 +9,57 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any, Final
 
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from sandbox import __version__
-from sandbox.store import json_pieces
-from sandbox.store.files.migrations import (
-    MIGRATIONS,
-    Migrations,
+from sandbox.store.files.port import (
+    FILE,
+    FORMAT,
+    PROGRAM,
+    Document,
+    Parsed,
     UnknownFormat,
     check_format,
-    migrate,
 )
-from sandbox.store.files.plain import Plain
-from sandbox.store.files.port import FILE, FORMAT, MESSAGES, RECORDS, Document, Parsed
-from sandbox.store.moment import write_all
 from sandbox.store.saved_world import NotRestored, SavedWorld
-from sandbox.store.steps import OFTEN, Steps
+from sandbox.store.world_documents import Moment
+from sandbox.worlds.slices import run_aside
 from sandbox.worlds.world import World
 
-PROGRAM: Final = "uat-sandbox"
+BYTES_AT_ONCE_MAX: Final = 500_000
+"""Reading a snapshot of this size takes some milliseconds."""
 
-WRITTEN_MAX: Final = 10_000
-"""The number of snapshots written by this process that it recognizes, the newest ones."""
-
-_written_here: Final[dict[str, None]] = {}
-"""Their digests, in the order in which they were written. Anybody can write a digest into the head
-of a snapshot; only this process can put one here (decision 45)."""
 DOCUMENTS_AT_ONCE: Final = 64
 """The number of documents in one part of a snapshot."""
-
-DIGESTED_AT_ONCE: Final = 1_048_576
-SPACES_MAX: Final = 16
-"""Characters allowed after the last bracket: an editor ends a file with a new line."""
 
 _NUMBER: Final = re.compile("0|[1-9][0-9]{0,39}")
 
 
-def snapshot(world: World) -> Steps[list[bytes]]:
-    """The world as it is at the first step, in parts: table, then number, then document.
+def snapshot(world: World) -> list[bytes]:
+    """The world as it is now, in parts: table, then number, then document.
 
-    The same world, the same bytes. It is known again when it comes back.
+    The same world, the same bytes.
     """
+    return write_snapshot(moment_of(world))
+
+
+def moment_of(world: World) -> Moment:
+    """The world as it is now, to be written with `write_snapshot`."""
+    return Moment(world.store, world.spec.fixture.document)
+
+
+def write_snapshot(moment: Moment) -> list[bytes]:
+    """The snapshot of that moment, in parts. This may run in a thread."""
     tables: dict[str, list[tuple[int, bytes]]] = {}
-
-    def take(table: str, document: Document) -> None:
+    for table, document in moment.documents():
         tables.setdefault(table, []).append((document.number, _written(document)))
-
-    yield from write_all(world.store, world.spec.fixture.document, take)
     parts, digest = [b""], sha256()
     for written in _tables(tables):
         digest.update(written)
         parts.append(written)
-        yield
     parts.append(b"}")
-    if not world.store.ids_may_repeat:
-        # Otherwise its ids have to be looked at when it comes back.
-        _remember(digest.hexdigest())
     parts[0] = _head(digest.hexdigest())
     return parts
-
-
-def _remember(digest: str) -> None:
-    _written_here.pop(digest, None)
-    _written_here[digest] = None
-    if len(_written_here) > WRITTEN_MAX:
-        del _written_here[next(iter(_written_here))]
 
 
 def _tables(tables: dict[str, list[tuple[int, bytes]]]) -> Iterator[bytes]:
@@ -94,109 +80,37 @@ def _head(digest: str) -> bytes:
     return b'{"%b":{"1":%b},' % (FILE.encode(), to_json(head))
 
 
-_HEAD_LENGTH: Final = len(_head(sha256().hexdigest()))
-
-
-def _is_as_written(body: bytes | bytearray) -> Steps[bool]:
-    """Whether this process wrote the document, and it was not edited since."""
-    end = len(body)
-    while end and body[end - 1] in b" \t\r\n" and end > len(body) - SPACES_MAX:
-        end -= 1
-    if body[end - 1 : end] != b"}":
-        return False
-    digest = sha256()
-    for start in range(_HEAD_LENGTH, end - 1, DIGESTED_AT_ONCE):
-        digest.update(body[start : min(start + DIGESTED_AT_ONCE, end - 1)])
-        yield
-    written = digest.hexdigest()
-    return written in _written_here and bytes(body[:_HEAD_LENGTH]) == _head(written)
-
-
 def _written(document: Document) -> bytes:
     text = document.text
     own = b'"_id":%b' % to_json(document.id)
-    if document.unique_values:
-        own += b',"_claims":%b' % document.unique_values.encode()
     rest = "," + text[1:] if text != "{}" else "}"
     return b'"%d":{%b%b' % (document.number, own, rest.encode())
 
 
-def parse_snapshot(
-    document: Any,
-    *,
-    is_trusted: bool = False,
-    newest: int = FORMAT,
-    migrations: Migrations = MIGRATIONS,
-) -> Steps[SavedWorld]:
-    """The documents of a snapshot. Raises NotRestored with the mistake.
-
-    An earlier format is migrated to the newest. Only the records of a trusted snapshot are used
-    without a check; they are read when they are needed.
-    """
+def parse_snapshot(document: Any, *, is_trusted: bool = False) -> SavedWorld:
+    """The documents of a snapshot. Raises NotRestored with the mistake."""
     if not isinstance(document, dict):
         raise NotRestored("must be an object of tables")
-    found = _format(document, newest, migrations)
-    tables = {}
-    for table, entries in document.items():
-        if table != FILE:
-            tables[table] = yield from _documents(table, entries, is_trusted)
-    if found < newest:
-        tables = _brought_here(tables, found, newest, migrations)
-    records = yield from _records(tables)
-
-    def read(table: str, id: str) -> str:
-        return records[id].text
-
-    return SavedWorld(tables, read, is_trusted=is_trusted)
+    _check_head(document)
+    tables = {
+        table: _documents(table, entries) for table, entries in document.items() if table != FILE
+    }
+    return SavedWorld(tables, is_trusted=is_trusted)
 
 
-def _records(tables: "Written") -> Steps[dict[str, Parsed]]:
-    """The bodies of messages, by their ids; every message has one."""
-    records: dict[str, Parsed] = {}
-    for one in tables.pop(RECORDS, []):
-        records[one.id] = one
-        if not len(records) % OFTEN:
-            yield
-    for taken, one in enumerate(tables.get(MESSAGES, [])):
-        if one.id not in records:
-            raise NotRestored(f"{RECORDS}: there is nothing of the message {one.id[:80]}")
-        if not taken % OFTEN:
-            yield
-    return records
-
-
-def _format(document: dict[str, Any], newest: int, migrations: Migrations) -> int:
-    """The format of the snapshot. Raises NotRestored if it is unknown."""
+def _check_head(document: dict[str, Any]) -> None:
+    """Raises NotRestored unless this is a snapshot of the format of this version."""
     heads = document.get(FILE)
     head = next(iter(heads.values()), None) if isinstance(heads, dict) else None
     if not isinstance(head, dict) or head.get("program") != PROGRAM:
         raise NotRestored(f"{FILE}: says of itself that it is a snapshot of another program")
     try:
-        return check_format(head.get("format"), newest, migrations)
+        check_format(head.get("format"))
     except UnknownFormat as error:
-        raise NotRestored(f"{FILE}: {error}") from None
+        raise NotRestored(f"{FILE}: {error}; save the world anew with this version") from None
 
 
-Written = dict[str, list[Parsed]]
-
-
-def _brought_here(tables: Written, found: int, newest: int, migrations: Migrations) -> Written:
-    """The documents of an earlier format, as they are written today."""
-    plain = {
-        table: [Plain(one.id, one.number, one.fields) for one in documents]
-        for table, documents in tables.items()
-    }
-    try:
-        migrate(plain, found, newest, migrations)
-    except UnknownFormat as error:
-        raise NotRestored(f"{FILE}: {error}") from None
-    return {
-        table: [Parsed(one.id, one.number, one.fields) for one in documents]
-        for table, documents in plain.items()
-    }
-
-
-def _documents(table: str, entries: Any, has_claims: bool) -> Steps[list[Parsed]]:
+def _documents(table: str, entries: Any) -> list[Parsed]:
     if not isinstance(entries, dict):
         raise NotRestored(f"{table[:80]}: must be an object of numbered documents")
     found = []
@@ -207,23 +121,28 @@ def _documents(table: str, entries: Any, has_claims: bool) -> Steps[list[Parsed]
         if not _NUMBER.fullmatch(number):
             raise NotRestored(f"{table[:80]}: {number[:80]!r} is no number")
         own = fields.copy()
-        id, unique_values = own.pop("_id"), own.pop("_claims", None)
-        believed = to_json(unique_values).decode() if has_claims and unique_values else ""
-        found.append(Parsed(id, int(number), own, believed))
-        if not len(found) % OFTEN:
-            yield
+        found.append(Parsed(own.pop("_id"), int(number), own))
     return sorted(found, key=lambda one: one.number)
 
 
-def read_snapshot(body: bytes | bytearray) -> Steps[SavedWorld]:
-    """Parse a snapshot from bytes. Raises NotRestored.
+async def read_aside(body: bytes | bytearray, *, is_trusted: bool = False) -> SavedWorld:
+    """Parse a snapshot as `read_snapshot` does; a large one while other requests are served."""
+    is_large = len(body) > BYTES_AT_ONCE_MAX
+    return await run_aside(read_snapshot, body, is_trusted, is_large=is_large)
 
-    A snapshot that this process wrote is trusted: checking the records of all its messages would
-    take several times as long as the rest.
+
+async def write_aside(world: World) -> list[bytes]:
+    """The snapshot of a world; a large one while other requests are served."""
+    return await run_aside(write_snapshot, moment := moment_of(world), is_large=moment.is_large)
+
+
+def read_snapshot(body: bytes | bytearray, is_trusted: bool = False) -> SavedWorld:
+    """Parse a snapshot from bytes; one that this server holds itself is trusted.
+
+    Raises NotRestored.
     """
     try:
-        document = yield from json_pieces.parse(body)
-    except json_pieces.NotJson as error:
+        document = from_json(body, allow_inf_nan=False)
+    except ValueError as error:
         raise NotRestored(f"is not JSON: {error}") from None
-    is_trusted = yield from _is_as_written(body)
-    return (yield from parse_snapshot(document, is_trusted=is_trusted))
+    return parse_snapshot(document, is_trusted=is_trusted)

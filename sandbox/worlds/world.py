@@ -3,7 +3,7 @@
 A world knows no other world. The registry decides which world a key belongs to.
 """
 
-from asyncio import Event, Lock
+from asyncio import Event, Future, Lock, get_running_loop
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -22,15 +22,12 @@ from sandbox.domain.text import UnknownWord
 from sandbox.scenarios.queue import Queue
 from sandbox.scenarios.running import Running
 from sandbox.scenarios.spoiling import Spoiling, WebhookRules
-from sandbox.store.memory.store import MemoryStore
-from sandbox.store.port import UnitOfWork
-from sandbox.store.seeding import Cast
-from sandbox.store.steps import Container, Steps
+from sandbox.store.cast import Cast
+from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.world_state import WorldState
 from sandbox.webhooks.inside import Inbox
 from sandbox.webhooks.outbox import Outbox
 from sandbox.worlds.background import Background, Saver
-from sandbox.worlds.change_signal import ChangeSignal
 from sandbox.worlds.clock import Clock, SystemClock
 from sandbox.worlds.coverage_counters import CoverageCounters
 from sandbox.worlds.elsewhere import WorldLost
@@ -38,7 +35,6 @@ from sandbox.worlds.event_stream import Subscriptions
 from sandbox.worlds.ids import Ids
 from sandbox.worlds.journal import Journal
 from sandbox.worlds.marks import Marks
-from sandbox.worlds.memo import Memo
 from sandbox.worlds.spec import DEFAULT_WORLD, WorldSpec
 from sandbox.worlds.tap_desk import TapDesk
 
@@ -78,12 +74,10 @@ class World:
         self.profile = profile
         self.key_is_free = key_is_free
         self.touched_s = 0.0
-        self.store = MemoryStore(
+        self.store = Store(
             watchers={
                 ApiKey: self._note_key,
                 Account: self._note_account,
-                Terminal: self._note_directory,
-                Location: self._note_directory,
                 WorldState: self._note_state,
             },
             on_messages=self._announce,
@@ -107,11 +101,12 @@ class World:
             counters=self.store.counters,
             key_name=self._key_name,
         )
-        self._listening = ChangeSignal()
+        # Those who wait for a new message or the result of an attempt.
+        self._waiting: set[Future[None]] = set()
         self.outbox = Outbox(
             self,
             on_work=lambda endpoint_id: background.deliveries.work(self, endpoint_id),
-            on_change=self._listening.tell,
+            on_change=self._tell_changed,
             later=background.timers.later,
         )
         self.has_begun = False
@@ -126,8 +121,6 @@ class World:
         # The timer that the world will be woken up for.
         self.watched: Timer | None = None
         self.advancing = Lock()
-        # Held while the store is prepared for a query.
-        self.preparing = Lock()
         # The id of the clock advance in progress, or None.
         self.advance_id: int | None = None
         self.advances = 0
@@ -143,7 +136,6 @@ class World:
         before, self.state = self._noted, state
         if state.switches is not before[0] or state.readings is not before[1]:
             self._noted = state.switches, state.readings
-            self._clear_memos()
             self.readings = readings.in_force(self.profile.readings, state.readings)
             self.switches = switches.in_force(state.switches, self.readings)
         self.clock.state, self.queue.entries = state.clock, state.queue
@@ -168,17 +160,6 @@ class World:
     def id(self) -> str:
         """The world's id."""
         return self.spec.id
-
-    def containers(self) -> list[Container]:
-        """All large containers, to be freed once the world is unused."""
-        return self.store.containers()
-
-    def _note_directory(self, record: object) -> None:
-        self._clear_memos()
-
-    def _clear_memos(self) -> None:
-        self.places.clear()
-        self.reached.clear()
 
     def has_record(self, kind: str, id: str) -> bool:
         """Whether there is an account, a terminal, a location or a key with this id."""
@@ -209,22 +190,18 @@ class World:
             scenario = None
         return self.spoiling.before(scenario) if self.spoiling.entries else scenario
 
-    def note_records(self) -> Steps[None]:
+    def note_records(self) -> None:
         """Take note of accounts and keys that came to be without being put one by one."""
         unit = self.store.begin()
         for account in unit.find(Account, {})[0]:
             self._note_account(account)
-            yield
         for key in unit.find(ApiKey, {})[0]:
             self._note_key(key)
-            yield
 
     def _note_key(self, key: ApiKey) -> None:
-        self._clear_memos()
         self._on_new_key(key)
 
     def _note_account(self, account: Account) -> None:
-        self._clear_memos()
         if account.status == "blocked":
             self.blocked.add(account.id)
 
@@ -233,8 +210,6 @@ class World:
         # Accounts that were ever blocked: usually few, so most requests need no lookup.
         self.blocked: set[str] = set()
         self.draws = self.draws_of(self.spec.seed)
-        self.places: Memo[Any, Any] = Memo()
-        self.reached: Memo[tuple[Any, ...], tuple[Any, ...]] = Memo()
         # Payments that wait for their processor, each with an event that ends the wait, and the
         # event_ids of their attempts. A reset replaces them, so old waits end without effect.
         self.busy: dict[str, Event] = {}
@@ -243,15 +218,11 @@ class World:
         self.inbox = Inbox()
         self.coverage = CoverageCounters()
 
-    def take_over(
-        self, fresh: "World", state: WorldState, scenario: Running | None
-    ) -> list[Container]:
+    def take_over(self, fresh: "World", state: WorldState, scenario: Running | None) -> None:
         """Continue with the store of a new world of the same spec, and with that state.
 
-        `scenario` is the one that `state` names. The new world is not used afterwards. Returns the
-        containers to free.
+        `scenario` is the one that `state` names. The new world is not used afterwards.
         """
-        left = self.containers()
         self.tap_desk.close()
         self.outbox.forget()
         self.store.take_over(fresh.store)
@@ -263,14 +234,12 @@ class World:
         self.scenario = None
         if scenario is not None:
             self.count_rules(scenario)
-        return left
 
-    def close(self) -> list[Container]:
+    def close(self) -> None:
         """End the world: it is not used any more, and nothing of it is written.
 
-        Returns the containers to free. Holders of the world find it empty.
+        Holders of the world find it empty.
         """
-        left = self.containers()
         self.store.log = self.saver = None
         self.store.clear()
         self.tap_desk.close()
@@ -278,7 +247,6 @@ class World:
         # A request that waits with a payment finds it gone.
         self.busy = {}
         self.outbox.forget()
-        return left
 
     def draws_of(self, seed: int) -> Ids:
         """The draws of this world from a seed. They count in its store."""
@@ -327,7 +295,7 @@ class World:
             self.subscriptions.on_messages(messages)
         if self.outbox.endpoints:
             self.outbox.accept(messages)
-        self._listening.tell()
+        self._tell_changed()
 
     def _tap_changed(self, tap: Tap, waits: bool) -> None:
         if self.subscriptions.on_tap is not None:
@@ -335,7 +303,17 @@ class World:
 
     async def changed(self) -> None:
         """Wait for a new message or the result of an attempt."""
-        await self._listening.wait()
+        future: Future[None] = get_running_loop().create_future()
+        self._waiting.add(future)
+        try:
+            await future
+        finally:
+            self._waiting.discard(future)
+
+    def _tell_changed(self) -> None:
+        for future in self._waiting:
+            if not future.done():
+                future.set_result(None)
 
     async def can_send(self) -> bool:
         """Wait until the changes so far are durable; False if another server has the world."""

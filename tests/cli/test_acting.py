@@ -2,8 +2,9 @@
 
 import pytest
 
-from sandbox.cli.acting import Stage, open_stage
-from sandbox.cli.control import Remote
+from sandbox.cli.control_client import Remote, RemoteWorld
+from sandbox.cli.output import Refused
+from sandbox.cli.platform_client import Stage, open_stage
 from tests.cli.asking import add_world
 
 ABSENT = "00000000-0000-4000-8000-000000000000"
@@ -12,7 +13,7 @@ ABSENT = "00000000-0000-4000-8000-000000000000"
 @pytest.fixture(scope="module")
 def stage(served):
     world = add_world(served, "acting")
-    return open_stage(Remote(url=served.url, token=None), world["id"])
+    return open_stage(RemoteWorld(Remote(url=served.url, token=None), world["id"]))
 
 
 def sale(stage: Stage, name: str | None, amount: int = 1000) -> str:
@@ -69,9 +70,9 @@ def test_a_refusal_is_told_with_the_reason_in_the_journal(stage):
     ],
     ids=("member", "key", "terminal", "payment", "several"),
 )
-def test_an_unknown_name_ends_the_command_with_what_is_known(stage, capsys, ask, words):
-    with pytest.raises(SystemExit) as ended:
+def test_an_unknown_name_ends_the_command_with_what_is_known(stage, ask, words):
+    with pytest.raises(Refused) as ended:
         ask(stage)
 
-    assert ended.value.code == 2
-    assert words in capsys.readouterr().err
+    assert ended.value.exit_code == 2
+    assert words in ended.value.message

@@ -9,11 +9,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sandbox.cli.main import main
-from sandbox.webhook_doctor.probes import PROBES
+from sandbox.doctor.probes import PROBES
 from tests import processes
 from tests.cli.asking import attach
-from tests.webhook_doctor import receivers as of
-from tests.webhook_doctor.receivers import SECRET
+from tests.doctor import receivers as of
+from tests.doctor.receivers import SECRET
 from tests.webhooks.misbehaving import refusing
 from tests.webhooks.receiving import Answer, Received, receiving
 

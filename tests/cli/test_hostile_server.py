@@ -214,9 +214,8 @@ def test_everything_for_people_is_printed_in_one_place():
 
     assert printing == {
         "doctor.py",
-        "group.py",
-        "progress.py",
-        "scenario.py",
-        "tables.py",
-        "world.py",
+        "groups.py",
+        "output.py",
+        "scenarios.py",
+        "world_files.py",
     }

@@ -5,7 +5,7 @@ import os
 import pty
 import sys
 
-from sandbox.cli.progress import working
+from sandbox.cli.output import working
 
 
 def test_on_a_terminal_it_shows_what_goes_on_and_clears_the_line_at_the_end(monkeypatch):

@@ -5,7 +5,7 @@ import json
 import click
 import pytest
 
-from sandbox.cli.main import serve
+from sandbox.cli.serve import serve
 from tests.cli.asking import ask
 from tests.driving import serving
 

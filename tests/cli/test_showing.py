@@ -7,9 +7,9 @@ import socket
 import click
 import pytest
 
-from sandbox.cli.group import Commands
-from sandbox.cli.main import main
-from sandbox.cli.tables import printable, table
+from sandbox.cli.groups import Commands
+from sandbox.cli.main import COMMANDS, main
+from sandbox.cli.output import printable, table
 from tests.cli.asking import ask, following, told
 from tests.driving import Served
 from tests.processes import Process
@@ -54,6 +54,14 @@ def test_the_help_has_a_whole_sentence_for_every_command():
     lines = told("--help").partition("Commands:\n")[2].splitlines()
 
     assert [line for line in lines if line.endswith("...")] == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_has_the_first_sentence_of_each(name):
+    command = main.get_command(click.Context(main), name)
+
+    assert command is not None
+    assert COMMANDS[name][1] == ("" if command.hidden else command.get_short_help_str(1_000))
 
 
 @pytest.mark.parametrize(
@@ -138,7 +146,7 @@ def test_what_would_move_the_cursor_is_written_out():
 
 @pytest.mark.parametrize(("env", "is_colored"), [({}, True), ({"NO_COLOR": "1"}, False)])
 def test_colours_are_left_out_where_the_environment_says_so(env, is_colored):
-    @click.group(cls=Commands, later={})
+    @click.group(cls=Commands, lazy={})
     def group() -> None:
         pass
 

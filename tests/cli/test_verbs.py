@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sandbox.cli.money import in_units, minor_units
+from sandbox.cli.amounts import in_units, minor_units
 from tests.cli.asking import add_world, ask, assert_refused, told
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox.control import agenda as control_agenda
+from sandbox.control import clock as control_agenda
 from sandbox.domain.clock import TIMER_KINDS
 from tests.control.test_control import assert_refused
 from tests.directory.making import location_id

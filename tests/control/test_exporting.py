@@ -9,7 +9,6 @@ import pytest
 
 from tests.control.test_control import assert_refused
 from tests.support.payments import paid_id, pay, read
-from tests.turns import InTurns
 from tests.webhooks.calling import control
 
 EXPORT = "/worlds/default/export"
@@ -94,22 +93,6 @@ def test_what_cannot_be_written_is_refused(told, body, status, error, nearest):
 
 
 # --- large journals ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", ["curl", "har", "markdown", "pytest", "scenario"])
-def test_requests_of_others_are_answered_while_many_requests_are_exported(sandbox, kind):
-    for _ in range(40):
-        pay(sandbox)
-
-    async def story():
-        turns = InTurns(sandbox)
-        work = turns.control("POST", EXPORT, json_body={"as": kind})
-        return await turns.meanwhile(work, turns.health)
-
-    answer, others = asyncio.run(story())
-
-    assert answer.json()["requests"] == 40
-    assert len(others) >= 40
 
 
 def test_an_export_of_large_bodies_has_the_newest_requests_within_a_limit(sandbox):

@@ -68,13 +68,13 @@ def test_another_parameter_is_refused(sandbox):
 
 
 def test_a_package_without_tests_says_which_clauses_are_proved_but_not_by_which_test(monkeypatch):
-    monkeypatch.setattr("sandbox.control.proofs.tests_by_clause", lambda: None)
+    monkeypatch.setattr("sandbox.control.ledger.tests_by_clause", lambda: None)
     _clauses.cache_clear()
     try:
-        entries = {clause["id"]: clause for clause in read_ledger()["clauses"]}
+        entries = {clause.id: clause for clause in read_ledger().clauses}
     finally:
         _clauses.cache_clear()
 
-    assert {clause["tests"] for clause in entries.values()} == {None}
-    assert entries["assumed F38"]["proved"]
-    assert not entries["spec 8-rate"]["proved"]
+    assert {clause.tests for clause in entries.values()} == {None}
+    assert entries["assumed F38"].proved
+    assert not entries["spec 8-rate"].proved

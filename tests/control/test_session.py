@@ -7,7 +7,7 @@ import re
 import pytest
 
 from sandbox.app import build
-from sandbox.control.sessions import SESSION_S
+from sandbox.control.identity import SESSION_S
 from sandbox.settings import Settings
 from tests.driving import InProcess, Response
 from tools.vendor import DRAWN, VENDOR

@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from sandbox.app import build
-from sandbox.control.streaming import Stream
+from sandbox.control.stream import Stream
 from sandbox.settings import Settings
 from sandbox.worlds.event_stream import KINDS, WAITING_MAX
 from tests.conftest import NOW

@@ -8,6 +8,7 @@ import pytest
 from sandbox.app import build
 from sandbox.control.routes import CONTROL
 from sandbox.settings import Settings
+from sandbox.store.files.port import FORMAT
 from sandbox.worlds.limits import Limits
 from tests.driving import InProcess, Served, serving
 from tests.in_process import Response
@@ -355,7 +356,9 @@ def test_tokens_and_worlds_of_teams_outlive_a_server_that_is_killed(tmp_path, na
 def test_damaged_tokens_of_a_file_are_no_open_door(tmp_path):
     path = tmp_path / "state.json"
     path.write_text(
-        json.dumps({"file": {"1": {"program": "uat-sandbox", "format": 2, "tokens": [{"id": 1}]}}})
+        json.dumps(
+            {"file": {"1": {"program": "uat-sandbox", "format": FORMAT, "tokens": [{"id": 1}]}}}
+        )
     )
 
     with pytest.raises(Exception, match="cannot be read: tokens"):

@@ -121,12 +121,9 @@ def serving(
     token: str | None = None,
 ) -> Iterator[Serving]:
     """A sandbox on free ports, with these limits of time, until the block ends."""
-    settings, sockets = run.bound(
-        Settings(port=0, control_port=0 if has_control_port else None, token=token)
-    )
+    wanted = Settings(port=0, control_port=0 if has_control_port else None, token=token)
     with contextlib.ExitStack() as stack:
-        for one in sockets:
-            stack.callback(one.close)
+        settings, sockets = stack.enter_context(run.bound(wanted))
         sandbox = build(settings)
         background = LoopThread()
         stack.callback(background.close)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sandbox.control.rows import SNAPSHOT_BYTES_MAX
+from sandbox.control.routing import SNAPSHOT_BYTES_MAX
 from tests.driving import Served
 from tests.http.talking import HEALTH, Answer, Client, Serving, port_of, serving
 

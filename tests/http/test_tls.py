@@ -129,9 +129,11 @@ def test_a_given_certificate_is_served(tmp_path, folder, server):
     from cryptography import x509
     from cryptography.hazmat.primitives import serialization
 
+    from sandbox.server import authority as signing
+
     key = serialization.load_pem_private_key((folder / "ca-key.pem").read_bytes(), None)
     authority = x509.load_pem_x509_certificate((folder / "ca.pem").read_bytes())
-    chain = certificates._server_chain(key, authority, ["localhost", "127.0.0.1"])
+    chain = signing._server_chain(key, authority, ["localhost", "127.0.0.1"])
     cut = chain.index(b"-----BEGIN CERTIFICATE")
     (tmp_path / "key.pem").write_bytes(chain[:cut])
     (tmp_path / "cert.pem").write_bytes(chain[cut:])

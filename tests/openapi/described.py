@@ -10,7 +10,7 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 from sandbox.app import Sandbox, build
-from sandbox.control.rows import PREFIX
+from sandbox.control.routing import PREFIX
 from sandbox.domain.faults import MISDIRECTED
 from sandbox.settings import Settings
 from tests.driving import InProcess, Response

@@ -6,7 +6,8 @@ import pytest
 
 from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.keys import ApiKey
-from sandbox.store.port import DuplicateValue, Store, UnitClosed
+from sandbox.store.queries import DuplicateValue, UnitClosed
+from sandbox.store.store import Store
 from tests.store.contract_finding import FindingContract
 from tests.store.contract_state import StateContract
 from tests.store.records import AT, account, ids, key, message, put

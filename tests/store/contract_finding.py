@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sandbox.domain.directory import Account
 from sandbox.domain.keys import ApiKey
-from sandbox.store.port import Store
+from sandbox.store.store import Store
 from tests.properties import examples
 from tests.store.records import AT, account, ids, key, put
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from sandbox.domain.directory import Account, AccountType
 from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey
-from sandbox.store.port import Store
+from sandbox.store.store import Store
 from sandbox.store.tables import Row
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -1,7 +1,6 @@
 """What the tests of state files share."""
 
 import json
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -9,10 +8,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from sandbox.store.files.opening import open_file
-from sandbox.store.files.port import FORMAT, Change, Document, StateFile
+from sandbox.store.files.file_kinds import open_file
+from sandbox.store.files.port import Change, Document, StateFile, fields_of
 
-FORMATS = Path(__file__).parent / "formats"
 PROJECT = Path(__file__).parents[2]
 
 
@@ -39,28 +37,19 @@ def loaded(path: Path) -> dict[str, dict[str, list[tuple[str, int, Any]]]]:
 def plain(file: StateFile) -> dict[str, dict[str, list[tuple[str, int, Any]]]]:
     return {
         world: {
-            table: [(one.id, one.number, json.loads(one.text)) for one in documents]
+            table: [(one.id, one.number, fields_of(one)) for one in documents]
             for table, documents in tables.items()
         }
         for world, tables in file.load().items()
     }
 
 
-def kept(path: Path, number: int = FORMAT) -> Path:
-    """The file of that format, put at this path."""
-    if path.suffix == ".json":
-        path.write_bytes((FORMATS / f"format-{number}.json").read_bytes())
-    else:
-        script = (FORMATS / f"format-{number}.sql").read_text(encoding="utf-8")
-        with closing(sqlite3.connect(path)) as database:
-            database.executescript(script)
-    return path
-
-
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file of a folder but locks."""
+    """Every file of a folder but locks and good copies."""
     return {
-        path.name: path.read_bytes() for path in folder.iterdir() if not path.name.endswith(".lock")
+        path.name: path.read_bytes()
+        for path in folder.iterdir()
+        if path.suffix not in (".lock", ".good")
     }
 
 

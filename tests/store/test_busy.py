@@ -14,7 +14,6 @@ from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
 from sandbox.settings import Settings
-from sandbox.store.fixtures import read_fixture
 from tests.driving import InProcess
 from tests.payments.driving_money import (
     check_event_ids,
@@ -86,13 +85,13 @@ def test_the_file_is_one_document_a_line_and_no_more_than_three_megabytes():
     assert max(len(line) for line in content.splitlines()) < 30_000
 
 
-def test_it_is_read_without_the_check_of_other_files_and_passes_it(tmp_path):
+def test_a_copy_of_it_is_the_same_world(tmp_path):
     copy = tmp_path / "mine.json"
     copy.write_bytes(busy_fixture.FILE.read_bytes() + b"\n")
 
     mine, shipped = library.fixture_or_file(str(copy)), library.fixture("busy")
 
-    assert read_fixture(busy_fixture.FILE).document is None
+    assert shipped.document is None
     assert mine.document is not None
     assert (mine.accounts, mine.api_keys) == (shipped.accounts, shipped.api_keys)
 

@@ -9,9 +9,7 @@ import pytest
 from sandbox import library
 from sandbox.app import build
 from sandbox.settings import Settings
-from sandbox.store.fixture import FixtureError
-from sandbox.store.fixture_check import parse_fixture
-from sandbox.store.fixtures import read_fixture
+from sandbox.store.fixture import FixtureError, parse_fixture, read_fixture
 from tests.driving import InProcess
 
 BORN = "2025-01-06T09:00:00.000Z"

@@ -4,16 +4,16 @@ import pytest
 
 from sandbox.domain.directory import Account, Terminal
 from sandbox.domain.keys import ApiKey
-from sandbox.store.memory.store import MemoryStore
-from sandbox.store.port import DuplicateValue
+from sandbox.store.queries import DuplicateValue
+from sandbox.store.store import Store
 from tests.store.contract import StoreContract
 from tests.store.records import AT, account, key, put
 
 
 class TestMemoryStore(StoreContract):
     @pytest.fixture
-    def store(self) -> MemoryStore:
-        return MemoryStore()
+    def store(self) -> Store:
+        return Store()
 
 
 def terminal(id: str, mid: str, tid: str) -> Terminal:
@@ -21,9 +21,9 @@ def terminal(id: str, mid: str, tid: str) -> Terminal:
 
 
 @pytest.fixture
-def terminals() -> MemoryStore:
+def terminals() -> Store:
     """A store whose terminals can be found by MID and by TID."""
-    store = MemoryStore()
+    store = Store()
     put(
         store,
         account("a"),
@@ -63,7 +63,7 @@ def test_a_page_of_what_fits_two_indexes_knows_the_total(terminals):
 
 def test_a_watcher_is_told_of_every_committed_record_of_its_kind():
     told = []
-    store = MemoryStore(watchers={ApiKey: told.append})
+    store = Store(watchers={ApiKey: told.append})
 
     unit = store.begin()
     unit.put(account("a"))
@@ -78,7 +78,7 @@ def test_a_watcher_is_told_of_every_committed_record_of_its_kind():
 
 def test_a_watcher_is_not_told_of_a_refused_commit():
     told = []
-    store = MemoryStore(watchers={ApiKey: told.append, Account: told.append})
+    store = Store(watchers={ApiKey: told.append, Account: told.append})
     put(store, key("1", lookup="x"))
 
     with pytest.raises(DuplicateValue):

@@ -5,14 +5,13 @@ import os
 import shutil
 import sqlite3
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from sandbox.store.files import disk
-from sandbox.store.files.opening import open_file
+from sandbox.store.files.file_kinds import open_file
 from sandbox.store.files.port import StoreError
 from tests.store.state_files import document, loaded, put, running, write
 from tests.store.test_files import HOLDING
@@ -23,12 +22,6 @@ ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="locks of what was
 @pytest.fixture(params=["state.json", "state.db"])
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path / request.param
-
-
-@pytest.fixture
-def no_locks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a system that has no lock for what was opened."""
-    monkeypatch.setattr(disk, "lock_byte", lambda file: False)
 
 
 def linked(path: Path) -> Path:
@@ -99,60 +92,6 @@ def test_what_is_in_use_can_be_read_and_copied(path: Path):
 
         put(file, document("b", 2))
         assert ids(copy) == ["a"]
-    assert ids(path) == ["a", "b"]
-
-
-# --- without locks ----------------------------------------------------------------------------
-
-
-@contextmanager
-def two_on(path: Path) -> Iterator[tuple[object, object]]:
-    """Two servers of one file, of which the first has written already."""
-    with ExitStack() as stack:
-        first = stack.enter_context(closing(open_file(path)))
-        put(first, document("a", 1))
-        second = stack.enter_context(closing(open_file(without_lock(path))))
-        second.load()
-        yield first, second
-
-
-def test_of_two_that_write_one_goes_on_and_the_other_is_refused(path: Path, no_locks: None):
-    with two_on(path) as (first, second):
-        put(second, document("b", 2))
-
-        for _ in range(2):
-            with pytest.raises(StoreError, match=r"cannot write the committed changes: another"):
-                put(first, document("lost", 3))
-
-        put(second, document("c", 3))
-
-    # All that was acknowledged, by whichever.
-    assert ids(path) == ["a", "b", "c"]
-
-
-def test_a_second_one_that_read_what_is_old_by_now_is_refused(path: Path, no_locks: None):
-    with two_on(path) as (first, second):
-        put(first, document("b", 2))
-
-        with pytest.raises(StoreError, match=r"cannot write the committed changes: another"):
-            put(second, document("lost", 3))
-
-        put(first, document("c", 3))
-
-    assert ids(path) == ["a", "b", "c"]
-
-
-def test_a_hard_link_is_no_way_round(path: Path, no_locks: None):
-    write(path, document("a", 1))
-    with closing(open_file(path)) as file:
-        other = linked(path)
-
-        with pytest.raises(StoreError, match=r"it has another name \(a hard link\)"):
-            open_file(other)
-
-        other.unlink()
-        put(file, document("b", 2))
-
     assert ids(path) == ["a", "b"]
 
 
@@ -229,7 +168,7 @@ def test_a_replacement_that_failed_leaves_the_file_ours(
     with closing(open_file(path)) as file:
         put(file, document("a", 1))
         with monkeypatch.context() as failing:
-            failing.setattr(disk, "put_in_place", _refuse)
+            failing.setattr(disk.os, "fsync", _refuse)
             with pytest.raises(StoreError, match="try again"):
                 put(file, document("b", 2))
 
@@ -238,7 +177,7 @@ def test_a_replacement_that_failed_leaves_the_file_ours(
     assert ids(path) == ["a", "b"]
 
 
-def _refuse(new: Path, path: Path, *, keeps_mode: bool) -> None:
+def _refuse(file: int) -> None:
     raise PermissionError(13, "not now")
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from sandbox.domain.clock import AUTHORIZATION_EXPIRES, BATCH_RESULT, SURCHARGE_EXPIRES, Timer
 from sandbox.domain.directory import Account
-from sandbox.store.memory.store import MemoryStore
-from sandbox.store.port import DuplicateValue, Store, UnitClosed
+from sandbox.store.queries import DuplicateValue, UnitClosed
+from sandbox.store.store import Store
 from tests.store.records import AT, account, key, put
 
 
@@ -210,5 +210,5 @@ class TimersContract:
 
 class TestTimersOfTheMemoryStore(TimersContract):
     @pytest.fixture
-    def store(self) -> MemoryStore:
-        return MemoryStore()
+    def store(self) -> Store:
+        return Store()

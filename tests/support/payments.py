@@ -15,7 +15,6 @@ from sandbox.domain.events import Message
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.settings import Settings
-from sandbox.store.memory.packed_messages import PackedMessages
 from tests.conftest import NOW
 from tests.directory.making import account_id, detail, location_id, made, shown, terminal_id
 from tests.directory.making import messages as all_messages
@@ -436,17 +435,14 @@ def messages_since(sandbox: InProcess, number: int) -> list[dict[str, Any]]:
 def announced_and_kept(
     sandbox: InProcess,
 ) -> tuple[list[Message], Callable[[], list[Message]]]:
-    """What is announced from now on, and what gives the same from the store, packed."""
+    """What is announced from now on, and what gives the same from the store."""
     world = sandbox.sandbox.worlds.get(sandbox.world)
     assert world is not None
     before, announced = len(world.store.messages()), list[Message]()
     world.subscriptions.on_messages = announced.extend
 
     def kept() -> list[Message]:
-        packed = PackedMessages()
-        packed.extend(world.store.messages()[before:])
-        packed.pack()
-        return [packed[place] for place in range(len(packed))]
+        return list(world.store.messages()[before:])
 
     return announced, kept
 

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from sandbox.control.streaming import STREAMS_MAX
-from sandbox.control.waiting import WAITS_MAX
+from sandbox.control.message_wait import WAITS_MAX
+from sandbox.control.stream import STREAMS_MAX
 from sandbox.domain.events import EVENTS, body_of, status_of
 from tests.control.reading import reading
 from tests.control.test_control import assert_refused

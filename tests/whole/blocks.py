@@ -73,13 +73,13 @@ STAND_INS = (
     StandIn(
         r"sandbox compare traffic\.har",
         "sandbox compare --help",
-        "the recording is the reader's; tests/traffic has recordings",
+        "the recording is the reader's; tests/conformance has recordings",
     ),
     StandIn(
         r"[A-Z_]+=.* sandbox verify .*|sandbox verify .* --clean .*"
         r"|sandbox serve --profile verified/uat\.toml",
         "sandbox verify --help",
-        "the platform is the reader's; tests/verify asks sandboxes",
+        "the platform is the reader's; tests/conformance asks sandboxes",
     ),
     StandIn(
         r"java Payment\.java",

@@ -7,10 +7,10 @@ import pytest
 from click.testing import CliRunner
 
 from sandbox.cli.main import main
-from sandbox.webhook_doctor.probes import PROBES
-from sandbox.webhook_doctor.scale import Way
-from tests.webhook_doctor import receivers as of
-from tests.webhook_doctor.receivers import SECRET, after, forged, seeing
+from sandbox.doctor.probes import PROBES
+from sandbox.doctor.scale import Way
+from tests.doctor import receivers as of
+from tests.doctor.receivers import SECRET, after, forged, seeing
 from tests.webhooks import misbehaving as bad
 from tests.webhooks.misbehaving import misbehaving
 from tests.webhooks.receiving import Answer, receiving

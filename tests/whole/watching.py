@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from sandbox.control import console_script
+from sandbox.control import console_files
 from tests.driving import Served
 
 _WATCH = """
@@ -82,7 +82,7 @@ class Desk:
 
     def open_with(self, module: str, place: str) -> None:
         """Open a place, with one of the page's own modules under `window.module`."""
-        kept = f"{console_script.script()}window.module = module_{module}_js;"
+        kept = f"{console_files.join_scripts()}window.module = module_{module}_js;"
         self.page.route(
             "**/console.js", lambda one: one.fulfill(body=kept, content_type="text/javascript")
         )

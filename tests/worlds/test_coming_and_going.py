@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from sandbox.app import build
 from sandbox.settings import Settings
-from sandbox.store.steps import run_through
 from sandbox.worlds.limits import Limits
 from tests.driving import InProcess
 from tests.worlds.worlds import add_world
@@ -193,7 +192,7 @@ def _make(sandbox: InProcess, id: str) -> None:
 
 
 def _dropped(sandbox: InProcess) -> list[str]:
-    run_through(sandbox.sandbox.worlds.dropping_unused())
+    sandbox.sandbox.worlds.drop_unused()
     return [world.id for world in sandbox.sandbox.worlds]
 
 

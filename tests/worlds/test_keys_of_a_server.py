@@ -1,5 +1,6 @@
 """Keys off loopback are of one server only, unless they are to be known. Source: decision 45."""
 
+import asyncio
 import json
 import logging
 from collections.abc import Iterator
@@ -12,9 +13,8 @@ from msgspec.structs import replace
 
 from sandbox.app import build
 from sandbox.settings import Settings
-from sandbox.store.files.opening import copy, open_file
+from sandbox.store.files.file_kinds import copy, open_file
 from sandbox.store.files.port import StoreError
-from sandbox.store.steps import run_through
 from tests.driving import InProcess
 
 TOKEN = "open-sesame-open-sesame"
@@ -149,7 +149,7 @@ def test_the_keys_of_kept_worlds_stay_over_restarts_wherever_the_server_is_bound
             assert (keys(server), keys(server, "one")) == before
             for world in ("default", "one"):
                 worlds = server.sandbox.worlds
-                run_through(worlds.resetting(worlds.get(world)))
+                asyncio.run(worlds.reset_aside(worlds.get(world)))
             assert (keys(server), keys(server, "one")) == before
 
 

@@ -1,4 +1,5 @@
-// The control API as the console asks it. `make golden` writes this file.
+// The rows of the control API for the console. `make golden` writes this file; `paths.d.ts` has
+// the types that look a row up.
 
 declare namespace Api {
   type AboveTheHold = "tip_and_surcharge" | "nothing" | "small_tip" | "tip_tax_and_surcharge";
@@ -1358,6 +1359,30 @@ declare namespace Api {
       body: undefined;
       answer: Servers;
     };
+    "metrics": {
+      method: "GET";
+      path: ["metrics"];
+      body: undefined;
+      answer: string;
+    };
+    "session.read": {
+      method: "GET";
+      path: ["session"];
+      body: undefined;
+      answer: SessionView;
+    };
+    "session.begin": {
+      method: "POST";
+      path: ["session"];
+      body: SessionBody;
+      answer: SessionView;
+    };
+    "session.end": {
+      method: "DELETE";
+      path: ["session"];
+      body: undefined;
+      answer: null;
+    };
     "tokens.create": {
       method: "POST";
       path: ["tokens"];
@@ -1412,6 +1437,12 @@ declare namespace Api {
       body: undefined;
       answer: WorldView;
     };
+    "fixtures.list": {
+      method: "GET";
+      path: ["fixtures"];
+      body: undefined;
+      answer: Fixtures;
+    };
     "snapshot.read": {
       method: "GET";
       path: ["worlds", string, "snapshot"];
@@ -1423,6 +1454,36 @@ declare namespace Api {
       path: ["worlds", string, "snapshot"];
       body: Record<string, any>;
       answer: WorldView;
+    };
+    "worlds.fork": {
+      method: "POST";
+      path: ["worlds", string, "fork"];
+      body: ForkBody | undefined;
+      answer: WorldView;
+    };
+    "marks.add": {
+      method: "POST";
+      path: ["worlds", string, "marks"];
+      body: MarkBody | undefined;
+      answer: MarkView;
+    };
+    "marks.list": {
+      method: "GET";
+      path: ["worlds", string, "marks"];
+      body: undefined;
+      answer: MarksOfWorld;
+    };
+    "marks.return": {
+      method: "POST";
+      path: ["worlds", string, "marks", string, "return"];
+      body: undefined;
+      answer: WorldView;
+    };
+    "marks.delete": {
+      method: "DELETE";
+      path: ["worlds", string, "marks", string];
+      body: undefined;
+      answer: null;
     };
     "clock.read": {
       method: "GET";
@@ -1441,6 +1502,12 @@ declare namespace Api {
       path: ["worlds", string, "clock", "advance"];
       body: Advance | undefined;
       answer: Advanced;
+    };
+    "agenda.read": {
+      method: "GET";
+      path: ["worlds", string, "agenda"];
+      body: undefined;
+      answer: Agenda;
     };
     "switches.read": {
       method: "GET";
@@ -1517,59 +1584,77 @@ declare namespace Api {
       } | undefined;
       answer: ReadingsSetAnswer;
     };
-    "scenarios.list": {
+    "overview": {
       method: "GET";
-      path: ["scenarios"];
+      path: ["worlds", string, "overview"];
       body: undefined;
-      answer: Scenarios;
+      answer: OverviewView;
     };
-    "scenarios.read": {
+    "payments.search": {
       method: "GET";
-      path: ["scenarios", string];
+      path: ["worlds", string, "payments"];
       body: undefined;
-      answer: ScenarioFile;
+      answer: PaymentsPage;
     };
-    "scenarios.check": {
+    "payments.story": {
+      method: "GET";
+      path: ["worlds", string, "payments", string];
+      body: undefined;
+      answer: Story;
+    };
+    "lens.simulate": {
       method: "POST";
-      path: ["scenarios", "check"];
-      body: CheckBody | undefined;
-      answer: Problems;
+      path: ["worlds", string, "lens"];
+      body: LensBody;
+      answer: LensView;
     };
-    "scenario.schema": {
+    "lens.table": {
       method: "GET";
-      path: ["scenario.schema.json"];
+      path: ["worlds", string, "lens", string];
       body: undefined;
-      answer: Record<string, any>;
+      answer: LensTable;
     };
-    "scenario.run": {
+    "payments.moves": {
+      method: "GET";
+      path: ["worlds", string, "payments", string, "moves"];
+      body: undefined;
+      answer: Moves;
+    };
+    "batches.search": {
+      method: "GET";
+      path: ["worlds", string, "batches"];
+      body: undefined;
+      answer: BatchesPage;
+    };
+    "batches.look": {
+      method: "GET";
+      path: ["worlds", string, "batches", string];
+      body: undefined;
+      answer: BatchDetail;
+    };
+    "batches.answer": {
+      method: "POST";
+      path: ["worlds", string, "batches", string, "answer"];
+      body: BatchAnswer;
+      answer: Batch;
+    };
+    "schedules.list": {
+      method: "GET";
+      path: ["worlds", string, "batch-schedules"];
+      body: undefined;
+      answer: BatchSchedules;
+    };
+    "schedules.set": {
       method: "PUT";
-      path: ["worlds", string, "scenario"];
-      body: ScenarioBody | undefined;
-      answer: RunningScenario;
+      path: ["worlds", string, "batch-schedules", string];
+      body: BatchScheduleBody;
+      answer: BatchScheduleView;
     };
-    "scenario.read": {
-      method: "GET";
-      path: ["worlds", string, "scenario"];
-      body: undefined;
-      answer: RunningScenario;
-    };
-    "scenario.stop": {
+    "schedules.delete": {
       method: "DELETE";
-      path: ["worlds", string, "scenario"];
+      path: ["worlds", string, "batch-schedules", string];
       body: undefined;
       answer: null;
-    };
-    "scenario.prove": {
-      method: "POST";
-      path: ["worlds", string, "scenario", "prove"];
-      body: ProveBody | undefined;
-      answer: Proof;
-    };
-    "scenario.play": {
-      method: "POST";
-      path: ["worlds", string, "scenario", "play"];
-      body: PlayBody;
-      answer: Play;
     };
     "next.add": {
       method: "POST";
@@ -1607,29 +1692,77 @@ declare namespace Api {
       body: TapBody | undefined;
       answer: TappedView;
     };
-    "batches.answer": {
+    "webhooks.next.add": {
       method: "POST";
-      path: ["worlds", string, "batches", string, "answer"];
-      body: BatchAnswer;
-      answer: Batch;
+      path: ["worlds", string, "webhooks", "next"];
+      body: SpoilBody;
+      answer: SpoiledView;
     };
-    "schedules.list": {
+    "webhooks.next.list": {
       method: "GET";
-      path: ["worlds", string, "batch-schedules"];
+      path: ["worlds", string, "webhooks", "next"];
       body: undefined;
-      answer: BatchSchedules;
+      answer: SpoiledQueue;
     };
-    "schedules.set": {
-      method: "PUT";
-      path: ["worlds", string, "batch-schedules", string];
-      body: BatchScheduleBody;
-      answer: BatchScheduleView;
-    };
-    "schedules.delete": {
+    "webhooks.next.clear": {
       method: "DELETE";
-      path: ["worlds", string, "batch-schedules", string];
+      path: ["worlds", string, "webhooks", "next"];
       body: undefined;
       answer: null;
+    };
+    "scenarios.list": {
+      method: "GET";
+      path: ["scenarios"];
+      body: undefined;
+      answer: Scenarios;
+    };
+    "scenario.schema": {
+      method: "GET";
+      path: ["scenario.schema.json"];
+      body: undefined;
+      answer: Record<string, any>;
+    };
+    "scenario.read": {
+      method: "GET";
+      path: ["worlds", string, "scenario"];
+      body: undefined;
+      answer: RunningScenario;
+    };
+    "scenario.run": {
+      method: "PUT";
+      path: ["worlds", string, "scenario"];
+      body: ScenarioBody | undefined;
+      answer: RunningScenario;
+    };
+    "scenario.stop": {
+      method: "DELETE";
+      path: ["worlds", string, "scenario"];
+      body: undefined;
+      answer: null;
+    };
+    "scenarios.read": {
+      method: "GET";
+      path: ["scenarios", string];
+      body: undefined;
+      answer: ScenarioFile;
+    };
+    "scenarios.check": {
+      method: "POST";
+      path: ["scenarios", "check"];
+      body: CheckBody | undefined;
+      answer: Problems;
+    };
+    "scenario.prove": {
+      method: "POST";
+      path: ["worlds", string, "scenario", "prove"];
+      body: ProveBody | undefined;
+      answer: Proof;
+    };
+    "scenario.play": {
+      method: "POST";
+      path: ["worlds", string, "scenario", "play"];
+      body: PlayBody;
+      answer: Play;
     };
     "outcomes.list": {
       method: "GET";
@@ -1649,60 +1782,6 @@ declare namespace Api {
       body: undefined;
       answer: Triggers;
     };
-    "overview": {
-      method: "GET";
-      path: ["worlds", string, "overview"];
-      body: undefined;
-      answer: OverviewView;
-    };
-    "payments.search": {
-      method: "GET";
-      path: ["worlds", string, "payments"];
-      body: undefined;
-      answer: PaymentsPage;
-    };
-    "payments.story": {
-      method: "GET";
-      path: ["worlds", string, "payments", string];
-      body: undefined;
-      answer: Story;
-    };
-    "payments.moves": {
-      method: "GET";
-      path: ["worlds", string, "payments", string, "moves"];
-      body: undefined;
-      answer: Moves;
-    };
-    "batches.search": {
-      method: "GET";
-      path: ["worlds", string, "batches"];
-      body: undefined;
-      answer: BatchesPage;
-    };
-    "batches.look": {
-      method: "GET";
-      path: ["worlds", string, "batches", string];
-      body: undefined;
-      answer: BatchDetail;
-    };
-    "lens.simulate": {
-      method: "POST";
-      path: ["worlds", string, "lens"];
-      body: LensBody;
-      answer: LensView;
-    };
-    "lens.table": {
-      method: "GET";
-      path: ["worlds", string, "lens", string];
-      body: undefined;
-      answer: LensTable;
-    };
-    "directory.read": {
-      method: "GET";
-      path: ["worlds", string, "directory"];
-      body: undefined;
-      answer: DirectoryPage;
-    };
     "machines.list": {
       method: "GET";
       path: ["machines"];
@@ -1715,11 +1794,11 @@ declare namespace Api {
       body: undefined;
       answer: MachineView;
     };
-    "fixtures.list": {
+    "directory.read": {
       method: "GET";
-      path: ["fixtures"];
+      path: ["worlds", string, "directory"];
       body: undefined;
-      answer: Fixtures;
+      answer: DirectoryPage;
     };
     "find": {
       method: "GET";
@@ -1757,42 +1836,6 @@ declare namespace Api {
       body: undefined;
       answer: MessageView;
     };
-    "applications.list": {
-      method: "GET";
-      path: ["worlds", string, "applications"];
-      body: undefined;
-      answer: Applications;
-    };
-    "endpoints.create": {
-      method: "POST";
-      path: ["worlds", string, "endpoints"];
-      body: CreateEndpoint;
-      answer: EndpointView;
-    };
-    "endpoints.list": {
-      method: "GET";
-      path: ["worlds", string, "endpoints"];
-      body: undefined;
-      answer: Endpoints;
-    };
-    "endpoints.read": {
-      method: "GET";
-      path: ["worlds", string, "endpoints", string];
-      body: undefined;
-      answer: EndpointView;
-    };
-    "endpoints.change": {
-      method: "PATCH";
-      path: ["worlds", string, "endpoints", string];
-      body: ChangeEndpoint | undefined;
-      answer: EndpointView;
-    };
-    "endpoints.delete": {
-      method: "DELETE";
-      path: ["worlds", string, "endpoints", string];
-      body: undefined;
-      answer: null;
-    };
     "receivers.create": {
       method: "POST";
       path: ["worlds", string, "receivers"];
@@ -1817,6 +1860,54 @@ declare namespace Api {
       body: undefined;
       answer: ReceivedPage;
     };
+    "messages.verify": {
+      method: "GET";
+      path: ["worlds", string, "messages", string, "verify"];
+      body: undefined;
+      answer: VerifyView;
+    };
+    "verify": {
+      method: "POST";
+      path: ["worlds", string, "verify"];
+      body: VerifyBody;
+      answer: VerifyView;
+    };
+    "endpoints.create": {
+      method: "POST";
+      path: ["worlds", string, "endpoints"];
+      body: CreateEndpoint;
+      answer: EndpointView;
+    };
+    "endpoints.list": {
+      method: "GET";
+      path: ["worlds", string, "endpoints"];
+      body: undefined;
+      answer: Endpoints;
+    };
+    "applications.list": {
+      method: "GET";
+      path: ["worlds", string, "applications"];
+      body: undefined;
+      answer: Applications;
+    };
+    "endpoints.read": {
+      method: "GET";
+      path: ["worlds", string, "endpoints", string];
+      body: undefined;
+      answer: EndpointView;
+    };
+    "endpoints.change": {
+      method: "PATCH";
+      path: ["worlds", string, "endpoints", string];
+      body: ChangeEndpoint | undefined;
+      answer: EndpointView;
+    };
+    "endpoints.delete": {
+      method: "DELETE";
+      path: ["worlds", string, "endpoints", string];
+      body: undefined;
+      answer: null;
+    };
     "endpoints.rotate": {
       method: "POST";
       path: ["worlds", string, "endpoints", string, "rotate-secret"];
@@ -1835,11 +1926,17 @@ declare namespace Api {
       body: Recover;
       answer: Recovered;
     };
-    "metrics": {
-      method: "GET";
-      path: ["metrics"];
-      body: undefined;
-      answer: string;
+    "send": {
+      method: "POST";
+      path: ["worlds", string, "send"];
+      body: SendBody;
+      answer: Answered | Begun;
+    };
+    "requests.replay": {
+      method: "POST";
+      path: ["worlds", string, "requests", string, "replay"];
+      body: ReplayBody | undefined;
+      answer: Answered | Begun;
     };
     "requests.list": {
       method: "GET";
@@ -1859,6 +1956,18 @@ declare namespace Api {
       body: undefined;
       answer: JournalEntry;
     };
+    "requests.export": {
+      method: "POST";
+      path: ["worlds", string, "export"];
+      body: ExportBody;
+      answer: ExportedFile;
+    };
+    "stream.read": {
+      method: "GET";
+      path: ["worlds", string, "stream"];
+      body: undefined;
+      answer: string;
+    };
     "capture.read": {
       method: "GET";
       path: ["worlds", string, "capture"];
@@ -1868,12 +1977,6 @@ declare namespace Api {
     "report.page": {
       method: "GET";
       path: ["report.html"];
-      body: undefined;
-      answer: string;
-    };
-    "stream.read": {
-      method: "GET";
-      path: ["worlds", string, "stream"];
       body: undefined;
       answer: string;
     };
@@ -1895,15 +1998,15 @@ declare namespace Api {
       body: undefined;
       answer: Ledger;
     };
-    "openapi.control": {
-      method: "GET";
-      path: ["openapi.json"];
-      body: undefined;
-      answer: Record<string, any>;
-    };
     "openapi.platform": {
       method: "GET";
       path: ["platform", "openapi.json"];
+      body: undefined;
+      answer: Record<string, any>;
+    };
+    "openapi.control": {
+      method: "GET";
+      path: ["openapi.json"];
       body: undefined;
       answer: Record<string, any>;
     };
@@ -1931,152 +2034,5 @@ declare namespace Api {
       body: undefined;
       answer: string;
     };
-    "send": {
-      method: "POST";
-      path: ["worlds", string, "send"];
-      body: SendBody;
-      answer: Answered | Begun;
-    };
-    "requests.replay": {
-      method: "POST";
-      path: ["worlds", string, "requests", string, "replay"];
-      body: ReplayBody | undefined;
-      answer: Answered | Begun;
-    };
-    "requests.export": {
-      method: "POST";
-      path: ["worlds", string, "export"];
-      body: ExportBody;
-      answer: ExportedFile;
-    };
-    "agenda.read": {
-      method: "GET";
-      path: ["worlds", string, "agenda"];
-      body: undefined;
-      answer: Agenda;
-    };
-    "messages.verify": {
-      method: "GET";
-      path: ["worlds", string, "messages", string, "verify"];
-      body: undefined;
-      answer: VerifyView;
-    };
-    "verify": {
-      method: "POST";
-      path: ["worlds", string, "verify"];
-      body: VerifyBody;
-      answer: VerifyView;
-    };
-    "worlds.fork": {
-      method: "POST";
-      path: ["worlds", string, "fork"];
-      body: ForkBody | undefined;
-      answer: WorldView;
-    };
-    "marks.add": {
-      method: "POST";
-      path: ["worlds", string, "marks"];
-      body: MarkBody | undefined;
-      answer: MarkView;
-    };
-    "marks.list": {
-      method: "GET";
-      path: ["worlds", string, "marks"];
-      body: undefined;
-      answer: MarksOfWorld;
-    };
-    "marks.return": {
-      method: "POST";
-      path: ["worlds", string, "marks", string, "return"];
-      body: undefined;
-      answer: WorldView;
-    };
-    "marks.delete": {
-      method: "DELETE";
-      path: ["worlds", string, "marks", string];
-      body: undefined;
-      answer: null;
-    };
-    "webhooks.next.add": {
-      method: "POST";
-      path: ["worlds", string, "webhooks", "next"];
-      body: SpoilBody;
-      answer: SpoiledView;
-    };
-    "webhooks.next.list": {
-      method: "GET";
-      path: ["worlds", string, "webhooks", "next"];
-      body: undefined;
-      answer: SpoiledQueue;
-    };
-    "webhooks.next.clear": {
-      method: "DELETE";
-      path: ["worlds", string, "webhooks", "next"];
-      body: undefined;
-      answer: null;
-    };
-    "session.read": {
-      method: "GET";
-      path: ["session"];
-      body: undefined;
-      answer: SessionView;
-    };
-    "session.begin": {
-      method: "POST";
-      path: ["session"];
-      body: SessionBody;
-      answer: SessionView;
-    };
-    "session.end": {
-      method: "DELETE";
-      path: ["session"];
-      body: undefined;
-      answer: null;
-    };
   }
-
-  type Method = Rows[keyof Rows]["method"];
-  type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
-
-  /** The row with this method and these parts of a path. */
-  type Row<M, P> = {
-    [N in keyof Rows]: Rows[N]["method"] extends M
-      ? Same<Rows[N]["path"], P> extends true ? Rows[N] : never
-      : never;
-  }[keyof Rows];
-
-  /** The parts of a path below a world, of all rows with this method. */
-  type Rest<M = Method> = {
-    [N in keyof Rows]: Rows[N]["method"] extends M
-      ? Rows[N]["path"] extends ["worlds", string, ...infer R] ? R : never
-      : never;
-  }[keyof Rows];
-
-  /** The path of a world, or of something in it. */
-  type At<R> = string & { readonly below: R };
-
-  /** A path that stands in a script as it is. */
-  type Fixed = {
-    [N in keyof Rows]: Rows[N]["path"] extends [infer One extends string] ? `/${One}` : never;
-  }[keyof Rows];
-
-  type Path = Fixed | At<Rest>
-    | `/worlds/${string}` | `/scenarios/${string}` | `${string}?${string}`;
-
-  type RowAt<M, P> = P extends At<infer R extends unknown[]>
-    ? Row<M, ["worlds", string, ...R]>
-    : P extends `/${infer One}` ? Row<M, [One]> : never;
-
-  /** What a row below a world takes and answers. Parts that a script got from elsewhere fit any. */
-  type BodyBelow<M, R extends unknown[]> =
-    [Rest<M>] extends [R] ? any : Row<M, ["worlds", string, ...R]>["body"];
-  type AnswerBelow<M, R extends unknown[]> =
-    [Rest<M>] extends [R] ? any : Row<M, ["worlds", string, ...R]>["answer"];
-
-  /** What a row takes and answers. Paths that are put together from texts can be of any row. */
-  type Body<M, P> = P extends Fixed | At<any> ? RowAt<M, P>["body"] : any;
-  type Answer<M, P> = P extends Fixed | At<any> ? RowAt<M, P>["answer"] : any;
 }
-
-/** The editor, which is a bundle without types. */
-declare module "*/editor.mjs";

@@ -14,7 +14,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
-from sandbox.control.proofs import CHECKOUT_COMMAND, by_clause, marks
+from sandbox.control.ledger import CHECKOUT_COMMAND, by_clause, marks
 from sandbox.domain.access import ACCESS
 from sandbox.domain.batches import BATCH_LIFE
 from sandbox.domain.directory import DIRECTORIES

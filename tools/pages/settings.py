@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import click
 
-from sandbox.cli.main import serve
+from sandbox.cli.serve import serve
 from tools.pages.markdown import NONE, code, page, table
 
 

@@ -4,7 +4,7 @@ A card that is not in the table is refused, so live card data never enters the s
 the table is masked before anything is stored. Source: assumed 6.4, D24.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Final
 
@@ -23,22 +23,35 @@ CARD_FIELDS: Final = (READER_FIELD, CARD_FIELD, "generalCardData")
 TOKEN_PREFIX: Final = "tok_"  # noqa: S105 - what the names of test cards begin with
 
 
-@dataclass(frozen=True, eq=False)
 class Card:
     """One test card.
 
     `outcome` is its issuer's answer to an initiation, None if the card does not choose
     (assumed D13); `later` has the answers to later operations. With `limit`, an initiation above
-    so many minor units is approved in part, up to the limit.
+    so many minor units is approved in part, up to the limit. Documents hold its token alone.
     """
 
-    token: str
-    pan: str = field(repr=False)
-    brand: str
-    type: str
-    outcome: str | None = None
-    later: dict[Operation, str] = field(default_factory=dict)
-    limit: int | None = None
+    def __init__(
+        self,
+        token: str,
+        pan: str,
+        brand: str,
+        type: str,
+        outcome: str | None = None,
+        *,
+        later: Mapping[Operation, str] | None = None,
+        limit: int | None = None,
+    ) -> None:
+        self.token = token
+        self.pan = pan
+        self.brand = brand
+        self.type = type
+        self.outcome = outcome
+        self.later = later or {}
+        self.limit = limit
+
+    def __repr__(self) -> str:
+        return f"Card({self.token!r})"
 
     @cached_property
     def masked(self) -> str:

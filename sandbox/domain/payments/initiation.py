@@ -61,31 +61,6 @@ def created(
     return with_attempt(tx, amounts.total, origin.created_at)
 
 
-def as_created(tx: Transaction) -> Transaction:
-    """The record at its creation, worked out from a later version of it.
-
-    It differs from what `created` gave if rates or tips were changed since; who relies on it
-    compares.
-    """
-    first = tx.history[0]
-    return Transaction(
-        origin=tx.origin,
-        event_id=first.event_id,
-        transaction_type=first.transaction_type,
-        status=first.status,
-        status_reason=first.status_reason,
-        amounts=first.amounts,
-        rates=tx.rates,
-        surcharge_applied=first.amounts.surcharge > 0,
-        tip_type=tx.tip_type,
-        tip_capture_mode="sale" if first.amounts.tip else None,
-        armed=tx.armed,
-        settlement=tx.settlement,
-        history=tx.history[:1],
-        tells_amounts=tx.tells_amounts,
-    )
-
-
 class Start(Struct, frozen=True, kw_only=True, gc=False):
     """The facts that decide the row of an initiation.
 

@@ -130,8 +130,8 @@ def list_all(context: OperationContext) -> Page:
     return directory.page_of(
         context,
         ACCOUNTS,
-        scope_type=query.type,
-        scope_status=query.status,
+        type=query.type,
+        status=query.status,
         parent=query.parent_id,
         search=query.search,
     )
@@ -174,8 +174,6 @@ def delete(context: OperationContext) -> Account | None:
     account = cast(Account, context.record)
     if account.id == context.known_caller.account.id:
         raise Refusal(CONFLICT, "an account cannot delete itself", source="assumed 1.3-delete")
-    # Until it is announced nothing was done, and it can begin again.
-    context.unit.can_wait = True
     _, descendants = context.unit.find(Account, {"ancestor": account.id}, limit=0)
     if descendants:
         raise Refusal(
@@ -183,11 +181,10 @@ def delete(context: OperationContext) -> Account | None:
             f"the account has {descendants} descendants; delete them first",
             source="assumed 1.3-delete",
         )
-    terminals.refuse_unsettled(context, "scope_status", account.id, "account", "assumed D45")
+    terminals.refuse_unsettled(context, "scope", account.id, "account", "assumed D45")
     for kind in _BELONGINGS:
         found, _ = context.unit.find(kind, {"account": account.id})
         for record in found:
             context.unit.put(replace(record, deleted_at=context.now))
-    context.unit.can_wait = False
     context.unit.remove(Application, account.id)
     return cast("Account | None", directory.delete_and_answer(context))

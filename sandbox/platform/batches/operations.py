@@ -33,8 +33,7 @@ from sandbox.platform.payments import attempts, persist
 from sandbox.platform.scopes import one_or_many, scopes_of
 from sandbox.scenarios.near_misses import NearMisses
 from sandbox.scenarios.running import MatchedRule
-from sandbox.store.port import Order
-from sandbox.store.tables import in_scope
+from sandbox.store.queries import Order
 
 if TYPE_CHECKING:
     from sandbox.platform.batches.bodies import EditBatch, ListBatches, OpenBatch, ReadBatch
@@ -49,14 +48,9 @@ _READ_PAYMENTS = "payments:read"
 def list_all(context: OperationContext) -> Page:
     """Batches of the caller's hierarchy. Source: assumed 1.11-list."""
     query: ListBatches = context.query
-    scopes = scopes_of(context)
-    where: dict[str, Any] = {}
+    where: dict[str, Any] = {"scope": one_or_many(scopes_of(context))}
     if query.statuses:
-        where["scope_status"] = [
-            in_scope(scope, status) for scope in scopes for status in query.statuses
-        ]
-    else:
-        where["scope"] = one_or_many(scopes)
+        where["status"] = query.statuses
     for name in ("terminal_id", "processor_config_id"):
         if (value := getattr(query, name)) is not None:
             where[name] = value
@@ -193,9 +187,7 @@ def close(context: OperationContext) -> Batch:
     batch = cast(Batch, context.record)
     step = _step(batch, "close")
     # Its result asks for them when it falls due, and cannot wait until the store is prepared.
-    context.unit.can_wait = True
     members_of(context, batch)
-    context.unit.can_wait = False
     return submit(context, batch, step)
 
 

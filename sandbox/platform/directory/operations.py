@@ -12,7 +12,6 @@ from sandbox.domain.readings import DELETE_ANSWERS
 from sandbox.domain.records import Page
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.scopes import one_or_many, scopes_of
-from sandbox.store.tables import in_scope
 
 if TYPE_CHECKING:
     from sandbox.platform.fields import PageQuery
@@ -36,20 +35,11 @@ def read(context: OperationContext) -> Any:
 def page_of(context: OperationContext, directory: Directory, **filters: str | None) -> Page:
     """A page of the records in the caller's hierarchy, or in that of the account it names.
 
-    A filter is the name of an index, or of one within a scope; None leaves it out. Deleted
-    records are never listed.
+    A filter is the name of a condition; None leaves it out. Deleted records are never listed.
     """
     query: PageQuery = context.query
-    scopes = scopes_of(context)
-    where: dict[str, str | list[str]] = {}
-    for name, value in filters.items():
-        if value:
-            is_within = name.startswith("scope_")
-            values = [in_scope(scope, value) for scope in scopes]
-            where[name] = one_or_many(values) if is_within else value
-    # An index within the scope has applied the scope already.
-    if not any(name.startswith("scope_") for name in where):
-        where["scope"] = one_or_many(scopes)
+    where: dict[str, str | list[str]] = {"scope": one_or_many(scopes_of(context))}
+    where.update({name: value for name, value in filters.items() if value})
     rows, total = context.unit.find(
         directory.kind,
         where,

@@ -47,4 +47,4 @@ def _must_be_its_own(context: OperationContext, terminal_id: str | None) -> None
 def list_all(context: OperationContext) -> Page:
     """Locations of the caller's hierarchy. Source: assumed 1.5."""
     query: LocationsQuery = context.query
-    return directory.page_of(context, LOCATIONS, scope_status=query.status, search=query.search)
+    return directory.page_of(context, LOCATIONS, status=query.status, search=query.search)

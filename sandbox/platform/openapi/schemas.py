@@ -52,17 +52,21 @@ class _Writer(GenerateJsonSchema):
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
         shown = super().dataclass_schema(schema)
         shown.pop("title", None)
-        if self.mode == "serialization":
-            fields = shown["properties"].items()
-            shown["properties"] = {name: _without_limits(field) for name, field in fields}
-            shown["additionalProperties"] = False
-        return shown
+        return self._closed(shown)
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
         shown = super().model_schema(schema)
         shown.pop("title", None)
         shape = schema["cls"]
-        return _as_read(shown, shape) if issubclass(shape, Body) else shown
+        return _as_read(shown, shape) if issubclass(shape, Body) else self._closed(shown)
+
+    def _closed(self, shown: JsonSchemaValue) -> JsonSchemaValue:
+        """The schema of an answer: without defaults and further fields."""
+        if self.mode == "serialization":
+            fields = shown["properties"].items()
+            shown["properties"] = {name: _without_limits(field) for name, field in fields}
+            shown["additionalProperties"] = False
+        return shown
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
         return or_null(self.generate_inner(schema["schema"]))
@@ -169,7 +173,7 @@ def _in_classes(hint: Any) -> Any:
     Pydantic reads no structs, and before Python 3.12 no typed dictionaries of the standard library.
     """
     if is_typeddict(hint) or (isinstance(hint, type) and issubclass(hint, Struct)):
-        return _as_class(hint)
+        return as_class(hint)
     if get_origin(hint) in (UnionType, Union):
         return reduce(or_, map(_in_classes, get_args(hint)))
     if get_origin(hint) in (list, dict, tuple):
@@ -195,7 +199,8 @@ def _field(is_required: bool) -> Any:
 
 
 @cache
-def _as_class(kind: Any) -> type:
+def as_class(kind: Any) -> type:
+    """The typed dictionary or struct as a dataclass."""
     hints = get_type_hints(kind, include_extras=True)
     if is_typeddict(kind):
         required = {name: name in kind.__required_keys__ for name in hints}

@@ -15,7 +15,6 @@ from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import Conclusion
 from sandbox.domain.readings import STORED_TRANSACTION_TYPE
 from sandbox.platform.operation_context import OperationContext
-from sandbox.store.tables import in_scope
 
 
 def save(
@@ -115,7 +114,7 @@ def _prompt_ends(context: OperationContext, begun: Instant) -> Instant:
 
 def open_batch_of(context: OperationContext, terminal_id: str) -> Batch | None:
     """The terminal's open batch; it has one at most (assumed B1)."""
-    return context.unit.newest(Batch, "terminal_status", in_scope(terminal_id, "open"))
+    return context.unit.newest(Batch, "open_at_terminal", terminal_id)
 
 
 def batch_for_entry(context: OperationContext, tx: Transaction) -> Batch:

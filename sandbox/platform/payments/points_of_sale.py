@@ -1,7 +1,6 @@
 """The point of sale of a payment: account, terminal and location, and the fields that follow.
 
-Source: assumed 1.8-where, D16; the fields of a transaction assumed 7.1. A point of sale is cached
-until an account, a terminal or a location of the world changes.
+Source: assumed 1.8-where, D16; the fields of a transaction assumed 7.1.
 """
 
 from hashlib import blake2b
@@ -22,7 +21,7 @@ from sandbox.domain.faults import NOT_FOUND, VALIDATION_ERROR, Refusal
 from sandbox.domain.payments.pricing import PointOfSale
 from sandbox.domain.payments.transactions import TransactionSite
 from sandbox.platform.operation_context import OperationContext
-from sandbox.store.port import R, UnitOfWork, Where
+from sandbox.store.store import UnitOfWork
 
 Named = tuple[str | None, str | None, str | None]
 """The ids in a body: terminal_id, location_id, account_id."""
@@ -42,18 +41,13 @@ def find(context: OperationContext, named: Named) -> KnownPlace:
 
     Raises Refusal where the parts do not fit together.
     """
-    known: KnownPlace | None = context.world.places.get(named)
-    if known is not None:
-        return known
     place = _work_out(context, *named)
-    known = KnownPlace(
+    return KnownPlace(
         place,
         _site(place),
         _misconfiguration(place),
         processor_of(place.terminal.processor_config_id) == PASSTHROUGH,
     )
-    context.world.places[named] = known
-    return known
 
 
 def _work_out(
@@ -94,7 +88,7 @@ def _work_out(
 
 
 def _only_terminal(context: OperationContext, account_id: str) -> Terminal:
-    found, _ = _find_first(context, Terminal, {"account": account_id})
+    found, _ = context.unit.find(Terminal, {"account": account_id})
     active = [terminal for terminal in found if terminal.status == "active"]
     if len(active) != 1:
         raise invalid(
@@ -107,7 +101,7 @@ def _only_terminal(context: OperationContext, account_id: str) -> Terminal:
 
 def _location_of(context: OperationContext, terminal: Terminal) -> Location | None:
     """The location that points at the terminal, when exactly one does (assumed D16)."""
-    return _only(_find_first(context, Location, {"terminal": terminal.terminal_id}))
+    return _only(context.unit.find(Location, {"terminal": terminal.terminal_id}))
 
 
 def _only(found: tuple[list[Location], int]) -> Location | None:
@@ -119,14 +113,6 @@ def currency_at(unit: UnitOfWork, terminal: Terminal) -> str:
     """The currency, in letters, of payments that name this terminal and no location."""
     location = _only(unit.find(Location, {"terminal": terminal.terminal_id}))
     return _currency(terminal, location)
-
-
-def _find_first(context: OperationContext, kind: type[R], where: Where) -> tuple[list[R], int]:
-    """Run the payment's queries before it changes anything: it can start again after a wait."""
-    context.unit.can_wait = True
-    found = context.unit.find(kind, where)
-    context.unit.can_wait = False
-    return found
 
 
 def _misconfiguration(place: PointOfSale) -> str | None:

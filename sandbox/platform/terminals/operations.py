@@ -10,7 +10,7 @@ from sandbox.domain.readings import PAYMENTS_OF_A_TERMINAL, TERMINAL_CREATORS
 from sandbox.domain.records import Page, to_wire_fields
 from sandbox.platform.directory import operations as directory
 from sandbox.platform.operation_context import OperationContext
-from sandbox.store.tables import in_scope, processor_identity
+from sandbox.store.tables import processor_identity
 
 LISTED_MAX: Final = 20
 """How many payments a terminal lists."""
@@ -98,21 +98,18 @@ def _must_be_boardable(context: OperationContext, terminal: Terminal, account: A
 def delete(context: OperationContext) -> Terminal | None:
     """Delete a terminal none of whose batches still has to settle. Source: assumed D10."""
     terminal = cast(Terminal, context.record)
-    refuse_unsettled(context, "terminal_status", terminal.terminal_id, "terminal", "assumed D10")
+    refuse_unsettled(context, "terminal_id", terminal.terminal_id, "terminal", "assumed D10")
     return cast("Terminal | None", directory.delete_and_answer(context))
 
 
 def refuse_unsettled(
     context: OperationContext, index: str, id: str, whose: str, source: str
 ) -> None:
-    """Raises Refusal if a batch with this id in the index still has to settle."""
-    context.unit.can_wait = True
-    unfinished = [in_scope(id, status) for status in _UNFINISHED]
-    batches, _ = context.unit.find(Batch, {index: unfinished})
-    context.unit.can_wait = False
+    """Raises Refusal if a batch with this id in that condition still has to settle."""
+    batches, _ = context.unit.find(Batch, {index: id, "status": _UNFINISHED})
     for batch in batches:
         is_empty = batch.status == "open" and not batch.transaction_count
-        if batch.status in _UNFINISHED and not is_empty:
+        if not is_empty:
             raise Refusal(
                 CONFLICT, f"the {whose}'s batch {batch.id} is {batch.status}", source=source
             )
@@ -124,8 +121,8 @@ def list_all(context: OperationContext) -> Page:
     return directory.page_of(
         context,
         TERMINALS,
-        scope_status=query.status,
-        scope_processor_config_id=query.processor_config_id,
+        status=query.status,
+        processor_config_id=query.processor_config_id,
         mid=query.processor_mid,
         tid=query.processor_tid,
         search=query.search,

@@ -18,8 +18,7 @@ from sandbox.domain.records import Page
 from sandbox.platform.operation_context import OperationContext
 from sandbox.platform.payments import attempts, persist
 from sandbox.platform.scopes import one_or_many, scopes_of
-from sandbox.store.port import Order
-from sandbox.store.tables import in_scope
+from sandbox.store.queries import Order
 
 if TYPE_CHECKING:
     from sandbox.platform.transactions.bodies import (
@@ -83,15 +82,11 @@ def search(context: OperationContext) -> Page:
 
 
 def _scoped(scopes: list[str], query: "SearchTransactions") -> dict[str, Any]:
-    """The conditions on account, status and type; an index within the scope asks for it too."""
-    where: dict[str, Any] = {}
+    """The conditions on account, status and type."""
+    where: dict[str, Any] = {"scope": one_or_many(scopes)}
     for name in ("status", "transaction_type"):
         if wanted := getattr(query, name):
-            where[f"scope_{name}"] = one_or_many(
-                [in_scope(scope, value) for scope in scopes for value in dict.fromkeys(wanted)]
-            )
-    if not where or len(scopes) > 1:
-        where["scope"] = one_or_many(scopes)
+            where[name] = wanted
     return where
 
 

@@ -1,14 +1,13 @@
-"""Disk operations for both kinds of file: locking one, and replacing it atomically.
+"""What both kinds of state file do on the disk: locking one, and replacing a file atomically.
 
-Errors of the operating system become messages here: the operation, the error, the remedy.
+Errors of the operating system become sentences here: the operation, the error, the remedy.
 """
 
 import errno
 import os
 import shutil
-import struct
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -17,9 +16,21 @@ from filelock import FileLock, Timeout
 
 from sandbox.store.files.port import StoreError
 
+if sys.platform != "win32":
+    import fcntl
+
 PRIVATE: Final = 0o600
 """A new file is its owner's alone: it holds the secrets of endpoints, and keys that can be read
 again (assumed D26)."""
+
+WRITING: Final = "write the committed changes"
+START_ANEW: Final = (
+    "the server will not overwrite it; stop this server, and start one that continues from the file"
+)
+TRY_AGAIN: Final = "the file is as it was before; mend this, and try again"
+OTHER_VERSION: Final = (
+    "the file was not changed; name another file, or use the version that wrote it"
+)
 
 
 def cannot(path: Path, tried: str, why: Exception | str, possible: str) -> StoreError:
@@ -42,15 +53,6 @@ def about_good_copy(path: Path) -> str:
     return "the file was not changed; mend it, or move it away to start empty"
 
 
-WRITING: Final = "write the committed changes"
-START_ANEW: Final = (
-    "the server will not overwrite it; stop this server, and start one that continues from the file"
-)
-
-LOCKED_BYTE: Final = 2**62
-"""The byte of a file to lock: far beyond its content and the bytes that SQLite locks."""
-
-
 class Seen(NamedTuple):
     """The identity and version of a file: another file, or other content, compares unequal."""
 
@@ -59,23 +61,14 @@ class Seen(NamedTuple):
     size: int
     changed_ns: int
 
-    def is_same_file(self, other: "Seen | None") -> bool:
-        """Whether this is the same file, even if its content changed."""
-        return other is not None and self[:2] == other[:2]
-
-
-def _seen(status: os.stat_result) -> Seen:
-    return Seen(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
-
 
 class Hold:
-    """A file of which this process is the only user, by two locks (decision 45).
+    """A file of which this process is the only user, by two locks.
 
-    The lock on `<path>.lock` names the process that holds it. The lock on the file itself, if the
-    system has such locks, works under every name of the file, and even after the lock file was
-    removed. `release` frees both, and so does the end of the process.
-    `path` is the real file, symbolic links followed. Raises StoreError when another server uses the
-    file, and when it could not be written.
+    The lock `<path>.lock` names the process. The one on the file itself, which Windows does not
+    have, works under every name of the file, and after the lock file was removed. `release` frees
+    both, and so does the end of the process. `path` is the real file, symbolic links followed.
+    Raises StoreError when another server uses the file, and when it could not be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -105,9 +98,8 @@ class Hold:
         # Where a locked file cannot be written (Windows), the process stays unnamed.
         with suppress(OSError):
             note.write_text(f"{os.getpid()}\n", encoding="ascii")
-        self._file: int | None = None
-        self._next: int | None = None
         self.seen: Seen | None = None
+        self._file: int | None = None
         try:
             self.look()
         except BaseException:
@@ -116,54 +108,26 @@ class Hold:
 
     def look(self) -> None:
         """Lock the file that is there now, and note how it looks. Raises StoreError."""
-        try:
-            file = os.open(self.path, os.O_RDWR | getattr(os, "O_BINARY", 0))
-        except FileNotFoundError:
-            self._hold(None)
+        self._let_go()
+        self.seen = self._now()
+        if self.seen is None or sys.platform == "win32":
             return
-        except OSError as error:
-            raise cannot(self.path, "be opened", error, "mend this, and start again") from error
-        if self._file is None or not _seen(os.fstat(file)).is_same_file(self.seen):
-            self._lock_file(file)
-        else:
-            # It has our lock already.
-            os.close(file)
-            self.seen = _seen(os.fstat(self._file))
-
-    def _lock_file(self, file: int) -> None:
         try:
-            is_locked = lock_byte(file)
+            self._file = os.open(self.path, os.O_RDWR)
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            os.close(file)
             why = "another server uses it, under another name or after its lock was removed"
             possible = "stop that one, or name another file"
             raise cannot(self.path, "be opened", why, possible) from None
-        if not is_locked and os.fstat(file).st_nlink > 1:
+        except OSError as error:
+            # Not every file system knows locks.
+            if error.errno not in (errno.ENOLCK, errno.ENOTSUP):
+                raise cannot(self.path, "be opened", error, "mend this, and try again") from error
+
+    def _let_go(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
             os.close(file)
-            why = "it has another name (a hard link), under which another server may use it"
-            raise cannot(self.path, "be opened", why, "make a copy, and name that")
-        self._hold(file)
-
-    def prepare(self, file: int) -> None:
-        """Lock this open file, which is about to replace the locked one."""
-        self._next = os.dup(file)
-        lock_byte(self._next)
-
-    def settle(self) -> None:
-        """Hold the prepared file, if it has replaced the other."""
-        prepared, self._next = self._next, None
-        if prepared is None:
-            return
-        if _seen(os.fstat(prepared)) == self.now():
-            self._hold(prepared)
-        else:
-            os.close(prepared)
-
-    def _hold(self, file: int | None) -> None:
-        before, self._file = self._file, file
-        self.seen = None if file is None else _seen(os.fstat(file))
-        if before is not None:
-            os.close(before)
 
     def must_be_open(self) -> None:
         """Raise StoreError once it was let go of."""
@@ -171,53 +135,31 @@ class Hold:
             raise cannot(self.path, WRITING, "it was closed", "open the file anew")
 
     def must_be_there(self) -> None:
-        """Raise StoreError unless the path leads to the file that is held."""
-        try:
-            now = self.now()
-        except OSError as error:
-            raise cannot(self.path, WRITING, error, "mend this, and try again") from error
-        if now is None or not now.is_same_file(self.seen):
+        """Raise StoreError unless the path still leads to the same file."""
+        now = self._now()
+        if now is None or self.seen is None or now[:2] != self.seen[:2]:
             why = "it was removed, or another file has taken its place"
             raise cannot(self.path, WRITING, why, START_ANEW)
 
     def must_be_as_seen(self) -> None:
         """Raise StoreError where something else has changed the file, or put another there."""
-        if self.now() not in (None, self.seen):
+        if self._now() not in (None, self.seen):
             raise cannot(self.path, WRITING, "another program has changed it", START_ANEW)
 
-    def now(self) -> Seen | None:
-        """The identity and version of a file; None if it does not exist. Raises OSError."""
+    def _now(self) -> Seen | None:
+        """The file that is there; None if there is none. Raises StoreError."""
         try:
-            return _seen(self.path.stat())
+            status = self.path.stat()
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise cannot(self.path, "be read", error, "mend this, and try again") from error
+        return Seen(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
     def release(self) -> None:
-        self._hold(None)
+        """Let others use the file."""
+        self._let_go()
         self._lock.release()
-
-
-def lock_byte(file: int) -> bool:
-    """Lock an open file until it is closed; False if the system has no such lock.
-
-    Raises BlockingIOError if it is locked already.
-
-    The lock belongs to the open file, not to the process. SQLite locks byte ranges of the same
-    file, which do not interfere with this lock.
-    """
-    if sys.platform != "linux":
-        return False
-    import fcntl
-
-    wanted = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, LOCKED_BYTE, 1, 0)
-    try:
-        fcntl.fcntl(file, fcntl.F_OFD_SETLK, wanted)
-    except BlockingIOError:
-        raise
-    except OSError:
-        # A file system that knows no locks.
-        return False
-    return True
 
 
 def _check(path: Path) -> None:
@@ -249,19 +191,15 @@ def _holder(note: Path) -> str:
 
 
 def replace_file(
-    path: Path,
-    pieces: Iterable[bytes],
-    *,
-    keeps_mode: bool = True,
-    on_disk: Callable[[int], None] = lambda file: None,
+    path: Path, pieces: Iterable[bytes], *, keeps_mode: bool = True, former: Path | None = None
 ) -> None:
     """Put a new content in the place of a file, whole and on the disk, or leave it as it was.
 
     Who may read it stays as it was, unless it `keeps_mode` no more: then the owner alone may.
-    `on_disk` is called with the open file before it takes its place. Raises OSError with nothing
-    left behind.
+    The file that was there before becomes `former`. Raises OSError with nothing left behind.
     """
-    new = temporary(path)
+    # Always the same place, so nothing piles up.
+    new = path.with_name(path.name + ".new")
     try:
         # A leftover file of a killed process, or a link, is not written to.
         new.unlink(missing_ok=True)
@@ -269,28 +207,33 @@ def replace_file(
             file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
-            on_disk(file.fileno())
-        put_in_place(new, path, keeps_mode=keeps_mode)
+        if keeps_mode and path.exists():
+            shutil.copymode(path, new)
+        if former is not None and path.exists():
+            # That it cannot be kept is said at the next start.
+            with suppress(OSError):
+                _keep_former(path, former)
+        new.replace(path)
+        sync_folder(path.parent)
     except BaseException:
         with suppress(OSError):
             new.unlink(missing_ok=True)
         raise
 
 
-def temporary(path: Path) -> Path:
-    """The place of the next content of a file: always the same, so nothing piles up."""
-    return path.with_name(path.name + ".new")
+def _keep_former(path: Path, former: Path) -> None:
+    """Give a file that is about to be replaced another name. Raises OSError."""
+    link = former.with_name(former.name + ".new")
+    link.unlink(missing_ok=True)
+    try:
+        os.link(path, link)
+    except OSError:
+        # Not every file system knows links.
+        shutil.copy2(path, link)
+    link.replace(former)
 
 
-def put_in_place(new: Path, path: Path, *, keeps_mode: bool = True) -> None:
-    """Rename a file that is on the disk over another. Raises OSError."""
-    if keeps_mode and path.exists():
-        shutil.copymode(path, new)
-    new.replace(path)
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Have the disk know the names in this folder, where systems can do that."""
     if os.name == "nt":
         return

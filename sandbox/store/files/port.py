@@ -1,17 +1,20 @@
 """The port of state files: documents in tables, written with every commit.
 
-A file knows no records. It stores texts, each a JSON object, and returns all of them when it is
-opened again. After `write` returns, the data survives the death of the process.
+A file knows no records. It stores JSON objects, and returns all of them when it is opened again.
+After `write` returns, the data survives the death of the process.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from msgspec import Struct
 from pydantic_core import from_json, to_json
 
-FORMAT: Final = 2
-"""The format of new files. Every version reads all earlier formats."""
+PROGRAM: Final = "uat-sandbox"
+"""What a file says of who wrote it."""
+
+FORMAT: Final = 3
+"""The format of files and snapshots. One of another format is refused."""
 
 FILE: Final = "file"
 """The table with the program that wrote the file, and the format."""
@@ -32,7 +35,7 @@ MESSAGES: Final = "messages"
 """The table of messages. One is never put twice, nor does one go while its world stays."""
 
 RECORDS: Final = "records"
-"""The table that is read one document at a time: the records of messages, by message id."""
+"""The table of the bodies of messages, by message id."""
 
 TAKEN_IDS: Final = "taken_ids"
 """The table that says of a world that ids in it may be drawn again: its documents, and with them
@@ -53,15 +56,11 @@ def read_secret(text: Any) -> bytes:
 
 
 class Document(NamedTuple):
-    """One document of a table. `number` is its place in the table: tables are read in this order.
-
-    `claims` are its values in unique indexes, as JSON; empty if it has none.
-    """
+    """One document of a table. Tables are read in the order of numbers."""
 
     id: str
     number: int
     text: str
-    unique_values: str = ""
 
 
 class Parsed(Struct, frozen=True, gc=False):
@@ -70,7 +69,6 @@ class Parsed(Struct, frozen=True, gc=False):
     id: str
     number: int
     fields: dict[str, Any]
-    unique_values: str = ""
 
     @property
     def text(self) -> str:
@@ -96,8 +94,22 @@ class Change(NamedTuple):
     anew: bool = False
 
 
-Tables = Mapping[str, Sequence[Document]]
+Tables = Mapping[str, Sequence[Document | Parsed]]
 """The documents of one world by table, each in the order of its numbers."""
+
+
+class UnknownFormat(ValueError):
+    """The file or snapshot is of another format; the message names it."""
+
+
+def check_format(found: object) -> None:
+    """Raise UnknownFormat unless this is the format that this version reads."""
+    if type(found) is int and found > FORMAT:
+        raise UnknownFormat(
+            f"it is of format {found}, which a later version wrote; this one reads format {FORMAT}"
+        )
+    if type(found) is not int or found != FORMAT:
+        raise UnknownFormat(f"it is of format {found!r}, and this version reads format {FORMAT}")
 
 
 class StoreError(Exception):
@@ -140,17 +152,7 @@ class StateFile(Protocol):
         """Have the next write put these tokens into the file, in place of those it has."""
 
     def load(self) -> Mapping[str, Tables]:
-        """All worlds by id, without the tables of RECORDS. Raises StoreError.
-
-        Transactions with claims may come without their text; `read` gives it. Messages may be
-        read when they are needed.
-        """
-
-    def read(self, world: str, table: str, id: str) -> str | None:
-        """The text of one document; None if it does not exist."""
-
-    def records(self, world: str) -> Iterator[Document]:
-        """The documents of RECORDS, one at a time, in no order. For copying a file."""
+        """All worlds by id. Raises StoreError."""
 
     def keep_good_copy(self) -> None:
         """The content was found good: make a copy of the file as it was opened.

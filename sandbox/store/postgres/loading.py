@@ -3,7 +3,7 @@
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sandbox.store.files.port import MESSAGES, RECORDS, Document, StoreError
+from sandbox.store.files.port import MESSAGES, RECORDS, Document
 from sandbox.store.postgres.rows import Places
 from sandbox.store.saved_world import SavedWorld
 
@@ -25,15 +25,14 @@ async def load(connection: "asyncpg.Connection", wid: int) -> Loaded:
     """The world whose rows have this number, as of one moment."""
     tables: dict[str, list[Document]] = defaultdict(list)
     places: list[tuple[tuple[str, str], int]] = []
-    said: dict[str, str] = {}
     async with connection.transaction(isolation="repeatable_read", readonly=True):
-        async for place, table, id, number, text, claims in connection.cursor(
-            "SELECT place, tbl, id, number, text, claims FROM uat_sandbox.documents "
+        async for place, table, id, number, text in connection.cursor(
+            "SELECT place, tbl, id, number, text FROM uat_sandbox.documents "
             "WHERE wid = $1 ORDER BY place",
             wid,
             prefetch=_READ_AHEAD,
         ):
-            tables[table].append(Document(id, int(number), text, claims))
+            tables[table].append(Document(id, int(number), text))
             places.append(((table, id), place))
         async for number, id, text, body in connection.cursor(
             "SELECT number, id, text, said FROM uat_sandbox.messages WHERE wid = $1 "
@@ -42,13 +41,8 @@ async def load(connection: "asyncpg.Connection", wid: int) -> Loaded:
             prefetch=_READ_AHEAD,
         ):
             tables[MESSAGES].append(Document(id, number, text))
-            said[id] = body
+            tables[RECORDS].append(Document(id, number, body))
     for documents in tables.values():
         documents.sort(key=lambda document: document.number)
 
-    def read(table: str, id: str) -> str:
-        if table == RECORDS and id in said:
-            return said[id]
-        raise StoreError(f"PostgreSQL has no {id} in {table} of the world")
-
-    return Loaded(SavedWorld(tables, read, is_from_file=True, is_trusted=True), Places(places))
+    return Loaded(SavedWorld(tables, is_from_file=True, is_trusted=True), Places(places))

@@ -1,0 +1,199 @@
+"""`sandbox batch`: lists, opens, closes and answers the batches of terminals."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from sandbox.cli.amounts import in_units
+from sandbox.cli.choices import REASON, RESULT, shown
+from sandbox.cli.control_client import RemoteWorld
+from sandbox.cli.groups import Group
+from sandbox.cli.output import EXIT_REFUSED, Result, json_option, refuse, show_table
+from sandbox.cli.platform_client import TERMINAL, Member, Stage, actor_options, open_stage
+from sandbox.cli.summaries import rejection_summary, show_batch
+
+_BATCHES_MAX = 500
+"""The longest list that the platform gives at once."""
+
+_terminal_option = click.option(
+    "--terminal", type=TERMINAL, help="Terminal of a member of the cast, or its id."
+)
+
+
+@click.group(cls=Group)
+def batch() -> None:
+    """List, open, close and answer batches."""
+
+
+@batch.command(name="list")
+@_terminal_option
+@actor_options
+@json_option
+def list_all(
+    *,
+    terminal: str | None,
+    actor: str | None,
+    world: RemoteWorld,
+) -> Result:
+    """List the batches that a member sees, the newest first.
+
+    Without --as, the merchant's.
+
+    \b
+    Examples:
+      sandbox batch list
+      sandbox batch list --as partner
+    """
+    stage = open_stage(world)
+    member = stage.member(actor)
+    query = f"limit={_BATCHES_MAX}"
+    if terminal is not None:
+        query += f"&terminal_id={stage.terminal(terminal, member)}"
+    listed = stage.must(stage.ask(member, "GET", f"/v1/batches?{query}"))
+    return Result(listed, _show_list if listed["batches"] else f"{member.name} sees no batch")
+
+
+def _show_list(listed: Mapping[str, Any]) -> None:
+    rows = [
+        (
+            one["id"],
+            one["status"],
+            one["transaction_count"],
+            in_units(one["captured_amount"]),
+            in_units(one["refunded_amount"]),
+            one["opened_at"],
+            rejection_summary(one),
+        )
+        for one in listed["batches"]
+    ]
+    headers = ("batch", "status", "payments", "captured", "refunded", "opened", "response")
+    show_table(headers, rows)
+
+
+@batch.command(name="open")
+@_terminal_option
+@actor_options
+@json_option
+def open_one(
+    *,
+    terminal: str | None,
+    actor: str | None,
+    world: RemoteWorld,
+) -> Result:
+    """Open a batch of a terminal. A first capture opens one by itself.
+
+    \b
+    Example:
+      sandbox batch open
+    """
+    stage = open_stage(world)
+    member = stage.member(actor)
+    body = {"terminal_id": stage.terminal(terminal, member)}
+    return Result(stage.must(stage.ask(member, "POST", "/v1/batches/open", body)), show_batch)
+
+
+@batch.command()
+@click.argument("batch", required=False)
+@_terminal_option
+@actor_options
+@json_option
+def close(
+    *,
+    batch: str | None,
+    terminal: str | None,
+    actor: str | None,
+    world: RemoteWorld,
+) -> Result:
+    """Submit BATCH to the processor.
+
+    BATCH is an id, the beginning of an id, or `last`: the last one opened. Without it, the open
+    batch of the terminal is closed: the merchant's, or that of --as or --terminal.
+
+    \b
+    Examples:
+      sandbox batch close
+      sandbox batch close acecb76c
+      sandbox batch close --as second_merchant
+    """
+    if batch is not None and terminal is not None:
+        raise click.UsageError("give BATCH or --terminal, not both")
+    stage = open_stage(world)
+    if batch is None:
+        member = stage.member(actor)
+        id = _open_batch(stage, member, stage.terminal(terminal, member))
+    else:
+        id, member = _named(stage, batch, actor, "batch.opened")
+    return Result(stage.must(stage.ask(member, "POST", f"/v1/batches/{id}/close")), show_batch)
+
+
+@batch.command()
+@click.argument("batch")
+@click.argument("result", type=RESULT, metavar="RESULT")
+@click.option("--reason", type=REASON, metavar="REASON", help="Why it is rejected: comms, ...")
+@click.option(
+    "--rejected",
+    multiple=True,
+    metavar="PAYMENT",
+    help="Payment that is rejected, for partially_accepted. May be given several times.",
+)
+@actor_options
+@json_option
+def answer(
+    batch: str,
+    result: str,
+    *,
+    reason: str | None,
+    rejected: tuple[str, ...],
+    actor: str | None,
+    world: RemoteWorld,
+) -> Result:
+    """Give the submitted BATCH its RESULT: accepted, rejected or partially_accepted.
+
+    BATCH is an id, the beginning of an id, or `last`: the last one submitted. It gets its result by
+    itself, unless the switch batch.settlement is manual.
+
+    \b
+    Examples:
+      sandbox batch answer last accepted
+      sandbox batch answer acecb76c rejected --reason comms
+      sandbox batch answer acecb76c partially_accepted --rejected 38b4
+    """
+    if reason is not None and result != "rejected":
+        raise click.UsageError("--reason belongs to the result rejected")
+    if bool(rejected) != (result == "partially_accepted"):
+        raise click.UsageError(
+            "--rejected belongs to the result partially_accepted, which needs it"
+        )
+    stage = open_stage(world)
+    id, _ = _named(stage, batch, actor, "batch.submitted")
+    body: dict[str, Any] = {"answer": result}
+    if reason is not None:
+        body["reason"] = reason
+    if rejected:
+        body["rejected"] = [stage.payment(one, actor).id for one in rejected]
+    return Result(world.read("POST", "batches", id, "answer", body=body), show_batch)
+
+
+def _named(stage: Stage, named: str, actor: str | None, event: str) -> tuple[str, Member]:
+    """The batch whose id begins so, or the `last` one with that event, and who acts on it."""
+    found = stage.batch_owner(named, event)
+    if found is None:
+        which = "" if named == "last" else f" whose id begins with {shown(named)}"
+        word = event.removeprefix("batch.")
+        refuse(f"no batch{which} was {word}; `sandbox batch list` lists them")
+    id, owner = found
+    return id, owner if actor is None else stage.member(actor)
+
+
+def _open_batch(stage: Stage, member: Member, terminal: str) -> str:
+    """The id of the terminal's open batch. Ends the command if it has none."""
+    query = f"terminal_id={terminal}&statuses=open&limit=1"
+    listed = stage.must(stage.ask(member, "GET", f"/v1/batches?{query}"))["batches"]
+    if not listed:
+        refuse(
+            f"terminal {shown(terminal)} has no open batch; a captured payment opens one",
+            EXIT_REFUSED,
+        )
+    id: str = listed[0]["id"]
+    return id

@@ -1,0 +1,238 @@
+"""Types of arguments: words of a table, which the shell completes, and text that is parsed.
+
+None of these words needs a server. Those that do are in `platform_client`.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import click
+from click.shell_completion import CompletionItem
+
+from sandbox import library
+from sandbox.domain.batches import REASONS
+from sandbox.domain.events import EVENTS
+from sandbox.domain.instants import parse_duration, parse_rfc3339
+from sandbox.domain.payments.cards import CARDS
+from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS, Operation
+from sandbox.domain.profile import Profile
+from sandbox.domain.switches import SWITCHES
+from sandbox.domain.text import did_you_mean
+
+_ADDRESS: Final = re.compile(r"(?:(?P<host>[A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\]):)?(?P<port>\d{1,5})")
+
+Words = Mapping[str, str]
+"""The words that there are, each with what it means, or an empty text."""
+
+_OUTCOMES: Final = {key: outcome.message or "" for key, outcome in OUTCOMES.items()}
+_FAULTS: Final = {key: fault.effect for key, fault in TRANSPORT_FAULTS.items()}
+_CARDS: Final = {token: f"{card.brand} {card.type}" for token, card in CARDS.items()}
+_EVENTS: Final = {name: row.meaning for name, row in EVENTS.items()}
+
+
+def shown(word: str) -> str:
+    """A word of the command line for a message, short and without secrets."""
+    return repr(Profile().scrub_start(word, 60))
+
+
+# --- words
+
+
+def complete(words: Words, incomplete: str) -> list[CompletionItem]:
+    """The words that begin with what was typed."""
+    return [
+        CompletionItem(word, help=about.replace("\n", " ") or None)
+        for word, about in words.items()
+        if word.startswith(incomplete)
+    ]
+
+
+class HintedType(click.ParamType[Any]):
+    """Any word. The shell completes those of a table, and the command or the server checks."""
+
+    def __init__(self, words: Words, name: str = "text") -> None:
+        self.name = name
+        self._words = words
+
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+        """The words that begin with what was typed."""
+        return complete(self._words, incomplete)
+
+
+class KnownType(HintedType):
+    """One of the words of a table. Another word is refused with the nearest."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The word as it is."""
+        known = self._words
+        if value not in known:
+            hint = did_you_mean(value, known) or f"; choose from {', '.join(known)}"
+            self.fail(f"{shown(value)} is no {self.name.lower()}{hint}", param, ctx)
+        return value
+
+
+class ListedType(HintedType):
+    """Words with commas between them. The shell completes the last one."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The words, without blanks."""
+        words = value.split(",") if isinstance(value, str) else value
+        return tuple(word.strip() for word in words if word.strip())
+
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+        """The words so far, with each that begins with what was typed of the last."""
+        before, comma, last = incomplete.rpartition(",")
+        offered = complete(self._words, last)
+        return [CompletionItem(before + comma + one.value, help=one.help) for one in offered]
+
+
+class ScenarioType(HintedType):
+    """A scenario of the library, whose files are read only to be completed, or a file."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+        """The scenarios of the library whose names begin with what was typed."""
+        words = {name: one.about or one.name for name, one in library.scenarios().items()}
+        return complete(words, incomplete)
+
+
+def complete_switch_values(ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+    """The values of the switch that the command line has named already."""
+    switch = SWITCHES.get(ctx.params.get("name") or "")
+    values = switch.values if switch else ()
+    words = [value if isinstance(value, str) else str(value).lower() for value in values]
+    return complete(dict.fromkeys(words, ""), incomplete)
+
+
+CARD: Final = KnownType(_CARDS, "CARD")
+OUTCOME: Final = KnownType(_OUTCOMES | _FAULTS, "OUTCOME")
+SWITCH: Final = KnownType({name: one.about for name, one in SWITCHES.items()}, "SWITCH")
+RESULT: Final = KnownType(
+    dict.fromkeys(("accepted", "rejected", "partially_accepted"), ""), "RESULT"
+)
+REASON: Final = HintedType(REASONS)
+SOME_OUTCOME: Final = HintedType(_OUTCOMES)
+SOME_FAULT: Final = HintedType(_FAULTS)
+SOME_CARD: Final = HintedType(_CARDS)
+SOME_EVENT: Final = HintedType(_EVENTS)
+SOME_EVENTS: Final = ListedType(_EVENTS)
+SOME_OPERATION: Final = HintedType({str(operation): "" for operation in Operation})
+SOME_SCENARIO: Final = ScenarioType()
+
+
+# --- text that is parsed
+
+
+class ParsedType(click.ParamType[Any]):
+    """Text for a function, which raises ValueError with the reason if it is unusable."""
+
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        self.name = name
+        self._parse = parse
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """What the function returns."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return self._parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def _parse_target(value: str) -> str:
+    """The URL. `9000` is http://127.0.0.1:9000/, `localhost:9000/hook` stays on its host."""
+    if "://" in value:
+        return value
+    address, _, path = value.partition("/")
+    match = _ADDRESS.fullmatch(address)
+    if match is None or not 0 < int(match["port"]) < 65_536:
+        raise ValueError(
+            f"{value!r}: write it like 9000, 127.0.0.1:9000/hook or http://127.0.0.1:9000/hook"
+        )
+    return f"http://{match['host'] or '127.0.0.1'}:{int(match['port'])}/{path}"
+
+
+def _checked(check: Callable[[str], Any]) -> Callable[[str], str]:
+    """What gives a text as it is, once it can be read."""
+
+    def parse(value: str) -> str:
+        try:
+            check(value)
+        except ValueError as error:
+            raise ValueError(f"{value!r} {error}") from None
+        return value
+
+    return parse
+
+
+def _parse_setting(value: str) -> tuple[str, Any]:
+    """Name and value: JSON if it can be read as JSON, otherwise text."""
+    name, equals, text = value.partition("=")
+    if not name or not equals:
+        raise ValueError(f"{value!r}: write it like name=value")
+    try:
+        return name, json.loads(text, parse_constant=_refuse_constant)
+    except ValueError:
+        return name, text
+
+
+def _refuse_constant(word: str) -> None:
+    """NaN and Infinity are not JSON, though Python reads them."""
+    raise ValueError(word)
+
+
+def parse_counts(value: str) -> dict[str, int]:
+    """The numbers by name."""
+    try:
+        return {name: int(n) for name, n in (one.split("=") for one in value.split(","))}
+    except ValueError:
+        raise ValueError(
+            f"{value!r}: write it like merchants=200,terminals_per_merchant=2"
+        ) from None
+
+
+def _parse_statuses(value: str) -> tuple[str, ...]:
+    """The beginnings of the statuses: `4` for `4xx`, and whole ones."""
+    words = [word.strip().lower() for word in value.split(",")]
+    wrong = next((w for w in words if not re.fullmatch(r"[1-5](?:xx|[0-9]{2})", w)), None)
+    if wrong is not None:
+        raise ValueError(f"{wrong!r}: write it like 402, 4xx or 401,5xx")
+    return tuple(word.removesuffix("xx") for word in words)
+
+
+parse_instant: Final = _checked(parse_rfc3339)
+
+TARGET: Final = ParsedType("URL", _parse_target)
+INSTANT: Final = ParsedType("INSTANT", parse_instant)
+DURATION: Final = ParsedType("DURATION", _checked(parse_duration))
+SETTING: Final = ParsedType("NAME=VALUE", _parse_setting)
+COUNTS: Final = ParsedType("NAME=N[,...]", parse_counts)
+STATUSES: Final = ParsedType("STATUS[,...]", _parse_statuses)
+
+
+# --- options of commands that serve
+
+
+fixture_option = click.option(
+    "--fixture",
+    default="demo",
+    show_default=True,
+    help="Fixture of the world 'default': a name under fixtures/, or a file.",
+)
+scenario_option = click.option(
+    "--scenario",
+    type=SOME_SCENARIO,
+    help="Scenario that runs in 'default': a name or title of the library, or a file.",
+)
+seed_option = click.option(
+    "--seed",
+    type=click.IntRange(-(2**63), 2**63 - 1),
+    default=1,
+    show_default=True,
+    help="Seed for ids; the default for worlds created without one.",
+)

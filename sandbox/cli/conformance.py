@@ -1,0 +1,402 @@
+"""`sandbox compare` and `sandbox verify`: the sandbox against the real platform."""
+
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from sandbox.cli.output import (
+    EXIT_REFUSED,
+    EXIT_UNUSABLE,
+    Result,
+    json_flag,
+    json_option,
+    reason_of,
+    refuse,
+    refusing,
+    say,
+    show_json,
+    working,
+)
+from sandbox.cli.token_options import token_options
+from sandbox.conformance import explanations, plan, verification_report
+from sandbox.conformance.cleanup import Cleaner
+from sandbox.conformance.created_resources import GONE, RegisterError, read_register
+from sandbox.conformance.explanations import explained, turns
+from sandbox.conformance.har import HarError, read_har
+from sandbox.conformance.id_map import cast
+from sandbox.conformance.plan import Wanted
+from sandbox.conformance.probe_runner import Pace
+from sandbox.conformance.probes.table import PHASES
+from sandbox.conformance.replay import AS_IT_IS, Play
+from sandbox.conformance.targets import InProcess, Served, TargetError
+from sandbox.conformance.uat_client import Platform, Unusable, check_base, check_key
+from sandbox.conformance.verification import ask, new_run, write
+from sandbox.conformance.webhook_captures import CaptureError, compared, read_folder
+from sandbox.domain.profile import Profile
+from sandbox.domain.text import NotUtf8, decode_text, did_you_mean
+from sandbox.scenarios.loading import ScenarioError
+from sandbox.settings import SettingsError, read_profile
+from sandbox.store.fixture import FixtureError
+
+TX_STATES: Final = ("auth", "captured")
+"""What `--tx` names."""
+
+_ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
+
+_profile_option = click.option(
+    "--profile",
+    "profile_file",
+    type=click.Path(path_type=Path),
+    help="TOML file with the platform's names, as for `sandbox serve`.",
+)
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--fixture", help="Fixture of the world: a name under fixtures/, or a file.")
+@click.option("--seed", type=click.IntRange(-(2**63), 2**63 - 1), help="Seed of the world.")
+@_profile_option
+@click.option(
+    "--server",
+    metavar="URL",
+    help="Replay in new worlds of this running sandbox. Default: a sandbox in this process.",
+)
+@token_options
+@json_option
+def compare(
+    *,
+    file: Path,
+    fixture: str | None,
+    seed: int | None,
+    profile_file: Path | None,
+    server: str | None,
+    token: str | None,
+) -> Result:
+    """Replay the traffic in FILE, and show where the answers differ.
+
+    FILE is a HAR file, as browsers and proxies export it. Its requests to the platform are sent
+    again, in order, to a new world whose clock follows the recording. Ids, keys and times match by
+    their role. Each difference is in status, shape or words, and names the readings that would
+    explain it.
+
+    Keys that no answer made are given to members of the world's cast, so that as few answers as
+    possible differ. Keys never appear in the output, and production keys are refused.
+
+    The exit status is 0 without a difference, 1 with differences, 2 if FILE cannot be used.
+
+    \b
+    Examples:
+      sandbox compare traffic.har
+      sandbox compare traffic.har --profile my-platform.toml --json
+      sandbox compare traffic.har --server http://127.0.0.1:8080
+    """
+    profile = _read_profile(profile_file)
+    with refusing(HarError, TargetError, FixtureError, ScenarioError, SettingsError):
+        recording = read_har(file, profile)
+        target = Served(server, token) if server else InProcess(profile, fixture or "demo")
+        with working(f"replaying {file.name}"), target:
+            play = Play(target, profile.api_key_header, seed, fixture if server else None)
+            casting = cast(recording, play)
+            found = play.run(recording, casting, AS_IT_IS)
+            tried = turns(
+                has_profile=server is None, shape=profile.errors.shape, readings=profile.readings
+            )
+            whole = explained(found, recording, casting, play, tried)
+    keys = [entry.key for entry in recording.entries if entry.key]
+
+    def scrub(text: str) -> str:
+        for key in keys:
+            text = text.replace(key, "***")
+        return profile.scrub(text)
+
+    result = explanations.document(recording, whole, scrub)
+    return Result(result, _show_comparison, EXIT_REFUSED if result["differences"] else 0)
+
+
+def _show_comparison(result: dict[str, Any]) -> None:
+    for line in explanations.lines(result):
+        say(line)
+
+
+def _read_profile(file: Path | None) -> Profile:
+    with refusing(SettingsError):
+        return read_profile(file) if file else Profile()
+
+
+@click.command()
+@click.argument("base", metavar="URL")
+@click.option(
+    "--key-env",
+    default="UAT_KEY",
+    show_default=True,
+    metavar="NAME",
+    help="Environment variable with an API key of UAT. A key that may only read is enough.",
+)
+@click.option(
+    "--key-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="File with the key and nothing else.",
+)
+@_profile_option
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default="verified",
+    show_default=True,
+    metavar="FOLDER",
+    help="Folder for the results.",
+)
+@click.option(
+    "--allow",
+    "allowed",
+    default="",
+    metavar="PHASES",
+    help="What may be changed: keys, directory, payments, or several with commas between them.",
+)
+@click.option(
+    "--account",
+    metavar="ID",
+    help="The account of the key, which is checked first. Required with --allow.",
+)
+@click.option(
+    "--partner-key-env",
+    metavar="NAME",
+    help="Environment variable with the key of a partner account, for the phase directory.",
+)
+@click.option(
+    "--tx",
+    multiple=True,
+    metavar="STATE=ID[,ID]",
+    help="Transactions of a device that the phase payments may change, such as auth=ID.",
+)
+@click.option(
+    "--deliveries",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Folder with webhooks of the platform, to compare with those of the sandbox.",
+)
+@click.option(
+    "--secret-env",
+    metavar="NAME",
+    help="Environment variable with the secret that signed the webhooks of --deliveries.",
+)
+@click.option(
+    "--clean",
+    metavar="RUN",
+    help="Delete what a run left, and do nothing else. Its file is in FOLDER.",
+)
+@click.option("--plan", "is_plan", is_flag=True, help="Print all requests, and send none.")
+@json_flag
+def verify(
+    *,
+    base: str,
+    key_env: str,
+    key_file: Path | None,
+    profile_file: Path | None,
+    out: Path,
+    allowed: str,
+    account: str | None,
+    partner_key_env: str | None,
+    tx: tuple[str, ...],
+    deliveries: Path | None,
+    secret_env: str | None,
+    clean: str | None,
+    is_plan: bool,
+    as_json: bool,
+) -> None:
+    """Ask the UAT at URL which readings of the spec hold there.
+
+    Without --allow, all requests read. `--allow keys` makes API keys that expire in an hour,
+    `--allow directory` a merchant with what belongs to it, and `--allow payments` changes the
+    transactions of --tx. What a run makes is deleted at its end, also after an interruption;
+    `--clean RUN` deletes what a crash left. --plan prints every request.
+
+    At most two requests a second are sent, and 300 in all. A platform in trouble ends the run, and
+    what was learnt so far is written. Production is refused, by key and by host.
+
+    The exit status is 0 without a difference, 1 with differences, and 2 if the run could not start,
+    ended early, or left something that it made.
+
+    \b
+    Examples:
+      sandbox verify https://uat.example.com --plan --allow keys --account 7f3c
+      sandbox verify https://uat.example.com --profile my-platform.toml --key-file uat.key
+    """
+    profile = _read_profile(profile_file)
+    with refusing(Unusable):
+        base = check_base(base, profile)
+    wanted = _wanted(allowed, account, tx, is_cleaning=clean is not None)
+    if is_plan:
+        _show_plan(wanted, base, as_json=as_json)
+        return
+    keys = {
+        "own": _key(key_env, key_file, profile),
+        "partner": _key(partner_key_env, None, profile) if partner_key_env else None,
+    }
+    if "directory" in wanted.allowed and keys["partner"] is None:
+        refuse("--allow directory: needs a partner's key; name its variable by --partner-key-env")
+    if out.exists() and not out.is_dir():
+        refuse(f"--out {out}: is no folder")
+    _interrupts_on_termination()
+    if clean is not None:
+        _clean(clean, base, profile, out, keys)
+    else:
+        captured = _compared_webhooks(deliveries, secret_env, profile)
+        _print(_ask(wanted, base, profile, out, keys, captured), out, as_json=as_json)
+
+
+def _ask(
+    wanted: Wanted,
+    base: str,
+    profile: Profile,
+    out: Path,
+    keys: Mapping[str, str | None],
+    captured: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """Run, and write the files. The differences."""
+    with Platform(base, keys["own"] or "", profile) as platform:
+        pace = Pace(time.monotonic, time.sleep)
+        result, files = ask(platform, profile, wanted, pace, out, keys, captured)
+    try:
+        write(out, files)
+    except OSError as error:
+        refuse(f"--out {out}: cannot be written: {reason_of(error)}")
+    return result
+
+
+def _compared_webhooks(
+    folder: Path | None, secret_env: str | None, profile: Profile
+) -> list[dict[str, Any]]:
+    """The webhooks of the folder, compared. Ends the command if they cannot be used."""
+    if folder is None:
+        if secret_env is not None:
+            refuse("--secret-env: is for --deliveries")
+        return []
+    secret = os.environ.get(secret_env) if secret_env else None
+    if secret_env and not secret:
+        refuse(f"--secret-env: the variable {secret_env} has no secret")
+    with refusing(CaptureError, before="--deliveries "):
+        return compared(read_folder(folder), profile, secret)
+
+
+def _wanted(allowed: str, account: str | None, tx: tuple[str, ...], *, is_cleaning: bool) -> Wanted:
+    """What the run may do. Ends the command if the options do not fit together."""
+    phases = [name.strip() for name in allowed.split(",") if name.strip()]
+    for name in phases:
+        if name not in PHASES[1:]:
+            known = ", ".join(PHASES[1:])
+            refuse(f"--allow: {name!r} is none of {known}{did_you_mean(name, PHASES[1:])}")
+    if phases and account is None and not is_cleaning:
+        refuse("--allow: needs --account ID, the account that the key belongs to")
+    if account is not None and not _ID.fullmatch(account):
+        refuse(f"--account: {account!r} is no id")
+    named = _transactions(tx)
+    if named and "payments" not in phases:
+        refuse("--tx: is for --allow payments")
+    if "payments" in phases and not named:
+        refuse("--allow payments: needs --tx, the transactions that may be changed")
+    return Wanted(run=new_run(), allowed=phases, account=account, tx=named)
+
+
+def _transactions(texts: tuple[str, ...]) -> dict[str, str]:
+    """The ids by what probes call them: auth, auth2, captured."""
+    found: dict[str, str] = {}
+    for text in texts:
+        state, _, ids = text.partition("=")
+        listed = [id.strip() for id in ids.split(",") if id.strip()]
+        if state not in TX_STATES or not listed:
+            refuse(f"--tx: {text!r} must be one of {', '.join(TX_STATES)}, = and ids")
+        for id in listed:
+            if not _ID.fullmatch(id):
+                refuse(f"--tx: {id!r} is no id")
+            if id in found.values():
+                refuse(f"--tx: {id} is named twice")
+            number = sum(name.startswith(state) for name in found) + 1
+            found[state if number == 1 else f"{state}{number}"] = id
+    return found
+
+
+def _interrupts_on_termination() -> None:
+    """Let SIGTERM end a run as Ctrl+C does, so that it deletes what it made."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
+
+
+def _clean(
+    run: str, base: str, profile: Profile, out: Path, keys: Mapping[str, str | None]
+) -> None:
+    """Delete what a run left."""
+    if not _ID.fullmatch(run):
+        refuse(f"--clean: {run!r} is no name of a run")
+    with refusing(RegisterError, before="--clean: "):
+        register = read_register(out, run)
+    before = register.left()
+    if any(one.by == "partner" for one in before) and keys["partner"] is None:
+        refuse("--clean: the run used a partner's key; name its variable with --partner-key-env")
+    with Platform(base, keys["own"] or "", profile) as platform:
+        cleaner = Cleaner(register, platform, Pace(time.monotonic, time.sleep), keys)
+        left = cleaner.clean()
+    say(f"{len(before) - len(left)} of {len(before)} deleted")
+    if left:
+        refuse(_left_over(run, [f"{one.kind} {one.name}" for one in left]), EXIT_UNUSABLE)
+
+
+def _left_over(run: str, things: list[str]) -> str:
+    return f"could not be deleted: {', '.join(things)}; try again later with --clean {run}"
+
+
+def _print(result: dict[str, Any], out: Path, *, as_json: bool) -> None:
+    """Print the result, and exit with its status."""
+    if as_json:
+        show_json(result)
+    else:
+        for line in verification_report.lines(result):
+            say(line)
+        say(f"the results are in {out}")
+    left = [f"{one['kind']} {one['name']}" for one in result["made"] if one["state"] != GONE]
+    if left:
+        refuse(_left_over(result["run"], left), EXIT_UNUSABLE)
+    if result["stopped"]:
+        refuse(f"the run ended early: {result['stopped']}", EXIT_UNUSABLE)
+    differs = any(one["verdict"] == "other reading" for one in result["probes"])
+    differs = differs or any(one["differences"] for one in result["deliveries"])
+    sys.exit(EXIT_REFUSED if differs else 0)
+
+
+def _show_plan(wanted: Wanted, base: str, *, as_json: bool) -> None:
+    if as_json:
+        show_json({"base": base, "run": wanted.run, "requests": plan.requests(wanted)})
+        return
+    for line in plan.lines(wanted, base):
+        say(line)
+
+
+def _key(name: str, file: Path | None, profile: Profile) -> str:
+    """The key from the file or the variable. Ends the command without one that can be used."""
+    where = f"--key-file {file}" if file else f"the variable {name[:80]}"
+    if file is not None:
+        try:
+            key = decode_text(file.read_bytes())
+        except NotUtf8 as error:
+            refuse(f"{where}: {error}")
+        except OSError:
+            refuse(f"{where}: cannot be read")
+    else:
+        key = os.environ.get(name, "")
+    if not key.strip():
+        refuse(
+            f"{where} has no key; put an API key of UAT there, or use --plan to see the requests"
+        )
+    with refusing(Unusable, before=f"{where}: the key cannot be used: "):
+        return check_key(key, profile)

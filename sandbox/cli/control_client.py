@@ -1,0 +1,329 @@
+"""The client of the control API that the commands use."""
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import wraps
+from ssl import SSLContext
+from typing import Any, Final, NoReturn
+from urllib.parse import quote, urlencode
+
+import click
+import httpx2
+from click.shell_completion import CompletionItem
+from httpx2 import Client, EventSource, Response
+
+from sandbox.cli.groups import ANSWERED_BY
+from sandbox.cli.limited_client import EVENT_BYTES_MAX, Unending, fetch, read_refusal
+from sandbox.cli.output import EXIT_REFUSED, EXIT_UNUSABLE, Refused
+from sandbox.cli.token_options import token_options
+from sandbox.domain.text import known_words
+from sandbox.server.tls import CertificateError, trusting_context
+
+PREFIX: Final = "/_sandbox"
+CONNECT_S: Final = 5.0
+ANSWER_S: Final = 60.0
+"""Saving or loading a large world takes a moment."""
+
+COMPLETES_S: Final = 0.5
+"""A completion at a shell takes no longer than this."""
+
+DEFAULT_URL: Final = "http://127.0.0.1:8080"
+DEFAULT_WORLD: Final = "default"
+
+SILENCE_S: Final = 45.0
+"""A stream without data for this long is broken: a server sends something every 15 s."""
+
+
+class Unanswered(Refused):
+    """A request that failed, which ends the command unless it is caught.
+
+    `status` is that of the answer, or None without one. `is_away`: no server answered, which may
+    change.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        code: int = EXIT_UNUSABLE,
+        *,
+        status: int | None = None,
+        is_away: bool = False,
+    ) -> None:
+        super().__init__(message, code)
+        self.status = status
+        self.is_away = is_away
+
+
+def world_path(world_id: str, *rest: str) -> str:
+    """The path of a world, or of something in it, below the prefix."""
+    return "/".join(["/worlds", *(quote(part, safe="") for part in (world_id, *rest))])
+
+
+_MEDIA_TYPES = ("application/json", "application/gzip")
+"""Of answers of the control API that are read at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remote:
+    """A server by its URL, with or without the prefix of its control API.
+
+    A URL without a scheme is one of plain HTTP.
+    """
+
+    url: str
+    token: str | None = field(repr=False)
+
+    def __post_init__(self) -> None:
+        scheme = "" if "://" in self.url else "http://"
+        url = scheme + self.url.rstrip("/").removesuffix(PREFIX).rstrip("/")
+        object.__setattr__(self, "url", url)
+
+    def read(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        answer_s: float = ANSWER_S,
+    ) -> Any:
+        """The JSON of the answer to one request, None without a body. Raises Unanswered."""
+        content = None if body is None else json.dumps(body).encode()
+        answer = self.ask(method, path, content, answer_s=answer_s)
+        return answer.json() if answer.content else None
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        *,
+        answer_s: float = ANSWER_S,
+        connect_s: float = CONNECT_S,
+    ) -> Response:
+        """The answer to one request. Raises Unanswered if it is not 2xx."""
+        headers = self._headers("application/json")
+        if body is not None:
+            headers["content-type"] = "application/json"
+        with self.client(answer_s, connect_s) as client:
+            built = client.build_request(method, self.address(path), headers=headers, content=body)
+            answer = fetch(client, built, within_s=answer_s + connect_s)
+        self._note()
+        is_ours = answer.headers.get("content-type") in _MEDIA_TYPES
+        if not answer.is_success or not (is_ours or answer.status_code == 204):
+            self._refused(answer)
+        return answer
+
+    @contextmanager
+    def stream(self, path: str) -> Iterator[EventSource]:
+        """The events of a stream from now on. Raises Unanswered, also when it breaks."""
+        with (
+            self.client(SILENCE_S) as client,
+            client.sse(
+                self.address(path),
+                headers=self._headers("text/event-stream"),
+                max_event_size=EVENT_BYTES_MAX,
+            ) as events,
+        ):
+            kind = events.response.headers.get("content-type", "").partition(";")[0]
+            if not events.response.is_success or kind != "text/event-stream":
+                self._refused(read_refusal(events.response, within_s=SILENCE_S))
+            self._note()
+            yield events
+
+    def address(self, path: str) -> str:
+        """The URL of a path below the prefix."""
+        return self.url + PREFIX + path
+
+    def _note(self) -> None:
+        """Remember for this run of a command that it has read what this server says."""
+        context = click.get_current_context(silent=True)
+        if context is not None:
+            context.meta[ANSWERED_BY] = self.url
+
+    def _headers(self, accept: str) -> dict[str, str]:
+        bearer = {"authorization": f"Bearer {self.token}"} if self.token else {}
+        return {"accept": accept, **bearer}
+
+    @contextmanager
+    def client(self, answer_s: float, connect_s: float = CONNECT_S) -> Iterator[Client]:
+        """A client of the server. Every failure on the way is raised as Unanswered.
+
+        It ignores the proxies of the environment, because the server is usually on this machine.
+        """
+        timeout = httpx2.Timeout(answer_s, connect=connect_s)
+        try:
+            with httpx2.Client(timeout=timeout, trust_env=False, verify=self.trust()) as client:
+                yield client
+        except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, UnicodeError) as error:
+            raise Unanswered(
+                f"--url {self.url!r}: {error}; write it like http://127.0.0.1:8080"
+            ) from None
+        except Unending as error:
+            raise Unanswered(f"{self.url}: {error}; is it a sandbox?") from None
+        except httpx2.SSEError as error:
+            raise Unanswered(f"{self.url}: its stream cannot be read: {error}") from None
+        except httpx2.ConnectError as error:
+            if "CERTIFICATE_VERIFY_FAILED" in str(error):
+                raise Unanswered(
+                    f"{self.url}: its certificate is not trusted ({error}); name the certificate "
+                    "of its authority with SANDBOX_CA, which it serves at /_sandbox/ca.pem"
+                ) from None
+            raise Unanswered(
+                f"no server answers at {self.url} ({error}); start one with `sandbox serve`, or "
+                "name another with --url",
+                is_away=True,
+            ) from None
+        except httpx2.HTTPError as error:
+            raise Unanswered(
+                f"{self.url}: no answer: {error or type(error).__name__}", is_away=True
+            ) from None
+
+    def trust(self) -> SSLContext | bool:
+        """What the certificate of the server is checked with, if it has one."""
+        if not self.url.startswith("https:"):
+            # Reading all certificates takes a tenth of a second.
+            return False
+        try:
+            return trusting_context()
+        except CertificateError as error:
+            raise Unanswered(str(error)) from None
+
+    def _refused(self, answer: Response) -> NoReturn:
+        """Raise the error that the server sent."""
+        refusal = _error(answer)
+        status = answer.status_code
+        if status == 401:
+            raise Unanswered(
+                f"{self.url} wants its bearer token, which it was given or printed at its start: "
+                "give it with SANDBOX_TOKEN, --token-file or --token",
+                EXIT_REFUSED,
+                status=status,
+            )
+        if refusal is None:
+            raise Unanswered(
+                f"{self.url} answered {status}, and not as a sandbox's control API "
+                "does; if that has a port of its own (--control-port), name it with --url",
+                status=status,
+            )
+        message = str(refusal["message"])
+        hint = f"; did you mean {refusal['nearest']!r}?" if refusal.get("nearest") else ""
+        if not message.endswith(hint):
+            message += hint
+        if refusal.get("details"):
+            message += f" ({refusal['details']})"
+        error = str(refusal["error"])
+        if error == "unknown_world" and not hint:
+            message += self._worlds_there()
+        # A word that is misspelt is no input to use, wherever that is noticed.
+        code = EXIT_UNUSABLE if status == 400 or error.startswith("unknown_") else EXIT_REFUSED
+        raise Unanswered(message, code, status=status)
+
+    def _worlds_there(self) -> str:
+        """A few of the worlds, in words; nothing if they cannot be listed."""
+        try:
+            listed = self.ask("GET", "/worlds").json()["worlds"]
+            return known_words("", [str(one["id"]) for one in listed])
+        except (Unanswered, LookupError, TypeError, ValueError):
+            return ""
+
+
+def _error(answer: Response) -> Mapping[str, Any] | None:
+    """The error in the shape of the control API; None for anything else."""
+    try:
+        refusal = answer.json()
+    except ValueError:
+        return None
+    return refusal if isinstance(refusal, dict) and {"error", "message"} <= refusal.keys() else None
+
+
+def read_for_completion(ctx: click.Context, path: Callable[["RemoteWorld"], str]) -> Any:
+    """What the server shows, for completing words at a shell. None if it does not answer at once.
+
+    `path` gives the path for the world. Server, token and world are those of the command line so
+    far, or of the environment.
+    """
+    given = ctx.params
+    token = given.get("token") or os.environ.get("SANDBOX_TOKEN")
+    url = given.get("url") or os.environ.get("SANDBOX_URL") or DEFAULT_URL
+    world_id = given.get("world_id") or os.environ.get("SANDBOX_WORLD") or DEFAULT_WORLD
+    world = RemoteWorld(Remote(url=url, token=token), world_id)
+    try:
+        return world.server.ask(
+            "GET", path(world), answer_s=COMPLETES_S, connect_s=COMPLETES_S
+        ).json()
+    except (Unanswered, ValueError):
+        return None
+
+
+def complete_worlds(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[str | CompletionItem]:
+    """The ids of the server's worlds that begin with what was typed."""
+    listed = read_for_completion(ctx, lambda _: "/worlds") or {"worlds": []}
+    ids = (world["id"] for world in listed["worlds"])
+    return [id for id in ids if id.startswith(incomplete)]
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteWorld:
+    """A world of a server, by its id."""
+
+    server: Remote
+    id: str
+
+    def path(self, *rest: str, **query: Any) -> str:
+        """The path of the world, or of something in it; what is None is left out of the query."""
+        given = {name: value for name, value in query.items() if value is not None}
+        return world_path(self.id, *rest) + (f"?{urlencode(given)}" if given else "")
+
+    def read(
+        self,
+        method: str,
+        *rest: str,
+        body: Mapping[str, Any] | None = None,
+        query: Mapping[str, Any] | None = None,
+        answer_s: float = ANSWER_S,
+    ) -> Any:
+        """The JSON of the answer to a request about the world. Raises Unanswered."""
+        path = self.path(*rest, **(query or {}))
+        return self.server.read(method, path, body, answer_s=answer_s)
+
+
+# --- options
+
+
+def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of a command that talks to a server, which it gets as `server`."""
+
+    @wraps(command)
+    def with_server(*arguments: Any, url: str, token: str | None, **options: Any) -> Any:
+        return command(*arguments, server=Remote(url=url, token=token), **options)
+
+    return click.option(
+        "--url",
+        envvar="SANDBOX_URL",
+        default=DEFAULT_URL,
+        show_default=True,
+        help="Server URL (env SANDBOX_URL). If --control-port is used, give that port.",
+    )(token_options(with_server))
+
+
+def world_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of a command about a world of a server, which it gets as `world`."""
+
+    @wraps(command)
+    def with_world(*arguments: Any, server: Remote, world_id: str, **options: Any) -> Any:
+        return command(*arguments, world=RemoteWorld(server, world_id), **options)
+
+    return click.option(
+        "--world",
+        "world_id",
+        envvar="SANDBOX_WORLD",
+        default=DEFAULT_WORLD,
+        shell_complete=complete_worlds,
+        show_default=True,
+        help="Id of the world (env SANDBOX_WORLD).",
+    )(server_options(with_world))

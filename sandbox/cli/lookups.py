@@ -1,0 +1,372 @@
+"""Commands to look something up: `sandbox keys`, `lens`, `find`, `open`, `coverage`, `ledger`."""
+
+import re
+import shlex
+import textwrap
+import webbrowser
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+import click
+
+from sandbox.cli.control_client import (
+    Remote,
+    RemoteWorld,
+    server_options,
+    world_options,
+    world_path,
+)
+from sandbox.cli.output import (
+    EXIT_REFUSED,
+    Result,
+    counted,
+    json_flag,
+    json_option,
+    refuse,
+    refusing,
+    say,
+    show_json,
+    show_table,
+    styled,
+)
+from sandbox.cli.platform_client import KEY
+from sandbox.control.ledger import CHECKOUT_COMMAND, read_ledger
+from sandbox.domain.text import known_words
+from sandbox.settings import SettingsError, read_profile
+
+_USUAL: Final = "merchant"
+_DETAILED_MAX: Final = 3
+"""Up to this many clauses are shown in full."""
+
+_NAMES_MAX: Final = 12
+"""The most names to print for a section of the coverage; the JSON has all of them."""
+
+_WIDTH: Final = 100
+
+_some_world_option = click.option(
+    "--world",
+    "world_id",
+    envvar="SANDBOX_WORLD",
+    help="Only this world (env SANDBOX_WORLD). Default: all worlds of the server.",
+)
+
+
+@click.command()
+@click.option("--name", type=KEY, help="Print only the key with this name.")
+@click.option("--env", "is_env", is_flag=True, help="Print lines for a shell: export SANDBOX_KEY=")
+@world_options
+@json_option
+def keys(
+    *,
+    name: str | None,
+    is_env: bool,
+    world: RemoteWorld,
+) -> Result:
+    """Print the API keys of a world's cast.
+
+    They are printed in full: they are good for this sandbox alone.
+
+    With --env, SANDBOX_KEY is the merchant's, or that of --name, SANDBOX_TERMINAL the terminal of
+    the same name, and each key has a variable of its own besides, like SANDBOX_KEY_PARTNER.
+
+    \b
+    Examples:
+      sandbox keys
+      sandbox keys --world uat-7 --name merchant
+      eval "$(sandbox keys --env)"
+    """
+    document = world.read("GET")
+    all_keys = {key_name: key["key"] for key_name, key in document["keys"].items()}
+    if name is not None and name not in all_keys:
+        refuse(f"the world {world.id} has no key {name!r}{known_words(name, all_keys)}")
+    chosen = all_keys if name is None else {name: all_keys[name]}
+    if is_env:
+        return Result(chosen, lambda _: _show_lines(_exports(document, chosen, name or _USUAL)))
+    return Result(chosen, _show_keys if name is None else chosen[name])
+
+
+def _show_keys(keys: dict[str, str]) -> None:
+    show_table(("name", "key"), keys.items(), is_whole=True)
+
+
+def _show_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        say(line)
+
+
+def _exports(world: dict[str, Any], keys: dict[str, str], usual: str) -> list[str]:
+    found = {"SANDBOX_KEY": keys.get(usual), "SANDBOX_TERMINAL": world["terminals"].get(usual)}
+    found |= {
+        "SANDBOX_KEY_" + re.sub(r"[^A-Z0-9]", "_", name.upper()): key for name, key in keys.items()
+    }
+    return [f"export {name}={shlex.quote(value)}" for name, value in found.items() if value]
+
+
+@click.command()
+@click.argument("key")
+@click.argument("operation", required=False)
+@click.argument("target", required=False)
+@world_options
+@json_option
+def lens(
+    key: str,
+    *,
+    operation: str | None,
+    target: str | None,
+    world: RemoteWorld,
+) -> Result:
+    """Show what a key would be answered, and which keys could do it.
+
+    KEY and TARGET are ids or names of the cast, OPERATION is one like payments.capture. Without an
+    operation, shows all of them. No request is sent to the platform, and nothing changes. Exits
+    with status 1 if the key may not do it.
+
+    \b
+    Examples:
+      sandbox lens merchant
+      sandbox lens merchant_read_only accounts.update merchant
+    """
+    if operation is None:
+        return Result(world.read("GET", "lens", key), _show_access)
+    body = {"key": key, "operation": operation} | ({} if target is None else {"target": target})
+    seen = world.read("POST", "lens", body=body)
+    return Result(seen, _show_permission, 0 if seen["allowed"] else EXIT_REFUSED)
+
+
+def _show_access(table: dict[str, Any]) -> None:
+    if table["unusable"]:
+        say(f"the key authenticates no more: {table['unusable']}")
+    columns = ("operation", "own", "descendant", "outside")
+    show_table(columns, [[row[name] for name in columns] for row in table["rows"]])
+
+
+def _show_permission(seen: dict[str, Any]) -> None:
+    say(f"{seen['status']}  {'allowed' if seen['allowed'] else seen['error']}")
+    for one in seen["decisions"]:
+        say(f"  {one['step']:<12}  {one['verdict']}: {one['reason']} ({one['clause']})")
+    if seen["missing"]:
+        say(f"  missing       {' or '.join(seen['missing'])}")
+    could = ", ".join(one["cast"] or one["name"] for one in seen["could"])
+    say(f"  could         {could or 'no key of this world'}")
+
+
+@click.command()
+@click.argument("text")
+@_some_world_option
+@server_options
+@json_option
+def find(text: str, *, world_id: str | None, server: Remote) -> Result:
+    """Find whatever has an id, or payments by the last four digits of a card.
+
+    TEXT is the id of a payment, request, message, batch, key, account, terminal or location, an
+    event_id, a name of the cast, or four digits. Exits with status 1 if there is nothing.
+
+    \b
+    Examples:
+      sandbox find 0011
+      sandbox find req_0000000001
+    """
+    query = {"q": text} | ({} if world_id is None else {"world": world_id})
+    found = server.read("GET", f"/find?{urlencode(query)}")
+    if not found["found"]:
+        return Result(found, f"nothing has the id {text!r}", EXIT_REFUSED)
+    return Result(found, _show_found)
+
+
+def _show_found(found: dict[str, Any]) -> None:
+    columns = ("world", "kind", "id", "says")
+    show_table(columns, [[one[name] for name in columns] for one in found["found"]])
+    if found["more"]:
+        say("there is more; name the whole id, or a world with --world")
+
+
+@click.command("open")
+@click.option("--print", "only_print", is_flag=True, help="Print the address; open no browser.")
+@world_options
+def open_console(*, world: RemoteWorld, only_print: bool) -> None:
+    """Open the console of a server in a browser.
+
+    The address signs in where the server has a token, so take care who sees it.
+
+    \b
+    Examples:
+      sandbox open
+      sandbox open --world friday
+      sandbox open --print
+    """
+    world.read("GET")
+    token = world.server.token
+    signs_in = f"token={quote(token, safe='')}" if token else ""
+    address = f"{world.server.address('/')}#{signs_in}/{quote(world.id, safe='')}/overview"
+    if only_print:
+        say(address)
+        return
+    if not webbrowser.open(address):
+        refuse("no browser could be opened here; --print shows the address")
+    say("opened in your browser")
+
+
+# --- coverage
+
+
+@click.command()
+@_some_world_option
+@click.option(
+    "--fail-under",
+    type=click.FloatRange(0, 100),
+    metavar="PERCENT",
+    help="Exit with status 1 if fewer than this part of the operations were used.",
+)
+@server_options
+@json_flag
+def coverage(
+    *,
+    world_id: str | None,
+    fail_under: float | None,
+    server: Remote,
+    as_json: bool,
+) -> None:
+    """Show which parts of the platform were used, and which were not.
+
+    For a server: all worlds since its start, including deleted ones. For a world: since it was
+    created or reset.
+
+    \b
+    Examples:
+      sandbox coverage
+      sandbox coverage --world uat-7 --json
+      sandbox coverage --fail-under 80
+    """
+    path = "/coverage" if world_id is None else world_path(world_id, "coverage")
+    found = server.read("GET", path)
+    if as_json:
+        show_json(found)
+    else:
+        _show_lines(_coverage_lines(found))
+    if fail_under is not None and (percent := _percent(found["operations"])) < fail_under:
+        refuse(
+            f"{percent:.1f} % of the operations were exercised, less than {fail_under:g} %",
+            EXIT_REFUSED,
+        )
+
+
+def _percent(section: dict[str, Any]) -> float:
+    """The part of the table that was used, in percent."""
+    exercised = len(section["exercised"])
+    return 100 * exercised / max(exercised + len(section["never"]), 1)
+
+
+def _coverage_lines(coverage: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The lines of a table: how much of each section was exercised, and what never was.
+
+    The test kit, which shares no code with this package, prints the same table.
+    """
+    titles = {name: name.replace("_", " ") for name in coverage}
+    width = max(map(len, titles.values()), default=0)
+    lines = []
+    for name, section in coverage.items():
+        done, never = len(section["exercised"]), section["never"]
+        total = done + len(never)
+        percent = f"{100 * done // total} %" if total else ""
+        lines.append(f"{titles[name]:<{width}}  {done:>4} of {total:<4} {percent:>5}".rstrip())
+        if never:
+            rest = len(never) - _NAMES_MAX
+            more = f" and {rest} more" if rest > 0 else ""
+            indent = " " * (width + 2)
+            # Names have dots and hyphens, at which they must not be broken.
+            lines += textwrap.wrap(
+                f"never: {', '.join(never[:_NAMES_MAX])}{more}",
+                _WIDTH,
+                initial_indent=indent,
+                subsequent_indent=indent + "       ",
+                break_on_hyphens=False,
+                break_long_words=False,
+            )
+    return lines
+
+
+# --- the ledger of clauses
+
+
+@click.command()
+@click.argument("search", nargs=-1)
+@click.option("--unproved", is_flag=True, help="Only clauses that no test proves.")
+@click.option(
+    "--profile",
+    "profile_file",
+    type=click.Path(path_type=Path),
+    help="TOML file of `sandbox verify`: each clause is shown with the day it was verified.",
+)
+@json_option
+def ledger(search: tuple[str, ...], *, unproved: bool, profile_file: Path | None) -> Result:
+    """Show the clauses with their code and tests.
+
+    A clause is a rule of the platform's specification, or an assumption where the specification
+    is silent. SEARCH selects the clause with that id, or all with that text in id, title or
+    summary. Up to three are shown in full. The names of tests are known in a checkout only.
+    This command needs no server.
+
+    \b
+    Examples:
+      sandbox ledger refund
+      sandbox ledger "spec 5.1"
+      sandbox ledger --unproved
+      sandbox ledger D35 --profile verified/uat.toml
+    """
+    with refusing(SettingsError):
+        verified = read_profile(profile_file).verified if profile_file else {}
+    text = " ".join(search)
+    clauses = [one.model_dump() for one in read_ledger(text or None, verified).clauses]
+    clauses = [clause for clause in clauses if clause["id"].lower() == text.lower()] or clauses
+    if not clauses:
+        refuse(f"no clause has {text!r} in its id, title or summary", EXIT_REFUSED)
+    if unproved:
+        clauses = [clause for clause in clauses if _is_unproved(clause)]
+    return Result({"clauses": clauses, "total": len(clauses)}, _show_clauses)
+
+
+def _show_clauses(found: Mapping[str, Any]) -> None:
+    clauses = found["clauses"]
+    if not clauses:
+        say("a test proves every clause")
+    elif len(clauses) <= _DETAILED_MAX:
+        for clause in clauses:
+            _show_clause(clause)
+    else:
+        _list_clauses(clauses)
+        say(f"{counted(len(clauses), 'clause')}; name one to see it whole")
+
+
+def _list_clauses(clauses: Sequence[Mapping[str, Any]]) -> None:
+    counts = [name for name in ("code", "rows", "tests") if clauses[0][name] is not None]
+    days = [name for name in ("verified",) if any(clause[name] for clause in clauses)]
+    rows = [
+        (
+            *(clause["id"], clause["title"]),
+            *(len(clause[name]) for name in counts),
+            *(clause[name] or "" for name in days),
+        )
+        for clause in clauses
+    ]
+    show_table(("id", "title", *counts, *days), rows)
+
+
+def _is_unproved(clause: Mapping[str, Any]) -> bool:
+    return not (clause["proved"] or clause["needs_no_proof"])
+
+
+def _show_clause(clause: Mapping[str, Any]) -> None:
+    say(styled(clause["id"], bold=True), f"  {clause['title']}")
+    say(f"  {clause['summary']}")
+    for name in ("fills", "code", "rows", "tests", "parts"):
+        for value in clause.get(name) or ():
+            say(f"  {name:<5}  {value}")
+    if clause["verified"]:
+        say(f"  verified on the platform on {clause['verified']}")
+    if clause["needs_no_proof"]:
+        say(f"  no proof is needed: {clause['needs_no_proof']}")
+    elif clause["tests"] is None and not clause["parts"]:
+        say(f"  tests  prove it; `{CHECKOUT_COMMAND}` in a checkout of the project names them")
+    say()

@@ -1,0 +1,312 @@
+"""The output of commands: JSON for programs, lines and tables for people, refusals, progress."""
+
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from itertools import zip_longest
+from pathlib import Path
+from textwrap import wrap
+from threading import Event, Thread
+from typing import IO, Any, Final, NamedTuple, NoReturn
+
+import click
+
+from sandbox.domain.text import printable
+
+EXIT_REFUSED: Final = 1
+"""The request was understood but refused."""
+
+EXIT_UNUSABLE: Final = 2
+"""An input cannot be used: an option, a file, a port, a server."""
+
+EXIT_INTERRUPTED: Final = 130
+"""Ctrl-C before the end, as in shells: 128 and the number of the signal."""
+
+_GAP: Final = "  "
+_NOTHING: Final = "-"
+"""What stands for a value that is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Styled:
+    """Words with a color or a weight."""
+
+    text: str
+    style: dict[str, Any]
+
+
+def styled(text: str, **style: Any) -> Styled:
+    """Words as `click.style` colors them."""
+    return Styled(text, style)
+
+
+def say(*words: str | Styled, between: str = "", err: bool = False) -> None:
+    """Print one line for people.
+
+    Control characters are escaped: a server, or one of its clients, may have put them there.
+    """
+    shown = [
+        click.style(printable(word.text), **word.style)
+        if isinstance(word, Styled)
+        else printable(word)
+        for word in words
+    ]
+    click.echo(between.join(shown), err=err)
+
+
+def say_parts(parts: Sequence[str | Styled], *, between: str = _GAP) -> None:
+    """Print parts in one line. On a terminal, a part that does not fit begins the next line."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    line: list[str | Styled] = []
+    used = 0
+    for part in parts:
+        size = len(part.text if isinstance(part, Styled) else part)
+        if width is not None and line and used + len(between) + size > width:
+            say(*line, between=between)
+            line, used = [""], 0
+        used += size + (len(between) if line else 0)
+        line.append(part)
+    say(*line, between=between)
+
+
+class Refused(click.ClickException):
+    """The end of a command with a message and an exit status."""
+
+    def __init__(self, message: str, code: int = EXIT_UNUSABLE) -> None:
+        super().__init__(message)
+        self.exit_code = code  # type: ignore[misc]
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the message on stderr."""
+        say(f"sandbox: {self.message}", err=True)
+
+
+def refuse(message: str, code: int = EXIT_UNUSABLE) -> NoReturn:
+    """End the command with this message and exit status."""
+    raise Refused(message, code)
+
+
+@contextmanager
+def refusing(*errors: type[Exception], before: str = "") -> Iterator[None]:
+    """A block in which these errors end the command with their message."""
+    try:
+        yield
+    except errors as error:
+        raise Refused(f"{before}{error}") from None
+
+
+def reason_of(error: Exception) -> str:
+    """The reason of an error with a file, in words."""
+    return (isinstance(error, OSError) and error.strerror) or str(error)
+
+
+def write_file(file: Path, content: str | bytes, *, option: str = "") -> None:
+    """Replace the file. `option` named it."""
+    try:
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
+    except (OSError, ValueError) as error:
+        refuse(f"{option}{file}: cannot be written: {reason_of(error)}")
+
+
+class Result(NamedTuple):
+    """What a command ends with: a value for programs, and the same for people.
+
+    That is a line, or a function that prints the value. `status` is the exit status.
+    """
+
+    value: Any
+    shown: str | Callable[[Any], None]
+    status: int = 0
+
+
+json_flag = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+"""The option of commands that print as they go."""
+
+
+def json_option(command: Callable[..., Result]) -> Callable[..., Any]:
+    """`--json` for a command that returns a Result, which is printed one way or the other."""
+    return json_option_with("Print JSON.")(command)
+
+
+def json_option_with(help: str) -> Callable[[Callable[..., Result]], Callable[..., Any]]:
+    """`json_option` with this help text."""
+
+    def decorate(command: Callable[..., Result]) -> Callable[..., Any]:
+        @wraps(command)
+        def printing(*arguments: Any, as_json: bool, **options: Any) -> None:
+            value, shown, status = command(*arguments, **options)
+            if as_json:
+                show_json(value)
+            elif isinstance(shown, str):
+                say(shown)
+            else:
+                shown(value)
+            if status:
+                sys.exit(status)
+
+        return click.option("--json", "as_json", is_flag=True, help=help)(printing)
+
+    return decorate
+
+
+def show_json(value: Any) -> None:
+    """Print a value for programs, whole."""
+    click.echo(json.dumps(value, indent=2))
+
+
+def show_json_line(value: Any) -> None:
+    """Print a value for programs, in one line of many."""
+    click.echo(json.dumps(value))
+
+
+def show_table(
+    headers: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    is_whole: bool = False,
+    drops: Sequence[str] = (),
+) -> None:
+    """Print rows below their headers. On a terminal, they fit its width.
+
+    Texts of `is_whole` tables are never wrapped, because their values are for copying. `drops` are
+    the headers of columns that a narrow terminal goes without, the first one first.
+    """
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    first, *others = table(headers, rows, width=width, is_whole=is_whole, drops=drops)
+    say(styled(first, bold=True))
+    for line in others:
+        say(line)
+
+
+def table(
+    headers: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    width: int | None,
+    is_whole: bool = False,
+    drops: Sequence[str] = (),
+) -> list[str]:
+    """The lines of a table, the headers first, none longer than `width` if possible.
+
+    None is shown as a dash. No word is ever cut: texts are wrapped between words. If that is not
+    enough, the columns of `drops` go, and then each row becomes a block with a line for each value.
+    """
+    cells = [list(headers), *([_shown(value) for value in row] for row in rows)]
+    dropped = [name for name in drops if name in headers]
+    while True:
+        widths = _widths(cells, width, is_whole=is_whole)
+        if widths is not None:
+            return [line for row in cells for line in _lines(row, widths)]
+        if not dropped:
+            return _blocks(cells, width or 0)
+        place = cells[0].index(dropped.pop(0))
+        cells = [row[:place] + row[place + 1 :] for row in cells]
+
+
+def _widths(
+    cells: Sequence[Sequence[str]], width: int | None, *, is_whole: bool
+) -> list[int] | None:
+    """The width of each column, None if the words need more than there is."""
+    columns = list(zip(*cells, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    least = widths if is_whole else [max(map(_longest_word, column)) for column in columns]
+    too_much = 0 if width is None else sum(widths) + len(_GAP) * (len(widths) - 1) - width
+    widths = list(widths)
+    while too_much > 0:
+        wide = [one for one in range(len(widths)) if widths[one] > least[one]]
+        if not wide:
+            return None
+        widths[max(wide, key=widths.__getitem__)] -= 1
+        too_much -= 1
+    return widths
+
+
+def _longest_word(text: str) -> int:
+    return max(map(len, text.split()), default=0)
+
+
+def _lines(row: Sequence[str], widths: Sequence[int]) -> list[str]:
+    """The lines of one row: as many as its longest text needs."""
+    wrapped = [_wrapped(cell, size) for cell, size in zip(row, widths, strict=True)]
+    return [
+        _GAP.join(part.ljust(size) for part, size in zip(parts, widths, strict=True)).rstrip()
+        for parts in zip_longest(*wrapped, fillvalue="")
+    ]
+
+
+def _wrapped(text: str, size: int) -> list[str]:
+    """The text in lines of that size, broken between words only."""
+    if len(text) <= size:
+        return [text]
+    return wrap(text, size, break_long_words=False, break_on_hyphens=False) or [text]
+
+
+def _blocks(cells: Sequence[Sequence[str]], width: int) -> list[str]:
+    """A block for each row: its first value, and below it the others with their headers."""
+    headers, *rows = cells
+    lines = [headers[0]]
+    for first, *others in rows:
+        lines.append(first)
+        for name, value in zip(headers[1:], others, strict=True):
+            if value == _NOTHING:
+                continue
+            head = f"{_GAP}{name}: "
+            if len(head) + _longest_word(value) > width:
+                lines.append(head.rstrip())
+                head = _GAP * 2
+            texts = _wrapped(value, max(width - len(head), 1))
+            lines.append(head + texts[0])
+            lines.extend(" " * len(head) + text for text in texts[1:])
+    return lines
+
+
+def _shown(value: Any) -> str:
+    return _NOTHING if value is None or value == "" else printable(str(value))
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """`1 message`, `2 messages`."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+# --- progress
+
+_AFTER_S: Final = 0.5
+"""What takes less than this needs no sign."""
+
+_EVERY_S: Final = 0.2
+_SIGNS: Final = "|/-\\"
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show the current work and its duration on a terminal's stderr, until the block ends."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    done = Event()
+    sign = Thread(target=_show_progress, args=(what, done), daemon=True)
+    sign.start()
+    try:
+        yield
+    finally:
+        done.set()
+        sign.join()
+
+
+def _show_progress(what: str, done: Event) -> None:
+    waited_s, line = _AFTER_S, ""
+    if done.wait(_AFTER_S):
+        return
+    turn = 0
+    while True:
+        line = f"{_SIGNS[turn % len(_SIGNS)]} {what}, {waited_s:.0f} s"
+        click.echo(f"\r{line}", nl=False, err=True)
+        if done.wait(_EVERY_S):
+            break
+        turn, waited_s = turn + 1, waited_s + _EVERY_S
+    click.echo("\r" + " " * len(line) + "\r", nl=False, err=True)

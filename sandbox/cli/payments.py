@@ -1,0 +1,384 @@
+"""`sandbox pay`, `tap`, `next`, and the actions on a payment: `capture`, `refund` and others."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import click
+
+from sandbox.cli.amounts import AMOUNT, AMOUNT_OR_ZERO, TIP, in_units, units_of
+from sandbox.cli.choices import (
+    CARD,
+    OUTCOME,
+    SOME_CARD,
+    SOME_FAULT,
+    SOME_OPERATION,
+    SOME_OUTCOME,
+    KnownType,
+    ParsedType,
+    shown,
+)
+from sandbox.cli.control_client import RemoteWorld, world_options
+from sandbox.cli.output import (
+    EXIT_REFUSED,
+    Result,
+    json_flag,
+    json_option,
+    refuse,
+    show_json,
+    show_table,
+    working,
+)
+from sandbox.cli.platform_client import (
+    TERMINAL,
+    USUAL,
+    Member,
+    Reply,
+    Stage,
+    actor_options,
+    open_stage,
+)
+from sandbox.cli.summaries import show_payment
+
+_ANSWER: Final = KnownType({"yes": "accept it", "no": "decline it"}, "ANSWER")
+
+
+def _parse_currency(value: str) -> str:
+    """The code in capitals."""
+    if not (len(value) == 3 and value.isascii() and value.isalpha()):
+        raise ValueError("write three letters, like USD")
+    return value.upper()
+
+
+@click.command()
+@click.argument("amount", type=AMOUNT)
+@click.option("--card", type=CARD, metavar="CARD", help="Test card, like tok_mc_prepaid.")
+@click.option("--terminal", type=TERMINAL, help="Terminal of a member of the cast, or its id.")
+@click.option(
+    "--outcome", type=OUTCOME, metavar="OUTCOME", help="Outcome of this payment, like lost_card."
+)
+@click.option("--auth", "--hold", "is_auth", is_flag=True, help="Only authorize, to capture later.")
+@click.option("--tip", type=AMOUNT_OR_ZERO, help="Tip on top of AMOUNT.")
+@click.option(
+    "--currency",
+    type=ParsedType("CODE", _parse_currency),
+    help="Currency. Default: the terminal's.",
+)
+@click.option("--event-id", help="The event_id, to repeat a payment.")
+@actor_options
+@json_flag
+def pay(
+    amount: str,
+    *,
+    terminal: str | None,
+    outcome: str | None,
+    is_auth: bool,
+    actor: str | None,
+    world: RemoteWorld,
+    as_json: bool,
+    **more: str | None,
+) -> None:
+    """Take a payment of AMOUNT, and print its result.
+
+    AMOUNT is in units of the currency: 10 is 10.00 dollars. The merchant acts, at its own
+    terminal. A member without a key acts through its parent. If the payment waits for a card, tap
+    one with `sandbox tap` in another shell.
+
+    A declined payment is a result, with exit status 0. The exit status is 1 if the platform
+    refuses the request.
+
+    \b
+    Examples:
+      sandbox pay 10.00
+      sandbox pay 80 --card tok_mc_prepaid
+      sandbox pay 25 --auth --as second_merchant
+      sandbox pay 10 --outcome insufficient_funds
+    """
+    body = _body(amount, **more)
+    stage = open_stage(world)
+    member = stage.member(actor)
+    body["terminal_id"] = stage.terminal(terminal, member)
+    path = "/v3/preauth" if is_auth else "/v3/payment"
+    with working("waiting for the platform; if it waits for a card, `sandbox tap` shows it"):
+        reply = stage.ask(member, "POST", path, body, outcome=outcome)
+    _show(stage, reply, member, as_json=as_json)
+
+
+def _body(
+    amount: str, *, card: str | None, tip: str | None, currency: str | None, event_id: str | None
+) -> dict[str, Any]:
+    """The body of the payment, without its terminal."""
+    subtotal = units_of(amount, currency, "AMOUNT")
+    body: dict[str, Any] = {"amount": subtotal, "currency": currency, "event_id": event_id}
+    if tip is not None:
+        tip_amount = units_of(tip, currency, "--tip")
+        body["amount"] = subtotal + tip_amount
+        body["breakdown"] = {"subtotal": subtotal, "tipAmount": tip_amount}
+    if card is not None:
+        body["card_reader_data"] = {"paymentCardData": card}
+    return {name: value for name, value in body.items() if value is not None}
+
+
+def _show(stage: Stage, reply: Reply, member: Member, *, as_json: bool) -> None:
+    """Print what the platform answered about a payment. Ends the command if it refused."""
+    if as_json:
+        show_json(reply.body)
+    body = stage.must(reply)
+    if not as_json:
+        show_payment(reply, body, None if member.name == USUAL else member.name)
+
+
+# --- actions on a payment
+
+
+def _on_a_payment(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What all actions take: the payment, the outcome, who acts, and where."""
+    command = json_flag(actor_options(command))
+    option = click.option(
+        "--outcome", type=OUTCOME, metavar="OUTCOME", help="Outcome of this action."
+    )
+    return click.argument("payment")(option(command))
+
+
+@click.command()
+@_on_a_payment
+@click.argument("amount", required=False, type=AMOUNT)
+@click.option("--tip", type=AMOUNT_OR_ZERO, help="Tip that is captured too; AMOUNT includes it.")
+def capture(amount: str | None, tip: str | None, **options: Any) -> None:
+    """Capture an authorized PAYMENT: all of it, or AMOUNT.
+
+    PAYMENT is an id, the beginning of an id, or `last`.
+
+    \b
+    Examples:
+      sandbox capture last
+      sandbox capture 38b4 30.00 --tip 5.00
+    """
+
+    def body(currency: str | None) -> dict[str, Any]:
+        given = {} if tip is None else {"tip_amount": units_of(tip, currency, "--tip")}
+        return _amount(amount, currency) | given
+
+    _act("capture", body, **options)
+
+
+@click.command()
+@_on_a_payment
+@click.argument("amount", type=AMOUNT)
+def increment(amount: str, **options: Any) -> None:
+    """Add AMOUNT to an authorized PAYMENT.
+
+    PAYMENT is an id, the beginning of an id, or `last`.
+
+    \b
+    Example:
+      sandbox increment last 5.00
+    """
+    _act("auth", lambda currency: _amount(amount, currency), **options)
+
+
+@click.command()
+@_on_a_payment
+@click.argument("amount", required=False, type=AMOUNT)
+def refund(amount: str | None, **options: Any) -> None:
+    """Refund a PAYMENT: all that remains, or AMOUNT.
+
+    PAYMENT is an id, the beginning of an id, or `last`.
+
+    \b
+    Examples:
+      sandbox refund last
+      sandbox refund 38b4 2.50
+    """
+    _act("refund", lambda currency: _amount(amount, currency), **options)
+
+
+@click.command()
+@_on_a_payment
+@click.argument("amount", required=False, type=AMOUNT)
+def reverse(amount: str | None, **options: Any) -> None:
+    """Reverse a PAYMENT before it is settled: all that remains, or AMOUNT.
+
+    PAYMENT is an id, the beginning of an id, or `last`.
+
+    \b
+    Examples:
+      sandbox reverse last
+      sandbox reverse 38b4 2.50
+    """
+    _act("reverse", lambda currency: _amount(amount, currency), **options)
+
+
+@click.command()
+@_on_a_payment
+@click.argument("tip", type=TIP)
+def tip(tip: str, **options: Any) -> None:
+    """Set the tip of a captured PAYMENT to TIP, an amount or a percentage.
+
+    PAYMENT is an id, the beginning of an id, or `last`.
+
+    \b
+    Examples:
+      sandbox tip last 2.00
+      sandbox tip last 18%
+    """
+
+    def body(currency: str | None) -> dict[str, Any]:
+        if tip.endswith("%"):
+            return {"type": "percentage", "percentage": float(tip[:-1])}
+        return {"type": "fixed", "amount": units_of(tip, currency, "TIP")}
+
+    _act("adjust", body, **options)
+
+
+@click.command()
+@_on_a_payment
+@click.argument("answer", type=_ANSWER, metavar="yes|no")
+def confirm(answer: str, **options: Any) -> None:
+    """Tell whether the cardholder accepts the surcharge of a PAYMENT.
+
+    PAYMENT is an id, the beginning of an id, or `last`.
+
+    \b
+    Examples:
+      sandbox confirm last yes
+      sandbox confirm last no
+    """
+    _act("confirm", lambda currency: {"confirm": answer == "yes"}, **options)
+
+
+def _amount(text: str | None, currency: str | None) -> dict[str, Any]:
+    return {} if text is None else {"amount": units_of(text, currency, "AMOUNT")}
+
+
+def _act(
+    segment: str,
+    body: Callable[[str | None], dict[str, Any]],
+    *,
+    payment: str,
+    outcome: str | None,
+    actor: str | None,
+    world: RemoteWorld,
+    as_json: bool,
+) -> None:
+    """Carry out an action on the payment. `body` gives its body for the payment's currency."""
+    if "." in payment:
+        raise click.UsageError(
+            f"{shown(payment)} is no payment; name it before the amount: "
+            "an id, the beginning of an id, or `last`"
+        )
+    stage = open_stage(world)
+    found = stage.payment(payment, actor)
+    path = f"/v3/payments/{found.id}/{segment}"
+    reply = stage.ask(found.member, "POST", path, body(found.currency), outcome=outcome)
+    _show(stage, reply, found.member, as_json=as_json)
+
+
+# --- cards and outcomes
+
+
+@click.command()
+@click.argument("id", required=False)
+@click.option("--card", type=SOME_CARD, help="Tap this test card, like tok_visa_credit.")
+@click.option("--outcome", type=SOME_OUTCOME, help="Outcome of the payment.")
+@click.option(
+    "--cancel", type=click.Choice(["user", "merchant"]), help="Cancel it as the user or merchant."
+)
+@world_options
+@json_option
+def tap(
+    id: str | None,
+    *,
+    world: RemoteWorld,
+    **choice: str | None,
+) -> Result:
+    """Tap a card for a waiting payment.
+
+    Without options, lists the waiting payments. ID is the payment's; you can leave it out if only
+    one waits. Payments wait if a scenario says tap = "wait".
+
+    \b
+    Examples:
+      sandbox tap
+      sandbox tap --card tok_visa_debit
+      sandbox tap 3fa85f64-5717-4562-b3fc-2c963f66afa6 --cancel user
+    """
+    body = {name: value for name, value in choice.items() if value is not None}
+    if len(body) > 1:
+        raise click.UsageError("give one of --card, --outcome and --cancel")
+    waiting = world.read("GET", "taps")
+    if not body:
+        if id is not None:
+            raise click.UsageError("give one of --card, --outcome and --cancel")
+        return Result(waiting, _show_waiting if waiting["taps"] else "no payment waits for a tap")
+    id = id or _only_waiting(waiting["taps"])
+    ended = world.read("POST", "taps", id, body=body)
+    why = f": {ended['status_reason']}" if ended["status_reason"] else ""
+    return Result(ended, f"{ended['transaction_id']}  {ended['status']}{why}")
+
+
+def _show_waiting(waiting: dict[str, Any]) -> None:
+    columns = ("transaction_id", "operation", "amount", "terminal_id", "since", "until")
+    rows = [[tap[name] for name in columns] for tap in map(_with_currency, waiting["taps"])]
+    show_table([name.replace("_", " ") for name in columns], rows, is_whole=True)
+
+
+def _with_currency(tap: dict[str, Any]) -> dict[str, Any]:
+    return tap | {"amount": f"{in_units(tap['amount'], tap['currency'])} {tap['currency']}"}
+
+
+def _only_waiting(taps: list[dict[str, Any]]) -> str:
+    if not taps:
+        refuse("no payment waits for a tap", EXIT_REFUSED)
+    if len(taps) > 1:
+        ids = ", ".join(tap["transaction_id"] for tap in taps)
+        refuse(f"{len(taps)} payments wait; name one: {ids}", EXIT_REFUSED)
+    return str(taps[0]["transaction_id"])
+
+
+@click.command(name="next")
+@click.argument("outcome", required=False, type=SOME_OUTCOME)
+@click.option(
+    "--operation",
+    type=SOME_OPERATION,
+    help="Only for this operation: sale, auth, capture, refund, ...",
+)
+@click.option("--amount", type=click.IntRange(1), help="Only for this amount, in minor units.")
+@click.option("--delay-ms", type=click.IntRange(0), help="Time that the processor takes.")
+@click.option("--fault", type=SOME_FAULT, help="Transport fault, like drop_after or http_503.")
+@click.option(
+    "--approved-amount", type=click.IntRange(1), help="For partial_approval, in minor units."
+)
+@click.option("--clear", is_flag=True, help="Clear the queue.")
+@world_options
+@json_option
+def next_outcome(*, clear: bool, world: RemoteWorld, **entry: Any) -> Result:
+    """Set the outcome of the next payment.
+
+    It applies once, to the next attempt that matches. Without OUTCOME, lists the queue.
+
+    `sandbox outcomes` lists all outcomes and faults.
+
+    \b
+    Examples:
+      sandbox next insufficient_funds
+      sandbox next partial_approval --operation sale --approved-amount 500
+      sandbox next --fault drop_after --operation capture
+      sandbox next --clear
+    """
+    path = ("scenario", "next")
+    body = {name: value for name, value in entry.items() if value is not None}
+    if clear:
+        if body:
+            raise click.UsageError("--clear cannot be combined with an outcome or other options")
+        world.read("DELETE", *path)
+    elif body:
+        world.read("POST", *path, body=body)
+    waiting = world.read("GET", *path)
+    empty = "the queue is empty: the scenario, the card or the amount decides"
+    return Result(waiting, _show_queue if waiting["queue"] else empty)
+
+
+def _show_queue(waiting: dict[str, Any]) -> None:
+    columns = ("outcome", "fault", "operation", "amount", "approved_amount", "delay_ms")
+    rows = [[entry[name] for name in columns] for entry in waiting["queue"]]
+    show_table([name.replace("_", " ") for name in columns], rows)

@@ -1,0 +1,369 @@
+"""Requests to the platform in the name of a member of a world's cast.
+
+The control API tells who the cast is and which keys it has; the platform gets ordinary requests.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NoReturn
+from urllib.parse import quote, urljoin
+
+import click
+from click.shell_completion import CompletionItem
+
+from sandbox.cli.choices import complete, shown
+from sandbox.cli.control_client import (
+    CONNECT_S,
+    Remote,
+    RemoteWorld,
+    Unanswered,
+    read_for_completion,
+    world_options,
+)
+from sandbox.cli.limited_client import fetch
+from sandbox.cli.output import EXIT_REFUSED, refuse
+from sandbox.domain.text import did_you_mean
+
+USUAL: Final = "merchant"
+"""Who acts, and whose terminal it is, unless a command names another member."""
+
+ANSWER_S: Final = 600.0
+"""A payment may wait for a card that somebody taps by hand."""
+
+_DESCRIPTION: Final = "/platform/openapi.json"
+_FULL_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_REQUEST_ID: Final = "x-sandbox-request-id"
+_OUTCOME: Final = "x-sandbox-outcome"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """An answer of the platform. `body` is its JSON, None without one.
+
+    `request_id` finds the request in the journal and `outcome` says what chose the outcome; a
+    server that sends no such headers leaves them None.
+    """
+
+    status: int
+    body: Any
+    request_id: str | None = None
+    outcome: str | None = None
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether the platform did what it was asked."""
+        return 200 <= self.status < 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A member of the cast, with the key to act with.
+
+    `key_name` is the member whose key it is: an account without one acts through a parent's.
+    """
+
+    name: str
+    key_name: str
+    key: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payment:
+    """A payment that a command names: its id, who acts on it, and its currency if known."""
+
+    id: str
+    member: Member
+    currency: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """A world of a server with its cast, and the platform beside it.
+
+    `world` is the world as the control API shows it; `platform_url` and `key_header` are those of
+    the platform. Every failure ends the command with its message, as those of `Remote` do.
+    """
+
+    remote: RemoteWorld
+    world: Mapping[str, Any]
+    platform_url: str
+    key_header: str
+
+    # --- who --------------------------------------------------------------------------------
+
+    def member(self, name: str | None) -> Member:
+        """The member of that name; the usual one, or the first with a key, without a name."""
+        keys = self.world["keys"]
+        if name is None:
+            name = USUAL if USUAL in keys else next(iter(keys), None)
+            if name is None:
+                refuse(f"the world {self.world['id']} has no key to act with", EXIT_REFUSED)
+        if name in keys:
+            return Member(name=name, key_name=name, key=keys[name]["key"])
+        account = self.world["accounts"].get(name)
+        if account is None:
+            refuse_unknown("member of the cast", name, [*keys, *self.world["accounts"]], "--as")
+        return self._through_a_parent(name, self._parents(account))
+
+    def owner(self, account: str, parents: Iterable[str]) -> Member:
+        """The member whose account it is, or the nearest of its parents with a key."""
+        names = {id: name for name, id in self.world["accounts"].items()}
+        name = names.get(account, account)
+        if name in self.world["keys"]:
+            return self.member(name)
+        return self._through_a_parent(name, parents)
+
+    def _through_a_parent(self, name: str, parents: Iterable[str]) -> Member:
+        """The member with the key of the nearest parent; `parents` begin with the root."""
+        keys = self.world["keys"]
+        names = {id: one for one, id in self.world["accounts"].items()}
+        for parent in reversed(list(parents)):
+            key_name = names.get(parent, "")
+            if key_name in keys:
+                return Member(name=name, key_name=key_name, key=keys[key_name]["key"])
+        with_keys = ", ".join(keys)
+        return refuse(
+            f"{name} has no key, and none of its parents has one; these have: {with_keys}",
+            EXIT_REFUSED,
+        )
+
+    def _parents(self, account: str) -> list[str]:
+        """The parents of an account from the root on, as the first key that sees it shows them."""
+        for name, key in self.world["keys"].items():
+            member = Member(name=name, key_name=name, key=key["key"])
+            reply = self.ask(member, "GET", f"/v1/accounts/{account}")
+            if reply.is_ok:
+                return list(reply.body["parent_account_ids"])
+        return []
+
+    # --- where ------------------------------------------------------------------------------
+
+    def terminal(self, named: str | None, member: Member) -> str:
+        """The id of a terminal: that of a member of the cast, or an id as it is.
+
+        Without a name it is the member's own, or the usual one for a member without a terminal.
+        """
+        terminals: dict[str, str] = dict(self.world["terminals"])
+        if named is None:
+            named = next((one for one in (member.name, USUAL) if one in terminals), None)
+            if named is None:
+                refuse(f"{member.name} has no terminal; name one with --terminal", EXIT_REFUSED)
+        if named in terminals:
+            return terminals[named]
+        if _FULL_ID.fullmatch(named):
+            return named
+        return refuse_unknown("terminal of the cast", named, terminals, "--terminal")
+
+    # --- what -------------------------------------------------------------------------------
+
+    def ask(
+        self,
+        member: Member,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        outcome: str | None = None,
+    ) -> Reply:
+        """The platform's answer to one request with the member's key, whatever its status.
+
+        `outcome` is sent as the header that chooses one. The command ends with exit status 1 if
+        the connection breaks, because the request may have been carried out.
+        """
+        headers = {"accept": "application/json", self.key_header: member.key}
+        content = None
+        if body is not None:
+            content = json.dumps(body).encode()
+            headers["content-type"] = "application/json"
+        if outcome is not None:
+            headers[_OUTCOME] = outcome
+        address = self.platform_url + path
+        try:
+            with Remote(url=self.platform_url, token=None).client(ANSWER_S) as client:
+                built = client.build_request(method, address, headers=headers, content=content)
+                answer = fetch(client, built, within_s=ANSWER_S + CONNECT_S)
+        except Unanswered as error:
+            refuse(
+                f"{str(error).rstrip('.')}; the platform may have carried it out all the same: "
+                "`sandbox tail --no-follow --limit 1` shows the request",
+                EXIT_REFUSED,
+            )
+        return Reply(
+            status=answer.status_code,
+            body=_json(answer.content),
+            request_id=answer.headers.get(_REQUEST_ID),
+            outcome=answer.headers.get(_OUTCOME),
+        )
+
+    def must(self, reply: Reply) -> Any:
+        """The body of a reply. The command ends with status and reason if it is a refusal."""
+        if not reply.is_ok:
+            refuse(self.refusal(reply), EXIT_REFUSED)
+        return reply.body
+
+    def refusal(self, reply: Reply) -> str:
+        """A refusal of the platform in words: status, code, and the reason in the journal."""
+        body = reply.body if isinstance(reply.body, dict) else {}
+        code = body.get("error") or body.get("detail") or "no JSON"
+        why = self._why(reply) or body.get("details") or body.get("detail") or ""
+        said = f"the platform answered {reply.status} {code}"
+        return f"{said}: {why}" if why and why != code else said
+
+    def _why(self, reply: Reply) -> str | None:
+        """The reason in the journal for the refusal, None if the journal has it no more."""
+        if reply.request_id is None:
+            return None
+        try:
+            entry = self.remote.read("GET", "requests", reply.request_id)
+        except Unanswered:
+            return None
+        refused = [one for one in entry["decisions"] if one["verdict"] != "ok"]
+        return str(refused[-1]["reason"]) if refused else None
+
+    # --- payments by name -------------------------------------------------------------------
+
+    def payment(self, named: str, actor: str | None) -> Payment:
+        """The payment with that id, with an id that begins so, or the `last` one of the world.
+
+        `actor` acts on it. Without one its owner does, or the nearest parent with a key. With one,
+        `last` is the last payment that the actor sees.
+        """
+        if actor is not None:
+            return self._searched(named, self.member(actor))
+        if _FULL_ID.fullmatch(named):
+            query: dict[str, Any] = {"limit": 1, "subject": named}
+        else:
+            query = {"limit": _limit(named), "event_type": "transaction.create"}
+        listed = self.remote.read("GET", "messages", query=query)["messages"]
+        bodies = {
+            one["subject"]: one["body"]
+            for one in listed
+            if named == "last" or one["subject"].startswith(named)
+        }
+        body = _only(named, bodies)
+        if body is None:
+            # A fixture may have brought it: then no message tells of it.
+            return self._searched(named, self.member(None))
+        member = self.owner(body["account_id"], body["parent_account_ids"])
+        return Payment(id=body["transaction_id"], member=member, currency=body["currency"])
+
+    def _searched(self, named: str, member: Member) -> Payment:
+        """The payment as a member's search finds it; a full id needs no search."""
+        if _FULL_ID.fullmatch(named):
+            return Payment(id=named, member=member)
+        query = "limit=1" if named == "last" else f"limit=200&search_term={quote(named, safe='')}"
+        body = self.must(self.ask(member, "GET", f"/v2/transactions?{query}"))
+        found = {
+            one["transaction_id"]: one
+            for one in body["transactions"]
+            if named == "last" or one["transaction_id"].startswith(named)
+        }
+        one = _only(named, found)
+        if one is None:
+            seen = f"{member.name} sees no payment"
+            rest = "" if named == "last" else f" whose id begins with {shown(named)}"
+            refuse(f"{seen}{rest}; name it by its id, the beginning of its id, or `last`")
+        return Payment(id=one["transaction_id"], member=member, currency=one["currency"])
+
+    # --- batches by name --------------------------------------------------------------------
+
+    def batch_owner(self, named: str, event: str) -> tuple[str, Member] | None:
+        """The id of a batch with its owner: the one whose id begins so, or the `last` one.
+
+        Only batches to which the event happened count. None if no message tells of such a one.
+        """
+        query = {"event_type": event, "limit": _limit(named)}
+        listed = self.remote.read("GET", "messages", query=query)["messages"]
+        accounts = {
+            one["subject"]: one["account_id"]
+            for one in listed
+            if named == "last" or one["subject"].startswith(named)
+        }
+        account = _only(named, accounts, "batches")
+        if account is None:
+            return None
+        id = next(iter(accounts))
+        has_key = any(self.world["accounts"].get(name) == account for name in self.world["keys"])
+        return id, self.owner(account, [] if has_key else self._parents(account))
+
+
+def _limit(named: str) -> int:
+    """How many messages to read for a thing that is named like this."""
+    return 1 if named == "last" else 1000
+
+
+def open_stage(world: RemoteWorld) -> Stage:
+    """The world with its cast, and where its platform answers."""
+    document = world.read("GET")
+    platform_url, key_header = platform_of(world.server)
+    return Stage(remote=world, world=document, platform_url=platform_url, key_header=key_header)
+
+
+def platform_of(server: Remote) -> tuple[str, str]:
+    """The URL of the platform, and the header for its keys."""
+    described = server.read("GET", _DESCRIPTION)
+    (scheme,) = described["components"]["securitySchemes"].values()
+    # Relative if the platform and the control API have the same port.
+    url = urljoin(server.address(_DESCRIPTION), described["servers"][0]["url"])
+    if server.url.startswith("https:") and url.startswith("http:"):
+        # The server does not know of TLS in front of it, and a key must not travel in the clear.
+        url = "https" + url.removeprefix("http")
+    return url.rstrip("/"), scheme["name"]
+
+
+class CastType(click.ParamType[Any]):
+    """A name of a world's cast, which the server knows. `read` gives the names of a world.
+
+    A server that does not answer at once completes nothing.
+    """
+
+    name = "text"
+
+    def __init__(self, read: Callable[[Mapping[str, Any]], Iterable[str]]) -> None:
+        self._read = read
+
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+        """The words that begin with what was typed; none if the server does not answer."""
+        world = read_for_completion(ctx, RemoteWorld.path)
+        return complete(dict.fromkeys(self._read(world), "") if world else {}, incomplete)
+
+
+MEMBER: Final = CastType(lambda world: [*world["keys"], *world["accounts"]])
+KEY: Final = CastType(lambda world: world["keys"])
+TERMINAL: Final = CastType(lambda world: world["terminals"])
+
+
+def actor_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--as` and the options of a command about a world; the command gets `actor`."""
+    return click.option(
+        "--as",
+        "actor",
+        type=MEMBER,
+        metavar="MEMBER",
+        help="Member of the cast that acts, like partner or second_merchant.",
+    )(world_options(command))
+
+
+def refuse_unknown(what: str, word: str, known: Iterable[str], option: str) -> NoReturn:
+    """End the command because a word is none of those known; names the nearest."""
+    known = list(dict.fromkeys(known))
+    hint = did_you_mean(word, known) or f"; there are {', '.join(known)}"
+    refuse(f"{option}: {shown(word)} is no {what}{hint}")
+
+
+def _only(named: str, found: Mapping[str, Any], what: str = "payments") -> Any:
+    """The value of the only id, None without one. Ends the command if there are several."""
+    if len(found) > 1 and named != "last":
+        few = ", ".join(list(found)[:3])
+        more = "" if len(found) <= 3 else f" and {len(found) - 3} more"
+        refuse(f"{len(found)} {what} have an id that begins with {shown(named)}: {few}{more}")
+    return next(iter(found.values()), None)
+
+
+def _json(content: bytes) -> Any:
+    try:
+        return json.loads(content)
+    except ValueError:
+        return None

@@ -1,0 +1,366 @@
+"""`sandbox serve`, its options, and the variables of the environment for them."""
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from pydantic import ValidationError
+
+from sandbox.cli.choices import (
+    ParsedType,
+    fixture_option,
+    parse_counts,
+    scenario_option,
+    seed_option,
+)
+from sandbox.cli.output import refusing
+from sandbox.cli.token_options import token_options
+from sandbox.control.clock import ClockBody
+from sandbox.control.worlds import InventBody
+from sandbox.domain.clock import ClockSetting
+from sandbox.domain.profile import Profile
+from sandbox.domain.text import nearest, printable
+from sandbox.scenarios.loading import ScenarioError
+from sandbox.server import run
+from sandbox.settings import Settings, SettingsError, is_database, mistakes, read_profile
+from sandbox.store.files.port import StoreError
+from sandbox.store.fixture import FixtureError
+from sandbox.store.world_state import GeneratedData
+from sandbox.worlds.limits import Limits
+
+_OF_COMMANDS: Final = {
+    "SANDBOX_CA",
+    "SANDBOX_COMMAND",
+    "SANDBOX_COMPLETE",
+    "SANDBOX_CONTROL_URL",
+    "SANDBOX_KEY",
+    "SANDBOX_PORT_HINT",
+    "SANDBOX_RECEIVER_HOST",
+    "SANDBOX_TERMINAL",
+    "SANDBOX_TOKEN",
+    "SANDBOX_TOKEN_FILE",
+    "SANDBOX_URL",
+    "SANDBOX_WEBHOOK_SECRET",
+    "SANDBOX_WORLD",
+}
+"""Variables of other commands, of the Makefile, and of the test kit."""
+
+_OTHERS: Final = re.compile(
+    r"SANDBOX_(KEY|ENV)_.*"
+    r"|SANDBOX_(.*_)?SERVICE_(HOST|PORT|PORT_.*)"
+    r"|SANDBOX_(.*_)?PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?"
+)
+"""Keys as `sandbox keys --env` names them, and what Kubernetes and Docker set in every container
+beside a service with the name sandbox or sandbox-NAME."""
+
+
+def is_link(name: str, value: str | None) -> bool:
+    """Whether Kubernetes set the variable for a service, like SANDBOX_PORT=tcp://10.96.0.1:8080."""
+    return name.endswith("_PORT") and value is not None and "://" in value
+
+
+class LinkableOption(click.Option):
+    """An option for a port, whose variable may be set for a service of that name."""
+
+    def resolve_envvar_value(self, ctx: click.Context) -> str | None:
+        """The value of the variable, None for the address of a service."""
+        value = super().resolve_envvar_value(ctx)
+        return None if is_link(str(self.envvar), value) else value
+
+
+def find_unknown_variables(
+    environment: Mapping[str, str], settings: Iterable[Any]
+) -> Iterator[str]:
+    """A sentence about each variable that is passed over; `settings` are the options."""
+    names = {str(one.envvar) for one in settings if getattr(one, "envvar", None)}
+    for name, value in sorted(environment.items()):
+        if not name.startswith("SANDBOX_"):
+            continue
+        if is_link(name, value):
+            if name in names:
+                shown = printable(value)[:80]
+                yield f"{name}={shown} is the address of a service, not a port, and is passed over"
+        elif name not in names | _OF_COMMANDS and not _OTHERS.fullmatch(name):
+            known = [one.removeprefix("SANDBOX_").lower() for one in sorted(names | _OF_COMMANDS)]
+            near = nearest(name.removeprefix("SANDBOX_"), known)
+            hint = f"; did you mean SANDBOX_{near.upper()}?" if near else ""
+            yield f"the variable {printable(name)[:80]} is no setting of the sandbox{hint}"
+
+
+def _parse_clock(value: str) -> ClockSetting:
+    """The setting of the clock: `running`, or an instant at which it is frozen."""
+    if value == "running":
+        return ClockSetting()
+    try:
+        return ClockBody.model_validate({"now": value, "mode": "frozen"}).setting()
+    except ValueError:
+        raise ValueError(
+            f"{value!r} is neither 'running' nor an instant like 2026-07-01T00:00:00Z"
+        ) from None
+
+
+def _parse_generated_data(value: str) -> GeneratedData:
+    """How much data to generate: `merchants=200,terminals_per_merchant=2`."""
+    counts = parse_counts(value)
+    try:
+        return InventBody.model_validate(counts).generated_data()
+    except ValidationError as error:
+        raise ValueError(mistakes(error)) from None
+
+
+_FOR_A_FILE: Final = ("-c", "--conf", "--config", "--config-file", "--settings")
+
+
+class _ServeCommand(click.Command):
+    """A command whose options can all be given by environment variables, as containers need it.
+
+    There is no file of settings, and who asks for one is told so.
+    """
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        for option in self.params:
+            if isinstance(option, click.Option) and option.envvar is None:
+                option.envvar = "SANDBOX_" + option.opts[0].lstrip("-").replace("-", "_").upper()
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """The rest of the arguments."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            if error.option_name not in _FOR_A_FILE:
+                raise
+            raise click.UsageError(
+                f"there is no {error.option_name}: the sandbox has no file of settings. Each "
+                "option has an environment variable, like SANDBOX_PORT for --port",
+                ctx,
+            ) from None
+
+
+@click.command(cls=_ServeCommand)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    cls=LinkableOption,
+    type=click.IntRange(0, 65535),
+    default=8080,
+    show_default=True,
+    help="Port of the platform; 0 picks a free one.",
+)
+@click.option(
+    "--control-port",
+    cls=LinkableOption,
+    type=click.IntRange(0, 65535),
+    help="Serve the control API (/_sandbox) on this port only.",
+)
+@fixture_option
+@click.option(
+    "--invent",
+    "generated_data",
+    type=ParsedType("merchants=N[,...]", _parse_generated_data),
+    help="Generate merchants beside the fixture's: merchants=200,terminals_per_merchant=2.",
+)
+@scenario_option
+@click.option("--watch", is_flag=True, help="Read the scenario file again whenever it changes.")
+@seed_option
+@click.option(
+    "--clock",
+    type=ParsedType("running|INSTANT", _parse_clock),
+    default="running",
+    show_default=True,
+    help="Clock of 'default': running, or frozen at an instant.",
+)
+@click.option(
+    "--profile",
+    type=click.Path(path_type=Path),
+    help="TOML file with the real platform's names for headers, prefixes and fields.",
+)
+@click.option(
+    "--store",
+    metavar="FILE|URL",
+    help="Keep all worlds in this file, and continue from it: state.json to read and edit, "
+    "state.db for more than a thousand documents. With a URL like postgresql://user@host/name, "
+    "several servers share the worlds of that database.",
+)
+@click.option(
+    "--advertise",
+    metavar="URL",
+    help="URL at which the other servers of a postgresql:// store reach this one. Default: "
+    "--host and --port.",
+)
+@click.option(
+    "--name",
+    "server_name",
+    metavar="NAME",
+    help="Name of this server among those of a postgresql:// store, for people and load balancers.",
+)
+@token_options
+@click.option(
+    "--allow-host",
+    "allow_hosts",
+    multiple=True,
+    envvar="SANDBOX_ALLOW_HOST",
+    metavar="NAME",
+    help="Answer for this host name of a tunnel or proxy too, if the server has no token. May be "
+    "given several times; SANDBOX_ALLOW_HOST takes several names separated by spaces.",
+)
+@click.option(
+    "--shared",
+    is_flag=True,
+    envvar="SANDBOX_SHARED",
+    help="Others can reach this server through a proxy or tunnel: ask for a token, and send no "
+    "webhooks to internal addresses, even on loopback.",
+)
+@click.option(
+    "--known-keys",
+    is_flag=True,
+    envvar="SANDBOX_KNOWN_KEYS",
+    help="Give new worlds the documented API keys even if --host is not loopback. Otherwise such "
+    "a server has keys of its own.",
+)
+@click.option(
+    "--tls",
+    is_flag=True,
+    help="Serve HTTPS with a certificate of an authority of this machine, for phones. The control "
+    "API serves the authority's certificate at /_sandbox/ca.pem.",
+)
+@click.option(
+    "--tls-cert",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Serve HTTPS with this certificate (PEM).",
+)
+@click.option(
+    "--tls-key",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Key of --tls-cert, if that file does not hold it.",
+)
+@click.option(
+    "--tls-folder",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Folder of the authority for --tls. Default: uat-sandbox/tls in your data folder.",
+)
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Format of the log.",
+)
+@click.option(
+    "--log-requests/--no-log-requests",
+    default=None,
+    envvar="SANDBOX_LOG_REQUESTS",
+    help="Log each request (env SANDBOX_LOG_REQUESTS). Default: if standard error is a terminal.",
+)
+@click.option(
+    "--no-explain-headers", is_flag=True, help="Leave x-sandbox-* headers out of all answers."
+)
+@click.option(
+    "--worlds-max",
+    type=click.IntRange(1),
+    default=1_000,
+    show_default=True,
+    help="Maximum number of worlds.",
+)
+@click.option(
+    "--worlds-per-team-max",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="Maximum number of worlds of a team, see `sandbox token`.",
+)
+@click.option(
+    "--worlds-unused-after-s",
+    type=click.FloatRange(1),
+    help="Drop a world that was not used for this many seconds. Default: a day; never with "
+    "--store.",
+)
+@click.option(
+    "--journal-entries-max",
+    type=click.IntRange(1),
+    default=1_000,
+    show_default=True,
+    help="Number of requests that each world's journal keeps.",
+)
+@click.option(
+    "--body-bytes-max",
+    type=click.IntRange(1, 64 * 1_048_576),
+    default=65_536,
+    show_default=True,
+    help="Largest body of a request to the platform, in bytes.",
+)
+@click.option(
+    "--connections-max",
+    type=click.IntRange(1),
+    envvar="SANDBOX_CONNECTIONS_MAX",
+    help="Maximum number of connections (env SANDBOX_CONNECTIONS_MAX). Default: no limit.",
+)
+@click.option(
+    "--webhook",
+    "webhooks",
+    multiple=True,
+    metavar="URL",
+    help="Send the webhooks of 'default' to this URL. May be given several times. The control API "
+    "shows the secret: GET /_sandbox/worlds/default/endpoints.",
+)
+@click.option(
+    "--webhooks-to",
+    multiple=True,
+    metavar="HOST|NETWORK",
+    help="Send webhooks to this internal host or network even if the server is not on loopback. "
+    "May be given several times.",
+)
+@click.option(
+    "--webhooks-ca",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Trust receivers with a certificate of this file (PEM), such as a self-signed one.",
+)
+def serve(
+    *,
+    profile: Path | None,
+    no_explain_headers: bool,
+    worlds_max: int,
+    worlds_per_team_max: int,
+    worlds_unused_after_s: float | None,
+    journal_entries_max: int,
+    log_requests: bool | None,
+    store: str | None,
+    **options: Any,
+) -> None:
+    """Serve the platform and the control API until interrupted.
+
+    Each option has an environment variable: SANDBOX_PORT for --port, SANDBOX_LOG_FORMAT for
+    --log-format. An option on the command line counts first.
+
+    \b
+    Examples:
+      sandbox serve
+      sandbox serve --port 0 --seed 7 --clock 2026-07-01T09:00:00Z
+      sandbox serve --control-port 8081 --profile my-platform.toml
+      sandbox serve --scenario my-story.toml --watch
+    """
+    limits = Limits(
+        worlds_max=worlds_max,
+        worlds_per_team_max=worlds_per_team_max,
+        unused_after_s=worlds_unused_after_s,
+        journal_entries_max=journal_entries_max,
+    )
+    with refusing(SettingsError, FixtureError, ScenarioError, StoreError):
+        settings = Settings(
+            profile=read_profile(profile) if profile else Profile(),
+            explain_headers=not no_explain_headers,
+            limits=limits,
+            database=store if is_database(store) else None,
+            store=None if store is None or is_database(store) else Path(store),
+            log_requests=sys.stderr.isatty() if log_requests is None else log_requests,
+            **options,
+        )
+        run.serve(settings, tuple(find_unknown_variables(os.environ, serve.params)))

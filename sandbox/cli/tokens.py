@@ -1,0 +1,96 @@
+"""`sandbox token`: issues, lists and deletes the tokens of teams that share a server."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+import click
+
+from sandbox.cli.control_client import Remote, server_options
+from sandbox.cli.groups import Group
+from sandbox.cli.output import Result, counted, json_option, say, show_table
+
+
+@click.group(cls=Group)
+def token() -> None:
+    """Issue, list and delete the tokens of teams that share a server.
+
+    A team reaches the worlds that it made, and no other. These commands need the token of the
+    server itself.
+    """
+
+
+@token.command()
+@click.argument("team")
+@click.option("--name", default="", help="What the token is for, in lists.")
+@click.option("--expires-in", metavar="DURATION", help="How long it is good: 90d, 12h, P30D.")
+@server_options
+@json_option
+def new(
+    team: str,
+    *,
+    name: str,
+    expires_in: str | None,
+    server: Remote,
+) -> Result:
+    """Issue a token to TEAM, and print it. It is shown this once.
+
+    \b
+    Examples:
+      sandbox token new mobile --name CI --expires-in 90d
+      SANDBOX_TOKEN=$(sandbox token new mobile) sandbox world new --id checkout
+    """
+    body = {"team": team, "name": name} | ({"expires_in": expires_in} if expires_in else {})
+    made = server.read("POST", "/tokens", body)
+    return Result(made, _show_new)
+
+
+def _show_new(made: Mapping[str, Any]) -> None:
+    say(made["token"])
+    until = f"until {made['expires_at']}" if made["expires_at"] else "until it is deleted"
+    say(f"{made['id']} is good for the worlds of the team {made['team']}, {until}", err=True)
+
+
+@token.command("list")
+@server_options
+@json_option
+def list_all(*, server: Remote) -> Result:
+    """List the tokens of all teams. None is shown in plain text.
+
+    \b
+    Examples:
+      sandbox token list
+      sandbox token list --json
+    """
+    return Result(server.read("GET", "/tokens"), _show_list)
+
+
+def _show_list(found: Mapping[str, Any]) -> None:
+    rows = [
+        (
+            one["id"],
+            one["team"],
+            one["name"],
+            one["created_at"],
+            "expired" if one["expired"] else one["expires_at"] or "never",
+        )
+        for one in found["tokens"]
+    ]
+    if rows:
+        show_table(("id", "team", "name", "issued", "expires"), rows)
+    say(counted(found["total"], "token"), err=True)
+
+
+@token.command()
+@click.argument("id")
+@server_options
+@json_option
+def delete(id: str, *, server: Remote) -> Result:
+    """Make the token with this ID worthless, at once. Its team's worlds stay.
+
+    \b
+    Example:
+      sandbox token delete tok_4f2a9c01b7d3
+    """
+    server.read("DELETE", f"/tokens/{quote(id, safe='')}")
+    return Result({"id": id, "deleted": True}, lambda _: say(f"{id} is deleted", err=True))

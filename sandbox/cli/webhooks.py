@@ -1,0 +1,231 @@
+"""`sandbox trigger` and `sandbox resend`: sending a webhook, and what its receivers answer."""
+
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+import click
+
+from sandbox.cli.choices import SETTING, SOME_EVENT, shown
+from sandbox.cli.control_client import RemoteWorld, world_options
+from sandbox.cli.output import (
+    EXIT_REFUSED,
+    EXIT_UNUSABLE,
+    Result,
+    Styled,
+    json_option,
+    refuse,
+    say,
+    show_table,
+    styled,
+    working,
+)
+from sandbox.domain.events import EVENTS
+from sandbox.domain.text import known_words
+
+_FAILED: Final = "failed"
+_LAST: Final = "last"
+_LOOKS_FIRST_S: Final = 0.02
+_LOOKS_AT_LEAST_EVERY_S: Final = 0.5
+
+_timeout_option = click.option(
+    "--timeout-s",
+    type=click.FloatRange(0),
+    default=20.0,
+    show_default=True,
+    help="Time to wait for the answers of the receivers.",
+)
+
+
+@click.command()
+@click.argument("event", required=False, type=SOME_EVENT)
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    type=SETTING,
+    help="Change a field of the body: JSON, or text. May be given several times.",
+)
+@click.option("--list", "is_list", is_flag=True, help="List all events.")
+@_timeout_option
+@world_options
+@json_option
+def trigger(
+    event: str | None,
+    *,
+    changes: tuple[tuple[str, Any], ...],
+    is_list: bool,
+    timeout_s: float,
+    world: RemoteWorld,
+) -> Result:
+    """Send a sample of EVENT as a webhook.
+
+    It goes to all endpoints of the world that subscribe to the event, with a signature.
+
+    The exit status is 1 if an endpoint refused it.
+
+    \b
+    Examples:
+      sandbox trigger transaction.sale
+      sandbox trigger transaction.sale --set status=declined --set total_amount=500
+      sandbox trigger --list
+    """
+    if is_list:
+        events = [{"event": row.name, "meaning": row.meaning} for row in EVENTS.values()]
+        return Result(events, _show_events)
+    if event is None:
+        raise click.UsageError("Missing argument 'EVENT': --list shows them.")
+    if event not in EVENTS:
+        refuse(f"there is no event {event!r}{known_words(event, EVENTS)}")
+    body = {"event_type": event, "changes": dict(changes)}
+    sent = world.read("POST", "messages", body=body)
+    with working("waiting for what the receivers answer"):
+        message = _wait_for_attempts(world, sent["id"], timeout_s, {})
+    is_refused = any(one["status"] not in ("delivered", "dropped") for one in message["deliveries"])
+    return Result(
+        message, lambda _: _show_message(message, world), EXIT_REFUSED if is_refused else 0
+    )
+
+
+def _show_events(events: list[dict[str, str]]) -> None:
+    show_table(("event", "meaning"), [tuple(one.values()) for one in events])
+
+
+@click.command()
+@click.argument("message", default=_FAILED)
+@click.option("--endpoint", help="Id of the only endpoint to send it to.")
+@_timeout_option
+@world_options
+@json_option
+def resend(
+    message: str,
+    *,
+    endpoint: str | None,
+    timeout_s: float,
+    world: RemoteWorld,
+) -> Result:
+    """Send a webhook once more, with the same id and body.
+
+    MESSAGE is the id of a message or of its payment, the beginning of such an id, `last`, or
+    `failed`: the last message that an endpoint has not accepted. Without MESSAGE it is `failed`.
+
+    The exit status is 1 if an endpoint refused it again.
+
+    \b
+    Examples:
+      sandbox resend
+      sandbox resend last
+      sandbox resend msg_eK3RaT --endpoint ep_tSSLIwpeypSGHdhhAg1mnMrqnq3
+    """
+    listed = world.read("GET", "messages")["messages"]
+    found = _chosen(message, listed, world.id)
+    body = {} if endpoint is None else {"endpoint_id": endpoint}
+    again = world.read("POST", "messages", found["id"], "resend", body=body)["endpoints"]
+    attempts = {one["endpoint_id"]: one["attempts"] for one in found["deliveries"]}
+    before = {id: attempts.get(id, []) for id in again}
+    with working("waiting for what the receivers answer"):
+        tried = _wait_for_attempts(world, found["id"], timeout_s, before)
+    sent = {**tried, "deliveries": [d for d in tried["deliveries"] if d["endpoint_id"] in before]}
+
+    def show(_: Any) -> None:
+        say(f"{found['event_type']} of {found['subject']}")
+        _show_message(sent, world)
+
+    is_accepted = all(_is_accepted(one) for one in sent["deliveries"])
+    return Result(sent, show, 0 if is_accepted else EXIT_REFUSED)
+
+
+def _chosen(named: str, listed: list[dict[str, Any]], world_id: str) -> dict[str, Any]:
+    """The newest message that is meant; the list has the newest last."""
+    if named == _FAILED:
+        fitting = [one for one in listed if not all(map(_is_done, one["deliveries"]))]
+        missing = f"no webhook of {world_id} failed; `sandbox resend last` sends the last one again"
+        code = EXIT_REFUSED
+    elif named == _LAST:
+        fitting, code = listed, EXIT_REFUSED
+        missing = f"{world_id} has no message yet"
+    else:
+        fitting = [
+            one for one in listed if named in (one["id"], one["subject"]) or _begins(one, named)
+        ]
+        missing = f"no message of {world_id} has an id that begins with {shown(named)}"
+        missing += "; name a message, a payment, `last` or `failed`"
+        code = EXIT_UNUSABLE
+        if named.startswith("msg_") and len({one["id"] for one in fitting}) > 1:
+            refuse(f"{len(fitting)} messages have an id that begins with {shown(named)}")
+    if not fitting:
+        refuse(missing, code)
+    return fitting[-1]
+
+
+def _begins(message: Mapping[str, Any], named: str) -> bool:
+    ids = (message["id"], message["subject"])
+    return len(named) > 1 and any(id.startswith(named) for id in ids)
+
+
+def _is_done(delivery: Mapping[str, Any]) -> bool:
+    """Whether the receiver accepted it, or it was never to be sent, or its turn is to come."""
+    return delivery["status"] in ("delivered", "dropped") or not delivery["attempts"]
+
+
+def _is_accepted(delivery: Mapping[str, Any]) -> bool:
+    attempts = delivery["attempts"]
+    return bool(attempts) and attempts[-1]["error"] is None
+
+
+# --- deliveries
+
+
+def _wait_for_attempts(
+    world: RemoteWorld, id: str, timeout_s: float, before: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The message after every delivery was tried, or after a time limit.
+
+    `before` has the attempts of those endpoints that are tried once more.
+    """
+    until = time.monotonic() + timeout_s
+    wait_s = _LOOKS_FIRST_S
+    while True:
+        message: dict[str, Any] = world.read("GET", "messages", id)
+        is_open = any(_is_open(one, before) for one in message["deliveries"])
+        left_s = until - time.monotonic()
+        if not is_open or left_s <= 0:
+            return message
+        time.sleep(min(wait_s, left_s))
+        wait_s = min(2 * wait_s, _LOOKS_AT_LEAST_EVERY_S)
+
+
+def _is_open(delivery: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
+    """Whether its attempt did not end yet."""
+    if delivery["endpoint_id"] in before:
+        is_same: bool = delivery["attempts"] == before[delivery["endpoint_id"]]
+        return is_same
+    return delivery["status"] == "pending" and not delivery["attempts"]
+
+
+def _show_message(message: dict[str, Any], world: RemoteWorld) -> None:
+    """Print the id of the message, and the result for each endpoint."""
+    urls = {one["id"]: one["url"] for one in world.read("GET", "endpoints")["endpoints"]}
+    say(message["id"])
+    for delivery in message["deliveries"]:
+        say("  ", *_result(delivery), f"  {urls.get(delivery['endpoint_id'], '')}")
+    if not message["deliveries"]:
+        say(
+            "sandbox: no endpoint of the world subscribes to this event; "
+            "`sandbox listen URL` registers one",
+            err=True,
+        )
+
+
+def _result(delivery: dict[str, Any]) -> tuple[Styled, str]:
+    color = "green" if delivery["status"] == "delivered" else "red"
+    status = styled(delivery["status"], fg=color)
+    if not delivery["attempts"]:
+        return status, ", not tried yet" if delivery["status"] == "pending" else ""
+    last = delivery["attempts"][-1]
+    took = f"{last['duration_ms']:.0f} ms"
+    if last["error"] is None:
+        return status, f", {last['status_code']} in {took}"
+    due = delivery["next_attempt_at"]
+    again = f", tried again at {due}" if due else ""
+    return status, f": {last['error']}, in {took}{again}"

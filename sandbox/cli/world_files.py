@@ -1,0 +1,239 @@
+"""`sandbox world save`, `load`, `convert`, `capture` and `open`: worlds in files."""
+
+import re
+import sys
+import webbrowser
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from sandbox.cli.control_client import (
+    RemoteWorld,
+    world_options,
+)
+from sandbox.cli.output import (
+    Result,
+    json_option_with,
+    reason_of,
+    refuse,
+    refusing,
+    say,
+    show_json,
+    working,
+)
+from sandbox.control.captures import NamedCapture, NotACapture, read_capture, with_captures
+from sandbox.domain.text import NotUtf8, strip_mark
+from sandbox.persistence import opened, shown_name
+from sandbox.settings import is_database
+from sandbox.store.files.disk import replace_file
+from sandbox.store.files.file_kinds import copy
+from sandbox.store.files.port import StoreError
+
+_FILE: Final = click.Path(path_type=Path, allow_dash=True)
+_STANDARD: Final = Path("-")
+_ENDING: Final = re.compile(r"(\.capture)?(\.json)?(\.gz)?$")
+_NOT_IN_LINKS: Final = re.compile(r"[^A-Za-z0-9_.-]+")
+
+_result_option = json_option_with("Print the result as JSON.")
+
+
+def _write(file: Path, content: bytes) -> None:
+    """Replace a file, which its owner alone may read."""
+    try:
+        replace_file(file, [content], keeps_mode=False)
+    except (OSError, ValueError) as error:
+        refuse(f"{file}: cannot be written: {reason_of(error)}")
+
+
+@click.command()
+@click.argument("file", type=_FILE, default=_STANDARD)
+@world_options
+@_result_option
+def save(file: Path, *, world: RemoteWorld) -> Result:
+    """Write a world of a running server to FILE, or to standard output.
+
+    You can load the file again, or use it as a fixture.
+
+    \b
+    Examples:
+      sandbox world save friday.json
+      sandbox serve --fixture ./friday.json
+      sandbox world save --world uat-7 --url http://127.0.0.1:9000 > uat-7.json
+    """
+    if file == _STANDARD and click.get_current_context().params["as_json"]:
+        refuse("--json: what goes to standard output is the world itself; name a FILE")
+    with working(f"saving {world.id}"):
+        content = world.server.ask("GET", world.path("snapshot")).content
+    if file == _STANDARD:
+        return Result(None, lambda _: _print_bytes(content))
+    _write(file, content)
+    done = {"world": world.id, "file": str(file), "bytes": len(content)}
+    return Result(done, _at_terminal(f"saved {world.id} to {file}, {len(content):,} bytes"))
+
+
+@click.command()
+@click.argument("file", type=_FILE)
+@world_options
+@json_option_with("Print the world as JSON.")
+def load(file: Path, *, world: RemoteWorld) -> Result:
+    """Replace a world on a running server with a saved one. FILE may be `-`.
+
+    The world keeps its id and the keys of its cast. Everything else becomes as it was saved. A
+    file that cannot be used changes nothing.
+
+    \b
+    Examples:
+      sandbox world load friday.json
+      sandbox world save --world uat-7 | sandbox world load - --world uat-8
+    """
+    try:
+        content = sys.stdin.buffer.read() if file == _STANDARD else file.read_bytes()
+        content = strip_mark(content)
+    except NotUtf8 as error:
+        refuse(f"{file}: {error}")
+    except (OSError, ValueError) as error:
+        refuse(f"{file}: cannot be read: {reason_of(error)}")
+    with working(f"loading {world.id}"):
+        answer = world.server.ask("PUT", world.path("snapshot"), content)
+    return Result(answer.json(), _at_terminal(f"{world.id} is as {file} has it"))
+
+
+@click.command()
+@click.argument("source")
+@click.argument("target")
+@_result_option
+def convert(source: str, target: str) -> Result:
+    """Convert a state file to another kind, which the name of TARGET selects.
+
+    Either may be a URL like postgresql://user@host/name. No server may be using SOURCE or TARGET,
+    and TARGET must not hold worlds.
+
+    \b
+    Examples:
+      sandbox world convert state.json state.db
+      sandbox world convert state.db postgresql://sandbox@db.internal/sandbox
+    """
+    if not is_database(source) and not Path(source).exists():
+        refuse(f"{source}: there is no such file")
+    is_file = not is_database(target)
+    if is_file and Path(target).exists() and _is_same(target, source):
+        refuse(f"{target}: is the file that is to be converted; name another")
+    is_new = is_file and not Path(target).exists()
+    with refusing(StoreError), working(f"converting {shown_name(source)}"):
+        worlds = _converted(source, target, is_new=is_new)
+    done = {"source": shown_name(source), "target": shown_name(target), "worlds": worlds}
+    return Result(done, _at_terminal(f"{shown_name(target)} has {', '.join(worlds) or 'no world'}"))
+
+
+def _is_same(target: str, source: str) -> bool:
+    return Path(target) == Path(source) or Path(target).samefile(source)
+
+
+def _converted(source: str, target: str, *, is_new: bool) -> list[str]:
+    """Copy all worlds; returns their ids. Raises StoreError."""
+    with closing(opened(source)) as before, closing(opened(target)) as after:
+        try:
+            copy(before, after)
+        except StoreError:
+            if is_new:
+                # Opening it may have created it.
+                Path(target).unlink(missing_ok=True)
+            raise
+        return sorted(after.load())
+
+
+def _print_bytes(content: bytes) -> None:
+    """Print the bytes, but none that a terminal obeys: a server may have sent them."""
+    if sys.stdout.isatty():
+        say(content.decode("utf-8", "replace"))
+    else:
+        click.echo(content, nl=False)
+
+
+def _at_terminal(line: str) -> Callable[[Any], None]:
+    """What prints the line at a terminal alone."""
+
+    def show(_: Any) -> None:
+        if sys.stderr.isatty():
+            say(line, err=True)
+
+    return show
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@world_options
+@_result_option
+def capture(file: Path, *, world: RemoteWorld) -> Result:
+    """Write all that can be seen of a world to FILE, without its keys.
+
+    `sandbox world open` shows it without a server. To keep a world and go on with it, save it.
+
+    \b
+    Examples:
+      sandbox world capture friday.capture.json.gz
+      sandbox world capture uat-7.capture.json.gz --world uat-7
+    """
+    with working(f"capturing {world.id}"):
+        content = world.server.ask("GET", world.path("capture")).content
+    _write(file, content)
+    done = {"world": world.id, "file": str(file), "bytes": len(content)}
+    line = f"captured {world.id} in {file}, {len(content):,} bytes"
+    return Result(done, line)
+
+
+@click.command("open")
+@click.argument(
+    "files", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="FILE..."
+)
+@click.option(
+    "--to",
+    type=click.Path(path_type=Path),
+    help="File for the page. Default: beside the first FILE.",
+)
+@click.option("--no-browser", is_flag=True, help="Write the page; open no browser.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def open_captures(
+    files: tuple[Path, ...], *, to: Path | None, no_browser: bool, as_json: bool
+) -> None:
+    """Open captured worlds in a browser, to be read. No server is needed.
+
+    It writes the console with the captures into one HTML file, and opens that.
+
+    \b
+    Examples:
+      sandbox world open friday.capture.json.gz
+      sandbox world open *.capture.json.gz --to week.html --no-browser
+    """
+    captures = list(_read(files))
+    page = to or files[0].with_name(f"{_stem(files[0])}.capture.html")
+    if page in files:
+        refuse(f"--to: {page} is one of the captures; name another file")
+    _write(page, with_captures(captures))
+    done = {"page": str(page), "worlds": [one.content["world"]["id"] for one in captures]}
+    if as_json:
+        show_json(done)
+    else:
+        say(f"wrote {page}")
+    if not no_browser and not webbrowser.open(page.absolute().as_uri()):
+        refuse(f"no browser could be opened here; open {page} yourself")
+
+
+def _read(files: tuple[Path, ...]) -> Iterator[NamedCapture]:
+    """The captures of the files, each with an id of its own and its name."""
+    for number, file in enumerate(files, start=1):
+        try:
+            content = read_capture(file.read_bytes())
+        except NotACapture as error:
+            refuse(f"{file}: {error}")
+        except (OSError, ValueError) as error:
+            refuse(f"{file}: cannot be read: {reason_of(error)}")
+        id = _NOT_IN_LINKS.sub("-", _stem(file))
+        yield NamedCapture(f"{id}-{number}" if number > 1 else id, file.name, content)
+
+
+def _stem(file: Path) -> str:
+    return _ENDING.sub("", file.name, count=1) or "world"

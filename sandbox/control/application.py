@@ -1,0 +1,329 @@
+"""The control API as an ASGI application."""
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from inspect import isawaitable
+from typing import Any, Final, get_args
+
+from pydantic import BaseModel
+from pydantic_core import ValidationError, to_json
+from starlette.types import Receive, Scope, Send
+
+from sandbox.control.context import (
+    ControlFault,
+    ControlRequest,
+    Services,
+    invalid,
+    not_found,
+    unknown_world,
+)
+from sandbox.control.forwarding import forward, unavailable
+from sandbox.control.identity import ANONYMOUS, THE_OPERATOR, Identity, Sessions, SharedSessions
+from sandbox.control.models import JSON, Accepted, NoQuery, Written
+from sandbox.control.routing import PREFIX, SNAPSHOT_BYTES_MAX, ControlRow
+from sandbox.domain.faults import UNAVAILABLE, Refusal
+from sandbox.domain.keys import KeyFormat
+from sandbox.domain.secrets import CARD_NUMBER, find_misplaced, may_hold_secret
+from sandbox.domain.teams import OPERATOR
+from sandbox.domain.text import nearest
+from sandbox.platform import wire
+from sandbox.platform.origins import origin_of, why_foreign
+from sandbox.platform.rare_log import RareLog
+from sandbox.platform.routing import ROOT_PATH, Match, is_written_below, match_of, path_of
+from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
+from sandbox.store.files.port import StoreError, Unavailable
+from sandbox.worlds.due_timers import catch_up
+from sandbox.worlds.elsewhere import WorldLost
+from sandbox.worlds.world import World
+
+ACCEPTED: Final = 202
+
+TEXT_CHARS_MAX: Final = 4_096
+"""Length limit of an error message, because it repeats words of the request."""
+
+log = logging.getLogger("sandbox.control")
+
+
+class Control:
+    """Answers every request under `/_sandbox`.
+
+    If there are `tokens`, all but open rows need one as a bearer token (assumed D25). With or
+    without them they do nothing for a page of another origin (assumed D25-origins).
+    """
+
+    def __init__(self, services: Services, *, ticks: Callable[[], float]) -> None:
+        self._services = services
+        self._tokens = services.tokens
+        self._sessions = Sessions(services.tokens, ticks)
+        if services.elsewhere is not None:
+            clock, secret = services.system_clock, services.worlds.secret
+            self._sessions = SharedSessions(services.tokens, clock, secret)
+        self._rare_log = RareLog(log)
+
+    async def respond(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, whether or not its path leads to an endpoint."""
+        headers: dict[str, str] = {}
+        is_stream, media_type, kind, name = False, JSON, AnswerKind.CONTROL, "none"
+        try:
+            row, params, who = self._route(scope)
+            name = row.name
+            read = partial(self._read, row, scope, receive)
+            if await forward(self._services, row, params, who, read, (scope, receive, send)):
+                return
+            # A body is read only for an endpoint and a world that exist (assumed D25-bodies).
+            self._world(params, who)
+            request = ControlRequest(
+                services=self._services,
+                params=params,
+                root_path=scope.get(ROOT_PATH, ""),
+                origin=origin_of(scope),
+                scope=scope,
+                sessions=self._sessions,
+                who=who,
+                answer_headers=headers,
+            )
+            body = await read()
+            status = row.status
+            shown = await self._carry_out(row, request, receive, body)
+            if isinstance(shown, Accepted):
+                status, shown = ACCEPTED, shown.content
+            is_stream, media_type, kind = row.is_stream, row.media_type, row.answer_kind
+        except wire.ClientGone:
+            return
+        except ControlFault as fault:
+            # A message about a misspelt word must not repeat a key (assumed D5), nor a whole book.
+            scrub = self._services.worlds.profile.scrub_start
+            status, shown = fault.status, _error(fault, lambda text: scrub(text, TEXT_CHARS_MAX))
+            headers = fault.headers
+        except (StoreError, WorldLost) as error:
+            away = self._of_the_store(error)
+            status, shown, headers = away.status, _error(away, str), away.headers
+        except Exception:
+            log.exception("a control request failed: a defect of the sandbox")
+            failed = ControlFault(500, "internal_error", "The sandbox failed; its log says why.")
+            status, shown = failed.status, _error(failed, str)
+        self._services.worlds.measured.control_answers[name, status] += 1
+        if is_stream and scope["method"] == "HEAD":
+            shown.close()
+            headers["content-type"] = "text/event-stream"
+            await _send(send, status, Written(b""), headers, media_type, kind)
+        elif is_stream:
+            await shown.deliver(scope, receive, send)
+        else:
+            await _send(send, status, shown, headers, media_type, kind)
+
+    def _of_the_store(self, error: StoreError | WorldLost) -> ControlFault:
+        """What to say when worlds cannot be read, or another server may have this one."""
+        if isinstance(error, WorldLost | Unavailable):
+            return unavailable(error)
+        if self._services.worlds.saver is not None:
+            self._services.worlds.saver.note_unread(error)
+        return ControlFault(
+            500, "not_read", "a part of the state file cannot be read", details=str(error)
+        )
+
+    async def refuse(self, scope: Scope, send: Send, refusal: Refusal) -> None:
+        """Answer a request that is refused before its endpoint is looked for."""
+        fault = ControlFault(refusal.fault.status, refusal.fault.code, refusal.reason)
+        headers = {"retry-after": "1"} if refusal.fault is UNAVAILABLE else {}
+        body = _error(fault, self._services.worlds.profile.scrub)
+        await _send(send, fault.status, body, headers)
+
+    def _route(self, scope: Scope) -> tuple[ControlRow, dict[str, str], Identity]:
+        """The row, the parameters of the path, and who asks. Raises ControlFault."""
+        match: Match[ControlRow] | None = match_of(scope)
+        if not is_written_below(scope, PREFIX):
+            # What blocks this path in a proxy blocks every spelling of it.
+            match = None
+        who = self._who(scope)
+        # Authentication comes before any information about what exists.
+        if match is None or match.row is None or not match.row.is_open:
+            self._check_origin(scope)
+            if who is None:
+                raise ControlFault(
+                    401,
+                    "unauthorized",
+                    "this server's control API needs its bearer token",
+                    details="the server was given one (SANDBOX_TOKEN, --token-file), or printed "
+                    "one at its start",
+                    headers={"www-authenticate": "Bearer"},
+                )
+        elif match.row.method != "GET":
+            self._check_origin(scope)
+        if match is None:
+            raise not_found(f"no control endpoint has the path {path_of(scope)}")
+        if match.row is None:
+            served = ", ".join(row.method for row in match.others)
+            raise ControlFault(
+                405, "method_not_allowed", f"this path serves {served}", headers={"allow": served}
+            )
+        if match.row.is_for_operator and (who is None or who.team != OPERATOR):
+            raise ControlFault(
+                403,
+                "operator_only",
+                "this needs the token of the operator of the server; yours is that of a team",
+            )
+        return match.row, match.params, who or ANONYMOUS
+
+    def _check_origin(self, scope: Scope) -> None:
+        why = why_foreign(scope)
+        if why is not None:
+            self._rare_log.warn("origin", f"a control request was refused (403): {why}")
+            raise ControlFault(403, "foreign_origin", why)
+
+    def _who(self, scope: Scope) -> Identity | None:
+        """Who asks, by token or session; None if that is unknown.
+
+        The scheme is read in any case (RFC 9110, 11.1; assumed D25-token).
+        """
+        if (who := self._sessions.who(scope)) is not None:
+            return who
+        try:
+            sent = wire.header(scope["headers"], b"authorization") or b""
+        except wire.BadInput:
+            sent = b""
+        scheme, _, token = sent.partition(b" ")
+        if scheme.lower() == b"bearer":
+            return self._tokens.who(token.lstrip(b" "))
+        return None if self._tokens.are_needed else THE_OPERATOR
+
+    async def _read(self, row: ControlRow, scope: Scope, receive: Receive) -> bytes | bytearray:
+        """The body, if the endpoint takes one. A body announced as too large is not read."""
+        if row.body is None and not row.is_raw:
+            return b""
+        bytes_max = SNAPSHOT_BYTES_MAX if row.is_raw else wire.CONTROL_BYTES_MAX
+        length = dict(scope["headers"]).get(b"content-length", b"0")
+        body: bytes | bytearray | None = None
+        if not length.isdigit() or int(length) <= bytes_max:
+            if row.is_raw:
+                body = await wire.read_long_body(receive, bytes_max=bytes_max)
+            else:
+                body = await wire.read_body(receive, bytes_max=bytes_max)
+        if body is None:
+            raise ControlFault(
+                413, "body_too_large", f"the body is larger than {bytes_max // 1_048_576} MiB"
+            )
+        return body
+
+    def _world(self, params: dict[str, str], who: Identity) -> World | None:
+        """The world that the path names, if it names one."""
+        if "w" not in params:
+            return None
+        found = who.world(self._services.worlds, params["w"])
+        if found is None:
+            raise unknown_world(self._services.worlds, params["w"], who)
+        return found
+
+    async def _carry_out(
+        self, row: ControlRow, request: ControlRequest, receive: Receive, body: bytes | bytearray
+    ) -> Any:
+        scope = request.scope
+        request.found = self._world(request.params, request.who)
+        if request.found is not None:
+            self._services.worlds.touch(request.found)
+            # Without an event loop, or under a clock that a test moves, no alarm has rung.
+            await catch_up(request.found)
+        query = _parse_query(row.query, scope)
+        given = {} if row.query is NoQuery else {"query": query}
+        if row.is_raw:
+            given["body"] = body
+        elif row.body is not None:
+            key_format = self._services.worlds.profile.key_format
+            given["body"] = _parse_body(row.body, bytes(body), key_format)
+        shown = row.run(request, **given)
+        if isawaitable(shown):
+            shown = await (wire.unless_gone(shown, receive) if row.ends_with_client else shown)
+        if (saver := self._services.worlds.saver) is not None:
+            try:
+                found = request.found
+                # Another state may have taken its place under the same id.
+                now = None if found is None else self._services.worlds.get(found.id) or found
+                await saver.saved(now)
+            except Unavailable:
+                raise
+            except StoreError as error:
+                # Reading still works.
+                if row.method != "GET":
+                    raise ControlFault(
+                        507, "not_written", "the state file cannot be written", details=str(error)
+                    ) from None
+        return shown
+
+
+def _parse_query(shape: type[BaseModel], scope: Scope) -> Any:
+    try:
+        sent = wire.parse_query(scope["query_string"])
+    except wire.BadInput as error:
+        raise invalid(str(error)) from None
+    repeated = next((name for name, values in sent.items() if len(values) > 1), None)
+    if repeated is not None:
+        raise invalid(f"{repeated}: must be given once")
+    try:
+        return shape.model_validate({name: values[0] for name, values in sent.items()})
+    except ValidationError as error:
+        raise _refusal(error, shape) from None
+
+
+def _parse_body(shape: type[BaseModel], body: bytes, key_format: KeyFormat) -> Any:
+    try:
+        # The body may be omitted if all of its fields are optional.
+        sent = wire.parse_object(body or b"{}")
+        checked = shape.model_validate(sent)
+    except wire.BadInput as error:
+        raise invalid(str(error)) from None
+    except ValidationError as error:
+        raise _refusal(error, shape) from None
+    # No field of the control API takes a key or a card number (assumed 6.4-everywhere).
+    if (
+        may_hold_secret(body or b"", key_format)
+        and (found := find_misplaced(sent, key_format)) is not None
+    ):
+        details = "a test card is named by its token" if found.secret is CARD_NUMBER else ""
+        raise ControlFault(400, "validation_error", str(found), details=details)
+    return checked
+
+
+def _refusal(error: ValidationError, shape: type[BaseModel]) -> ControlFault:
+    """The mistake, and for an unknown field the known one that it resembles."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    unknown = first["type"] == "extra_forbidden"
+    return invalid(wire.mistakes(error), _nearest_field(shape, first["loc"]) if unknown else None)
+
+
+def _nearest_field(shape: type[BaseModel], loc: tuple[int | str, ...]) -> str | None:
+    """The known field of the same shape that an unknown one resembles."""
+    *path, unknown = map(str, loc)
+    for part in path:
+        inner = shape.model_fields[part].annotation
+        shapes = [one for one in (inner, *get_args(inner)) if isinstance(one, type)]
+        shape = next(one for one in shapes if issubclass(one, BaseModel))
+    return nearest(unknown, shape.model_fields)
+
+
+def _error(fault: ControlFault, scrub: Callable[[str], str]) -> dict[str, Any]:
+    message, details = scrub(fault.message), scrub(fault.details)
+    near = {} if fault.nearest is None else {"nearest": fault.nearest}
+    return {"error": fault.error, "message": message, "details": details, **near, **fault.more}
+
+
+async def _send(
+    send: Send,
+    status: int,
+    shown: Any,
+    headers: dict[str, str],
+    media_type: str = JSON,
+    kind: AnswerKind = AnswerKind.CONTROL,
+) -> None:
+    body: wire.Body = b""
+    if status != 204:
+        body = shown.body if isinstance(shown, Written) else to_json(shown)
+    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+    raw += HEADERS_OF[kind]
+    if isinstance(shown, Written) and shown.media_type is not None:
+        media_type = shown.media_type
+    if body:
+        length = b"%d" % wire.size_of(body)
+        raw += [(b"content-type", media_type.encode()), (b"content-length", length)]
+    await send({"type": "http.response.start", "status": status, "headers": raw})
+    await wire.send_body(send, body)

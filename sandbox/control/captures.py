@@ -1,0 +1,451 @@
+"""Captures: all that can be seen of a world, in one gzipped document, and the page that shows them.
+
+A capture is for reading elsewhere: in the report of a test run, or in another sandbox. It holds no
+API key and no secret of an endpoint, so it may be handed on. The policy of the page names the
+hashes of its script and of its style sheet; nothing else runs, and nothing is loaded.
+"""
+
+import gzip
+import hashlib
+import json
+import re
+import zlib
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from html import escape
+from typing import Any, Final, NamedTuple, TypeVar, get_args, get_origin
+
+from pydantic_core import from_json, to_json
+
+from sandbox.control.batches import BatchDetail, view_batch
+from sandbox.control.clock import DueView, view_timer
+from sandbox.control.console_files import join_scripts, join_styles
+from sandbox.control.context import ControlFault, ControlRequest, exclusive_world
+from sandbox.control.coverage import Coverage, view_coverage
+from sandbox.control.directory import DirectoryEntry, directory_entries
+from sandbox.control.endpoints import EndpointView, view_endpoint
+from sandbox.control.journal import EntryShown, RequestRow, request_row, view_entry
+from sandbox.control.ledger import read_ledger
+from sandbox.control.messages import MessageRow, MessageView, message_row, view_message
+from sandbox.control.models import GZIP, HTML, Time, View, Written
+from sandbox.control.outcomes import TapView, list_taps
+from sandbox.control.pauses import collect, run_in_thread, select
+from sandbox.control.payments import PaymentRow, Story, payment_row, view_story
+from sandbox.control.permissions import (
+    PERMITTED,
+    LensTable,
+    LensView,
+    Moves,
+    find_permitted_keys,
+    view_actions,
+    view_permission,
+    view_permissions,
+)
+from sandbox.control.receivers import VerifyView, check_attempt
+from sandbox.control.routing import PREFIX, WORLD, Router
+from sandbox.control.scenarios import RunningScenario, view_running
+from sandbox.control.worlds import WorldBase, view_world
+from sandbox.domain.batches import Batch
+from sandbox.domain.events import Message
+from sandbox.domain.keys import ApiKey
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.platform.rows import Row
+from sandbox.store.tables import EVERYTHING
+from sandbox.worlds.journal import Entry
+from sandbox.worlds.world import World
+
+router = Router()
+
+
+PROGRAM: Final = "uat-sandbox"
+
+CAPTURE_FORMAT: Final = 1
+"""The format of captures. One that adds fields only stays the same."""
+
+PAYMENTS_MAX: Final = 200
+"""The newest payments, with their stories."""
+
+BATCHES_MAX: Final = 50
+MESSAGES_MAX: Final = 1_000
+AGENDA_MAX: Final = 500
+
+KEYS_MAX: Final = 50
+"""Keys with a table of all operations: those of the cast, and those that sent requests."""
+
+LENS_MAX: Final = 40
+"""Refused operations, the newest, that the lens answers for every one of these keys."""
+
+_REFUSED_FROM: Final = 400
+_TARGET: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
+_ENDPOINT_SECRET: Final = re.compile(rb"whsec_[A-Za-z0-9+/=_-]+")
+_MASKED_SECRET: Final = b"whsec_****"
+_IN_A_ROW: Final = 20
+V = TypeVar("V")
+
+
+class KeyOfCapture(View):
+    """A key of the cast, without its plaintext."""
+
+    id: str
+
+
+class CapturedWorld(WorldBase):
+    """The world of a capture, with its cast."""
+
+    keys: dict[str, KeyOfCapture]
+
+
+class CapturedServer(View):
+    """The server that was captured, as its clients saw it."""
+
+    version: str
+    platform_url: str
+    api_key_header: str
+
+
+class Totals(View):
+    """How many there are in the world; a capture holds a part of very many."""
+
+    payments: int
+    messages: int
+    agenda: int
+
+
+class CapturedMoves(Moves):
+    """What could be done with a payment, by a key: that of its account if the cast has one."""
+
+    id: str
+    key: str | None
+
+
+class CapturedCheck(VerifyView):
+    """What the receiver of the last attempt at a message found."""
+
+    message_id: str
+    endpoint_id: str
+
+
+class CapturedLens(View):
+    """What keys may: all operations of each key, and the refused ones with each decision."""
+
+    tables: list[LensTable]
+    answers: list[LensView]
+
+
+class Capture(View):
+    """All that can be seen of a world, without keys and secrets. Lists are oldest first.
+
+    `message_rows` and `request_rows` are the same messages and requests, as lists show them.
+    `payments`, `stories` and `moves` are of the newest payments, and `batches` are the newest ones;
+    of all four the newest is first.
+    """
+
+    program: str
+    capture: int
+    taken_at: Time
+    server: CapturedServer
+    world: CapturedWorld
+    scenario: RunningScenario | None
+    switches: dict[str, Any]
+    coverage: Coverage
+    totals: Totals
+    endpoints: list[EndpointView]
+    taps: list[TapView]
+    agenda: list[DueView]
+    keys: list[DirectoryEntry]
+    lens: CapturedLens
+    payments: list[PaymentRow]
+    stories: list[Story]
+    batches: list[BatchDetail]
+    moves: list[CapturedMoves]
+    messages: list[MessageView]
+    message_rows: list[MessageRow]
+    checks: list[CapturedCheck]
+    requests: list[EntryShown]
+    request_rows: list[RequestRow]
+
+
+@router.get(f"{WORLD}/capture", "capture.read", media_type=GZIP)
+async def read_capture_file(request: ControlRequest) -> Written[Capture]:
+    """Capture a world: all that can be seen of it, without keys, as gzipped JSON.
+
+    Source: assumed D25-captures.
+    """
+    async with exclusive_world(request) as world:
+        capture = await _take_capture(request)
+    name = f"{world.id}.capture.json.gz"
+    request.answer_headers["content-disposition"] = f'attachment; filename="{name}"'
+    scrub = request.services.worlds.profile.key_format.scrub_bytes
+    return Written(await run_in_thread(_pack, capture, scrub))
+
+
+def _pack(capture: Capture, scrub: Callable[[bytes], bytes]) -> bytes:
+    """Compress a capture, with secrets masked."""
+    text = _ENDPOINT_SECRET.sub(_MASKED_SECRET, scrub(to_json(capture)))
+    return gzip.compress(text, mtime=0)
+
+
+async def _take_capture(request: ControlRequest) -> Capture:
+    world, services, now = request.world, request.services, request.world.now()
+    unit, everything = world.store.begin(), {"scope": EVERYTHING}
+    payments, total = unit.find(Transaction, everything, limit=PAYMENTS_MAX)
+    batches, _ = unit.find(Batch, everything, limit=BATCHES_MAX)
+    about = await _messages_about(world, payments)
+    timers = world.store.timers.numbered()
+    all_messages = world.store.messages_now()
+    told, entries, keys = all_messages[-MESSAGES_MAX:], world.journal.entries(), _keys(world)
+
+    async def show(views: Iterable[V]) -> list[V]:
+        return await collect(views, every=_IN_A_ROW)
+
+    return Capture(
+        program=PROGRAM,
+        capture=CAPTURE_FORMAT,
+        taken_at=now,
+        server=CapturedServer(
+            version=services.version,
+            platform_url=services.platform_url,
+            api_key_header=services.worlds.profile.api_key_header,
+        ),
+        world=_captured_world(world),
+        scenario=view_running(world),
+        switches=world.switches,
+        coverage=view_coverage(request, world.coverage),
+        totals=Totals(payments=total, messages=len(all_messages), agenda=len(timers)),
+        endpoints=[
+            view_endpoint(one, now).model_copy(update={"secret": "", "old_secrets": []})
+            for one in world.outbox.endpoints.values()
+        ],
+        taps=list_taps(request).taps,
+        agenda=await show(view_timer(world, timer) for _, timer in timers[:AGENDA_MAX]),
+        keys=await show(directory_entries(world, "key", keys)),
+        lens=await _lens(world, keys),
+        payments=await show(map(payment_row, payments)),
+        stories=await show(view_story(world, tx, about[tx.transaction_id]) for tx in payments),
+        batches=await show(view_batch(world, batch) for batch in batches),
+        moves=await show(_moves(world, tx) for tx in payments),
+        messages=await show(view_message(world, one) for one in told),
+        message_rows=await show(message_row(world, one) for one in told),
+        checks=await show(each for one in told for each in _checks(world, one)),
+        requests=await show(view_entry(world, entry) for entry in entries),
+        request_rows=await show(request_row(world, entry) for entry in entries),
+    )
+
+
+def _captured_world(world: World) -> CapturedWorld:
+    shown = view_world(world)
+    keys = {name: KeyOfCapture(id=one.id) for name, one in shown.keys.items()}
+    return CapturedWorld.extend(shown, keys=keys)
+
+
+async def _messages_about(world: World, payments: list[Transaction]) -> dict[str, list[Message]]:
+    """Find the messages about each of these payments."""
+    found: dict[str, list[Message]] = {tx.transaction_id: [] for tx in payments}
+    for message in await select(world.store.messages_now(), lambda one: one.subject in found):
+        found[message.subject].append(message)
+    return found
+
+
+def _keys(world: World) -> list[ApiKey]:
+    asked = (entry.key_id for entry in reversed(world.journal.entries()))
+    ids = dict.fromkeys([*(id for id, _ in world.cast.keys.values()), *filter(None, asked)])
+    found = (world.store.get(ApiKey, id) for id in ids)
+    return [key for key in found if key is not None][:KEYS_MAX]
+
+
+def _moves(world: World, tx: Transaction) -> CapturedMoves:
+    owner = next((name for name, id in world.cast.accounts.items() if id == tx.account_id), None)
+    name = owner if owner in world.cast.keys else "psp" if "psp" in world.cast.keys else None
+    key = None if name is None else world.store.get(ApiKey, world.cast.keys[name][0])
+    actions = view_actions(world, tx, key)
+    return CapturedMoves.extend(actions, id=tx.transaction_id, key=key and name)
+
+
+def _checks(world: World, message: Message) -> Iterator[CapturedCheck]:
+    for delivery in world.outbox.deliveries_of(message.id):
+        try:
+            check = check_attempt(world, message, delivery)
+        except ControlFault:
+            # Nothing was sent, or its endpoint is gone.
+            continue
+        where = {"message_id": message.id, "endpoint_id": delivery.endpoint_id}
+        yield CapturedCheck.extend(check, **where)
+
+
+async def _lens(world: World, keys: list[ApiKey]) -> CapturedLens:
+    """What the keys may, and what each would have been answered where one was refused."""
+    tables = await collect((view_permissions(world, key) for key in keys), every=_IN_A_ROW)
+    answers: list[LensView] = []
+    for row, target in _refused(world.journal.entries()):
+        could = await find_permitted_keys(world, row, target)
+        each = (view_permission(world, row, key, target, could) for key in keys)
+        answers += await collect(each, every=_IN_A_ROW)
+    return CapturedLens(tables=tables, answers=answers)
+
+
+def _refused(entries: list[Entry]) -> list[tuple[Row, str | None]]:
+    """The operations that were refused, each with the record that it was about."""
+    found: dict[tuple[str, str | None], Row] = {}
+    for entry in reversed(entries):
+        row = PERMITTED.get(entry.route or "")
+        if row is None or entry.status < _REFUSED_FROM or len(found) == LENS_MAX:
+            continue
+        named = _TARGET.search(entry.path) if row.target is not None else None
+        if row.target is None or row.target.where != "path" or named is not None:
+            found[row.name, named and named[0]] = row
+    return [(row, target) for (_, target), row in found.items()]
+
+
+CAPTURES_BELONG_HERE: Final = "<!-- captures -->"
+"""The place of captures: scripts of the type application/gzip with gzipped JSON in base64."""
+
+_REPORT_PAGE: Final = """<!doctype html>
+<html lang="en" class="report">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>uat-sandbox report</title>
+<link rel="icon" href="data:,">
+<style>{style}</style>
+</head>
+<body>
+<div id="app"></div>
+<noscript><h1>uat-sandbox report</h1><p>This report needs scripts, which this browser does not run.
+The captures beside it can be opened with <code>sandbox world open</code>.</p></noscript>
+<script type="application/gzip" data-ledger>{ledger}</script>
+{captures}
+<script type="module">{script}</script>
+</body>
+</html>
+"""
+
+_POLICY: Final = (
+    "default-src 'none'; script-src '{script}'; style-src '{style}'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+
+
+@router.get(f"{PREFIX}/report.html", "report.page", media_type=HTML)
+def read_report_page(request: ControlRequest) -> Written[str]:
+    """The console as one file that shows captures and needs no server.
+
+    Source: assumed D25-reports.
+    """
+    return Written(whole_page())
+
+
+@cache
+def whole_page() -> bytes:
+    """The page in UTF-8, with CAPTURES_BELONG_HERE where captures go."""
+    script, style = join_scripts(), join_styles()
+    # Either would end the element that holds the script.
+    assert "</script" not in script
+    assert "<!--" not in script
+    clauses = [one.model_copy(update={"tests": None}) for one in read_ledger().clauses]
+    ledger = gzip.compress(to_json({"clauses": clauses, "total": len(clauses)}), mtime=0)
+    policy = _POLICY.format(script=_policy_hash(script), style=_policy_hash(style))
+    text = _REPORT_PAGE.format(
+        policy=policy,
+        style=style,
+        ledger=b64encode(ledger).decode(),
+        captures=CAPTURES_BELONG_HERE,
+        script=script,
+    )
+    return text.encode()
+
+
+def _policy_hash(text: str) -> str:
+    return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+BYTES_MAX: Final = 256 * 1_048_576
+"""A capture that is larger when it is unpacked is refused."""
+
+_GZIP_BITS: Final = 16 + zlib.MAX_WBITS
+_SHAPES: Final = {int: "a number", str: "text", dict: "an object", list: "a list"}
+
+
+class NotACapture(ValueError):
+    """A file that holds no capture which this version reads; the message says why."""
+
+
+class NamedCapture(NamedTuple):
+    """A capture as a report names it: `id` in links, `name` to people."""
+
+    id: str
+    name: str
+    content: dict[str, Any]
+
+
+def read_capture(file: bytes) -> dict[str, Any]:
+    """The capture in the content of a file. Raises NotACapture."""
+    try:
+        content = from_json(_unpacked(file))
+    except ValueError as error:
+        raise NotACapture(f"is no capture: {error}") from None
+    if not isinstance(content, dict) or content.get("program") != PROGRAM:
+        raise NotACapture("is no capture of this program")
+    if content.get("capture") != CAPTURE_FORMAT:
+        raise NotACapture(
+            f"has the format {str(content.get('capture'))[:20]}, "
+            f"and this version reads {CAPTURE_FORMAT}"
+        )
+    shapes = {name: field.annotation for name, field in Capture.model_fields.items()}
+    for name in shapes.keys() - content.keys():
+        raise NotACapture(f"has no {name}")
+    for name, value in content.items():
+        if name not in shapes:
+            raise NotACapture(f"has {name[:40]!r}, which no capture has")
+        _check_member(name, value, shapes[name])
+    return content
+
+
+def _unpacked(file: bytes) -> bytes:
+    """The JSON in the file. Raises ValueError."""
+    unpacking = zlib.decompressobj(wbits=_GZIP_BITS)
+    try:
+        text = unpacking.decompress(file, BYTES_MAX)
+    except zlib.error:
+        raise ValueError("it is not gzipped") from None
+    if unpacking.unconsumed_tail:
+        raise ValueError(f"it is larger than {BYTES_MAX // 1_048_576} MiB")
+    if not unpacking.eof:
+        raise ValueError("it ends too early")
+    return text
+
+
+def _check_member(name: str, value: Any, shape: Any) -> None:
+    """Raises NotACapture for a member that has not the shape of its type."""
+    kinds = [_kind(one) for one in get_args(shape)] if type(None) in get_args(shape) else []
+    kinds = kinds or [_kind(shape)]
+    if type(value) not in kinds:
+        raise NotACapture(f"{name}: must be {_SHAPES[kinds[0]]}")
+    if get_origin(shape) is list and not all(isinstance(item, dict) for item in value):
+        raise NotACapture(f"{name}: must be a list of objects")
+
+
+def _kind(shape: Any) -> type:
+    shape = get_origin(shape) or shape
+    return dict if issubclass(shape, View) else shape
+
+
+def with_captures(captures: Iterable[NamedCapture]) -> bytes:
+    """The console as one file that shows these captures."""
+    before, _, after = whole_page().decode().partition(CAPTURES_BELONG_HERE)
+    return (before + "\n".join(map(_capture_script, captures)) + after).encode()
+
+
+def _capture_script(capture: NamedCapture) -> str:
+    """A capture as the page reads it."""
+    told = {
+        "capture": capture.id,
+        "test": capture.name,
+        "world": str(capture.content["world"].get("id", "")),
+        "why": "",
+    }
+    attributes = " ".join(f'data-{name}="{escape(value)}"' for name, value in told.items())
+    text = json.dumps(capture.content, separators=(",", ":")).encode()
+    zipped = b64encode(gzip.compress(text, mtime=0)).decode()
+    return f'<script type="{GZIP}" {attributes}>{zipped}</script>'

@@ -1,0 +1,246 @@
+"""Catalogues: outcomes, test cards, amounts that choose, and state machines."""
+
+from typing import Annotated, Final
+
+from sandbox.control.context import ControlRequest, not_found
+from sandbox.control.models import View
+from sandbox.control.routing import PREFIX, Router
+from sandbox.domain.batches import BATCH_LIFE
+from sandbox.domain.directory import ACCOUNTS, LOCATIONS, TERMINALS
+from sandbox.domain.keys import KEY_LIFE
+from sandbox.domain.payments.cards import CARDS, Card
+from sandbox.domain.payments.outcomes import (
+    OUTCOMES,
+    TRANSPORT_FAULTS,
+    TRIGGERS,
+    Outcome,
+    TransportFault,
+    When,
+)
+from sandbox.domain.payments.transitions import SAME, TRANSITIONS
+from sandbox.domain.states import Machine
+from sandbox.domain.text import OneOf, nearest
+
+router = Router()
+
+
+OutcomeKey = Annotated[str, OneOf(OUTCOMES)]
+FaultKey = Annotated[str, OneOf(TRANSPORT_FAULTS)]
+PARTIAL_APPROVAL: Final = "partial_approval"
+
+
+# --- the catalogues ---------------------------------------------------------------------------
+
+
+class CatalogueOutcome(View):
+    """A row of the catalogue of outcomes."""
+
+    key: OutcomeKey
+    operations: list[str]
+    status: str
+    status_reason: str
+    response_code: str | None
+    processor_response_code: str | None
+    message: str | None
+    latency_ms: int
+    retry: str
+
+
+class FaultView(View):
+    """A transport fault; `status` is the answer that it sends instead, if any."""
+
+    key: FaultKey
+    when: When
+    status: int | None
+    effect: str
+
+
+class Outcomes(View):
+    """The catalogue of outcomes, and the transport faults."""
+
+    outcomes: list[CatalogueOutcome]
+    total: int
+    faults: list[FaultView]
+
+
+@router.get(f"{PREFIX}/outcomes", "outcomes.list")
+def list_outcomes(request: ControlRequest) -> Outcomes:
+    """List the outcomes and transport faults.
+
+    Source: assumed 5.2, 5.3.
+    """
+    return Outcomes(
+        outcomes=[outcome_view(row) for row in OUTCOMES.values()],
+        total=len(OUTCOMES),
+        faults=[fault_view(row) for row in TRANSPORT_FAULTS.values()],
+    )
+
+
+def outcome_view(row: Outcome) -> CatalogueOutcome:
+    """An outcome as it is shown."""
+    return CatalogueOutcome.of(
+        row,
+        operations=sorted(row.scope),
+        status=row.verdict,
+        processor_response_code=row.host_code,
+    )
+
+
+def fault_view(row: TransportFault) -> FaultView:
+    """A transport fault as it is shown."""
+    return FaultView.of(row, status=row.answer and row.answer.status)
+
+
+class CardView(View):
+    """A test card, which a payment names by its `token`; the `number` is masked.
+
+    Above `above_amount` it is approved in part; `later` is for later operations.
+    """
+
+    token: str
+    number: str
+    brand: str
+    type: str
+    outcome: OutcomeKey
+    above_amount: int | None
+    later: dict[str, str]
+
+
+class Cards(View):
+    """The test cards."""
+
+    cards: list[CardView]
+    total: int
+
+
+@router.get(f"{PREFIX}/cards", "cards.list")
+def list_cards(request: ControlRequest) -> Cards:
+    """List the test cards.
+
+    Source: assumed 6.4.
+    """
+    return Cards(cards=[card_view(card) for card in CARDS.values()], total=len(CARDS))
+
+
+def card_view(card: Card) -> CardView:
+    """A test card as it is shown."""
+    return CardView.of(
+        card,
+        number=card.masked,
+        outcome=card.outcome or (PARTIAL_APPROVAL if card.limit is not None else "approved"),
+        above_amount=card.limit,
+        later=dict(card.later),
+    )
+
+
+class TriggerView(View):
+    """An amount that chooses an outcome."""
+
+    amount: int
+    kind: str
+    key: str
+    operation: str | None
+    about: str
+
+
+class Triggers(View):
+    """The amounts that choose."""
+
+    triggers: list[TriggerView]
+    total: int
+
+
+@router.get(f"{PREFIX}/triggers", "triggers.list")
+def list_triggers(request: ControlRequest) -> Triggers:
+    """List the amounts that choose an outcome.
+
+    Source: assumed 6.2.
+    """
+    return Triggers(triggers=list(map(TriggerView.of, TRIGGERS.values())), total=len(TRIGGERS))
+
+
+class MachineRow(View):
+    """One transition. `state` is "-" before there is a record; `id` is null where it has none.
+
+    `when` says what else has to hold; "" always holds. `event` is null where nothing is announced
+    or the outcome decides.
+    """
+
+    id: str | None
+    state: str
+    trigger: str
+    when: str
+    to: str
+    event: str | None
+    error: str | None
+    clause: str
+
+
+class MachineView(View):
+    """A state machine: its states and its rows, in the order in which they are tried."""
+
+    name: str
+    states: list[str]
+    rows: list[MachineRow]
+
+
+class Machines(View):
+    """The state machines."""
+
+    machines: list[MachineView]
+    total: int
+
+
+_LIVES: Final = {
+    life.name: life
+    for life in (BATCH_LIFE, ACCOUNTS.life, TERMINALS.life, LOCATIONS.life, KEY_LIFE)
+}
+_PAYMENT: Final = "transaction"
+_NAMES: Final = (_PAYMENT, *_LIVES)
+
+
+@router.get(f"{PREFIX}/machines", "machines.list")
+def list_machines(request: ControlRequest) -> Machines:
+    """List the state machines with all of their rows."""
+    return Machines(machines=[_view_machine(name) for name in _NAMES], total=len(_NAMES))
+
+
+@router.get(f"{PREFIX}/machines/{{name}}", "machines.read")
+def read_machine(request: ControlRequest) -> MachineView:
+    """Read a state machine."""
+    name = request.params["name"]
+    if name not in _NAMES:
+        raise not_found(
+            f"there is no state machine {name[:80]!r}",
+            details=f"there are: {', '.join(_NAMES)}",
+            nearest=nearest(name, _NAMES),
+        )
+    return _view_machine(name)
+
+
+def _view_machine(name: str) -> MachineView:
+    rows = _of_payments() if name == _PAYMENT else _of_life(_LIVES[name])
+    states = dict.fromkeys(state for row in rows for state in (row.state, row.to))
+    return MachineView(name=name, states=list(states), rows=rows)
+
+
+def _of_payments() -> list[MachineRow]:
+    return [
+        MachineRow.of(
+            row,
+            state=state,
+            when=", ".join(part for part in (row.when, row.answer) if part),
+            to=state if row.next_status == SAME else row.next_status,
+            error=row.fault and row.fault.code,
+            clause=row.source,
+        )
+        for row in TRANSITIONS
+        for state in row.states
+    ]
+
+
+def _of_life(life: Machine) -> list[MachineRow]:
+    return [
+        MachineRow.of(step, id=None, when="", to=step.target, error=None, clause=step.source)
+        for step in life.steps
+    ]

@@ -1,0 +1,425 @@
+"""The clock of a world, and the agenda: what falls due, and what each thing leads to.
+
+The rules of the agenda are those of the handlers in `sandbox.platform.timers`, read without a
+change.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
+from typing import Annotated, Final, Literal, Self
+
+from msgspec import Struct
+from pydantic import Field, field_validator, model_validator
+
+from sandbox.control.context import ControlRequest, invalid, must_be_known
+from sandbox.control.models import PAGE_MAX, Body, Query, Time, View
+from sandbox.control.pauses import collect
+from sandbox.control.routing import WORLD, Router
+from sandbox.domain import clock
+from sandbox.domain.batches import BATCH_LIFE, TRIGGER_OF_ANSWER, Batch
+from sandbox.domain.clock import EARLIEST, LATEST, RATE_MAX, TIMER_KINDS, ClockSetting, Timer
+from sandbox.domain.currencies import written
+from sandbox.domain.directory import TERMINALS, Terminal
+from sandbox.domain.directory import state_of as state_of_terminal
+from sandbox.domain.instants import Instant, parse_duration, to_ms
+from sandbox.domain.keys import KEY_LIFE, ApiKey
+from sandbox.domain.keys import state_of as state_of_key
+from sandbox.domain.payments import follow_ups, initiation
+from sandbox.domain.payments.outcomes import OUTCOMES
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transitions import Transition, transitions_from
+from sandbox.domain.states import Machine
+from sandbox.platform.batches.operations import coming_result, members_of
+from sandbox.platform.operation_context import OperationContext
+from sandbox.platform.timers import may_answer_late
+from sandbox.worlds.clock import ClockView
+from sandbox.worlds.due_timers import advance_to, catch_up
+from sandbox.worlds.world import World
+
+router = Router()
+
+
+MOMENT = timedelta(milliseconds=1)
+"""Clocks count milliseconds."""
+
+
+class ClockBody(Body):
+    """How to set a clock; omitted values stay."""
+
+    now: Instant | None = None
+    mode: Literal["running", "frozen"] | None = None
+    rate: Annotated[float, Field(gt=0, le=RATE_MAX, allow_inf_nan=False)] | None = None
+
+    @field_validator("now")
+    @classmethod
+    def _is_storable(cls, now: Instant | None) -> Instant | None:
+        if now is not None and not EARLIEST <= now <= LATEST:
+            raise ValueError(f"must lie between the years {EARLIEST.year} and {LATEST.year}")
+        return now
+
+    def setting(self) -> ClockSetting:
+        """The same, as the clock takes it."""
+        return ClockSetting(now=self.now, mode=self.mode, rate=self.rate)
+
+
+class Advance(Body):
+    """How far to move a clock ahead: by a duration, to an instant, or to what falls due next.
+
+    With `before` it stops just before that moment, so that what falls due then does not happen.
+    """
+
+    by: str | None = None
+    to: Annotated[Literal["next"] | Instant | None, Field(union_mode="left_to_right")] = None
+    before: bool = False
+
+    @model_validator(mode="after")
+    def _is_one_of_them(self) -> Self:
+        if (self.by is None) == (self.to is None):
+            raise ValueError("by or to is required, and not both")
+        if self.by is not None:
+            try:
+                parse_duration(self.by)
+            except ValueError as error:
+                raise ValueError(f"by: {error}") from None
+        return self
+
+    def end(self, now: Instant, due: Instant | None) -> Instant:
+        """The instant to which the clock is moved; `due` is when something falls due next.
+
+        Raises ValueError if there is none.
+        """
+        try:
+            end = self._wanted(now, due)
+        except OverflowError:
+            end = None
+        if end is None or end > LATEST:
+            raise ValueError(f"the clock goes no further than the year {LATEST.year}")
+        if end < now:
+            raise ValueError(
+                "to: a clock is never advanced to the past; PUT .../clock sets it back"
+            )
+        return max(end - MOMENT, now) if self.before else end
+
+    def _wanted(self, now: Instant, due: Instant | None) -> Instant | None:
+        if self.by is not None:
+            return now + parse_duration(self.by)
+        if self.to != "next":
+            return self.to
+        if due is None:
+            raise ValueError("to: nothing falls due in this world")
+        return max(due, now)
+
+
+class FiredTimer(View):
+    """Something that fell due while a clock was advanced."""
+
+    at: Time
+    kind: str
+    subject: str
+
+
+class Advanced(View):
+    """The new time of a clock, and the events on the way."""
+
+    now: Time
+    fired: list[FiredTimer]
+
+
+@router.get(f"{WORLD}/clock", "clock.read")
+def read_clock(request: ControlRequest) -> ClockView:
+    """Read a world's clock."""
+    return request.world.clock.view()
+
+
+@router.put(f"{WORLD}/clock", "clock.set", example={"mode": "frozen"})
+async def set_clock(request: ControlRequest, body: ClockBody) -> ClockView:
+    """Set a world's clock.
+
+    When it moves ahead, everything due on the way happens at its own time (assumed D23).
+    """
+    world = request.world
+    if body.now is not None and body.now > world.clock.now():
+        await advance_to(world, body.now)
+    world.clock.set(body.setting())
+    world.watched = None
+    await catch_up(world)
+    return read_clock(request)
+
+
+@router.post(f"{WORLD}/clock/advance", "clock.advance", example={"by": "3d"})
+async def advance_clock(request: ControlRequest, body: Advance) -> Advanced:
+    """Advance a world's clock; everything due on the way happens."""
+    world = request.world
+    try:
+        soonest = world.store.next_timer()
+        end = body.end(world.clock.now(), None if soonest is None else soonest.due)
+    except ValueError as error:
+        raise invalid(str(error)) from None
+    fired = await advance_to(world, end)
+    return Advanced(
+        now=world.clock.now(),
+        fired=[FiredTimer.of(timer, at=timer.due) for timer in fired],
+    )
+
+
+class AgendaQuery(Query):
+    """Which things that fall due: of a kind, of one record, until an instant.
+
+    `after` is the id of one of them: the list goes on behind it.
+    """
+
+    kind: str | None = None
+    subject: str | None = None
+    until: Instant | None = None
+    limit: Annotated[int, Field(ge=1, le=PAGE_MAX)] = 100
+    after: str | None = None
+
+
+SubjectKind = Literal["payment", "batch", "key", "terminal", "delivery"]
+
+
+class Subject(View):
+    """What something happens to: its kind, its id, and how people know it.
+
+    A payment has its amount in minor units, and its currency; for everything else both are null.
+    """
+
+    kind: SubjectKind
+    id: str
+    says: str
+    amount: int | None
+    currency: str | None
+
+
+class NextState(View):
+    """The state that it leads to."""
+
+    status: str
+    status_reason: str | None
+
+
+class DueView(View):
+    """Something that falls due. `then` is null if it changes no status."""
+
+    id: str
+    due: Time
+    kind: str
+    subject: Subject
+    says: str
+    then: NextState | None
+    clause: str
+
+
+class Agenda(View):
+    """What falls due, the soonest first; `next` continues the list as `after`."""
+
+    now: Time
+    agenda: list[DueView]
+    by_kind: dict[str, int]
+    total: int
+    next: str | None
+
+
+class _Leads(Struct, frozen=True):
+    """What a timer leads to."""
+
+    kind: SubjectKind
+    name: str
+    says: str
+    clause: str
+    then: tuple[str, str | None] | None = None
+    payment: Transaction | None = None
+
+
+_Tells = Callable[[World, Timer], _Leads]
+_NOTHING: Final = "nothing happens: "
+
+
+@router.get(f"{WORLD}/agenda", "agenda.read")
+async def list_agenda(request: ControlRequest, query: AgendaQuery) -> Agenda:
+    """List what falls due in a world, and what it leads to.
+
+    With `until` it is what an advance to that moment begins with. What comes of these things, such
+    as the webhooks and their retries, is not in it.
+    """
+    world = request.world
+    must_be_known("kind", query.kind, TIMER_KINDS)
+    fitting = await collect(_select_timers(world, query))
+    first = 0
+    if query.after is not None:
+        places = {timer.id: place for place, timer in enumerate(fitting, start=1)}
+        if query.after not in places:
+            raise invalid("after: nothing with this id falls due any more; begin without it")
+        first = places[query.after]
+    page = fitting[first : first + query.limit]
+    return Agenda(
+        now=world.now(),
+        agenda=[view_timer(world, timer) for timer in page],
+        by_kind=dict(Counter(timer.kind for timer in fitting).most_common()),
+        total=len(fitting),
+        next=page[-1].id if first + len(page) < len(fitting) else None,
+    )
+
+
+def _select_timers(world: World, query: AgendaQuery) -> Iterator[Timer]:
+    for _, timer in world.store.timers.numbered():
+        if query.until is not None and timer.due > query.until:
+            return
+        if query.kind in (None, timer.kind) and query.subject in (None, timer.subject):
+            yield timer
+
+
+def view_timer(world: World, timer: Timer) -> DueView:
+    """Show something that falls due, and what it leads to as things are now."""
+    leads = _TELLS[timer.kind](world, timer)
+    tx = leads.payment
+    subject = Subject(
+        kind=leads.kind,
+        id=timer.subject,
+        says=leads.name,
+        amount=tx and tx.amounts.total,
+        currency=tx and tx.origin.site.currency,
+    )
+    then = leads.then and NextState(status=leads.then[0], status_reason=leads.then[1])
+    return DueView.of(timer, subject=subject, says=leads.says, then=then, clause=leads.clause)
+
+
+# --- payments ---------------------------------------------------------------------------------
+
+
+def _describe_payment(tx: Transaction) -> str:
+    return f"{tx.transaction_type} of {written(tx.amounts.total, tx.origin.site.currency)}"
+
+
+def _ended(tx: Transaction, row: Transition, after: Transaction, says: str) -> _Leads:
+    then = (after.status, after.status_reason)
+    return _Leads("payment", _describe_payment(tx), says, row.source, then, tx)
+
+
+def _unless(tx: Transaction | None, clause: str) -> _Leads:
+    """Nothing happens to the payment."""
+    if tx is None:
+        return _Leads("payment", "", _NOTHING + "the payment is gone", clause)
+    says = f"{_NOTHING}the payment is {tx.status} by now"
+    return _Leads("payment", _describe_payment(tx), says, clause, payment=tx)
+
+
+def _ends(says: str, clause: str) -> _Tells:
+    """A payment ends by itself, as the row of the timer says."""
+
+    def tell(world: World, timer: Timer) -> _Leads:
+        tx = world.store.get(Transaction, timer.subject)
+        rows = () if tx is None else transitions_from(timer.kind, tx.status)
+        if tx is None or not rows:
+            return _unless(tx, clause)
+        after = follow_ups.expire(tx, rows[0], event_id=tx.event_id, at=to_ms(timer.due)).record
+        return _ended(tx, rows[0], after, says)
+
+    return tell
+
+
+def _late_answer(world: World, timer: Timer) -> _Leads:
+    tx = world.store.get(Transaction, timer.subject)
+    outcome = OUTCOMES[timer.detail]
+    if tx is None or not may_answer_late(tx, outcome):
+        return _unless(tx, "assumed D24")
+    start = initiation.answered_late(tx, outcome)
+    row = initiation.transition_for(start)
+    after = initiation.conclude(start, row, at=to_ms(timer.due)).record
+    return _ended(tx, row, after, f"the processor answers late: {outcome.key}")
+
+
+def _batch_result(world: World, timer: Timer) -> _Leads:
+    unit = world.store.begin()
+    batch = unit.get(Batch, timer.subject)
+    if batch is None or batch.status != "submitted":
+        why = "it is gone" if batch is None else f"the batch is {batch.status} by now"
+        return _Leads("batch", "", _NOTHING + why, "assumed D4")
+    name = f"batch {batch.processor_batch_id} with {batch.transaction_count} entries"
+    context = OperationContext(world=world, unit=unit, now=timer.due, request_id=None)
+    result = coming_result(context, batch, timer.detail, members_of(context, batch))
+    if result is None:
+        return _Leads("batch", name, "the processor gives no result", "assumed 6.2-settlement")
+    step = BATCH_LIFE.step(batch.status, TRIGGER_OF_ANSWER[result.answer])
+    says = f"the processor answers: {result.answer.replace('_', ' ')}"
+    return _Leads("batch", name, says, step.source, (step.target, result.reason))
+
+
+def _batch_closes(world: World, timer: Timer) -> _Leads:
+    where = {"open_at_terminal": timer.subject}
+    found, _ = world.store.begin().find(Batch, where, limit=1)
+    if not found:
+        return _Leads("terminal", "", _NOTHING + "no batch is open at the terminal", "assumed B16")
+    (batch,) = found
+    name = f"batch {batch.processor_batch_id} with {batch.transaction_count} entries"
+    says = "the batch closes on schedule"
+    return _Leads("batch", name, says, "assumed B16", ("submitted", None))
+
+
+# --- keys, terminals, webhooks ----------------------------------------------------------------
+
+
+def _key_expires(world: World, timer: Timer) -> _Leads:
+    key = world.store.get(ApiKey, timer.subject)
+    says = "the key expires: from then on its requests get 401"
+    return _Leads("key", "" if key is None else key.name, says, "spec 3.1-expiry")
+
+
+def _moved(machine: Machine, trigger: str, state: str | None) -> tuple[str, str, str | None]:
+    """What is said, the clause, and the state that the step leads to."""
+    if state is None or not machine.has_step(state, trigger):
+        why = "it is gone" if state is None else f"it is {state} by now"
+        return _NOTHING + why, "assumed D24", None
+    step = machine.step(state, trigger)
+    return f"a scenario has it: {trigger}", step.source, step.target
+
+
+def _key(trigger: str) -> _Tells:
+    def tell(world: World, timer: Timer) -> _Leads:
+        key = world.store.get(ApiKey, timer.subject)
+        says, clause, to = _moved(KEY_LIFE, trigger, None if key is None else state_of_key(key))
+        then = None if to is None else (to, None)
+        return _Leads("key", "" if key is None else key.name, says, clause, then)
+
+    return tell
+
+
+def _terminal(trigger: str) -> _Tells:
+    def tell(world: World, timer: Timer) -> _Leads:
+        one = world.store.get(Terminal, timer.subject)
+        state = None if one is None else state_of_terminal(one)
+        says, clause, to = _moved(TERMINALS.life, trigger, state)
+        then = None if to is None else (to, None)
+        return _Leads("terminal", "" if one is None else one.name, says, clause, then)
+
+    return tell
+
+
+def _retry(world: World, timer: Timer) -> _Leads:
+    delivery = world.outbox.delivery(timer.subject)
+    message = None if delivery is None else world.store.message(delivery.message_id)
+    if delivery is None or message is None:
+        return _Leads("delivery", "", _NOTHING + "the webhook is gone", "assumed 8.3-retry")
+    name = f"{message.event_type} to {delivery.endpoint_id}"
+    says = f"the webhook is sent again, attempt {len(delivery.attempts) + 1}"
+    return _Leads("delivery", name, says, "assumed 8.3-retry")
+
+
+_TELLS: Final[Mapping[str, _Tells]] = {
+    clock.AUTHORIZATION_EXPIRES: _ends("the authorization expires uncaptured", "assumed F21"),
+    clock.SURCHARGE_EXPIRES: _ends("nobody answered the surcharge prompt", "assumed F4"),
+    clock.TAP_EXPIRES: _ends("nobody tapped a card", "assumed F9"),
+    clock.HOLD_REVERSED: _ends("the host reverses a hold that nobody knows of", "assumed F42"),
+    clock.CANCEL: _ends("a scenario cancels the payment", "assumed F5"),
+    clock.LATE_ANSWER: _late_answer,
+    clock.BATCH_RESULT: _batch_result,
+    clock.BATCH_CLOSES: _batch_closes,
+    clock.KEY_EXPIRES: _key_expires,
+    clock.REVOKE_KEY: _key("revoke"),
+    clock.REINSTATE_KEY: _key("reinstate"),
+    clock.BLOCK_TERMINAL: _terminal("block"),
+    clock.UNBLOCK_TERMINAL: _terminal("unblock"),
+    clock.WEBHOOK_RETRY: _retry,
+}
+"""How each kind of timer is told."""

@@ -1,0 +1,203 @@
+"""What the function of a control endpoint gets: the request, and the services of the server."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Protocol, TypeVar
+
+from msgspec import Struct, field
+from starlette.types import Scope
+
+from sandbox.control.identity import Identity, Sessions, Tokens
+from sandbox.control.routing import ControlRow
+from sandbox.domain.text import nearest
+from sandbox.platform.inside import Inside
+from sandbox.store.fixture import Fixture
+from sandbox.store.tables import Row
+from sandbox.worlds.clock import SystemClock
+from sandbox.worlds.elsewhere import Elsewhere
+from sandbox.worlds.registry import Worlds
+from sandbox.worlds.world import World
+
+R = TypeVar("R", bound=Row)
+
+
+class Proved(Protocol):
+    """The result of an example of a scenario: its mistakes, in words."""
+
+    @property
+    def number(self) -> int: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def mistakes(self) -> list[str]: ...
+
+
+class PlayedStep(Protocol):
+    """What came of an example that was played: requests, ids and types of messages, mistakes."""
+
+    number: int
+    name: str
+    operation: str
+    mistakes: list[str]
+    events: list[tuple[str, str]]
+    shown: dict[str, Any]
+
+    @property
+    def exchanges(self) -> Sequence[Any]: ...
+
+
+Act = Callable[[str, Any], Awaitable[tuple[int, Any]]]
+"""Carries out a control action of a world, by the end of its path; gives status and answer."""
+
+
+class Services(Struct, frozen=True, kw_only=True):
+    """The services of the control API, given by the composition root.
+
+    `fixtures` reads a fixture by name, `fixture_of` gives the one with which a saved world began,
+    and `fixture_names` lists them. `default_fixture` and `default_seed` apply to a world created
+    without them. `samples` gives a sample body of an event type. `scenarios` is the library by
+    name, `scenario` finds one by name or title, `scenario_text` is the text of its file, and
+    `prove` runs the examples of one in a sandbox of its own, `play` some of them in a world.
+    `repeat` sends requests that were seen to a sandbox of its own, and tells what differs.
+    `why_not_to` tells why webhooks may not go to a host; None if they may. `platform_url` is the
+    URL of the platform, seen from the control API, and `needs_token` says whether the control API
+    requires a token. `inside` sends requests to the platform. `tokens` tells who uses the control
+    API, and `endpoints` are its rows. `ca` is the certificate of the server's own authority as PEM,
+    if it has one. `elsewhere` are the other servers, if worlds are shared.
+    """
+
+    worlds: Worlds
+    version: str
+    store: str
+    default_fixture: Fixture
+    default_seed: int
+    fixtures: Callable[[str], Fixture]
+    fixture_of: Callable[[str, Any], Fixture]
+    fixture_names: Callable[[], list[str]]
+    samples: Callable[[str], str]
+    scenarios: Callable[[], dict[str, Any]]
+    scenario: Callable[[str], Any]
+    scenario_text: Callable[[str], str]
+    prove: Callable[[Any], Sequence[Proved]]
+    repeat: Callable[
+        [Mapping[str, Any], Mapping[str, Mapping[str, str]], Sequence[Any]], str | None
+    ]
+    play: Callable[[World, Any, range, Act], Awaitable[Sequence[PlayedStep]]]
+    why_not_to: Callable[[str], str | None]
+    platform_url: str
+    needs_token: bool
+    inside: Inside
+    tokens: Tokens
+    endpoints: tuple[ControlRow, ...]
+    system_clock: SystemClock
+    ca: bytes | None = None
+    elsewhere: Elsewhere | None = None
+
+
+class ControlRequest(Struct, kw_only=True):
+    """One control request: who asks, the world of the path, and what goes with the answer.
+
+    `root_path` is the prefix under which the sandbox is mounted in another application, `origin`
+    the scheme and host by which the request came: "" where it names none. `answer_headers` go with
+    the answer.
+    """
+
+    services: Services
+    params: dict[str, str]
+    root_path: str = ""
+    origin: str = ""
+    scope: Scope
+    sessions: Sessions
+    who: Identity
+    found: World | None = None
+    answer_headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def world(self) -> World:
+        """The world that the path names; only rows with `{w}` use it."""
+        assert self.found is not None
+        return self.found
+
+    def get_record(self, kind: type[R], noun: str) -> R:
+        """Get the record that the path names. Raises ControlFault if the world has none."""
+        found = self.world.store.get(kind, self.params["id"])
+        if found is None:
+            raise not_found(f"the world has no {noun} with this id")
+        return found
+
+
+class ControlFault(Exception):
+    """A control request that is refused.
+
+    `nearest` is the known word closest to a misspelt one; `more` are further fields of the body.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        error: str,
+        message: str,
+        *,
+        details: str = "",
+        nearest: str | None = None,
+        headers: dict[str, str] | None = None,
+        more: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.error = error
+        self.message = message
+        self.details = details
+        self.nearest = nearest
+        self.headers = headers or {}
+        self.more = more or {}
+
+
+def invalid(message: str, nearest: str | None = None) -> ControlFault:
+    """A body or query that cannot be."""
+    return ControlFault(400, "validation_error", message, nearest=nearest)
+
+
+def not_found(message: str, **more: Any) -> ControlFault:
+    """Something that the path names and that is not there."""
+    return ControlFault(404, "not_found", message, **more)
+
+
+def conflict(error: str, message: str, **more: Any) -> ControlFault:
+    """A request that conflicts with the state of things."""
+    return ControlFault(409, error, message, **more)
+
+
+def unknown_world(worlds: Worlds, id: str, who: Identity) -> ControlFault:
+    """No world within reach has this id, or none any more."""
+    return unknown_among([world.id for world in worlds], id, who)
+
+
+def unknown_among(ids: Iterable[str], id: str, who: Identity) -> ControlFault:
+    """No world of these that is within reach has this id."""
+    known = [one for one in ids if who.reaches(one)]
+    return ControlFault(
+        404, "unknown_world", f"there is no world {id!r}", nearest=nearest(id, known)
+    )
+
+
+def must_be_known(field: str, word: str | None, known: Iterable[str]) -> None:
+    """Raises ControlFault, with the nearest known word, for a word that is none of them."""
+    if word is not None and word not in known:
+        raise invalid(f"{field}: there is no {word[:80]!r}", nearest(word, known))
+
+
+@asynccontextmanager
+async def exclusive_world(request: ControlRequest) -> AsyncIterator[World]:
+    """Give the world of the path, once no other request saves, loads, resets or deletes it.
+
+    Raises ControlFault if it is gone by then.
+    """
+    worlds, id = request.services.worlds, request.world.id
+    async with worlds.alone.with_(id):
+        request.found = worlds.get(id)
+        if request.found is None:
+            raise unknown_world(worlds, id, request.who)
+        yield request.found

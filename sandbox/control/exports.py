@@ -1,0 +1,303 @@
+"""Exports: requests of the journal as curl, HAR, Markdown, a test or a scenario.
+
+No key is in what is written: commands take keys from variables of the shell, a test from its world.
+"""
+
+import asyncio
+import json
+import shlex
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field
+
+from sandbox.control.context import ControlRequest, conflict, exclusive_world, invalid
+from sandbox.control.export_case import ExportCase
+from sandbox.control.export_scenarios import build_scenario
+from sandbox.control.export_tests import add_needed, cast_ids, proof_steps, world_body, write_test
+from sandbox.control.models import Body, View
+from sandbox.control.pauses import collect, run_in_thread, select
+from sandbox.control.routing import WORLD, Router
+from sandbox.domain.instants import Instant
+from sandbox.domain.text import nearest
+from sandbox.scenarios.loading import ScenarioError, parse_scenario
+from sandbox.scenarios.toml import written_toml
+from sandbox.worlds.journal import Entry, EntryView
+from sandbox.worlds.world import World
+
+router = Router()
+
+
+# --- formats ----------------------------------------------------------------------------------
+
+
+def _variable(name: str) -> str:
+    """The variable of the shell that holds a key."""
+    return "KEY_" + "".join(one if one.isalnum() and one.isascii() else "_" for one in name).upper()
+
+
+def _curl_of(case: ExportCase, view: EntryView) -> str:
+    parts = ["curl -sS", f"-X {view['method']}", shlex.quote(case.address(view))]
+    parts.append("-H 'accept: application/json'")
+    if (name := case.key_name(view["key_id"])) is not None:
+        parts.append(f'-H "{case.key_header}: ${_variable(name)}"')
+    if view["request"] is not None:
+        parts.append("-H 'content-type: application/json'")
+        parts.append(f"--data-raw {shlex.quote(body_text(view['request']))}")
+    return " \\\n  ".join(parts)
+
+
+def body_text(body: Any) -> str:
+    """The text of a body: as it is, or as JSON."""
+    return body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
+
+
+async def write_curl(case: ExportCase) -> str:
+    """Write the requests as commands of a shell."""
+    names = (case.key_name(view["key_id"]) for view in case.views)
+    used = sorted({name for name in names if name is not None})
+    lines = ["#!/bin/sh", "# Set these first; `sandbox keys` shows the keys of a world."]
+    lines += [f': "${{{_variable(name)}:?is not set}}"' for name in used]
+    for view in case.views:
+        lines += ["", f"# {view['id']} was answered {view['status']}", _curl_of(case, view)]
+    return "\n".join(lines) + "\n"
+
+
+async def write_har(case: ExportCase) -> str:
+    """Write the requests as an HTTP archive."""
+    creator = {"name": "uat-sandbox", "version": case.version}
+    log = {"log": {"version": "1.2", "creator": creator, "entries": []}}
+    before, after = json.dumps(log, indent=2).split("[]")
+    entries = await collect((_har_text(case, one) for one in case.views), every=1)
+    return f"{before}[{','.join(entries)}\n    ]{after}\n"
+
+
+def _har_text(case: ExportCase, view: EntryView) -> str:
+    text = json.dumps(_har_entry(case, view), indent=2, ensure_ascii=False)
+    return "".join(f"\n      {line}" for line in text.split("\n"))
+
+
+def _har_entry(case: ExportCase, view: EntryView) -> dict[str, Any]:
+    kind = "application/json"
+    headers = [{"name": "accept", "value": kind}]
+    if view["key"] is not None:
+        headers.append({"name": case.key_header, "value": view["key"]})
+    asked: dict[str, Any] = {
+        "method": view["method"],
+        "url": case.address(view),
+        "httpVersion": "HTTP/1.1",
+        "cookies": [],
+        "headers": headers,
+        "queryString": [],
+        "headersSize": -1,
+        "bodySize": -1,
+    }
+    if view["request"] is not None:
+        asked["postData"] = {"mimeType": kind, "text": body_text(view["request"])}
+    answer = "" if view["response"] is None else body_text(view["response"])
+    return {
+        "startedDateTime": view["at"],
+        "time": view["duration_ms"],
+        "request": asked,
+        "response": {
+            "status": view["status"],
+            "statusText": "",
+            "httpVersion": "HTTP/1.1",
+            "cookies": [],
+            "headers": [],
+            "content": {"size": len(answer.encode()), "mimeType": kind, "text": answer},
+            "redirectURL": "",
+            "headersSize": -1,
+            "bodySize": -1,
+        },
+        "cache": {},
+        "timings": {"send": 0, "wait": view["duration_ms"], "receive": 0},
+        "comment": view["id"],
+    }
+
+
+async def write_markdown(case: ExportCase) -> str:
+    """Write the requests as Markdown, with the reason for each answer."""
+    parts = (_markdown_of(case, view) for view in case.views)
+    return "\n".join(await collect(parts, every=1))
+
+
+def _markdown_of(case: ExportCase, view: EntryView) -> str:
+    lines: list[str] = []
+    lines += [f"## `{view['method']} {_in_code(view['path'])}`: {view['status']}", ""]
+    key = case.key_name(view["key_id"])
+    lines += [f"`{view['id']}` at {view['at']}, " + (f"key `{key}`" if key else "no key"), ""]
+    last = view["decisions"][-1]
+    lines += [f"> {_plain(last['reason'])} ({last['clause']})", ""]
+    for title, shown in (("Request", view["request"]), ("Response", view["response"])):
+        if shown is not None:
+            lines += [f"{title}:", "", *_block(json.dumps(shown, indent=2)), ""]
+    return "\n".join(lines)
+
+
+def _in_code(text: str) -> str:
+    return text.replace("`", "'")
+
+
+def _plain(text: str) -> str:
+    """The text without what Markdown would obey."""
+    return "".join(f"\\{one}" if one in "\\`*_[]<>#|!" else one for one in " ".join(text.split()))
+
+
+def _block(text: str) -> list[str]:
+    """The text as an indented block, which nothing in it can end."""
+    return [f"    {line}" for line in text.splitlines()]
+
+
+class ExportBody(Body):
+    """Which requests of the journal to write, and as what; without a choice the newest ones."""
+
+    format: Annotated[Literal["curl", "har", "markdown", "pytest", "scenario"], Field(alias="as")]
+    requests: Annotated[list[str], Field(min_length=1, max_length=500)] | None = None
+    subject: str | None = None
+    since: Instant | None = None
+
+
+ExportFormat = Literal["curl", "har", "markdown", "pytest", "scenario"]
+
+ENTRIES_MAX: Final = 500
+"""The newest requests, if more of them fit."""
+
+BODIES_BYTES_MAX: Final = 4 * 1_048_576
+"""The bodies of those requests and of their answers; older requests are left out."""
+
+
+class ExportedFile(View):
+    """A file: what to call it, its media type, its text, and how many requests are in it."""
+
+    name: str
+    media_type: str
+    content: str
+    requests: int
+
+
+@router.post(f"{WORLD}/export", "requests.export", refuses=(409,), example={"as": "curl"})
+async def export_requests(request: ControlRequest, body: ExportBody) -> ExportedFile:
+    """Write requests of the journal as curl, HAR, Markdown or a test.
+
+    Secrets are masked, as in the journal.
+    """
+    async with exclusive_world(request):
+        return await _write_export(request, body)
+
+
+async def _write_export(request: ControlRequest, body: ExportBody) -> ExportedFile:
+    world, services = request.world, request.services
+    entries = await _choose_entries(world, body)
+    if not entries:
+        raise conflict("nothing_to_export", "no request of the journal fits")
+    if body.format in ("pytest", "scenario"):
+        entries = await add_needed(world, entries)
+    case = ExportCase(
+        world=world,
+        views=await collect(map(world.journal.view, entries), every=1),
+        scenarios={one.id: one.scenario for one in entries},
+        url=services.platform_url.rstrip("/"),
+        key_header=services.worlds.profile.api_key_header,
+        version=services.version,
+    )
+    if body.format == "scenario":
+        return await _write_scenario(request, case)
+    write, name, media_type = _FORMATS[body.format]
+    content = await write(case)
+    if body.format == "pytest":
+        await _prove_test(request, case)
+    return ExportedFile(name=name, media_type=media_type, content=content, requests=len(entries))
+
+
+async def _prove_test(request: ControlRequest, case: ExportCase) -> None:
+    """Raises ControlFault if the requests of a test are answered otherwise in its world.
+
+    A fixture of somebody's own is known to this server alone, and is not proved with.
+    Source: assumed D25-export.
+    """
+    if case.world.state.begins.fixture not in request.services.fixture_names():
+        return
+    world, cast, steps = world_body(case), cast_ids(case), list(proof_steps(case))
+    # It takes a sandbox with a loop of its own; the platform goes on beside it.
+    mistake = await asyncio.to_thread(request.services.repeat, world, cast, steps)
+    if mistake is not None:
+        raise conflict(
+            "not_exportable",
+            f"a test of these requests does not pass in a world of its own: {mistake}",
+            details="export them with the requests that came before them, on which they depend",
+        )
+
+
+async def _write_scenario(request: ControlRequest, case: ExportCase) -> ExportedFile:
+    """Write the requests as a scenario whose examples came true. Raises ControlFault.
+
+    Source: assumed D25-export.
+    """
+    document, count, left_out = build_scenario(case)
+    # Examples take a sandbox with a loop of its own; the platform goes on beside them.
+    mistake = await run_in_thread(_find_mistake, request, document)
+    if mistake is not None:
+        raise conflict(
+            "not_exportable",
+            f"a scenario of these requests does not come true in a demo world: {mistake}",
+            details="`pytest` exports them with the world's own fixture, switches and readings",
+        )
+    lines = [f"# Left out, as scenarios have no word for it: {one}" for one in left_out]
+    return ExportedFile(
+        name="what-was-seen.toml",
+        media_type="application/toml",
+        content="\n".join([*lines, await run_in_thread(written_toml, document)]),
+        requests=count,
+    )
+
+
+def _find_mistake(request: ControlRequest, document: dict[str, Any]) -> str | None:
+    """Run the examples of a scenario; the first thing that does not come as expected."""
+    try:
+        steps = request.services.prove(parse_scenario(dict(document)))
+    except ScenarioError as error:
+        return str(error)
+    return next((f"{step.name}: {one}" for step in steps for one in step.mistakes), None)
+
+
+async def _choose_entries(world: World, body: ExportBody) -> list[Entry]:
+    entries = world.journal.entries()
+    if body.requests is not None:
+        known = {one.id: one for one in entries}
+        for id in body.requests:
+            if id not in known:
+                raise invalid(
+                    f"requests: the journal has no {id[:80]!r}, or no longer has it",
+                    nearest(id, known),
+                )
+        wanted = set(body.requests)
+        entries = [one for one in entries if one.id in wanted]
+    if body.since is not None:
+        entries = [one for one in entries if one.at >= body.since]
+    if (subject := body.subject) is not None:
+        entries = await select(entries, lambda one: _concerns(world, one, subject))
+    chosen: list[Entry] = []
+    size = 0
+    for entry in reversed(entries[-ENTRIES_MAX:]):
+        size += len(entry.request or b"") + len(entry.response or b"")
+        if chosen and size > BODIES_BYTES_MAX:
+            break
+        chosen.append(entry)
+    return chosen[::-1]
+
+
+def _concerns(world: World, entry: Entry, subject: str) -> bool:
+    if subject in entry.path.split("/"):
+        return True
+    messages = (world.store.message(id) for id in entry.events)
+    return any(one is not None and one.subject == subject for one in messages)
+
+
+_FORMATS: Final[Mapping[str, tuple[Callable[[ExportCase], Awaitable[str]], str, str]]] = {
+    "curl": (write_curl, "requests.sh", "text/x-shellscript"),
+    "har": (write_har, "requests.har", "application/json"),
+    "markdown": (write_markdown, "requests.md", "text/markdown"),
+    "pytest": (write_test, "test_what_was_seen.py", "text/x-python"),
+}
+"""How each format is written, what its file is called, and its media type."""

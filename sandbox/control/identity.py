@@ -1,0 +1,254 @@
+"""Who uses the control API: the tokens of the operator and of teams, and browser sessions."""
+
+import hmac
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+from hmac import compare_digest
+from typing import Final
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+from starlette.types import Scope
+
+from sandbox.domain.teams import OPERATOR, team_of, world_of
+from sandbox.platform import wire
+from sandbox.store.team_tokens import TeamToken, digest_of, written
+from sandbox.worlds.registry import Worlds
+from sandbox.worlds.world import World
+
+TOKENS_MAX: Final = 1_000
+"""Tokens of teams on one server. Source: assumed D25-teams."""
+
+_PREFIX: Final = "sbx_"
+_SECRET_BYTES: Final = 24
+_ID_BYTES: Final = 6
+
+
+class Identity(Struct, frozen=True, gc=False):
+    """The operator of the server, or a team by one of its tokens."""
+
+    team: str = OPERATOR
+    token_id: str = ""
+
+    def reaches(self, world_id: str) -> bool:
+        """Whether the world is theirs; the operator reaches all."""
+        return self.team in (OPERATOR, team_of(world_id))
+
+    def meant(self, name: str) -> str:
+        """The id of the world that they call by this name, which another team's may resemble."""
+        return world_of(self.team, name)
+
+    def world(self, worlds: Worlds, name: str) -> World | None:
+        """The world that they call by this name; None if they have none."""
+        return worlds.get(self.meant(name))
+
+    def worlds(self, worlds: Worlds) -> list[World]:
+        """All worlds within their reach."""
+        return [world for world in worlds if self.reaches(world.id)]
+
+
+THE_OPERATOR: Final = Identity()
+
+ANONYMOUS: Final = Identity("nobody yet")
+"""Whoever asks for an open row without a token. No team has this name."""
+
+
+class TooManyTokens(RuntimeError):
+    """The server holds as many tokens as it may."""
+
+
+class Tokens:
+    """The tokens of one server: the operator's own, and those of teams.
+
+    `operators` is None if the control API needs no token. `keep` writes the tokens of teams into
+    the state file, where there is one. Tokens of teams are never held, only their digests.
+    """
+
+    def __init__(
+        self,
+        operators: bytes | None,
+        teams: list[TeamToken],
+        *,
+        keep: Callable[[str], None],
+        now: Callable[[], datetime],
+    ) -> None:
+        self._operators = operators
+        self._by_digest = {one.digest: one for one in teams}
+        self._keep = keep
+        self._now = now
+
+    @property
+    def are_needed(self) -> bool:
+        """Whether the control API needs a token at all."""
+        return self._operators is not None
+
+    def who(self, token: bytes) -> Identity | None:
+        """Whose token this is; None if it is nobody's, or has expired.
+
+        Where no token is needed, everybody is the operator who does not come with a team's.
+        """
+        found = self._by_digest.get(digest_of(token))
+        if found is not None and found.is_valid_at(self._now()):
+            return Identity(found.team, found.id)
+        is_operators = self._operators is None or compare_digest(token, self._operators)
+        return THE_OPERATOR if is_operators else None
+
+    def is_still(self, who: Identity) -> bool:
+        """Whether the token by which they came is still good."""
+        if who.team == OPERATOR:
+            return True
+        found = next((one for one in self._by_digest.values() if one.id == who.token_id), None)
+        return found is not None and found.is_valid_at(self._now())
+
+    def add(self, team: str, name: str, expires_at: datetime | None) -> tuple[TeamToken, str]:
+        """A new token of a team, and its plaintext. Raises TooManyTokens."""
+        if len(self._by_digest) >= TOKENS_MAX:
+            raise TooManyTokens
+        plaintext = f"{_PREFIX}{secrets.token_urlsafe(_SECRET_BYTES)}"
+        token = TeamToken(
+            id=f"tok_{secrets.token_hex(_ID_BYTES)}",
+            team=team,
+            name=name,
+            digest=digest_of(plaintext.encode()),
+            created_at=self._now(),
+            expires_at=expires_at,
+        )
+        self._by_digest[token.digest] = token
+        self._keep(written(self._by_digest.values()))
+        return token, plaintext
+
+    def remove(self, id: str) -> bool:
+        """Make a token worthless at once. False if there is none with this id."""
+        found = next((one for one in self._by_digest.values() if one.id == id), None)
+        if found is None:
+            return False
+        del self._by_digest[found.digest]
+        self._keep(written(self._by_digest.values()))
+        return True
+
+    def renew(self, teams: list[TeamToken]) -> None:
+        """Take these tokens of teams in place of those so far: another server has changed them."""
+        self._by_digest = {one.digest: one for one in teams}
+
+    def listed(self) -> list[TeamToken]:
+        """The tokens of all teams, oldest first."""
+        return list(self._by_digest.values())
+
+
+SESSION_S: Final = 12 * 3_600
+"""A session ends after this many seconds, and with the server. Source: assumed D25-session."""
+
+SESSIONS_PER_TOKEN_MAX: Final = 10
+"""A further sign-in with a token ends its oldest session, and never one of another token."""
+
+_SESSIONS_MAX: Final = 1_000
+_PORTS: Final = {"http": 80, "https": 443}
+
+
+class WrongToken(Exception):
+    """Not the token of the server."""
+
+
+@dataclass(slots=True)
+class Sessions:
+    """The sessions of one server. `ticks` counts seconds."""
+
+    tokens: Tokens = field(repr=False)
+    ticks: Callable[[], float]
+    _open: OrderedDict[str, tuple[float, Identity]] = field(default_factory=OrderedDict, repr=False)
+
+    def who(self, scope: Scope) -> Identity | None:
+        """Who sends the request, if it has the cookie of a session that goes on.
+
+        A page on a path below can set a cookie of the same name, which then comes first.
+        """
+        return next((who for one in cookies_of(scope) if (who := self._whose(one))), None)
+
+    def _whose(self, cookie: str) -> Identity | None:
+        ends, who = self._open.get(cookie, (0.0, None))
+        if who is None or self.ticks() >= ends or not self.tokens.is_still(who):
+            return None
+        return who
+
+    def begin(self, token: str) -> tuple[str, Identity]:
+        """The id of a new session, and whose it is. Raises WrongToken."""
+        who = self.tokens.who(token.strip().encode())
+        if who is None:
+            raise WrongToken
+        return self._new(who), who
+
+    def end(self, scope: Scope) -> None:
+        """Forget the session of this request, if it has one."""
+        for cookie in cookies_of(scope):
+            self._open.pop(cookie, None)
+
+    def _new(self, who: Identity) -> str:
+        own = [id for id, (_, of) in self._open.items() if of == who]
+        for id in own[: max(0, len(own) - SESSIONS_PER_TOKEN_MAX + 1)]:
+            del self._open[id]
+        id = secrets.token_urlsafe(24)
+        self._open[id] = self.ticks() + SESSION_S, who
+        while len(self._open) > _SESSIONS_MAX:
+            self._open.popitem(last=False)
+        return id
+
+
+class SharedSessions(Sessions):
+    """Sessions that every server knows which has the same secret: the cookie says whose it is.
+
+    Who signs out is forgotten by this server alone; the browser has no cookie any more.
+    """
+
+    def __init__(self, tokens: Tokens, ticks: Callable[[], float], secret: bytes) -> None:
+        super().__init__(tokens, ticks)
+        self._secret = sha256(b"sessions" + secret).digest()
+        self._ended: OrderedDict[str, None] = OrderedDict()
+
+    def _whose(self, cookie: str) -> Identity | None:
+        said, _, seal = cookie.rpartition(".")
+        if not said or cookie in self._ended or not _is_same(seal, self._seal(said)):
+            return None
+        ends, team, token_id, _ = said.split(".")
+        who = Identity(team, token_id)
+        return who if self.ticks() < float(ends) and self.tokens.is_still(who) else None
+
+    def end(self, scope: Scope) -> None:
+        """Take this session for ended."""
+        self._ended |= dict.fromkeys(filter(self._whose, cookies_of(scope)))
+        while len(self._ended) > _SESSIONS_MAX:
+            self._ended.popitem(last=False)
+
+    def _new(self, who: Identity) -> str:
+        ends = int(self.ticks() + SESSION_S)
+        said = f"{ends}.{who.team}.{who.token_id}.{secrets.token_urlsafe(9)}"
+        return f"{said}.{self._seal(said)}"
+
+    def _seal(self, said: str) -> str:
+        return hmac.new(self._secret, said.encode("latin-1"), sha256).hexdigest()
+
+
+def _is_same(one: str, other: str) -> bool:
+    return compare_digest(one.encode("latin-1"), other.encode("latin-1"))
+
+
+def cookies_of(scope: Scope) -> list[str]:
+    """The values of the session cookie: none or one, unless another page has set it too."""
+    sent = b";".join(value for name, value in scope["headers"] if name == b"cookie")
+    pairs = (one.strip().partition("=") for one in sent.decode("latin-1").split(";"))
+    name = cookie_name(scope)
+    return [content for found, _, content in pairs if found == name]
+
+
+def cookie_name(scope: Scope) -> str:
+    """Cookies are shared by all ports of a host, so the name has the port that was asked for."""
+    scheme = scope.get("scheme", "http")
+    try:
+        host = (wire.header(scope["headers"], b"host") or b"").decode("latin-1")
+        port = urlsplit(f"//{host}").port
+    except (wire.BadInput, ValueError):
+        port = None
+    return f"uat_sandbox_{port or _PORTS.get(scheme, 80)}"

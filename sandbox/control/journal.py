@@ -1,0 +1,349 @@
+"""The journal of a world: each request with the reasons for its answer."""
+
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import Field, model_validator
+from pydantic_core import from_json
+
+from sandbox.control.context import ControlFault, ControlRequest, invalid, must_be_known, not_found
+from sandbox.control.models import LikeType, Listing, Milliseconds, Time, View, window
+from sandbox.control.pauses import collect, select
+from sandbox.control.queries import get_account
+from sandbox.control.routing import WORLD, Router
+from sandbox.domain.instants import Instant, parse_rfc3339
+from sandbox.domain.keys import ApiKey
+from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.platform.routes import OPERATIONS
+from sandbox.store.tables import LAST_DIGITS
+from sandbox.worlds.journal import Entry, EntryView, Origin, WaitingRequest, client_of
+from sandbox.worlds.world import World
+
+router = Router()
+
+
+class RequestsQuery(Listing):
+    """Which requests: of a row of the route table, with a status, and so on; as rows or whole.
+
+    `q` is a text in its id, address or bodies. `status_class` none: closed without an answer.
+    `subject` is the id of a record that the request names or changed. `account` is the account of
+    the key: an id, or a name of the cast. `before` is a request: only those listed before it.
+    `key_id` is the id of the key, or its name in the cast. `origin` is who sent the request.
+    """
+
+    route: str | None = None
+    status: int | None = None
+    status_class: Literal["2xx", "4xx", "5xx", "none"] | None = None
+    q: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+    subject: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    account: str | None = None
+    outcome: str | None = None
+    key_id: str | None = None
+    origin: Literal["client", "console"] | None = None
+    before: str | None = None
+    shape: Literal["row", "full"] = "full"
+
+    @model_validator(mode="after")
+    def _has_one_place(self) -> Self:
+        if self.before is not None and self.offset is not None:
+            raise ValueError("before or offset may be given, and not both")
+        return self
+
+
+_SUMMARIES: Final = {row.name: row.summary for row in OPERATIONS}
+_OUTCOMES: Final = frozenset({*OUTCOMES, *TRANSPORT_FAULTS})
+_REFUSED_FROM: Final = 400
+_WHY_CHARS_MAX: Final = 200
+
+
+class PaymentOfRow(View):
+    """The payment of an answer, as it was answered. `total` is in minor units of `currency`."""
+
+    id: str
+    status: str
+    total: int
+    currency: str
+    merchant: str | None
+    brand: str | None = None
+    last4: str | None = None
+
+
+class JournalEntry(EntryView):
+    """A journal entry. `summary` says what the operation of its route does; null without one."""
+
+    summary: str | None
+
+
+EntryShown = Annotated[Any, LikeType(JournalEntry)]
+
+
+class RequestRow(View):
+    """A request in a list. `why` is the deciding sentence of a refusal, with its clause.
+
+    `summary` says what the operation of its route does; null for a path that has none.
+
+    `status` is null while the request waits for a card or its processor.
+    `amount` is what the request asked for, in minor units. `payment` is the payment of its answer.
+    `decided_by` is the source of the outcome, `rule` the rule or the switch that chose it; both are
+    null where nothing was to be decided.
+    """
+
+    id: str
+    at: Time
+    method: str
+    path: str
+    route: str | None
+    summary: str | None
+    key: str | None
+    key_id: str | None
+    key_name: str | None
+    origin: Origin
+    client: str | None
+    account_id: str | None
+    subject: str | None
+    status: int | None = None
+    outcome: str | None = None
+    decided_by: str | None = None
+    rule: str | None = None
+    why: str | None = None
+    clause: str | None = None
+    events: int = 0
+    amount: int | None
+    payment: PaymentOfRow | None
+    duration_ms: Milliseconds = 0
+
+
+class Requests(View):
+    """Journal entries, oldest first, whole or as rows.
+
+    `next` as `before` gives those before the first of them.
+    """
+
+    requests: list[EntryShown | RequestRow]
+    total: int
+    limit: int
+    offset: int
+    next: str | None
+
+
+@router.get(f"{WORLD}/requests", "requests.list")
+async def list_requests(request: ControlRequest, query: RequestsQuery) -> Requests:
+    """List a world's journal, newest last."""
+    world = request.world
+    must_be_known("route", query.route, _SUMMARIES)
+    must_be_known("outcome", query.outcome, _OUTCOMES)
+    account = None if query.account is None else get_account(world, query.account).id
+    key_id = None if query.key_id is None else _key_id(world, query.key_id)
+    entries, end = world.journal.entries(), None
+    if query.before is not None:
+        end = next((place for place, one in enumerate(entries) if one.id == query.before), None)
+        if end is None:
+            raise invalid("before: the journal has no request with this id, or no longer has it")
+
+    def fits(entry: Entry) -> bool:
+        return (
+            (key_id is None or entry.key_id == key_id)
+            and _fits(entry, query, account)
+            and (query.subject is None or _is_about(world, entry, query.subject))
+        )
+
+    older = await select(entries[:end], fits)
+    newer = [] if end is None else await select(entries[end:], fits)
+    waits: list[RequestRow] = []
+    if query.shape == "row" and query.before is None and not query.offset:
+        waits = [one for one in waiting_rows(world) if _suits(one, query, account, key_id)]
+        waits = waits[-query.limit :]
+    left = query.limit - len(waits)
+    # Where those that wait fill the page, the others need a larger limit.
+    page = window(older, max(left, 1), query.offset)
+    if query.shape == "row":
+        shown = [request_row(world, entry) for entry in page.items if left]
+        views: list[Any] = [*shown, *waits]
+    else:
+        views = await collect(view_entry(world, entry) for entry in page.items)
+    return Requests(
+        requests=views,
+        total=len(older) + len(newer) + len(waits),
+        limit=query.limit,
+        offset=page.offset,
+        next=page.items[0].id if left and page.items and page.offset else None,
+    )
+
+
+def _fits(entry: Entry, query: RequestsQuery, account: str | None) -> bool:
+    return (
+        (query.route is None or entry.route == query.route)
+        and (query.status is None or entry.status == query.status)
+        and (query.status_class is None or _class_of(entry.status) == query.status_class)
+        and (query.since is None or entry.at >= query.since)
+        and (query.until is None or entry.at <= query.until)
+        and (query.origin is None or entry.origin == query.origin)
+        and (account is None or entry.account_id == account)
+        and (query.outcome is None or (entry.choice and entry.choice.key) == query.outcome)
+        and (query.q is None or _mentions(entry, query.q.lower()))
+    )
+
+
+def _key_id(world: World, word: str) -> str:
+    """The id of the key with this id, or this name in the cast. Raises ControlFault."""
+    if word in world.cast.keys:
+        return world.cast.keys[word][0]
+    if world.store.get(ApiKey, word) is None:
+        must_be_known("key_id", word, world.cast.keys)
+    return word
+
+
+def _class_of(status: int) -> str:
+    return f"{status // 100}xx" if status else "none"
+
+
+def _mentions(entry: Entry, text: str) -> bool:
+    words = (entry.id, entry.path, entry.query)
+    bodies = (entry.request, entry.response)
+    return any(text in word.lower() for word in words) or any(
+        body is not None and text.encode() in body.lower() for body in bodies
+    )
+
+
+def _is_about(world: World, entry: Entry, id: str) -> bool:
+    """Whether the request named the record, or an event of the request is about it."""
+    if id in entry.path or (entry.request is not None and id.encode() in entry.request):
+        return True
+    messages = map(world.store.message, entry.events)
+    return any(message is not None and message.subject == id for message in messages)
+
+
+def is_refused(entry: Entry) -> bool:
+    """Whether a request was refused, or got no answer."""
+    return entry.status == 0 or entry.status >= _REFUSED_FROM
+
+
+def summary_of(route: str | None) -> str | None:
+    """What the operation of a route does, in words."""
+    return None if route is None else _SUMMARIES.get(route)
+
+
+def view_entry(world: World, entry: Entry) -> JournalEntry:
+    """A request with its whole way."""
+    return JournalEntry(**world.journal.view(entry), summary=summary_of(entry.route))
+
+
+def request_row(world: World, entry: Entry) -> RequestRow:
+    """A request as lists show it."""
+    why = clause = None
+    if is_refused(entry) and entry.decisions:
+        _, _, reason, clause = entry.decisions[-1]
+        why = world.profile.scrub(reason)[:_WHY_CHARS_MAX]
+    choice = entry.choice
+    return RequestRow.of(
+        entry,
+        summary=summary_of(entry.route),
+        key_name=world.journal.key_name(entry),
+        outcome=choice and choice.key,
+        decided_by=choice and choice.source,
+        rule=choice and choice.rule,
+        why=why,
+        clause=clause,
+        events=len(entry.events),
+        amount=_amount(entry.request),
+        payment=_payment(entry.response),
+    )
+
+
+def waiting_rows(world: World) -> list[RequestRow]:
+    """The requests that wait for a card or their processor, the first one first."""
+    return [_waiting_row(world, one) for one in world.journal.waiting.values()]
+
+
+def _waiting_row(world: World, one: WaitingRequest) -> RequestRow:
+    tx = world.store.get(Transaction, one.payment)
+    payment: PaymentOfRow | None = None
+    if tx is not None:
+        payment = PaymentOfRow(
+            id=tx.transaction_id,
+            status=tx.status,
+            total=tx.amounts.total,
+            currency=tx.origin.site.currency,
+            merchant=tx.origin.site.merchant_name,
+        )
+    return RequestRow.of(
+        one,
+        summary=summary_of(one.route),
+        key_name=world.journal.key_name(one),
+        client=client_of(one.headers),
+        subject=one.payment,
+        amount=payment and payment.total,
+        payment=payment,
+    )
+
+
+def _suits(row: RequestRow, query: RequestsQuery, account: str | None, key_id: str | None) -> bool:
+    """Whether a request that waits is one of those that are asked for."""
+    at = parse_rfc3339(row.at)
+    return (
+        all(one is None for one in (query.status, query.status_class, query.outcome, query.q))
+        and query.route in (None, row.route)
+        and query.origin in (None, row.origin)
+        and query.subject in (None, row.subject)
+        and account in (None, row.account_id)
+        and key_id in (None, row.key_id)
+        and (query.since is None or at >= query.since)
+        and (query.until is None or at <= query.until)
+    )
+
+
+def _amount(body: bytes | None) -> int | None:
+    """What a request asks for; None if it asks for no amount, or is stored cut."""
+    if body is None or b'"amount"' not in body:
+        return None
+    try:
+        asked: Any = from_json(body)
+        amount = asked["amount"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return amount if type(amount) is int else None
+
+
+def _payment(body: bytes | None) -> PaymentOfRow | None:
+    """The payment of an answer; None for other answers, and for those that are stored cut."""
+    if body is None or b'"transaction_id"' not in body:
+        return None
+    try:
+        told: Any = from_json(body)
+        digits = told["card"]
+        return PaymentOfRow(
+            id=told["transaction_id"],
+            status=told["status"],
+            total=told["total_amount"],
+            currency=told["currency"],
+            merchant=told["merchant_name"],
+            brand=told["card_brand"],
+            last4=None if digits is None else digits[-LAST_DIGITS:],
+        )
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+@router.get(f"{WORLD}/requests/{{id}}", "requests.read")
+def read_request(request: ControlRequest) -> JournalEntry:
+    """Read a request of the journal."""
+    journal = request.world.journal
+    entry = journal.entry(request.params["id"])
+    if request.params["id"] in journal.waiting:
+        raise ControlFault(
+            404,
+            "not_answered",
+            "the request waits for a card or its processor, and has no answer yet",
+            details="GET .../taps lists the payments that wait for a card",
+        )
+    if entry is None:
+        raise not_found("the journal has no request with this id, or no longer has it")
+    return view_entry(request.world, entry)
+
+
+@router.delete(f"{WORLD}/requests", "requests.clear")
+def clear_requests(request: ControlRequest) -> None:
+    """Clear a world's journal."""
+    request.world.journal.clear()

@@ -1,0 +1,172 @@
+"""The base classes of bodies, queries and answers, and the parts that several of them share."""
+
+import re
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Any, Final, Generic, Self, TypeVar
+
+from msgspec import Struct
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+)
+from pydantic.types import StringConstraints
+from pydantic_core import CoreSchema, core_schema
+
+from sandbox.domain.instants import from_ms, to_wire
+from sandbox.platform.openapi.schemas import as_class
+from sandbox.platform.wire import Body as Bytes
+
+T = TypeVar("T")
+
+JSON: Final = "application/json"
+GZIP: Final = "application/gzip"
+HTML: Final = "text/html; charset=utf-8"
+CSS: Final = "text/css; charset=utf-8"
+JAVASCRIPT: Final = "text/javascript; charset=utf-8"
+
+LIST_MAX: Final = 1_000
+PAGE_MAX: Final = 500
+"""The most items of one answer."""
+
+
+class Body(BaseModel):
+    """The body of a request. Unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+
+
+class Query(BaseModel):
+    """The query of a request, whose values arrive as text. Unknown parameters are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+
+class NoQuery(Query):
+    """No parameters."""
+
+
+class Listing(Query):
+    """A window on a list, see `window`."""
+
+    limit: Annotated[int, Field(ge=1, le=LIST_MAX)] = LIST_MAX
+    offset: Annotated[int, Field(ge=0)] | None = None
+
+
+class PageQuery(Query):
+    """A page of records; `before` is the `next` of an answer."""
+
+    limit: Annotated[int, Field(ge=1, le=PAGE_MAX)] = 100
+    before: Annotated[int, Field(ge=0)] | None = None
+
+
+class View(BaseModel):
+    """An answer of the control API, or a part of one."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        from_attributes=True,
+        validate_by_name=True,
+        serialize_by_alias=True,
+        json_schema_serialization_defaults_required=True,
+        ser_json_inf_nan="constants",
+        defer_build=True,
+    )
+
+    @classmethod
+    def of(cls, record: Any, **more: Any) -> Self:
+        """Show a record: its attributes of the same names, and further fields in their place."""
+        names = cls.model_fields.keys() - more.keys()
+        own = {name: getattr(record, name) for name in names if hasattr(record, name)}
+        return cls(**own, **more)
+
+    @classmethod
+    def extend(cls, view: "View", **more: Any) -> Self:
+        """Add fields to a view of which this class is an extension."""
+        return cls(**{**vars(view), **more})
+
+
+def instant(value: Any) -> Any:
+    """Write an instant, or a number of milliseconds, as answers have it."""
+    if value is None or isinstance(value, str):
+        return value
+    return to_wire(from_ms(value) if isinstance(value, int) else value)
+
+
+Time = Annotated[str, BeforeValidator(instant)]
+"""An instant, written out."""
+
+Milliseconds = Annotated[float, AfterValidator(partial(round, ndigits=3))]
+"""A duration, to the microsecond."""
+
+
+class LikeType:
+    """Says that a field is written as it is, and described as this type is."""
+
+    def __init__(self, kind: Any) -> None:
+        self._kind = kind
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        described = handler.generate_schema(as_class(self._kind))
+        return core_schema.no_info_wrap_validator_function(
+            lambda value, _: value, described, serialization=core_schema.simple_ser_schema("any")
+        )
+
+
+_HeaderName = Annotated[
+    str, StringConstraints(pattern=re.compile(r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$"))
+]
+_HeaderValue = Annotated[str, StringConstraints(pattern=re.compile(r"^[\x20-\x7e]{0,4096}$"))]
+HeaderFields = Annotated[dict[_HeaderName, _HeaderValue], Field(max_length=50)]
+"""Headers of a request: tokens, and text of printable ASCII."""
+
+KeyWord = Annotated[str, Field(min_length=1, max_length=100)]
+"""The id of a key, or its name in the cast."""
+
+Words = Annotated[str, Field(min_length=1, max_length=200)]
+
+Document = dict[str, Any]
+"""A document with a shape of its own: a snapshot, a JSON Schema, an OpenAPI document."""
+
+
+class Written(Generic[T]):
+    """An answer of the class `T`, already written out as the bytes to send.
+
+    `media_type` is only given where it is not that of the row.
+    """
+
+    def __init__(self, body: Bytes, media_type: str | None = None) -> None:
+        self.body = body
+        self.media_type = media_type
+
+
+class Accepted(Generic[T]):
+    """An answer of the class `T` with the status 202: the work goes on after it."""
+
+    def __init__(self, content: T) -> None:
+        self.content = content
+
+
+class ItemPage(Struct, frozen=True):
+    """A window on a long list: the items in it, and how many there are in all."""
+
+    items: Sequence[Any]
+    total: int
+    limit: int
+    offset: int
+
+
+def window(items: Sequence[Any], limit: int, offset: int | None) -> ItemPage:
+    """Cut the window out of a list that is oldest first.
+
+    `offset` counts from the oldest. Without it the window has the newest `limit` items. Both are
+    oldest first.
+    """
+    start = max(len(items) - limit, 0) if offset is None else offset
+    return ItemPage(items[start : start + limit], len(items), limit, start)

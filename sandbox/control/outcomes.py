@@ -1,0 +1,308 @@
+"""What happens next: outcomes of attempts, faults of deliveries, and awaited taps."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from sandbox.control.catalogues import PARTIAL_APPROVAL, FaultKey, OutcomeKey
+from sandbox.control.context import (
+    ControlRequest,
+    conflict,
+    invalid,
+    must_be_known,
+    not_found,
+)
+from sandbox.control.models import Body, Time, View
+from sandbox.control.routing import WORLD, Router
+from sandbox.domain.field_types import DelayMs, PositiveAmount
+from sandbox.domain.payments.cards import CANCELED_BY, CARDS, TOKEN_PREFIX, Tap, Tapped
+from sandbox.domain.payments.outcomes import (
+    OUTCOMES,
+    TRANSPORT_FAULTS,
+    Operation,
+    Queued,
+    for_operation,
+    why_not_for,
+)
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.webhooks import TIMES_MAX
+from sandbox.scenarios.loading import ScenarioError
+from sandbox.scenarios.queue import QueueFull
+from sandbox.scenarios.spoiling import SpoiledFull
+from sandbox.worlds.tap_desk import Waiting
+
+router = Router()
+
+
+class NextOutcome(Body):
+    """How the next attempt that fits is to end. Source: assumed D24.
+
+    `amount` and `approved_amount` are minor units; `delay_ms` is how long the processor takes.
+    """
+
+    outcome: str | None = None
+    operation: Annotated[Operation, Field(strict=False)] | None = None
+    amount: PositiveAmount | None = None
+    delay_ms: DelayMs = 0
+    fault: str | None = None
+    approved_amount: PositiveAmount | None = None
+
+
+class TapBody(Body):
+    """The result of a waiting payment: one of the three."""
+
+    card: Annotated[str, Field(max_length=100)] | None = None
+    outcome: Annotated[str, Field(max_length=100)] | None = None
+    cancel: Literal["user", "merchant"] | None = None
+
+
+# --- the queue --------------------------------------------------------------------------------
+
+
+class QueuedView(View):
+    """An outcome that waits for the next attempt that fits. Amounts are minor units.
+
+    `id` is null for entries of files of earlier versions.
+    """
+
+    id: str | None
+    outcome: OutcomeKey | None
+    operation: Operation | None
+    amount: int | None
+    delay_ms: int
+    fault: FaultKey | None
+    approved_amount: int | None
+
+
+class Queue(View):
+    """The outcomes that wait, the next one first."""
+
+    queue: list[QueuedView]
+    total: int
+
+
+@router.post(
+    f"{WORLD}/scenario/next",
+    "next.add",
+    status=201,
+    refuses=(409,),
+    example={"outcome": "lost_card", "operation": "sale"},
+)
+def queue_outcome(request: ControlRequest, body: NextOutcome) -> QueuedView:
+    """Queue an outcome for the next attempt that matches.
+
+    Source: assumed 6.3, D24.
+    """
+    must_be_known("outcome", body.outcome, OUTCOMES)
+    must_be_known("fault", body.fault, TRANSPORT_FAULTS)
+    if body.outcome is None and body.fault is None:
+        raise invalid("outcome or fault is required")
+    if body.outcome and body.operation and (why := why_not_for(body.outcome, body.operation)):
+        raise invalid(f"operation: {why}")
+    if body.approved_amount is not None and body.outcome != PARTIAL_APPROVAL:
+        raise invalid(f"approved_amount: belongs to the outcome {PARTIAL_APPROVAL} alone")
+    if body.amount and body.approved_amount and body.approved_amount >= body.amount:
+        raise invalid(
+            f"approved_amount: a part of {body.amount} is less than that, not "
+            f"{body.approved_amount}"
+        )
+    entry = Queued(**body.__dict__)
+    try:
+        entry = request.world.queue.add(entry)
+    except QueueFull as error:
+        raise conflict(
+            "queue_full", str(error), details="DELETE .../scenario/next forgets them"
+        ) from None
+    return _view_queued(entry)
+
+
+def _view_queued(entry: Queued) -> QueuedView:
+    return QueuedView.of(entry, id=entry.id or None)
+
+
+@router.get(f"{WORLD}/scenario/next", "next.list")
+def list_queued_outcomes(request: ControlRequest) -> Queue:
+    """List the queued outcomes."""
+    waiting = [_view_queued(entry) for entry in request.world.queue.entries]
+    return Queue(queue=waiting, total=len(waiting))
+
+
+@router.delete(f"{WORLD}/scenario/next/{{id}}", "next.delete")
+def delete_queued_outcome(request: ControlRequest) -> None:
+    """Remove a queued outcome."""
+    if not request.world.queue.remove(request.params["id"]):
+        raise not_found("no outcome with this id waits: it was used or cleared, or never was there")
+
+
+@router.delete(f"{WORLD}/scenario/next", "next.clear")
+def clear_queued_outcomes(request: ControlRequest) -> None:
+    """Clear the queued outcomes."""
+    request.world.queue.clear()
+
+
+class TapView(View):
+    """A payment that waits for a card."""
+
+    transaction_id: str
+    operation: Operation
+    amount: int
+    currency: str
+    terminal_id: str
+    since: Time
+    until: Time
+
+
+class Taps(View):
+    """The payments that wait, the oldest first."""
+
+    taps: list[TapView]
+    total: int
+
+
+class TappedView(TapView):
+    """What became of a payment that waited."""
+
+    status: str | None
+    status_reason: str | None
+
+
+@router.get(f"{WORLD}/taps", "taps.list")
+def list_taps(request: ControlRequest) -> Taps:
+    """List the payments that wait for a tap."""
+    taps = [view_tap(waiting.tap) for waiting in request.world.tap_desk if not waiting.came.done()]
+    return Taps(taps=taps, total=len(taps))
+
+
+def view_tap(tap: Tap) -> TapView:
+    """A payment that waits, as the control API shows it."""
+    return TapView.of(tap)
+
+
+@router.post(
+    f"{WORLD}/taps/{{id}}", "taps.tap", refuses=(409,), example={"card": "tok_visa_credit"}
+)
+async def tap_card(request: ControlRequest, body: TapBody) -> TappedView:
+    """Tap a card for a waiting payment, choose its outcome, or cancel it.
+
+    Answers once the payment has ended, or once its processor delays the answer.
+
+    Source: assumed D24.
+    """
+    waiting = _find_waiting(request)
+    tapped = _tapped(body, waiting)
+    waiting.came.set_result(tapped)
+    await waiting.left.wait()
+    tx = request.world.store.begin().get(Transaction, waiting.tap.transaction_id)
+    return TappedView.of(
+        waiting.tap, status=tx and tx.status, status_reason=tx and tx.status_reason
+    )
+
+
+def _find_waiting(request: ControlRequest) -> Waiting:
+    id = request.params["id"]
+    waiting = request.world.tap_desk.get(id)
+    if waiting is not None:
+        return waiting
+    tx = request.world.store.begin().get(Transaction, id)
+    if tx is None:
+        raise not_found("the world has no transaction with this id")
+    raise conflict(
+        "not_waiting",
+        f"the payment does not wait for a tap: it is {tx.status}",
+        details="a payment waits where a scenario says tap = 'wait'; GET taps lists those that do",
+    )
+
+
+def _tapped(body: TapBody, waiting: Waiting) -> Tapped:
+    """The tap of the body. Raises ControlFault; then the payment continues to wait."""
+    given = [one for one in (body.card, body.outcome, body.cancel) if one is not None]
+    if len(given) != 1:
+        raise invalid("give one of card, outcome and cancel")
+    if body.cancel is not None:
+        return Tapped(outcome=CANCELED_BY[body.cancel])
+    if body.outcome is not None:
+        return Tapped(outcome=_outcome(body.outcome, waiting.tap.operation))
+    assert body.card is not None
+    if body.card[:4] != TOKEN_PREFIX:
+        # It may be a card number, which must not be repeated.
+        raise invalid("card: name a test card by its token, like tok_visa_credit")
+    must_be_known("card", body.card, CARDS)
+    card = CARDS[body.card]
+    problem = waiting.payment.why_not_with(card)
+    if problem is not None:
+        raise invalid(f"card: {card.token} cannot pay this: {problem}")
+    return Tapped(card=card)
+
+
+def _outcome(word: str, operation: Operation) -> Any:
+    must_be_known("outcome", word, OUTCOMES)
+    outcome = for_operation(word, operation)
+    if outcome is None:
+        raise invalid(f"outcome: {why_not_for(word, operation)}")
+    return outcome
+
+
+class SpoilBody(Body):
+    """What to do to the next deliveries that match: `when` and `then` of a webhook rule."""
+
+    then: dict[str, Any]
+    when: dict[str, Any] = Field(default_factory=dict)
+    times: Annotated[int, Field(ge=1, le=TIMES_MAX)] = 1
+
+
+class SpoiledView(View):
+    """A delivery to spoil: `left` is how many more deliveries it applies to."""
+
+    id: str
+    when: dict[str, Any]
+    then: dict[str, Any]
+    left: int
+
+
+class SpoiledQueue(View):
+    """The deliveries to spoil, the next one first."""
+
+    queue: list[SpoiledView]
+    total: int
+
+
+@router.post(
+    f"{WORLD}/webhooks/next",
+    "webhooks.next.add",
+    status=201,
+    refuses=(409,),
+    example={
+        "then": {"delay_ms": 1500, "contradict": {"status": "declined"}},
+        "when": {"event": "transaction.sale"},
+    },
+)
+def add_fault(request: ControlRequest, body: SpoilBody) -> SpoiledView:
+    """Spoil the next delivery that matches.
+
+    Source: assumed D24.
+    """
+    if "times" in body.then:
+        raise invalid("then.times: give `times` beside `then`")
+    try:
+        entry = request.world.spoiling.add(body.when, body.then, body.times)
+    except ScenarioError as error:
+        said = str(error).partition("webhook 1, ")[2] or str(error)
+        raise invalid(said, error.nearest) from None
+    except SpoiledFull as error:
+        details = "DELETE .../webhooks/next forgets them"
+        raise conflict("queue_full", str(error), details=details) from None
+    return SpoiledView.of(entry)
+
+
+@router.get(f"{WORLD}/webhooks/next", "webhooks.next.list")
+def list_faults(request: ControlRequest) -> SpoiledQueue:
+    """List the deliveries to spoil."""
+    waiting = [SpoiledView.of(entry) for entry in request.world.spoiling.entries]
+    return SpoiledQueue(queue=waiting, total=len(waiting))
+
+
+@router.delete(f"{WORLD}/webhooks/next", "webhooks.next.clear")
+def clear_faults(request: ControlRequest) -> None:
+    """Clear the deliveries to spoil."""
+    spoiling = request.world.spoiling
+    spoiling.remove([one.id for one in spoiling.entries])

@@ -1,0 +1,401 @@
+"""Permission checks, and the actions that are available on a payment.
+
+The steps of the platform's pipeline and the rules of the operations decide. Nothing is counted or
+changed: each action is asked with its least body, and its limits are found by asking with other
+amounts.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Final
+
+from msgspec.structs import replace
+
+from sandbox.control.context import ControlFault, ControlRequest, invalid, must_be_known
+from sandbox.control.models import Body, LikeType, Query, Time, View, Words
+from sandbox.control.pauses import select
+from sandbox.control.routing import WORLD, Router
+from sandbox.domain import access
+from sandbox.domain.access import AccessVerdict
+from sandbox.domain.directory import Account, Location, Relation, Terminal
+from sandbox.domain.faults import Refusal
+from sandbox.domain.keys import ApiKey, why_unusable
+from sandbox.domain.payments.action_plans import ActionRequest, plan
+from sandbox.domain.payments.amounts import AMOUNT_MAX
+from sandbox.domain.payments.outcomes import Operation
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transitions import BY_ITSELF, EDIT, SETTLE, TRANSITIONS
+from sandbox.domain.text import nearest
+from sandbox.platform.lens import look
+from sandbox.platform.operation_context import OperationContext
+from sandbox.platform.payments.actions import row_if_approved
+from sandbox.platform.routes import OPERATIONS
+from sandbox.platform.rows import Row
+from sandbox.worlds.journal import DecisionView
+from sandbox.worlds.world import World
+
+router = Router()
+
+
+class LensBody(Body):
+    """Which key, for which operation, on which record: ids, or names of the cast."""
+
+    key: Words
+    operation: Words
+    target: Words | None = None
+
+
+PERMITTED: Final = {
+    row.name: row for row in OPERATIONS if row.run is not None and row.need is not None
+}
+"""The operations that need a permission, by name."""
+
+_STATUS: Final = {AccessVerdict.HIDDEN: 404, AccessVerdict.DENIED: 401, AccessVerdict.GONE: 404}
+
+
+class KeyName(View):
+    """A key by id and name; `cast` is its name in the cast."""
+
+    id: str
+    name: str
+    cast: str | None
+
+
+class LensView(View):
+    """The answer that a key would get, with each decision and its clause.
+
+    One of `missing` would be enough; it is empty where no permission helps. `could` are the keys
+    that may do it.
+    """
+
+    operation: str
+    key: KeyName
+    target: str | None
+    status: int
+    allowed: bool
+    error: str | None
+    decisions: list[Annotated[Any, LikeType(DecisionView)]]
+    missing: list[str]
+    could: list[KeyName]
+
+
+class LensRow(View):
+    """The statuses of an operation on the key's own account, on one below it, and elsewhere."""
+
+    operation: str
+    own: int
+    descendant: int
+    outside: int
+    why: str
+
+
+class LensTable(View):
+    """All operations as a key may use them; `unusable` says why it authenticates no more."""
+
+    key: KeyName
+    unusable: str | None
+    rows: list[LensRow]
+
+
+def get_key(world: World, text: str, *, is_in_path: bool = False) -> ApiKey:
+    """The key with this id or name of the cast. Raises ControlFault if there is none."""
+    cast = world.cast.keys
+    key = world.store.get(ApiKey, cast[text][0] if text in cast else text)
+    if key is None:
+        raise ControlFault(
+            404 if is_in_path else 400,
+            "not_found" if is_in_path else "validation_error",
+            f"key: the world has no key with the id or cast name {text[:80]!r}",
+            nearest=nearest(text, cast),
+        )
+    return key
+
+
+def key_name(world: World, key: ApiKey) -> KeyName:
+    """How answers name a key."""
+    cast = next((name for name, (id, _) in world.cast.keys.items() if id == key.id), None)
+    return KeyName.of(key, cast=cast)
+
+
+@router.post(
+    f"{WORLD}/lens",
+    "lens.simulate",
+    example={"key": "merchant_read_only", "operation": "accounts.read", "target": "merchant"},
+)
+async def simulate_permission(request: ControlRequest, body: LensBody) -> LensView:
+    """Find out what a key would be answered, without a request."""
+    world = request.world
+    must_be_known("operation", body.operation, PERMITTED)
+    row, key = PERMITTED[body.operation], get_key(world, body.key)
+    target = _target_of(world, row, body.target)
+    could = await find_permitted_keys(world, row, target)
+    return view_permission(world, row, key, target, could)
+
+
+def view_permission(
+    world: World, row: Row, key: ApiKey, target: str | None, could: list[KeyName]
+) -> LensView:
+    """What the key would be answered for the operation on the record with this id."""
+    seen = look(world, key, row, target)
+    names = DecisionView.__annotations__
+    return LensView.of(
+        seen,
+        operation=row.name,
+        key=key_name(world, key),
+        target=target,
+        allowed=seen.is_allowed,
+        decisions=[dict(zip(names, one, strict=True)) for one in seen.decisions],
+        could=could,
+    )
+
+
+def _target_of(world: World, row: Row, text: str | None) -> str | None:
+    """The id of the target, which a name of the cast may stand for."""
+    if row.target is None:
+        return None
+    if text is None:
+        if row.target.where == "path":
+            kind = row.target.kind.__name__
+            raise invalid(f"target: {row.name} needs the id of a {kind}")
+        return None
+    casts: dict[type, dict[str, Any]] = {
+        Account: world.cast.accounts,
+        Terminal: world.cast.terminals,
+        Location: world.cast.locations,
+        ApiKey: {name: id for name, (id, _) in world.cast.keys.items()},
+    }
+    return str(casts.get(row.target.kind, {}).get(text, text))
+
+
+async def find_permitted_keys(world: World, row: Row, target: str | None) -> list[KeyName]:
+    """Find the keys that may do it, the oldest first."""
+    keys = list(world.store.all(ApiKey).values())
+    found = await select(keys, lambda key: look(world, key, row, target).is_allowed)
+    return [key_name(world, key) for key in found]
+
+
+@router.get(f"{WORLD}/lens/{{key}}", "lens.table")
+def list_permissions(request: ControlRequest) -> LensTable:
+    """List all operations with the statuses that a key gets."""
+    key = get_key(request.world, request.params["key"], is_in_path=True)
+    return view_permissions(request.world, key)
+
+
+def view_permissions(world: World, key: ApiKey) -> LensTable:
+    """All operations with the statuses that this key gets."""
+    account = world.store.get(Account, key.account_id)
+    unusable = why_unusable(key, world.clock.now())
+    why = None if unusable is None else unusable[0]
+    if why is None and (account is None or account.deleted_at is not None):
+        why = "its account was deleted"
+    return LensTable(
+        key=key_name(world, key),
+        unusable=why,
+        rows=[_permission_row(row, key, is_usable=why is None) for row in PERMITTED.values()],
+    )
+
+
+def _permission_row(row: Row, key: ApiKey, *, is_usable: bool) -> LensRow:
+    assert row.need
+    held = access.holds(key.grants, row.need)
+
+    def status(relation: Relation) -> int:
+        verdict = access.decide(held, relation).verdict
+        return row.status if verdict is AccessVerdict.OK else _STATUS[verdict]
+
+    own, below, outside = map(status, (Relation.OWN, Relation.DESCENDANT, Relation.OUTSIDE))
+    if not is_usable:
+        own = below = outside = 401
+    return LensRow(
+        operation=row.name,
+        own=own,
+        descendant=below,
+        outside=outside,
+        why=f"the key holds {held}; the operation needs {row.need}"
+        + (f". {row.about_besides}" if row.needs_besides else ""),
+    )
+
+
+class MovesQuery(Query):
+    """By which key, by its id or name of the cast; without one, rules of payments alone count."""
+
+    key: Words | None = None
+
+
+_DECLINE: Final = ActionRequest(operation=Operation.CONFIRM, confirms=False)
+
+ACTIONS: Final[dict[str, tuple[ActionRequest, dict[str, Any]]]] = {
+    "payments.confirm": (ActionRequest(operation=Operation.CONFIRM), {"confirm": True}),
+    "payments.confirm declined": (_DECLINE, {"confirm": False}),
+    "payments.capture": (ActionRequest(operation=Operation.CAPTURE), {}),
+    "payments.increment": (ActionRequest(operation=Operation.INCREMENT, amount=1), {"amount": 1}),
+    "payments.adjust": (
+        ActionRequest(operation=Operation.ADJUST, amount=0),
+        {"type": "fixed", "amount": 0},
+    ),
+    "payments.reverse": (ActionRequest(operation=Operation.REVERSE), {}),
+    "payments.refund": (ActionRequest(operation=Operation.REFUND), {}),
+}
+"""The moves of a payment: each with its least request, and the body that says the same.
+
+The first word of a move is its operation.
+"""
+
+_ROWS: Final[dict[str, Row]] = {row.name: row for row in OPERATIONS if row.name in ACTIONS}
+
+_WITHOUT_NATURAL_AMOUNT: Final = (Operation.INCREMENT, Operation.ADJUST)
+"""The operations that need an amount from the client."""
+
+
+class Move(View):
+    """An operation on a payment: whether it can be done now, by which row, and why not.
+
+    `next_status` is the status to which it leads. `min` and `max` are
+    the least and the greatest amount in minor units, and `amount` is the one that a body without an
+    amount stands for; null where it cannot be done, or takes no amount. `example` is a body that
+    fits.
+    """
+
+    operation: str
+    possible: bool = False
+    next_status: str | None = None
+    row: str | None = None
+    says: str
+    error: str | None = None
+    status: int
+    amount: int | None = None
+    min: int | None = None
+    max: int | None = None
+    path: str
+    example: dict[str, Any]
+    clause: str
+
+
+class ByItself(View):
+    """A change that needs no request; `due` is null where no moment is set for it."""
+
+    trigger: str
+    row: str
+    next_status: str
+    due: Time | None
+
+
+class Moves(View):
+    """What can be done with a payment now, and what changes it without a request."""
+
+    state: str
+    moves: list[Move]
+    by_itself: list[ByItself]
+
+
+@router.get(f"{WORLD}/payments/{{id}}/moves", "payments.moves")
+def list_available_actions(request: ControlRequest, query: MovesQuery) -> Moves:
+    """What can be done with a payment now, and what cannot and why.
+
+    With `key`, by that key.
+    """
+    key = None if query.key is None else get_key(request.world, query.key)
+    return view_actions(request.world, request.get_record(Transaction, "payment"), key)
+
+
+def view_actions(world: World, tx: Transaction, key: ApiKey | None) -> Moves:
+    """What can be done with this payment, by the key if one is given."""
+    context = OperationContext(
+        world=world, unit=world.store.begin(), now=world.clock.now(), request_id=None
+    )
+    return Moves(
+        state=tx.status,
+        moves=[
+            _view_action(world, context, tx, name, key)
+            for name, (action, _) in ACTIONS.items()
+            if action.confirms or tx.status == "surcharge_pending"
+        ],
+        by_itself=_by_itself(world, tx),
+    )
+
+
+def _view_action(
+    world: World, context: OperationContext, tx: Transaction, name: str, key: ApiKey | None
+) -> Move:
+    action, body = ACTIONS[name]
+    row = _ROWS[name.partition(" ")[0]]
+    shown: dict[str, Any] = {
+        "operation": row.name,
+        "status": row.status,
+        "path": row.path.replace("{id}", tx.transaction_id),
+        "example": body,
+        "clause": row.source,
+    }
+    seen = None if key is None else look(world, key, row, tx.transaction_id)
+    if seen is not None and not seen.is_allowed:
+        _, _, why, clause = seen.decisions[-1]
+        refused = {"says": why, "error": seen.error, "status": seen.status, "clause": clause}
+        return Move(**{**shown, **refused})
+    try:
+        taken = row_if_approved(context, tx, action)
+    except Refusal as refusal:
+        fault = refusal.fault
+        shown |= {"error": fault.code, "status": fault.status, "clause": refusal.source}
+        return Move(**shown, row=_row_of(refusal), says=refusal.reason)
+    least, most = _limits(context, tx, action) if action.confirms else (None, None)
+    natural = None
+    if action.operation in _WITHOUT_NATURAL_AMOUNT:
+        body = {**body, "amount": least}
+    elif action.confirms:
+        natural = plan(tx, action).amount
+    status = tx.status if taken.next_status == "same" else taken.next_status
+    shown |= {"example": body, "clause": taken.source}
+    return Move(
+        **shown,
+        possible=True,
+        next_status=status,
+        row=taken.id,
+        says=f"{taken.id}: {action.operation} leads to {status}",
+        amount=natural,
+        min=least,
+        max=most,
+    )
+
+
+def _row_of(refusal: Refusal) -> str | None:
+    """The row of the state machine that refuses, whose id its source ends with."""
+    id = (refusal.source or "").rpartition(" ")[2]
+    return id if any(row.id == id for row in TRANSITIONS) else None
+
+
+def _limits(context: OperationContext, tx: Transaction, action: ActionRequest) -> tuple[int, int]:
+    """The least and the greatest amount, around the one that an omitted amount stands for."""
+
+    def fits(amount: int) -> bool:
+        try:
+            row_if_approved(context, tx, replace(action, amount=amount))
+        except Refusal:
+            return False
+        return True
+
+    known = plan(tx, action).amount
+    least = 0 if action.operation is Operation.ADJUST else 1
+    return _last(fits, known, least), _last(fits, known, AMOUNT_MAX)
+
+
+def _last(fits: Callable[[int], bool], known: int, end: int) -> int:
+    """The amount nearest to `end` that fits, where all between it and `known` fit."""
+    if fits(end):
+        return end
+    good, bad = known, end
+    while abs(bad - good) > 1:
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if fits(middle) else (good, middle)
+    return good
+
+
+def _by_itself(world: World, tx: Transaction) -> list[ByItself]:
+    """The rows without a request that its state has, if something is to set them off."""
+    found: list[ByItself] = []
+    for row in BY_ITSELF:
+        if tx.status not in row.states or row.trigger == EDIT:
+            continue
+        timer = world.store.timer(row.trigger, tx.transaction_id)
+        if timer is None and not (row.trigger == SETTLE and tx.batch_id is not None):
+            continue
+        found.append(ByItself.of(row, row=row.id, due=timer and timer.due))
+    return found

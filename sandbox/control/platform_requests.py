@@ -1,0 +1,218 @@
+"""Requests to the platform, new ones and those of the journal again."""
+
+import json
+from typing import Annotated, Any, Final, Literal, Self
+from urllib.parse import quote, unquote
+
+from pydantic import Field, model_validator
+from pydantic_core import from_json
+
+from sandbox.control.context import ControlRequest, conflict, invalid, not_found
+from sandbox.control.models import Accepted, Body, HeaderFields, KeyWord, Milliseconds, View
+from sandbox.control.routing import WORLD, Router
+from sandbox.domain.keys import ApiKey
+from sandbox.domain.text import nearest
+from sandbox.platform.inside import InsideAnswer, InsideRequest
+from sandbox.platform.request_context import Headers
+from sandbox.worlds.journal import CUT_OFF, MASK, Entry
+from sandbox.worlds.world import World
+
+router = Router()
+
+
+PATH_CHARS_MAX: Final = 8_192
+
+
+class SendBody(Body):
+    """A request to the platform.
+
+    The `key` is named by its name in the cast or by its id; without one the request has no key.
+    A `body` that is text is sent as it is, anything else as JSON.
+    """
+
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
+    path: Annotated[str, Field(pattern=r"^/", max_length=PATH_CHARS_MAX)]
+    query: Annotated[str, Field(max_length=PATH_CHARS_MAX)] = ""
+    headers: HeaderFields = Field(default_factory=dict)
+    body: Any = None
+    key: KeyWord | None = None
+    wait: bool = True
+
+    @model_validator(mode="after")
+    def _has_one_query(self) -> Self:
+        if self.query and "?" in self.path:
+            raise ValueError("query: the path has one already")
+        return self
+
+
+class ReplayBody(Body):
+    """What to change in a request that is sent again; what is left out stays."""
+
+    key: KeyWord | None = None
+    headers: HeaderFields = Field(default_factory=dict)
+    body: Any = None
+    wait: bool = True
+
+
+_OWN_PATH: Final = "/_sandbox"
+
+_OF_THE_CONNECTION: Final = frozenset(
+    {"host", "content-length", "transfer-encoding", "connection", "expect", "upgrade", "te"}
+)
+"""Headers that a client's library writes by itself."""
+
+_IN_A_QUERY: Final = "=&+,:;/@!$'()*?~-._"
+"""Characters of a query that are written as they are."""
+
+
+class Answered(View):
+    """What a client would have got.
+
+    `status` is null, and `fault` says why, where a transport fault closes the connection.
+    """
+
+    request_id: str
+    status: int | None
+    headers: dict[str, str]
+    body: Any
+    fault: str | None
+    duration_ms: Milliseconds
+
+
+class Begun(View):
+    """The id under which the journal will have the request."""
+
+    request_id: str
+
+
+@router.post(
+    f"{WORLD}/send",
+    "send",
+    example={
+        "method": "POST",
+        "path": "/v3/payment",
+        "key": "merchant",
+        "body": {
+            "amount": 2500,
+            "terminal_id": "{terminals.merchant}",
+            "card_reader_data": {"paymentCardData": "tok_visa_credit"},
+        },
+    },
+)
+async def send_request(request: ControlRequest, body: SendBody) -> Answered | Accepted[Begun]:
+    """Send a request to the platform.
+
+    Source: assumed D25-send.
+    """
+    world = request.world
+    path, _, query = body.path.partition("?")
+    path = unquote(path)
+    if path == _OWN_PATH or path.startswith(_OWN_PATH + "/"):
+        raise invalid("path: names the control API, and requests are sent to the platform")
+    wanted = InsideRequest(
+        method=body.method,
+        path=path,
+        query=quote(query or body.query, safe=_IN_A_QUERY + "%"),
+        headers=_headers(request, body.headers, _payload(body.body)),
+        body=_payload(body.body),
+        key=None if body.key is None else _get_key(world, body.key),
+    )
+    return await _send(request, wanted, wait=body.wait)
+
+
+@router.post(f"{WORLD}/requests/{{id}}/replay", "requests.replay", refuses=(409,), example={})
+async def replay_request(request: ControlRequest, body: ReplayBody) -> Answered | Accepted[Begun]:
+    """Send a request of the journal again."""
+    entry = _get_entry(request)
+    given = body.model_fields_set
+    payload = _payload(body.body) if "body" in given else entry.request or b""
+    if (why := _why_not_again(entry, payload)) is not None:
+        raise conflict(
+            "not_replayable",
+            f"the request cannot be sent again as it was: {why}",
+            details="send what it was with POST .../send, or give the body",
+        )
+    name = body.key if "key" in given else entry.key_id
+    wanted = InsideRequest(
+        method=entry.method,
+        path=entry.path,
+        query=quote(entry.query, safe=_IN_A_QUERY),
+        headers=_headers(request, body.headers, payload),
+        body=payload,
+        key=None if name is None else _get_key(request.world, name),
+    )
+    return await _send(request, wanted, wait=body.wait)
+
+
+def _get_entry(request: ControlRequest) -> Entry:
+    entry = request.world.journal.entry(request.params["id"])
+    if entry is None:
+        raise not_found("the journal has no request with this id, or no longer has it")
+    return entry
+
+
+def _why_not_again(entry: Entry, payload: bytes) -> str | None:
+    """What the journal lacks of the request; None if it has all of it."""
+    if payload.endswith(CUT_OFF):
+        return "the journal has only the beginning of its body"
+    if MASK in payload:
+        return "a secret in its body is masked"
+    if MASK.decode() in entry.path + entry.query:
+        return "a secret in its path or query is masked"
+    return None
+
+
+async def _send(
+    request: ControlRequest, wanted: InsideRequest, *, wait: bool
+) -> Answered | Accepted[Begun]:
+    inside = request.services.inside
+    if not wait:
+        return Accepted(Begun(request_id=inside.begin(request.world, wanted)))
+    return _view_answer(await inside.send(request.world, wanted))
+
+
+def _view_answer(answer: InsideAnswer) -> Answered:
+    whole = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
+    body: Any = None
+    if answer.fault == "malformed_json":
+        body = whole.decode("utf-8", "replace")
+    elif whole:
+        body = from_json(whole)
+    headers = {name.decode(): value.decode("latin-1") for name, value in answer.headers}
+    return Answered.of(answer, headers=headers, body=body)
+
+
+def _payload(body: Any) -> bytes:
+    if body is None:
+        return b""
+    return (body if isinstance(body, str) else json.dumps(body)).encode("utf-8", "surrogatepass")
+
+
+def _headers(request: ControlRequest, given: dict[str, str], payload: bytes) -> Headers:
+    """The headers of the request: those given, and those that every client sends."""
+    key_header = request.services.worlds.profile.api_key_header
+    fields = {"accept": "application/json"}
+    if payload:
+        fields["content-type"] = "application/json"
+    for name, value in given.items():
+        low = name.lower()
+        if low == key_header.lower():
+            raise invalid(f"headers: {name}: name the key in `key`, by its name or id")
+        if low in _OF_THE_CONNECTION:
+            raise invalid(f"headers: {name}: is written by the connection, and cannot be given")
+        fields[low] = value
+    if payload:
+        fields["content-length"] = str(len(payload))
+    return [(name.encode(), value.encode("ascii")) for name, value in fields.items()]
+
+
+def _get_key(world: World, name: str) -> ApiKey:
+    """The key with this name in the cast, or with this id. Raises ControlFault."""
+    id, _ = world.cast.keys.get(name, (name, ""))
+    found = world.store.get(ApiKey, id)
+    if found is None:
+        raise invalid(
+            f"key: the world has no key {name[:80]!r}: give its name in the cast, or its id",
+            nearest(name, world.cast.keys),
+        )
+    return found

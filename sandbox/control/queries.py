@@ -1,0 +1,72 @@
+"""Queries on the records of a world, in pages."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+from sandbox.control.context import invalid, must_be_known
+from sandbox.domain.directory import Account, Terminal
+from sandbox.domain.text import nearest
+from sandbox.store.queries import ANY_TIME, NEWEST_FIRST, Between, Order, Where
+from sandbox.store.tables import Row
+from sandbox.worlds.world import World
+
+R = TypeVar("R", bound=Row)
+
+
+def find_page(
+    world: World,
+    kind: type[R],
+    where: Where,
+    *,
+    limit: int,
+    before: int | None,
+    between: Between = ANY_TIME,
+    order: Order = NEWEST_FIRST,
+) -> tuple[list[R], int, int | None]:
+    """Find a page of records, their total number, and the cursor of the next page.
+
+    The cursor is the number of records that are still to come, so records that are added in front
+    of a page do not move it.
+    """
+    unit, offset = world.store.begin(), 0
+    if before is not None:
+        _, total = unit.find(kind, where, limit=1, between=between, order=order)
+        offset = max(total - before, 0)
+    rows, total = unit.find(kind, where, limit=limit, offset=offset, between=between, order=order)
+    left = total - offset - len(rows)
+    return rows, total, left if left > 0 and rows else None
+
+
+def parse_words(name: str, text: str | None, known: Iterable[str]) -> list[str]:
+    """The words of a parameter, which commas separate.
+
+    Raises ControlFault, with the nearest known word, for one that is none of them.
+    """
+    words = [] if text is None else [word.strip() for word in text.split(",")]
+    for word in words:
+        must_be_known(name, word, known)
+    return list(dict.fromkeys(words))
+
+
+def get_account(world: World, text: str, field: str = "account") -> Account:
+    """The account with this id or name of the cast. Raises ControlFault if there is none."""
+    return _get_named(world, field, Account, world.cast.accounts, text)
+
+
+def get_terminal(world: World, text: str) -> Terminal:
+    """The terminal with this id or name of the cast. Raises ControlFault if there is none."""
+    return _get_named(world, "terminal", Terminal, world.cast.terminals, text)
+
+
+def _get_named(world: World, field: str, kind: type[R], cast: Mapping[str, str], text: str) -> R:
+    record = world.store.get(kind, cast.get(text, text))
+    if record is None:
+        noun = kind.__name__.lower()
+        why = f"{field}: the world has no {noun} with the id or cast name {text[:80]!r}"
+        raise invalid(why, nearest(text, cast))
+    return record
+
+
+def cast_names(cast: Mapping[str, Any]) -> dict[str, str]:
+    """The name of the cast of each id."""
+    return {(id if isinstance(id, str) else id[0]): name for name, id in cast.items()}

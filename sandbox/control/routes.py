@@ -1,0 +1,51 @@
+"""All control endpoints, subject by subject."""
+
+from typing import Final
+
+from sandbox.control import (
+    batches,
+    captures,
+    catalogues,
+    clock,
+    console_files,
+    coverage,
+    directory,
+    docs,
+    endpoints,
+    exports,
+    journal,
+    ledger,
+    message_wait,
+    messages,
+    outcomes,
+    overview,
+    payments,
+    permissions,
+    platform_requests,
+    receivers,
+    scenario_runs,
+    scenarios,
+    servers,
+    sessions,
+    snapshots,
+    stream,
+    switches,
+    worlds,
+)
+from sandbox.control.routing import PREFIX, ControlRow
+from sandbox.platform.routing import build_routes
+
+_SUBJECTS: Final = (
+    *(servers, sessions, worlds, snapshots, clock, switches, overview, payments, permissions),
+    *(batches, outcomes, scenarios, scenario_runs, catalogues, directory, messages, message_wait),
+    *(receivers, endpoints, platform_requests, journal, exports, stream, captures),
+    *(coverage, ledger, docs, console_files),
+)
+
+CONTROL: Final[tuple[ControlRow, ...]] = tuple(
+    row for subject in _SUBJECTS for row in subject.router.rows
+)
+"""One row for each endpoint under `/_sandbox`."""
+
+ROUTES: Final = build_routes("control", CONTROL, below=PREFIX)
+"""Starlette's routes to the endpoints, below the prefix."""

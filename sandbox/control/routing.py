@@ -1,0 +1,123 @@
+"""The row of a control endpoint, and the decorator that registers it."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final, TypeVar, get_args, get_origin
+
+from msgspec import Struct
+from pydantic import BaseModel
+
+from sandbox.control.models import JSON, Accepted, NoQuery, Written
+from sandbox.platform.security_headers import AnswerKind
+
+PREFIX: Final = "/_sandbox"
+WORLD: Final = f"{PREFIX}/worlds/{{w}}"
+
+SNAPSHOT_BYTES_MAX: Final = 256 * 1_048_576
+"""A larger snapshot is refused with 413. Source: assumed D25-bodies."""
+
+EndpointT = TypeVar("EndpointT", bound=Callable[..., Any])
+
+
+class ControlRow(Struct, frozen=True, kw_only=True, eq=False):
+    """One control endpoint.
+
+    `body`, `query` and `answer` are the classes in the signature of `run`; `accepted` is that of an
+    answer with 202, of a function that may go on after it. `is_raw` rows take a body as it is, up
+    to SNAPSHOT_BYTES_MAX, and `example` is a body that succeeds in a demo world.
+    `is_for_default` rows are answered by the server that has the world `default`.
+    `is_open` rows need no token, and `is_for_operator` rows that of the operator.
+    The result of an `is_stream` row is sent piece by piece; all others answer with `media_type`.
+    An `ends_with_client` row can take long, and is canceled when the client disconnects.
+    `refuses` lists the statuses of the function itself. `kind` selects other headers than those
+    that follow from the rest.
+    """
+
+    name: str
+    method: str
+    path: str
+    summary: str
+    run: Callable[..., Any]
+    status: int
+    body: type[BaseModel] | None = None
+    query: type[BaseModel] = NoQuery
+    answer: Any = None
+    accepted: Any = None
+    example: Mapping[str, Any] | None = None
+    is_open: bool = False
+    is_for_operator: bool = False
+    is_for_default: bool = False
+    is_raw: bool = False
+    is_stream: bool = False
+    ends_with_client: bool = False
+    media_type: str = JSON
+    kind: AnswerKind | None = None
+    refuses: tuple[int, ...] = ()
+
+    @property
+    def answer_kind(self) -> AnswerKind:
+        """Which headers its success has, see `security_headers`."""
+        if self.kind is not None:
+            return self.kind
+        if not self.is_open:
+            return AnswerKind.CONTROL
+        return AnswerKind.PAGE if self.media_type.startswith("text/") else AnswerKind.OPEN
+
+    @property
+    def is_for_programs(self) -> bool:
+        """Whether the OpenAPI document has it: the console's page and files are for a browser."""
+        return self.kind not in (AnswerKind.CONSOLE, AnswerKind.ASSET)
+
+
+class Router:
+    """The endpoints of one subject."""
+
+    def __init__(self) -> None:
+        self.rows: list[ControlRow] = []
+        self.get = partial(self.route, "GET")
+        self.post = partial(self.route, "POST")
+        self.put = partial(self.route, "PUT")
+        self.patch = partial(self.route, "PATCH")
+        self.delete = partial(self.route, "DELETE")
+
+    def route(
+        self, method: str, path: str, name: str, *, status: int | None = None, **more: Any
+    ) -> Callable[[EndpointT], EndpointT]:
+        """Register a function as the endpoint of a method; `more` are further fields of its row.
+
+        Its parameters `body` and `query` name their classes, and the first line of its docstring is
+        the summary. It answers 204 if it returns None.
+        """
+
+        def register(function: EndpointT) -> EndpointT:
+            types = inspect.get_annotations(function)
+            answer, accepted = _answers(types["return"])
+            takes = {word: types[word] for word in ("body", "query") if word in types}
+            if is_raw := takes.get("body") is bytes:
+                del takes["body"]
+            row = ControlRow(
+                name=name,
+                method=method,
+                path=path,
+                summary=(inspect.getdoc(function) or "").partition("\n")[0].removesuffix("."),
+                run=function,
+                status=status or (204 if answer is None else 200),
+                answer=answer,
+                accepted=accepted,
+                is_raw=is_raw,
+                **takes,
+                **more,
+            )
+            self.rows.append(row)
+            return function
+
+        return register
+
+
+def _answers(returned: Any) -> tuple[Any, Any]:
+    """The class of the answer, and of one with 202, of a function that returns this."""
+    accepted = next((one for one in get_args(returned) if get_origin(one) is Accepted), None)
+    if accepted is not None:
+        return _answers(get_args(returned)[0])[0], get_args(accepted)[0]
+    return (get_args(returned)[0] if get_origin(returned) is Written else returned), None

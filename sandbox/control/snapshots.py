@@ -1,0 +1,174 @@
+"""Snapshots, copies and marks of a world."""
+
+from msgspec.structs import replace
+
+from sandbox.control.context import (
+    ControlFault,
+    ControlRequest,
+    conflict,
+    exclusive_world,
+    not_found,
+)
+from sandbox.control.models import Body, Document, Time, View, Written
+from sandbox.control.routing import WORLD, Router
+from sandbox.control.worlds import WorldView, build_world, own_id, set_name, view_world
+from sandbox.domain.field_types import WorldId, WorldName
+from sandbox.store.fixture import FixtureError
+from sandbox.store.saved_world import NotRestored, SavedWorld
+from sandbox.worlds.due_timers import catch_up
+from sandbox.worlds.marks import Mark
+from sandbox.worlds.restore import spec_of
+from sandbox.worlds.secret_documents import refuse_secrets
+from sandbox.worlds.slices import run_aside
+from sandbox.worlds.snapshot import read_aside, write_aside
+from sandbox.worlds.world import World
+
+router = Router()
+
+
+class ForkBody(Body):
+    """The id and the name of a copy; without them the next free id, and the name of the world."""
+
+    id: WorldId | None = None
+    name: WorldName | None = None
+
+
+class MarkBody(Body):
+    """What to call a mark."""
+
+    name: WorldName = ""
+
+
+@router.get(f"{WORLD}/snapshot", "snapshot.read")
+async def save_snapshot(request: ControlRequest) -> Written[Document]:
+    """Save a whole world as one document.
+
+    Source: assumed D25.
+    """
+    async with exclusive_world(request) as world:
+        return Written(await write_aside(world))
+
+
+@router.put(f"{WORLD}/snapshot", "snapshot.restore")
+async def restore_snapshot(request: ControlRequest, body: bytes) -> WorldView:
+    """Replace a world with a saved one.
+
+    Its id and the keys of its cast stay. Source: assumed D25.
+    """
+    async with exclusive_world(request) as world:
+        try:
+            saved = await read_aside(body)
+            key_format = request.services.worlds.profile.key_format
+            await run_aside(refuse_secrets, saved, key_format, is_large=saved.is_large)
+            return await _replace(request, saved, world)
+        except (NotRestored, FixtureError) as error:
+            raise ControlFault(
+                400, "not_restored", f"snapshot: {error}", details="nothing was changed"
+            ) from None
+
+
+async def _replace(request: ControlRequest, saved: SavedWorld, world: World) -> WorldView:
+    """Put a saved world in the place of this one. Raises NotRestored or FixtureError."""
+    worlds = request.services.worlds
+    spec = spec_of(saved, request.services.fixture_of, id=world.id)
+    restored = await worlds.restore_aside(spec, saved)
+    restored.marks = world.marks
+    # From here on its clock is watched, whether or not a request comes.
+    await catch_up(restored)
+    return view_world(restored)
+
+
+class MarkView(View):
+    """A moment of a world to return to: its time there, and how large it is."""
+
+    id: str
+    name: str
+    now: Time
+    bytes: int
+
+
+class MarksOfWorld(View):
+    """The marks of a world, oldest first."""
+
+    marks: list[MarkView]
+    total: int
+
+
+@router.post(f"{WORLD}/fork", "worlds.fork", status=201, refuses=(409,), example={"name": "A copy"})
+async def fork_world(request: ControlRequest, body: ForkBody) -> WorldView:
+    """Copy a world.
+
+    Source: assumed D25.
+    """
+    worlds = request.services.worlds
+    async with exclusive_world(request) as world:
+        parts = await write_aside(world)
+        spec = replace(world.spec, id=own_id(request, body.id), name=body.name or world.spec.name)
+    begun = await build_world(request, spec)
+    try:
+        saved = await read_aside(b"".join(parts), is_trusted=True)
+        copied = replace(spec_of(saved, request.services.fixture_of, id=begun.id), name=spec.name)
+        copy = await worlds.restore_aside(copied, saved)
+        set_name(copy, spec.name)
+    except NotRestored as error:
+        worlds.delete(begun)
+        raise conflict("not_copied", f"the world cannot be copied: {error}") from None
+    # The answer waits until it is written.
+    request.found = copy
+    await catch_up(copy)
+    return view_world(copy)
+
+
+# --- marks ------------------------------------------------------------------------------------
+
+
+def _view_mark(mark: Mark) -> MarkView:
+    return MarkView.of(mark, bytes=sum(map(len, mark.parts)))
+
+
+@router.post(f"{WORLD}/marks", "marks.add", status=201, example={"name": "before the refund"})
+async def add_mark(request: ControlRequest, body: MarkBody) -> MarkView:
+    """Mark a world as it is now.
+
+    The oldest of ten marks makes room.
+    """
+    async with exclusive_world(request) as world:
+        now = world.now()
+        return _view_mark(world.marks.add(body.name, now, await write_aside(world)))
+
+
+@router.get(f"{WORLD}/marks", "marks.list")
+def list_marks(request: ControlRequest) -> MarksOfWorld:
+    """List the marks of a world."""
+    marks = [_view_mark(one) for one in request.world.marks.entries]
+    return MarksOfWorld(marks=marks, total=len(marks))
+
+
+def _find_mark(request: ControlRequest) -> Mark:
+    for mark in request.world.marks.entries:
+        if mark.id == request.params["id"]:
+            return mark
+    raise not_found("the world has no mark with this id, or no longer has it")
+
+
+@router.post(f"{WORLD}/marks/{{id}}/return", "marks.return")
+async def return_to_mark(request: ControlRequest) -> WorldView:
+    """Return a world to a mark.
+
+    The marks stay; the journal begins anew.
+    """
+    async with exclusive_world(request) as world:
+        mark = _find_mark(request)
+        try:
+            saved = await read_aside(b"".join(mark.parts), is_trusted=True)
+            return await _replace(request, saved, world)
+        except NotRestored as error:
+            raise ControlFault(
+                400, "not_restored", f"the world cannot return: {error}", details="nothing changed"
+            ) from None
+
+
+@router.delete(f"{WORLD}/marks/{{id}}", "marks.delete")
+def delete_mark(request: ControlRequest) -> None:
+    """Remove a mark."""
+    request.world.marks.remove(_find_mark(request))

@@ -1,0 +1,259 @@
+"""The stream of a world: its events as server-sent events, whole or as rows."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+from contextlib import suppress
+from typing import Any, Final, Literal
+
+from pydantic_core import to_json
+from starlette.types import Receive, Scope, Send
+
+from sandbox.control.batches import batch_row
+from sandbox.control.clock import view_timer
+from sandbox.control.context import ControlFault, ControlRequest, must_be_known
+from sandbox.control.journal import request_row, view_entry
+from sandbox.control.messages import message_row, view_attempt, view_content
+from sandbox.control.models import Query
+from sandbox.control.outcomes import view_tap
+from sandbox.control.payments import payment_row
+from sandbox.control.routing import WORLD, Router
+from sandbox.control.worlds import world_row
+from sandbox.domain.batches import Batch
+from sandbox.domain.directory import Account, Credential, Location, Terminal
+from sandbox.domain.instants import to_wire
+from sandbox.domain.keys import ApiKey
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.webhooks import Endpoint
+from sandbox.platform import wire
+from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
+from sandbox.platform.sending import ABORT
+from sandbox.worlds import event_stream as events
+from sandbox.worlds.world import World
+
+router = Router()
+
+
+class StreamQuery(Query):
+    """The kinds of events to read, separated by commas, and whether whole or as rows.
+
+    Without `kinds` they are request, message, attempt and clock.
+    """
+
+    kinds: str | None = None
+    shape: Literal["row", "full"] = "full"
+
+
+Views = Mapping[str, Callable[[World, Any], Any]]
+"""For each kind of event, what its data are."""
+
+_NAMES: Final[dict[type, str]] = {
+    Account: "account",
+    Terminal: "terminal",
+    Location: "location",
+    Credential: "credential",
+    ApiKey: "key",
+    Transaction: "payment",
+    Batch: "batch",
+}
+
+
+def _tried(tried: events.AttemptEvent) -> dict[str, Any]:
+    attempt = view_attempt(tried.attempt, tried.message.id)
+    return {**_tried_row(tried), **vars(attempt)}
+
+
+def _tried_row(tried: events.AttemptEvent) -> dict[str, Any]:
+    message, attempt = tried.message, tried.attempt
+    return {
+        "message_id": message.id,
+        "event_type": message.event_type,
+        "request_id": message.request_id,
+        "endpoint_id": tried.endpoint_id,
+        "url": tried.url,
+        "at": to_wire(attempt.at),
+        "status_code": attempt.status_code,
+        "error": attempt.error,
+        "delivery_status": tried.delivery_status,
+        "rule": tried.rule,
+    }
+
+
+def _tap(event: events.TapEvent) -> dict[str, Any]:
+    return {**vars(view_tap(event.tap)), "waits": event.waits}
+
+
+def _record(world: World, record: Any) -> dict[str, Any]:
+    """A record as its list shows it; `row` is null for kinds without one, and if it was removed."""
+    if isinstance(record, events.Removed):
+        kind, id = _NAMES[record.kind], record.id
+        return {"kind": kind, "id": id, "status": None, "removed": True, "row": None}
+    row: Any = None
+    if isinstance(record, Transaction):
+        id, row = record.transaction_id, payment_row(record)
+    elif isinstance(record, Batch):
+        id, row = record.id, batch_row(world, record)
+    elif isinstance(record, Terminal):
+        id = record.terminal_id
+    else:
+        id = record.id
+    return {
+        "kind": _NAMES[type(record)],
+        "id": id,
+        "status": getattr(record, "status", None),
+        "removed": getattr(record, "deleted_at", None) is not None,
+        "row": row,
+    }
+
+
+def _endpoint(endpoint: Endpoint | events.Removed) -> dict[str, Any]:
+    """An endpoint without its secrets."""
+    url, reason, is_removed = None, None, isinstance(endpoint, events.Removed)
+    if isinstance(endpoint, Endpoint):
+        url, reason = endpoint.url, endpoint.disabled_reason
+    return {"id": endpoint.id, "url": url, "disabled_reason": reason, "removed": is_removed}
+
+
+def _agenda(world: World) -> dict[str, Any]:
+    """What falls due next, and how much falls due at all."""
+    timers, first = world.store.timers, world.store.timers.soonest
+    return {"next": first and view_timer(world, first), "total": len(timers)}
+
+
+def _scenario(world: World) -> dict[str, Any]:
+    return {"name": world.scenario and world.scenario.scenario.name}
+
+
+FULL_VIEWS: Final[Views] = {
+    events.REQUEST: view_entry,
+    events.MESSAGE: lambda world, message: view_content(message),
+    events.ATTEMPT: lambda world, tried: _tried(tried),
+    events.CLOCK: lambda world, clock: clock,
+    events.TAP: lambda world, event: _tap(event),
+    events.RECORD: _record,
+    events.ENDPOINT: lambda world, endpoint: _endpoint(endpoint),
+    events.AGENDA: lambda world, nothing: _agenda(world),
+    events.SCENARIO: lambda world, nothing: _scenario(world),
+    events.WORLD: lambda world, nothing: world_row(world),
+    events.GAP: lambda world, missed: {"missed": missed},
+}
+"""Requests, messages and attempts whole."""
+
+ROW_VIEWS: Final[Views] = {
+    **FULL_VIEWS,
+    events.REQUEST: request_row,
+    events.MESSAGE: message_row,
+    events.ATTEMPT: lambda world, tried: _tried_row(tried),
+}
+"""Requests, messages and attempts as rows."""
+
+STREAMS_MAX: Final = 100
+"""Streams of one world that are open at a time. All that happens is written out for each of them;
+tools and tests that read along need one or two each."""
+
+SILENCE_S: Final = 15.0
+"""After this many seconds without an event the stream sends a sign of life."""
+
+LAST_WORDS_S: Final = 0.5
+"""Time that an ending stream waits for its client to read the rest."""
+
+_HERE: Final = b": here\n\n"
+_HEADERS: Final = [(b"content-type", b"text/event-stream"), *HEADERS_OF[AnswerKind.CONTROL]]
+
+
+class Stream:
+    """One subscriber of a world, and the sending of its events."""
+
+    def __init__(
+        self,
+        world: World,
+        kinds: Collection[str],
+        on_silence: Callable[[], None],
+        shown: Views = FULL_VIEWS,
+    ) -> None:
+        self._world, self._shown = world, shown
+        self._subscriber = world.subscriptions.join(kinds)
+        self._on_silence = on_silence
+
+    def close(self) -> None:
+        """Leave before anything was sent: only the headers were asked for."""
+        self._world.subscriptions.leave(self._subscriber)
+
+    async def deliver(
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        *,
+        silence_s: float = SILENCE_S,
+        last_words_s: float = LAST_WORDS_S,
+    ) -> None:
+        """Send events until the client goes away or the world ends."""
+        subscriber = self._subscriber
+        sending = asyncio.ensure_future(self._send(subscriber, send, silence_s))
+        leaving = asyncio.ensure_future(wire.until_gone(receive))
+        ending = asyncio.ensure_future(subscriber.over.wait())
+        tasks = (sending, leaving, ending)
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            through = (sending, leaving)
+            await asyncio.wait(through, timeout=last_words_s, return_when=asyncio.FIRST_COMPLETED)
+            if not any(task.done() for task in through) and ABORT in scope:
+                # The client does not read, and the rest would keep the server from stopping.
+                scope[ABORT]()
+                await leaving
+        finally:
+            self._world.subscriptions.leave(subscriber)
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+        if not sending.cancelled():
+            sending.result()
+
+    async def _send(self, subscriber: events.Subscriber, send: Send, silence_s: float) -> None:
+        # Some servers report a disconnected client this way.
+        with suppress(OSError):
+            await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+            async for part in self._parts(subscriber, silence_s):
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+                # Requests get their turn between two events.
+                await asyncio.sleep(0)
+            await send({"type": "http.response.body", "body": b""})
+
+    async def _parts(
+        self, subscriber: events.Subscriber, silence_s: float
+    ) -> AsyncGenerator[bytes]:
+        yield _HERE
+        while True:
+            try:
+                async with asyncio.timeout(silence_s):
+                    event = await subscriber.next()
+            except TimeoutError:
+                self._on_silence()
+                yield _HERE
+                continue
+            if event is None:
+                return
+            yield self._written(event)
+
+    def _written(self, event: events.StreamEvent) -> bytes:
+        shown = to_json(self._shown[event.kind](self._world, event.content))
+        return b"event: %b\nid: %d\ndata: %b\n\n" % (event.kind.encode(), event.number, shown)
+
+
+@router.get(f"{WORLD}/stream", "stream.read", is_stream=True, refuses=(429,))
+def read_stream(request: ControlRequest, query: StreamQuery) -> Stream:
+    """Stream the events of a world as server-sent events."""
+    kinds = events.USUAL if query.kinds is None else query.kinds.split(",")
+    for kind in kinds:
+        must_be_known("kinds", kind, events.KINDS)
+    world = request.world
+    if len(world.subscriptions) >= STREAMS_MAX:
+        raise ControlFault(
+            429,
+            "too_many_streams",
+            f"{STREAMS_MAX} streams of this world are already open, which is the most",
+            details="a stream ends when its client hangs up",
+        )
+    # A world with a subscriber is in use.
+    shown = ROW_VIEWS if query.shape == "row" else FULL_VIEWS
+    return Stream(world, kinds, lambda: request.services.worlds.touch(world), shown)

@@ -1,0 +1,145 @@
+"""The switches of a world, and the readings of the spec."""
+
+from collections.abc import Mapping
+from typing import Any, NewType
+
+from pydantic import ConfigDict, RootModel
+
+from sandbox.control.context import ControlFault, ControlRequest
+from sandbox.control.models import View
+from sandbox.control.routing import PREFIX, WORLD, Router
+from sandbox.domain import readings, switches
+from sandbox.domain.text import nearest
+from sandbox.worlds.world import World
+
+router = Router()
+
+
+class Switches(RootModel[dict[str, Any]]):
+    """Switch name to value."""
+
+    model_config = ConfigDict(defer_build=True)
+
+
+class Readings(RootModel[dict[str, str | None]]):
+    """Reading to value; null returns to the profile's."""
+
+    model_config = ConfigDict(defer_build=True)
+
+
+SwitchValues = NewType("SwitchValues", dict[str, Any])
+"""The values of all switches, by name."""
+
+
+def check_switches(wanted: dict[str, Any]) -> dict[str, Any]:
+    """Check the names and values of switches. Raises ControlFault."""
+    try:
+        return switches.checked(wanted)
+    except switches.UnknownSwitch as error:
+        unknown = next((name for name in wanted if name not in switches.SWITCHES), None)
+        raise ControlFault(
+            400,
+            "unknown_switch",
+            f"switches: {error}",
+            nearest=unknown and nearest(unknown, switches.SWITCHES),
+        ) from None
+
+
+@router.get(f"{WORLD}/switches", "switches.read")
+def read_switches(request: ControlRequest) -> SwitchValues:
+    """Read a world's switches."""
+    return SwitchValues(dict(request.world.switches))
+
+
+@router.put(f"{WORLD}/switches", "switches.set", example={"batch.settlement": "manual"})
+def set_switches(request: ControlRequest, body: Switches) -> SwitchValues:
+    """Set switches of a world.
+
+    Those not named stay.
+    """
+    request.world.set_switches(check_switches(body.root))
+    return read_switches(request)
+
+
+class ReadingValueView(View):
+    """One way to read the sentence."""
+
+    name: str
+    meaning: str
+
+
+class ReadingView(View):
+    """A sentence that can be read in several ways."""
+
+    id: str
+    sentence: str
+    values: list[ReadingValueView]
+    default: str
+    clause: str
+
+
+class AllReadings(View):
+    """All readings."""
+
+    readings: list[ReadingView]
+
+
+ReadingValues = NewType("ReadingValues", dict[str, Any])
+"""The values of all readings, by id."""
+
+
+def own_readings(wanted: Mapping[str, str]) -> dict[str, str]:
+    """The same readings. Raises ControlFault for an unknown one or an unknown value."""
+    try:
+        return readings.checked(wanted)
+    except readings.UnknownReading as error:
+        raise _unknown_reading(wanted, error) from None
+
+
+def readings_apart(world: World) -> dict[str, str]:
+    """The readings of a world that differ from those of the profile."""
+    of_profile = readings.in_force(world.profile.readings, {})
+    return {id: value for id, value in world.readings.items() if value != of_profile[id]}
+
+
+@router.get(f"{PREFIX}/readings", "readings.list")
+def list_readings(request: ControlRequest) -> AllReadings:
+    """List the readings: sentences that can be read in several ways."""
+    return AllReadings(readings=list(map(_show_reading, readings.READINGS.values())))
+
+
+def _show_reading(reading: readings.Reading) -> ReadingView:
+    values = [ReadingValueView(name=name, meaning=said) for name, said in reading.values.items()]
+    return ReadingView.of(reading, values=values)
+
+
+@router.get(f"{WORLD}/readings", "readings.read")
+def read_readings(request: ControlRequest) -> ReadingValues:
+    """Read the readings that are in force in a world."""
+    return ReadingValues(dict(request.world.readings))
+
+
+@router.put(f"{WORLD}/readings", "readings.set", example={"stored_transaction_type": "first"})
+def set_readings(request: ControlRequest, body: Readings) -> ReadingValues:
+    """Choose readings of a world.
+
+    Those not named stay, null returns to the profile's.
+    """
+    try:
+        request.world.set_readings(body.root)
+    except readings.UnknownReading as error:
+        raise _unknown_reading(body.root, error) from None
+    return read_readings(request)
+
+
+def _unknown_reading(wanted: Mapping[str, Any], error: readings.UnknownReading) -> ControlFault:
+    """The refusal, with the nearest known word for a misspelt one."""
+    id, value = next(
+        (id, value)
+        for id, value in wanted.items()
+        if id not in readings.READINGS
+        or (value is not None and value not in readings.READINGS[id].names)
+    )
+    known = readings.READINGS.get(id)
+    near = nearest(id, readings.READINGS) if known is None else nearest(value, known.names)
+    return ControlFault(400, "unknown_reading", f"readings: {error}", nearest=near)

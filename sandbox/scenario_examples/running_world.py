@@ -1,0 +1,210 @@
+"""The stage in a world that runs already: its payments, its clock, its endpoints."""
+
+import asyncio
+import json
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from sandbox.control.rows import Act
+from sandbox.domain.keys import ApiKey
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.platform.inside import Inside, InsideRequest
+from sandbox.scenario_examples.receiver import Arrived
+from sandbox.scenario_examples.requests import ExampleAnswer, Request
+from sandbox.scenario_examples.runner import ExampleRunner
+from sandbox.scenarios.examples import Example, Send
+from sandbox.worlds.world import World
+
+_QUIET_S: Final = 5.0
+"""So long webhooks that are due are waited for. A receiver may hang for longer."""
+
+_LOOKS_EVERY_S: Final = 0.01
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A request of a step and its answer.
+
+    `request_id` is that of the journal, None for an action of the control API. `status` is None
+    where the connection was closed.
+    """
+
+    request_id: str | None
+    method: str
+    path: str
+    query: str
+    body: Any
+    status: int | None
+    answer: Any
+
+
+@dataclass(slots=True)
+class PlayedStep:
+    """What came of one example.
+
+    `events` have the id and the type of each new message. `shown` is the payment or batch.
+    """
+
+    number: int
+    name: str
+    operation: str
+    mistakes: list[str]
+    exchanges: list[Exchange]
+    events: list[tuple[str, str]]
+    shown: dict[str, Any] = field(default_factory=dict)
+
+
+async def play_in_world(
+    world: World,
+    examples: Sequence[Example],
+    numbers: range,
+    *,
+    inside: Inside,
+    act: Act,
+    within_s: float,
+) -> list[PlayedStep]:
+    """Play the examples with these numbers in a world, in order.
+
+    What a receiver got is not compared: the world's own endpoints have the webhooks. A step that is
+    not done `within_s` seconds from the start is given up, and so are those after it.
+    """
+    stage = WorldStage(world, inside, act)
+    runner = ExampleRunner(stage)
+    end = asyncio.get_running_loop().time() + within_s
+    steps = []
+    for one in numbers:
+        example = examples[one - 1]
+        name = example.name or f"example {one}"
+        stage.begin_step()
+        played = PlayedStep(one, name, example.send.operation, [], stage.exchanges, [])
+        try:
+            async with asyncio.timeout_at(end):
+                played.mistakes, result = await runner.play(one, name, stage.own(one, example))
+        except TimeoutError:
+            result = None
+            played.mistakes = [f"was given up: the steps took more than {within_s:g} s in all"]
+        played.shown = {} if result is None else result.shown
+        played.events = stage.new_messages()
+        steps.append(played)
+    return steps
+
+
+class WorldStage:
+    """A world that runs, with other clients beside the examples."""
+
+    def __init__(self, world: World, inside: Inside, act: Act) -> None:
+        self._world = world
+        self._inside = inside
+        self._act = act
+        self._before = len(world.store.messages_now())
+        self._events: dict[str, str] = {}
+        self._of_step = 0
+        # No earlier play has it: each sends requests, which are counted.
+        self._tag = world.journal.counters.requests + 1
+        self._own_events: set[str] = set()
+        self.arrived: list[Arrived] = []
+        self.exchanges: list[Exchange] = []
+        self.terminals = world.cast.terminals
+        self.keys = {name: name for name in world.cast.keys}
+        self.control = "/_sandbox"
+
+    def own(self, number: int, example: Example) -> Example:
+        """The example with an event_id of this play, since the world may know the usual one."""
+        send: Send = example.send
+        expect = example.expect.model_copy(update={"received": None})
+        if send.operation not in ("advance", "close_batch"):
+            event_id = f"{send.event_id or f'example-{number}'}-{self._tag}"
+            self._own_events.add(event_id)
+            if "event_id" in expect.fields:
+                fields = expect.fields | {"event_id": event_id}
+                expect = expect.model_copy(update={"fields": fields})
+            send = send.model_copy(update={"event_id": event_id})
+        return example.model_copy(update={"send": send, "expect": expect})
+
+    def begin_step(self) -> None:
+        """From here on exchanges and messages belong to another step."""
+        self.exchanges = []
+        self._of_step = len(self._note_messages())
+
+    def new_messages(self) -> list[tuple[str, str]]:
+        """The messages of this step: id and event."""
+        return self._note_messages()[self._of_step :]
+
+    async def ask(self, request: Request, on_answer: Callable[[], None]) -> ExampleAnswer:
+        """The answer to a request. Its journal entry says that the sandbox itself sent it."""
+        if request.path.startswith(self.control):
+            path = request.path.removeprefix(self.control)
+            status, shown = await self._act(path, request.body)
+            self._note(None, request, path, status, shown)
+            return ExampleAnswer(status, {}, shown)
+        payload = b"" if request.body is None else json.dumps(request.body).encode()
+        fields = {"accept": "application/json"}
+        if payload:
+            fields |= {"content-type": "application/json", "content-length": str(len(payload))}
+        key_id, _ = self._world.cast.keys[request.key]
+        answer = await self._inside.send(
+            self._world,
+            InsideRequest(
+                method=request.method,
+                path=request.path,
+                query=request.query,
+                headers=[(name.encode(), value.encode()) for name, value in fields.items()],
+                body=payload,
+                key=self._world.store.get(ApiKey, key_id),
+            ),
+        )
+        on_answer()
+        whole = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
+        shown = None
+        with suppress(ValueError):
+            shown = json.loads(whole or b"null")
+        self._note(answer.request_id, request, request.path, answer.status, shown)
+        headers = {name.decode(): value.decode("latin-1") for name, value in answer.headers}
+        return ExampleAnswer(answer.status or 0, headers, shown)
+
+    def _note(
+        self, id: str | None, request: Request, path: str, status: int | None, shown: Any
+    ) -> None:
+        self.exchanges.append(
+            Exchange(id, request.method, path, request.query, request.body, status, shown)
+        )
+
+    def set_answered(self, *, is_answered: bool) -> None:
+        """Nothing is received here, so nobody asks."""
+
+    async def messages(self) -> list[tuple[str, str]]:
+        """The messages of the world since this play began, oldest first: id and event."""
+        return self._note_messages()
+
+    def _note_messages(self) -> list[tuple[str, str]]:
+        # Those of before are not looked at: a busy world has very many.
+        for one in self._world.store.messages_now()[self._before :]:
+            self._events.setdefault(one.id, one.event_type)
+        return list(self._events.items())
+
+    @property
+    def looks_every_s(self) -> float:
+        """How long to wait at most before looking for a tap again."""
+        return _LOOKS_EVERY_S
+
+    async def waiting(self) -> Collection[str]:
+        """The payments of these examples that wait for a tap."""
+        unit = self._world.store.begin()
+        ids = [one.tap.transaction_id for one in self._world.tap_desk if not one.came.done()]
+        found = [unit.get(Transaction, id) for id in ids]
+        return [
+            tx.transaction_id for tx in found if tx is not None and tx.event_id in self._own_events
+        ]
+
+    async def quiet(self) -> None:
+        """Wait until the webhooks that are due were tried, for a few seconds at most."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_QUIET_S):
+                while any(
+                    one.status == "pending" and one.next_attempt_at is None
+                    for id in self._events
+                    for one in self._world.outbox.deliveries_of(id)
+                ):
+                    await self._world.changed()

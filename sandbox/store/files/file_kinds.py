@@ -1,0 +1,55 @@
+"""The kinds of state files, told by the end of a name, and copying one file into another."""
+
+from pathlib import Path
+from typing import Final
+
+from sandbox.store.files.json_file import JsonFile
+from sandbox.store.files.port import TAKEN_IDS, Change, Document, StateFile, StoreError
+from sandbox.store.files.sqlite_file import SqliteFile
+
+JSON: Final = (".json",)
+SQLITE: Final = (".db", ".sqlite", ".sqlite3")
+
+
+def open_file(path: Path) -> StateFile:
+    """The state file at this path, ready to load; it need not exist yet. Raises StoreError."""
+    suffix = path.suffix.lower()
+    if suffix in JSON:
+        return JsonFile(path)
+    if suffix in SQLITE:
+        return SqliteFile(path)
+    raise StoreError(
+        f"{path}: cannot tell what kind of file this is; name one that ends in .json (to read and "
+        f"edit) or in .db (for many documents; {' and '.join(SQLITE[1:])} are the same)"
+    )
+
+
+def copy(source: StateFile, target: StateFile) -> None:
+    """Write everything that one file has into another that is empty, all or nothing.
+
+    Raises StoreError, also when the target holds worlds.
+    """
+    worlds = source.load()
+    if there := target.load():
+        raise StoreError(
+            f"{target.name}: cannot copy {source.name} into it: it holds the worlds "
+            f"{', '.join(sorted(there))}; name a file that is not there yet"
+        )
+    changes = []
+    for world, tables in worlds.items():
+        puts = [
+            (table, Document(one.id, one.number, one.text))
+            for table, documents in tables.items()
+            # The draw count of a file that people edit is not trusted, and may be missing.
+            if table != TAKEN_IDS or not target.is_for_people
+            for one in documents
+        ]
+        if source.is_for_people and not target.is_for_people:
+            puts.append((TAKEN_IDS, Document(TAKEN_IDS, 0, "{}")))
+        changes.append(Change(world, puts=puts, anew=True))
+    if source.secret:
+        # The keys of the worlds are made of it.
+        target.keep_secret(source.secret)
+    if source.tokens:
+        target.keep_tokens(source.tokens)
+    target.write(changes)

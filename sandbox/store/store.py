@@ -1,0 +1,324 @@
+"""The state of a world, and the units of work that change it.
+
+A unit of work reads committed records and its own changes. No other unit sees these changes until
+`commit`, which applies records and messages together or not at all. A unit that is dropped without
+a commit changes nothing. A unit never lives across an `await`.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from sandbox.domain.clock import Timer
+from sandbox.domain.directory import Account
+from sandbox.domain.events import Message
+from sandbox.store.queries import (
+    ANY_TIME,
+    NEWEST_FIRST,
+    Between,
+    DuplicateValue,
+    Order,
+    R,
+    UnitClosed,
+    Where,
+)
+from sandbox.store.records import Claims, Records
+from sandbox.store.tables import TABLES, Row
+from sandbox.store.timers import Timers
+from sandbox.store.world_state import Counters
+
+
+class NotesChanges(Protocol):
+    """Notes every change of a store, for a file."""
+
+    def note(self, unit: "UnitOfWork") -> None:
+        """A unit of work was committed."""
+
+    def begin_anew(self) -> None:
+        """Everything in the store is different."""
+
+
+class Store:
+    """The state of one world.
+
+    A watcher is called with every committed record of its kind: the registry learns of new keys
+    that way, whichever operation made them. `on_messages` is called with the messages of every
+    commit that has some. `log` notes every change, if there is one. `on_commit` is called with
+    every committed unit. `ids_may_repeat`: people could edit the documents of the store, and with
+    them the count of draws.
+    """
+
+    def __init__(
+        self,
+        watchers: Mapping[type, Callable[[Any], None]] | None = None,
+        on_messages: Callable[[Sequence[Message]], None] | None = None,
+    ) -> None:
+        self._watchers = watchers or {}
+        self._on_messages = on_messages
+        self.log: NotesChanges | None = None
+        self.on_commit: Callable[[UnitOfWork], None] | None = None
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything: the state of a store that was never written to."""
+        self._tables: dict[type, Records] = {}
+        for table in TABLES:
+            self._tables[table.kind] = Records(table, self._tables.get(Account))
+        self._messages: list[Message] = []
+        self._places: dict[str, int] = {}
+        self._by_subject: dict[str, list[Message]] = {}
+        self._timers = Timers()
+        self._counters = Counters()
+        self.ids_may_repeat = False
+
+    def take_over(self, other: "Store") -> None:
+        """Replace everything here with the content of the other, which is not used any more."""
+        self._tables, self._timers = other._tables, other._timers
+        self._messages, self._places = other._messages, other._places
+        self._by_subject = other._by_subject
+        self._counters, self.ids_may_repeat = other._counters, other.ids_may_repeat
+        if self.log is not None:
+            self.log.begin_anew()
+
+    def begin(self) -> "UnitOfWork":
+        """A new unit of work."""
+        return UnitOfWork(self)
+
+    def put(self, record: Row) -> None:
+        """Commit the record in a unit of work of its own."""
+        unit = self.begin()
+        unit.put(record)
+        unit.commit()
+
+    @property
+    def counters(self) -> Counters:
+        """The numbers that are taken one by one, outside of units of work."""
+        return self._counters
+
+    def get(self, kind: type[R], id: str) -> R | None:
+        """The committed record with this id, or None."""
+        return self._tables[kind].by_id.get(id)
+
+    def all(self, kind: type[R]) -> Mapping[str, R]:
+        """All committed records of a kind by id, oldest first, as a view that follows changes."""
+        return MappingProxyType(self._tables[kind].by_id)
+
+    def one(self, kind: type[R], lookup: str, value: str) -> R | None:
+        """The record that has this value in a unique lookup; None when none has."""
+        return self._tables[kind].one(lookup, value)  # type: ignore[no-any-return]
+
+    def messages(self) -> Sequence[Message]:
+        """Every committed message, oldest first."""
+        return self._messages
+
+    def message(self, id: str) -> Message | None:
+        """The committed message with this id, or None."""
+        place = self._places.get(id)
+        return None if place is None else self._messages[place]
+
+    def place_of(self, message_id: str) -> int | None:
+        """The index in `messages` of the one with this id, or None."""
+        return self._places.get(message_id)
+
+    def messages_about(self, subject: str) -> Sequence[Message]:
+        """The messages about the record with this id, oldest first."""
+        return self._by_subject.get(subject, ())
+
+    def messages_now(self) -> Sequence[Message]:
+        """The messages that there are now; those that come later are not added to them."""
+        return list(self._messages)
+
+    def add_messages(self, messages: Sequence[Message]) -> None:
+        """Add these at the end."""
+        for place, message in enumerate(messages, len(self._messages)):
+            self._places[message.id] = place
+            self._by_subject.setdefault(message.subject, []).append(message)
+        self._messages += messages
+
+    def timer(self, kind: str, subject: str, tag: str = "") -> Timer | None:
+        """The timer of that kind, subject and tag, or None."""
+        return self._timers.get(kind, subject, tag)
+
+    @property
+    def timers(self) -> Timers:
+        """The timers, by due time."""
+        return self._timers
+
+    def table(self, kind: type) -> Records:
+        """The records of that kind."""
+        return self._tables[kind]
+
+    def tables(self) -> Iterator[Records]:
+        """The records of every kind, accounts first."""
+        return iter(self._tables.values())
+
+    def restore_counters(self, counters: Counters) -> None:
+        """Count on from an earlier run."""
+        self._counters = counters
+
+    def next_timer(self) -> Timer | None:
+        """The timer that is due first, or None."""
+        return self._timers.soonest
+
+
+class UnitOfWork:
+    """One consistent change of one world."""
+
+    __slots__ = ("_emitted", "_open", "_put", "_removed", "_store", "_timed")
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._put: dict[tuple[type, str], tuple[Records, str, Row]] = {}
+        self._removed: dict[tuple[type, str], Records] = {}
+        self._emitted: list[Message] = []
+        self._timed: list[Timer | tuple[str, str, str]] = []
+        self._open = True
+
+    def get(self, kind: type[R], id: str) -> R | None:
+        """The record with this id, as this unit sees it, or None."""
+        if self._put:
+            own = self._put.get((kind, id))
+            if own is not None:
+                return own[2]  # type: ignore[return-value]
+        if self._removed and (kind, id) in self._removed:
+            return None
+        return self._store._tables[kind].by_id.get(id)
+
+    def one(self, kind: type[R], lookup: str, value: str) -> R | None:
+        """The committed record that has this value in a unique lookup; None when none has."""
+        return self._store._tables[kind].one(lookup, value)  # type: ignore[no-any-return]
+
+    def newest(self, kind: type[R], lookup: str, value: str) -> R | None:
+        """The last created of the committed records with this value in a lookup; or None."""
+        return self._store._tables[kind].newest(lookup, value)  # type: ignore[no-any-return]
+
+    def find(
+        self,
+        kind: type[R],
+        where: Where,
+        *,
+        limit: int | None = None,
+        offset: int = 0,
+        between: Between = ANY_TIME,
+        order: Order = NEWEST_FIRST,
+    ) -> tuple[list[R], int]:
+        """A page of the committed records that match everything in `where`, newest first.
+
+        Also their total number. An empty `where` finds all. The order of creation is that of the
+        records' moments if the table has them, and otherwise the order of the first put. An
+        update does not change it.
+        """
+        return self._store._tables[kind].find(where, limit, offset, between, order)
+
+    def put(self, record: Row) -> None:
+        """Add the record, or replace the one with its id, when this unit is committed.
+
+        An account is put before what belongs to it, and never changes its parents.
+        """
+        self._must_be_open()
+        kind = type(record)
+        rows = self._store._tables[kind]
+        id = rows.id_of(record)
+        self._put[kind, id] = (rows, id, record)
+        if self._removed:
+            self._removed.pop((kind, id), None)
+
+    def remove(self, kind: type[R], id: str) -> None:
+        """Remove the record, if there is one, when this unit is committed.
+
+        Only for kinds without lookups: the records of the platform are marked as deleted and stay.
+        """
+        self._must_be_open()
+        self._put.pop((kind, id), None)
+        self._removed[kind, id] = self._store._tables[kind]
+
+    def emit(self, message: Message) -> None:
+        """Announce the message when this unit is committed."""
+        self._must_be_open()
+        self._emitted.append(message)
+
+    def schedule(self, timer: Timer) -> None:
+        """Have this happen later, in place of the subject's other timer of its kind and tag."""
+        self._must_be_open()
+        self._timed.append(timer)
+
+    def cancel(self, kind: str, subject: str, tag: str = "") -> None:
+        """Have the subject's timer of that kind and tag not happen."""
+        self._must_be_open()
+        self._timed.append((kind, subject, tag))
+
+    def commit(self) -> None:
+        """Apply everything at once. Afterwards the unit takes nothing more."""
+        self._must_be_open()
+        self._open = False
+        if not (self._put or self._emitted or self._timed or self._removed):
+            return
+        store = self._store
+        puts = list(self._put.values())
+        # Everything is checked before anything is changed.
+        claims = [rows.claims(id, record) if rows.unique else () for rows, id, record in puts]
+        _must_differ(puts, claims)
+        for (rows, id, record), claimed in zip(puts, claims, strict=True):
+            rows.put(id, record, claimed)
+            if (watcher := store._watchers.get(type(record))) is not None:
+                watcher(record)
+        for (_, id), rows in self._removed.items():
+            rows.remove(id)
+        store.add_messages(self._emitted)
+        for timed in self._timed:
+            if isinstance(timed, Timer):
+                store._timers.set(timed)
+            else:
+                store._timers.cancel(*timed)
+        self._tell(store)
+
+    def _tell(self, store: Store) -> None:
+        if store.log is not None:
+            store.log.note(self)
+        if self._emitted and store._on_messages is not None:
+            store._on_messages(self._emitted)
+        if store.on_commit is not None:
+            store.on_commit(self)
+
+    # --- for those who follow commits
+
+    @property
+    def records(self) -> list[Row]:
+        """The records that were put."""
+        return [record for _, _, record in self._put.values()]
+
+    @property
+    def removed(self) -> Collection[tuple[type, str]]:
+        """Kind and id of the records that were removed."""
+        return self._removed
+
+    def changed(self) -> Iterator[tuple[Records, str]]:
+        """The records that were put or removed: table and id."""
+        for rows, id, _ in self._put.values():
+            yield rows, id
+        for (_, id), rows in self._removed.items():
+            yield rows, id
+
+    @property
+    def emitted(self) -> Sequence[Message]:
+        """The messages that were announced."""
+        return self._emitted
+
+    @property
+    def timed(self) -> Sequence[Timer | tuple[str, str, str]]:
+        """Timers that were set, and kind, subject and tag of those canceled."""
+        return self._timed
+
+    def _must_be_open(self) -> None:
+        if not self._open:
+            raise UnitClosed("this unit of work was committed; begin another")
+
+
+def _must_differ(puts: list[tuple[Records, str, Row]], claims: list[Claims]) -> None:
+    """Two records that are put together must not claim one value either."""
+    seen: set[tuple[str, str, str]] = set()
+    for (rows, _, _), claimed in zip(puts, claims, strict=True):
+        for name, value in claimed:
+            if (claim := (rows.table.name, name, value)) in seen:
+                raise DuplicateValue(f"{rows.table.name}: another record has this {name}")
+            seen.add(claim)

@@ -1,0 +1,162 @@
+"""The documents of a world: of its records, messages, timers and counters.
+
+A message has two documents, of which one is its body: the record of that moment, or of a sample the
+body as it is. A payment's own record has its origin, so the body of a message about it has only the
+card of that moment.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final
+
+from msgspec import structs
+from pydantic_core import to_json
+
+from sandbox.domain.clock import Timer
+from sandbox.domain.events import Message
+from sandbox.domain.instants import to_wire
+from sandbox.domain.keys import ApiKey
+from sandbox.domain.payments.cards import STORED_CARDS
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.store.documents import Read, Unreadable, read_value, to_document, to_text
+from sandbox.store.files.port import COUNTERS, FIXTURE, MESSAGES, RECORDS, TIMERS, Document
+from sandbox.store.store import Store
+from sandbox.store.tables import NAMES, TABLES
+from sandbox.store.world_state import Counters
+
+RECORDS_AT_ONCE_MAX: Final = 500
+"""Writing this many records takes some milliseconds."""
+
+CARD: Final = "card"
+"""The field of a message about a payment that holds the card of that moment."""
+
+BODY: Final = "body"
+"""The kind of a message that has a body of its own."""
+
+_KINDS: Final = {table.name: table.kind for table in TABLES}
+
+PaymentOf = Callable[[str], Transaction | None]
+"""Gives the payment with this id, or None."""
+
+
+Fixture = Mapping[str, Any]
+"""The document of a fixture of the user's own."""
+
+Put = tuple[str, Document]
+"""A document, after the name of its table."""
+
+
+class Moment:
+    """All that a store holds at one moment. Records never change, so references are enough.
+
+    `fixture` is the document with which the world began, if it is in no file of ours.
+    """
+
+    def __init__(self, store: Store, fixture: Fixture | None) -> None:
+        self._tables = [(table, table.numbered()) for table in store.tables()]
+        self._messages = list(store.messages())
+        self._timers = store.timers.numbered()
+        self._counters = counters_document(store.counters)
+        self._fixture = fixture
+        self.ids_may_repeat = store.ids_may_repeat
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it takes a while to write it."""
+        return sum(len(records) for _, records in self._tables) > RECORDS_AT_ONCE_MAX
+
+    def documents(self) -> Iterator[Put]:
+        """All documents, table by table. This may run in a thread while the store changes."""
+        for table, records in self._tables:
+            for number, record in records:
+                yield table.table.name, record_document(table.id_of(record), number, record)
+        yield COUNTERS, self._counters
+        if self._fixture is not None:
+            yield FIXTURE, Document(FIXTURE, 0, to_json(self._fixture).decode())
+        for number, message in enumerate(self._messages):
+            yield from message_documents(number, message)
+        for number, timer in self._timers:
+            yield TIMERS, timer_document(number, timer)
+
+
+def record_document(id: str, number: int, record: Any) -> Document:
+    """The document of a record, which has that number in its table."""
+    return Document(id, number, to_text(record))
+
+
+def counters_document(counters: Counters) -> Document:
+    """The document of the numbers that a store counts."""
+    return Document(COUNTERS, 0, to_text(counters))
+
+
+def timer_document(number: int, timer: Timer) -> Document:
+    """The document of a timer, which has that number among all."""
+    return Document(timer.id, number, to_text(timer))
+
+
+def message_documents(number: int, message: Message) -> Iterator[Put]:
+    """Both documents of a message."""
+    yield MESSAGES, Document(message.id, number, message_text(message))
+    yield RECORDS, Document(message.id, number, body_text(message))
+
+
+def message_text(message: Message) -> str:
+    """The document of a message, without its body."""
+    fields = {
+        "id": message.id,
+        "event_type": message.event_type,
+        "account_id": message.account_id,
+        "subject": message.subject,
+        "request_id": message.request_id,
+        "created_at": to_wire(message.created_at),
+    }
+    if message.only_for is not None:
+        fields["only_for"] = message.only_for
+    return to_json(fields).decode()
+
+
+def body_text(message: Message) -> str:
+    """The document of a message's body."""
+    record = message.record
+    if isinstance(record, dict):
+        return to_json({BODY: record}).decode()
+    if isinstance(record, Transaction):
+        fields = to_document(structs.replace(record, origin=None))
+        del fields["origin"]
+        return to_json({CARD: record.origin.card.token, NAMES[Transaction]: fields}).decode()
+    if isinstance(record, ApiKey):
+        # Only the key's own record has a key that can be read again (D26).
+        record = replace(record, readable_key=None)
+    return to_json({NAMES[type(record)]: to_document(record)}).decode()
+
+
+def read_message(fields: Any, record: Any) -> Message:
+    """The message of a document, with its record. Raises Unreadable."""
+    try:
+        return Message(
+            **{**fields, "created_at": read_value(datetime, fields["created_at"])}, record=record
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise Unreadable(f"is no message: {error}") from None
+
+
+def read_body(body: Any, subject: Any, payment_of: PaymentOf, read_record: Read) -> Any:
+    """The record of a message, or for a sample its body. Raises Unreadable, ValueError, ..."""
+    fields = dict(body)
+    token = fields.pop(CARD, None)
+    ((kind, document),) = fields.items()
+    if kind == BODY:
+        return document
+    if token is None:
+        return read_record(_KINDS[kind], document)
+    payment = payment_of(subject)
+    if payment is None:
+        raise Unreadable("subject: there is no such payment")
+    origin = payment.origin
+    if origin.card.token != token:
+        origin = structs.replace(origin, card=STORED_CARDS[token])
+    read: Transaction = read_record(Transaction, document | {"origin": origin})
+    # Attempts are held once, however many messages there are about them.
+    known = payment.history[: len(read.history)]
+    return structs.replace(read, history=known) if known == read.history else read

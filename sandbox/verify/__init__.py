@@ -1,1 +1,0 @@
-"""`sandbox verify`: asks a real UAT which readings of the spec hold there."""

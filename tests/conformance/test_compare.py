@@ -1,0 +1,270 @@
+"""`sandbox compare`: recorded traffic is replayed, and only true differences are found."""
+
+import copy
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.conformance.explanations import explained, turns
+from sandbox.conformance.har import HarError, parse_har
+from sandbox.conformance.id_map import cast
+from sandbox.conformance.replay import AS_IT_IS, Casting, Play
+from sandbox.conformance.targets import InProcess
+from sandbox.domain.profile import Profile
+from tests.cli.asking import ask, assert_refused
+from tests.cli.proxying import proxying, trusted_context
+from tests.conformance.recording import recorded
+from tests.driving import Served
+
+PAID, AGAIN, READ, LISTED, BAD_LIMIT, MADE, LAST = 2, 3, 5, 7, 8, 10, 12
+"""Numbers of requests of the recording."""
+
+
+@pytest.fixture(scope="module")
+def har() -> dict[str, Any]:
+    return recorded()
+
+
+@pytest.fixture(scope="module")
+def play() -> Iterator[Play]:
+    with InProcess(Profile(), "demo") as stage:
+        yield Play(stage, Profile().api_key_header)
+
+
+@pytest.fixture(scope="module")
+def casting(har, play) -> Casting:
+    return cast(parse_har(har, Profile()), play)
+
+
+def _written(tmp_path: Path, har: Any) -> str:
+    file = tmp_path / "traffic.har"
+    file.write_text(har if isinstance(har, str) else json.dumps(har))
+    return str(file)
+
+
+def _changed(har: dict[str, Any], number: int, **changes: Any) -> dict[str, Any]:
+    """The recording with another answer to one request; `body.NAME` changes a field of it."""
+    changed = copy.deepcopy(har)
+    response = changed["log"]["entries"][number - 1]["response"]
+    body = json.loads(response["content"]["text"])
+    for name, value in changes.items():
+        if name == "status":
+            response["status"] = value
+        elif name == "media_type":
+            response["content"]["mimeType"] = value
+        elif value is None:
+            del body[name]
+        else:
+            body[name] = value
+    response["content"]["text"] = json.dumps(body)
+    return changed
+
+
+# --- what it finds -----------------------------------------------------------------------------
+
+
+def test_a_recording_of_the_sandbox_with_another_seed_has_no_difference(har, tmp_path):
+    done = ask("compare", _written(tmp_path, har))
+
+    assert done.exit_code == 0, done.output
+    assert done.stdout == (
+        "11 requests replayed, 0 answered differently; 1 others were not for the platform\n"
+    )
+
+
+def test_each_key_and_id_is_given_to_the_right_member_of_the_cast(casting):
+    assert sorted(casting.values()) == [
+        ("keys", "merchant"),
+        ("keys", "partner"),
+        ("keys", "second_merchant"),
+        ("terminals", "second_merchant"),
+    ]
+
+
+PLANTED = {
+    "status": (BAD_LIMIT, {"status": 422}, "status", "status"),
+    "media type": (LISTED, {"media_type": "text/html"}, "shape", "content-type"),
+    "a status of the same class": (MADE, {"status": 200}, "status", "status"),
+    "a field less": (PAID, {"status_reason": None}, "shape", "body.status_reason"),
+    "a field more": (PAID, {"batch_number": "7"}, "shape", "body.batch_number"),
+    "a type": (PAID, {"total_amount": "1000"}, "shape", "body.total_amount"),
+    "a list": (PAID, {"parent_account_ids": []}, "shape", "body.parent_account_ids"),
+    "a word": (READ, {"card_brand": "MasterCard"}, "words", "body.card_brand"),
+    "a number": (READ, {"refunded": 101}, "words", "body.refunded"),
+    "a message": (AGAIN, {"detail": "Duplicate."}, "words", "body.detail"),
+    "the form of a time": (PAID, {"created_at": 1772366400}, "shape", "body.created_at"),
+    "the id of another": (
+        READ,
+        {"account_id": "00000000-0000-4000-8000-000000000000"},
+        "words",
+        "body.account_id",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_difference_is_found_and_no_other(har, play, casting, name):
+    number, changes, kind, place = PLANTED[name]
+
+    found = play.run(parse_har(_changed(har, number, **changes), Profile()), casting, AS_IT_IS)
+
+    assert [(one.number, one.kind, one.place) for one in found] == [(number, kind, place)]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("readings.status_after_partial_refund", "refunded"),
+        ("readings.duplicate_event_id", "replay"),
+        ("readings.stored_transaction_type", "first"),
+    ],
+)
+def test_the_reading_of_a_recording_explains_its_differences_and_no_other_does(
+    play, casting, name, value
+):
+    recording = parse_har(recorded(**{name: value}), Profile())
+    found = play.run(recording, casting, AS_IT_IS)
+
+    whole = explained(found, recording, casting, play, turns(has_profile=True))
+
+    assert whole
+    assert {one.by for one in whole} == {(f"{name}={value}",)}
+
+
+def test_the_shape_of_errors_in_the_profile_is_an_explanation(har, play, casting):
+    changed = _changed(har, BAD_LIMIT, error=None)
+    recording = parse_har(changed, Profile())
+    found = play.run(recording, casting, AS_IT_IS)
+
+    (one,) = explained(found, recording, casting, play, turns(has_profile=True))
+
+    assert (one.difference.place, one.by) == ("body.error", ("errors.shape=detail",))
+
+
+# --- the command -------------------------------------------------------------------------------
+
+
+def test_differences_are_told_as_json_and_no_key_is_in_them(har, tmp_path):
+    changed = _changed(har, READ, card_brand="MasterCard")
+    keys = {
+        header["value"]
+        for entry in changed["log"]["entries"]
+        for header in entry["request"]["headers"]
+        if header["name"] == "X-Service-Apikey"
+    }
+    changed = _changed(changed, PAID, merchant_name=f"at {sorted(keys)[0]}")
+
+    done = ask("compare", _written(tmp_path, changed), "--json")
+
+    assert done.exit_code == 1
+    result = json.loads(done.stdout)
+    assert (result["requests"], result["skipped"]) == (11, 1)
+    assert [(one["request"], one["place"]) for one in result["differences"]] == [
+        (PAID, "body.merchant_name"),
+        (READ, "body.card_brand"),
+    ]
+    assert result["differences"][1]["recorded"] == "'MasterCard'"
+    assert result["differences"][1]["replayed"] == "'Visa'"
+    assert [key for key in keys if key in done.output] == []
+
+
+def test_it_replays_in_a_new_world_of_a_running_server(har, tmp_path, served: Served):
+    before = served.control("GET", "/worlds").json()["total"]
+
+    done = ask("compare", _written(tmp_path, har), "--server", served.url)
+
+    assert done.exit_code == 0, done.output
+    assert served.control("GET", "/worlds").json()["total"] == before
+
+
+def test_it_replays_through_a_proxy_with_tls(har, tmp_path, served: Served, monkeypatch):
+    tls, authority = trusted_context(tmp_path)
+    monkeypatch.setenv("SANDBOX_CA", str(authority))
+
+    with proxying(served.url, prefix="/pay", tls=tls) as proxy:
+        done = ask("compare", _written(tmp_path, har), "--server", proxy.url)
+
+    assert done.exit_code == 0, done.output
+
+
+def test_a_recording_without_keys_is_replayed_with_a_key_that_fits(har, tmp_path):
+    bare = copy.deepcopy(har)
+    bare["log"]["entries"] = bare["log"]["entries"][:6]
+    for entry in bare["log"]["entries"]:
+        entry["request"]["headers"] = entry["request"]["headers"][:1]
+
+    done = ask("compare", _written(tmp_path, bare))
+
+    assert done.exit_code == 0, done.output
+
+
+# --- bad input ---------------------------------------------------------------------------------
+
+
+def _entry(**changes: Any) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "startedDateTime": "2026-03-01T12:00:00Z",
+        "request": {"method": "GET", "url": "https://a.example/v2/terminals", "headers": []},
+        "response": {"status": 200, "content": {}},
+    }
+    for name, value in changes.items():
+        whole, _, part = name.partition("__")
+        if part:
+            entry[whole][part] = value
+        else:
+            entry[whole] = value
+    return {"log": {"entries": [entry]}}
+
+
+FIRST = "log.entries[0]"
+KEY = "svc_live_abc_def"
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ([], "log: is missing"),
+        ({"log": {"entries": {}}}, "log.entries: must be a list"),
+        ({"log": {"entries": []}}, "log.entries: has no request to the platform"),
+        ({"log": {"entries": [3]}}, f"{FIRST}: must be an object"),
+        (_entry(request={}), f"{FIRST}.request.method: is missing"),
+        (_entry(request__url="/v2/terminals"), f"{FIRST}.request.url: is not a whole URL"),
+        (_entry(request__url="https://[/v2/x"), f"{FIRST}.request.url: is not a URL"),
+        (_entry(request__method="G T"), f"{FIRST}.request.method: is not one of HTTP"),
+        (_entry(response__status="200"), f"{FIRST}.response.status: must be a whole number"),
+        (_entry(response__status=2000), f"{FIRST}.response.status: is not one of HTTP"),
+        (_entry(startedDateTime="noon"), f"{FIRST}.startedDateTime: "),
+        (_entry(request__headers=[{"name": "a"}]), f"{FIRST}.request.headers[0].value: is missing"),
+        (_entry(request__postData={"text": "\ud800"}), "has a character that cannot be sent"),
+        (_entry(request__url="https://a.example/v2/\ud800"), "has a character that cannot be"),
+        (_entry(request__postData=[]), f"{FIRST}.request.postData: must be an object"),
+        (_entry(request__postData={"text": "x" * (2**20 + 1)}), "postData.text: is larger than"),
+        (_entry(response__content={"text": "*", "encoding": "base64"}), "is not text in base64"),
+        (
+            _entry(request__headers=[{"name": "x-service-apikey", "value": KEY}]),
+            f"{FIRST}: holds a production key",
+        ),
+    ],
+)
+def test_an_unusable_recording_is_refused_with_the_place(document, words):
+    with pytest.raises(HarError) as refused:
+        parse_har(document, Profile())
+
+    assert words in str(refused.value)
+    assert KEY not in str(refused.value)
+
+
+@pytest.mark.parametrize(("content", "words"), [("{", "is not JSON"), ("[" * 100_000, "nested")])
+def test_a_file_that_is_no_recording_ends_with_2(tmp_path, content, words):
+    assert_refused(ask("compare", _written(tmp_path, content)), 2, "traffic.har: ", words)
+
+
+def test_a_missing_file_fixture_or_server_ends_with_2(tmp_path, har):
+    file = _written(tmp_path, har)
+
+    assert_refused(ask("compare", str(tmp_path / "no.har")), 2, "no.har: cannot be read")
+    assert_refused(ask("compare", file, "--fixture", "nothing"), 2, "no fixture 'nothing'")
+    assert_refused(ask("compare", file, "--server", "http://127.0.0.1:1"), 2, "no server answers")

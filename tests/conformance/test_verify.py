@@ -1,0 +1,351 @@
+"""`sandbox verify`: it names the reading that a platform has, and no other, and does no harm."""
+
+import json
+import tomllib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sandbox.conformance import verification_report as report
+from sandbox.conformance.created_resources import Register
+from sandbox.conformance.plan import Wanted
+from sandbox.conformance.probe_runner import Asker, Pace, Raw, Run, Sends, Stopped
+from sandbox.conformance.probes.conditions import ConditionError, parse_condition
+from sandbox.conformance.probes.steps import ProbeRequest as Asked
+from sandbox.conformance.probes.table import PHASES, Probe, ProbeError, probes_of, read_probes
+from sandbox.conformance.targets import InProcess, control
+from sandbox.conformance.uat_client import Platform
+from sandbox.conformance.verification import ask as ask_platform
+from sandbox.conformance.verification import write
+from sandbox.domain.profile import Profile, parse_profile
+from sandbox.settings import read_profile
+from tests.cli.asking import ask, assert_refused
+from tests.conformance.uat import RUN, Time, Uat, turned
+from tests.driving import Served
+
+PROBES = probes_of("looking")
+ROOT = Path(__file__).parents[2]
+UAT = "https://uat.example.com"
+
+
+PHASE = {probe.id: phase for phase in PHASES for probe in probes_of(phase)}
+ALL = [probe for phase in PHASES for probe in probes_of(phase)]
+USUAL = {probe.id: probe.of_sandbox(Profile()) for probe in ALL}
+
+
+@pytest.mark.parametrize(
+    ("probe", "value"),
+    [pytest.param(p, one.value, id=f"{p.id}={one.value}") for p in ALL for one in p.values],
+)
+def test_a_sandbox_with_one_reading_turned_is_told_by_that_reading_and_no_other(
+    probe, value, tmp_path
+):
+    phase = PHASE[probe.id]
+    allowed = [] if phase == "looking" else [phase]
+    with Uat(*turned(probe, value)) as uat:
+        tx = {"auth": uat.pay("/v3/preauth"), "captured": uat.pay()}
+
+        result, _ = uat.ask(tmp_path, *allowed, tx=tx)
+
+        assert result["stopped"] is None
+        told = {one["id"]: one["uat"] for one in result["probes"]}
+        assert told.pop(probe.id) == value
+        # A probe that needs the usual answer to something else may not be able to tell.
+        others = {id: one for id, one in told.items() if one is not None}
+        assert others == {id: USUAL[id] for id in others}
+        if value == USUAL[probe.id]:
+            assert len(others) == len(told)
+        assert uat.left() == []
+
+
+def test_every_clause_of_a_probe_has_an_entry():
+    entries = tomllib.loads((ROOT / "spec/clauses.toml").read_text(encoding="utf-8"))
+    cited = [clause.split(" ", 1) for probe in ALL for clause in probe.clauses]
+
+    assert [id for kind, id in cited if id not in entries[kind]] == []
+
+
+# --- a real socket -----------------------------------------------------------------------------
+
+
+def test_a_run_leaves_a_profile_that_serves_and_no_secret(served: Served, tmp_path):
+    answer = served.control("POST", "/worlds", json={"switches": {"strict_headers": True}})
+    key = answer.json()["keys"]["merchant_read_only"]["key"]
+    folder = tmp_path / "results" / "today"
+
+    wanted = Wanted(run=RUN)
+    with Platform(served.url, key, Profile()) as platform:
+        pace = Time().pace()
+        result, files = ask_platform(platform, Profile(), wanted, pace, folder, {"own": key})
+
+    write(folder, files)
+    write(folder, files)
+    assert {file.name: file.read_text() for file in folder.iterdir()} == files
+    profile = read_profile(folder / "uat.toml")
+    assert profile.readings == {
+        "limit_above_maximum": "refused",
+        "missing_headers": "refused",
+        "unknown_routes": "path",
+        "validation_detail": "text",
+        "validation_status": "bad_request",
+    }
+    assert set(profile.verified) >= {"limit_above_maximum", "assumed D35-limit", "spec 7-body"}
+    assert replace(profile, readings={}, verified={}) == Profile()
+    assert json.loads(files["uat-switches.json"]) == {}
+    verdicts = {one["id"]: one["verdict"] for one in result["probes"]}
+    # There is no payment yet, which the search would have to find.
+    assert verdicts == {
+        "errors.shape": "same",
+        "date_filters.start": "cannot tell",
+        "date_filters.end": "cannot tell",
+        "missing_headers": "other reading",
+        "limit_above_maximum": "same",
+        "validation_status": "same",
+        "validation_detail": "same",
+        "unknown_routes": "same",
+        # It needs the account.
+        "foreign_account_filter": "cannot tell",
+    }
+    row = "| missing_headers | spec 5-accept, assumed D35-headers | served | refused | other"
+    assert row in files["differences.md"]
+    assert len(files["evidence.jsonl"].splitlines()) == result["requests"] == 20
+    everything = "".join(files.values())
+    assert key not in everything
+    assert "Barton Springs" not in everything
+
+
+# --- a platform in trouble ---------------------------------------------------------------------
+
+
+def run(probes: Sequence[Probe], send: Sends, pace: Pace) -> Run:
+    """A run of probes that only read."""
+    done = Run()
+    try:
+        Asker(send, pace, Register(RUN, Path("/nowhere"))).run(probes, refusal_ends=True, done=done)
+    except Stopped as stopped:
+        done.stopped = str(stopped)
+    return done
+
+
+@pytest.mark.parametrize(
+    ("answer", "sent", "why"),
+    [
+        (Raw(429, {"retry-after": "7"}, ""), 2, "answered 429 2 times"),
+        (Raw(429, {"retry-after": "3600"}, ""), 1, "asks to wait for 3600 seconds"),
+        (Raw(429, {"retry-after": "nan"}, ""), 1, "asks to wait for nan seconds"),
+        (Raw(500, {}, "<html>"), 3, "failed 3 times, the last time with status 500"),
+        (OSError("ReadError"), 3, "failed 3 times, the last time with no answer: ReadError"),
+        (Raw(401, {}, "{}"), 3, "does not let the key in"),
+    ],
+)
+def test_a_platform_in_trouble_is_left_alone(answer, sent, why):
+    time = Time()
+
+    def send(request: Asked) -> Raw:
+        if isinstance(answer, OSError):
+            raise answer
+        return answer
+
+    done = run(PROBES, send, time.pace())
+
+    assert why in (done.stopped or "")
+    assert len(done.evidence) == sent
+    assert len(time.waits) == sent - 1
+    assert [finding.value for finding in done.findings if finding.value is not None] == []
+
+
+def test_an_operation_that_is_refused_to_a_good_key_ends_nothing():
+    def send(request: Asked) -> Raw:
+        return Raw(403 if request.path == "/v2/transactions" else 200, {}, "{}")
+
+    done = run(PROBES, send, Time().pace())
+
+    assert done.stopped is None
+    assert len(done.findings) == len(PROBES)
+
+
+def test_answers_that_are_pages_tell_nothing():
+    done = run(PROBES, lambda request: Raw(200, {}, "<html>"), Time().pace())
+
+    assert done.stopped is None
+    told = [(one.probe.id, one.value) for one in done.findings if one.probe.id != "strict_headers"]
+    assert told == [(probe.id, None) for probe in PROBES if probe.id != "strict_headers"]
+
+
+def test_requests_are_half_a_second_apart_and_a_wish_to_wait_is_heeded():
+    time, statuses = Time(), iter([429])
+
+    def send(request: Asked) -> Raw:
+        return Raw(next(statuses, 404), {"retry-after": "20"}, "{}")
+
+    done = run(PROBES, send, time.pace())
+
+    assert time.waits == [20.0] + [0.5] * (len(done.evidence) - 2)
+
+
+# --- the command -------------------------------------------------------------------------------
+
+
+def test_the_plan_lists_every_request_and_sends_none():
+    shown = ask("verify", UAT, "--plan").stdout
+
+    assert shown.startswith(f"22 requests to {UAT}, one at a time")
+    assert shown.count("  GET /v2/") == 22
+    requests = json.loads(ask("verify", UAT, "--plan", "--json").stdout)["requests"]
+    assert len(requests) == 22
+    assert {one["method"] for one in requests} == {"GET"}
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("", "the variable UAT_KEY has no key"),
+        ("svc_live_abc_def", "it is a production key"),
+        ("svc_abcdef", "it does not begin with svc_uat_"),
+    ],
+)
+def test_a_key_that_is_not_one_of_uat_is_refused_and_not_shown(key, words):
+    done = ask("verify", UAT, UAT_KEY=key)
+
+    assert_refused(done, 2, words)
+    assert not key or key not in done.output
+
+
+@pytest.mark.parametrize(
+    ("base", "words"),
+    [
+        ("uat.example.com", "is no address"),
+        ("http://uat.example.com", "would send the key in the clear"),
+        ("https://me:secret@uat.example.com", "has more than scheme, host, port and path"),
+    ],
+)
+def test_an_address_that_cannot_be_asked_is_refused(base, words):
+    assert_refused(ask("verify", base, "--plan"), 2, words)
+
+
+# --- probes and conditions ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("status ==", "cannot be read"),
+        ("state == 200", "has no 'state'"),
+        ("open('x') == 1", "may only compare values"),
+        ("status + 1 == 2", "may only compare values"),
+        ("0 < status < 9", "may only compare values"),
+        ("(" * 300 + "status", "cannot be read"),
+        ("status == 1 or " * 60 + "status", "is longer than"),
+    ],
+)
+def test_a_condition_that_does_more_than_compare_is_refused(text, words):
+    with pytest.raises(ConditionError, match="^" + words.replace("(", r"\(")):
+        parse_condition(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("status == 200 and not body.total > 1", True),
+        ("body.items[0].id == 'a' and body['items'][1].id == 'b'", True),
+        ("body.items[7].id == None and body.no.such == None", True),
+        ("body.no > 1 or 'x' in body.no", False),
+        ("not body.no > 1", True),
+        ("'total' in body and status not in [400, 422]", True),
+        ("headers.etag == 'e' and answers[0].status == 200", True),
+    ],
+)
+def test_a_condition_compares_what_was_answered(text, holds):
+    answer = {"status": 200, "headers": {"etag": "e"}}
+    answer["body"] = {"total": 1, "items": [{"id": "a"}, {"id": "b"}]}
+
+    assert parse_condition(text).holds({**answer, "answers": [answer]}) is holds
+
+
+ROW = """
+[[probe]]
+id = "a"
+asks = "?"
+clauses = ["spec 1"]
+switch = "strict_headers"
+request = [{ path = "/v2/terminals" }]
+answer = [{ is = true, when = "status == 1" }, { is = false, when = "status == 2" }]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[[probe]", "cannot be read"),
+        (ROW + ROW, "probe.1.id: 'a' is taken"),
+        (ROW.replace("asks", "ask"), "probe.0.asks: Field required; probe.0.ask: Extra inputs"),
+        (ROW.replace("strict_headers", "strict"), "probe.0: switch: 'strict' is unknown"),
+        (ROW.replace("/v2", "v2"), "probe.0.request.0.path: String should match"),
+        (ROW.replace("status == 2", "2 +"), "probe.0.answer.1.when: cannot be read"),
+        (ROW.replace('id = "a"', "id = 3"), "probe.0.id: Input should be a valid string"),
+    ],
+)
+def test_a_mistake_in_a_file_of_probes_is_named_with_row_and_field(tmp_path, text, words):
+    file = tmp_path / "mine.toml"
+    file.write_text(text)
+
+    with pytest.raises(ProbeError) as refused:
+        read_probes(file)
+
+    assert str(refused.value).startswith(f"mine.toml: {words}")
+
+
+def test_what_was_learnt_is_in_the_profile_and_other_names_stay():
+    own = parse_profile({"name": "ours", "api_key_header": "x-ours"})
+    probe = next(one for one in PROBES if one.id == "date_filters.start")
+    done = run([probe], lambda request: Raw(200, {}, _found("startDate", request)), Time().pace())
+
+    text = report.profile_toml(done, own, "2026-11-23")
+
+    assert 'name = "ours"' in text
+    assert '[date_filters]\nstart = "startDate"\nend = "end_date"' in text
+
+
+def _found(filter_name: str, request: Asked) -> str:
+    return json.dumps({"total": 0 if filter_name in dict(request.query) else 5})
+
+
+# --- what was learnt, in a sandbox ---------------------------------------------------------------
+
+
+def test_a_sandbox_with_the_profile_of_a_run_has_its_readings_and_shows_the_day(tmp_path):
+    with Uat(parse_profile({"readings": {"limit_above_maximum": "clamped"}}), {}) as uat:
+        _, files = uat.ask(tmp_path)
+    write(tmp_path, files)
+    learnt = read_profile(tmp_path / "uat.toml")
+
+    day = learnt.verified["limit_above_maximum"]
+    with Uat(learnt, {}) as own, InProcess(learnt, "demo") as stage:
+        found, _ = own.ask(tmp_path / "again")
+        ledger = {one["id"]: one for one in control(stage, "GET", "/ledger")["clauses"]}
+
+    assert {one["uat"] for one in found["probes"] if one["id"] == "limit_above_maximum"} == {
+        "clamped"
+    }
+    assert ledger["assumed D35-limit"]["verified"] == day
+    assert ledger["assumed D35-tip"]["verified"] is None
+    shown = ask("ledger", "assumed D35-limit", "--profile", str(tmp_path / "uat.toml")).stdout
+    assert f"verified on the platform on {day}" in shown
+    listed = ask("ledger", "D35", "--profile", str(tmp_path / "uat.toml"), "--json").stdout
+    days = {one["id"]: one["verified"] for one in json.loads(listed)["clauses"]}
+    assert days["assumed D35-limit"] == day
+    assert days["assumed D35-tip"] is None
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ({"verified": {"spec 4.1": "yesterday"}}, "is no date"),
+        ({"production_hosts": ["https://api.example.com"]}, "is no host"),
+    ],
+)
+def test_a_day_or_a_host_in_a_profile_that_is_none_is_refused(document, words):
+    with pytest.raises(ValueError, match=words):
+        parse_profile(document)
