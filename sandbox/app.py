@@ -40,10 +40,10 @@ from sandbox.persistence import must_have_driver, renew, tokens_of
 from sandbox.platform import routes as platform
 from sandbox.platform.application import Platform
 from sandbox.platform.hosts import Hosts
-from sandbox.platform.inside import Inside
+from sandbox.platform.internal_client import InternalClient
+from sandbox.platform.responses import close_connection
 from sandbox.platform.routing import NoteRootPath
-from sandbox.platform.sending import close_connection
-from sandbox.scenarios.shapes import Scenario
+from sandbox.scenarios.scenario import Scenario
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.fixture import Fixture
 from sandbox.webhooks.address_guard import Guard
@@ -128,15 +128,15 @@ def build(
         body_bytes_max=settings.body_bytes_max,
         elsewhere=fleet,
     )
-    inside = Inside(answering)
+    inside = InternalClient(answering)
     tokens = kept.tokens_with(token)
     services = _services(settings, kept, guard, fixture, inside=inside, tokens=tokens)
     app = Starlette(
         routes=[
+            *platform.MOUNTS,
             Route("/", welcome),
             Route(PREFIX, welcome),
             Mount(PREFIX, app=Router(control.ROUTES, redirect_slashes=False)),
-            *platform.MOUNTS,
         ],
         middleware=_middleware(settings, token),
         exception_handlers={HTTPException: answer_unrouted, Exception: answer_defect},
@@ -289,7 +289,7 @@ def _services(
     guard: Guard,
     fixture: Fixture,
     *,
-    inside: Inside,
+    inside: InternalClient,
     tokens: Tokens,
 ) -> Services:
     """The services of the control API."""
@@ -344,7 +344,7 @@ def _repeat(
 
 
 async def _play(
-    world: World, scenario: Scenario, numbers: range, act: Act, *, inside: Inside
+    world: World, scenario: Scenario, numbers: range, act: Act, *, inside: InternalClient
 ) -> list["PlayedStep"]:
     """The steps of a scenario's examples in a world that runs."""
     from sandbox.scenario_examples.running_world import play_in_world

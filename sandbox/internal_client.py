@@ -7,7 +7,7 @@ from typing import Any, Final
 import httpx2
 from starlette.types import ASGIApp
 
-from sandbox.platform.sending import ConnectionClosed
+from sandbox.platform.responses import ConnectionClosed
 
 BASE_URL: Final = "http://localhost"
 """The address that in-process requests name."""

@@ -8,8 +8,8 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from sandbox.domain.text import known_words, nearest
-from sandbox.scenarios.loading import ScenarioError, read_scenario
-from sandbox.scenarios.shapes import Scenario
+from sandbox.scenarios.parser import ScenarioError, read_scenario
+from sandbox.scenarios.scenario import Scenario
 from sandbox.store.files.port import FILE
 from sandbox.store.fixture import Fixture, FixtureError, parse_fixture, read_fixture
 

@@ -11,8 +11,8 @@ from sandbox.control.routing import PREFIX
 from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE, VALIDATION_ERROR, Refusal
 from sandbox.platform.hosts import Hosts, why_refused
 from sandbox.platform.rare_log import RareLog
+from sandbox.platform.responses import ABORT
 from sandbox.platform.routing import path_of
-from sandbox.platform.sending import ABORT
 from sandbox.platform.wire import until_gone
 
 requests_log = logging.getLogger("sandbox.requests")

@@ -5,7 +5,7 @@ import logging
 from pathlib import Path
 from typing import Final
 
-from sandbox.scenarios.loading import ScenarioError, read_scenario
+from sandbox.scenarios.parser import ScenarioError, read_scenario
 from sandbox.worlds.scenarios import run_scenario
 from sandbox.worlds.world import World
 

@@ -13,13 +13,13 @@ from sandbox.domain.field_types import HttpUrl
 from sandbox.domain.secrets import find_secret
 from sandbox.persistence import have_secret, restore_all, saver_of
 from sandbox.platform import timers
-from sandbox.scenarios.loading import ScenarioError
+from sandbox.scenarios.parser import ScenarioError
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.documents import read_value
 from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.saved_world import NotRestored
 from sandbox.webhooks.address_guard import Guard
-from sandbox.webhooks.declared import TooManyEndpoints, declare, endpoint_of
+from sandbox.webhooks.endpoints import TooManyEndpoints, declare, endpoint_of
 from sandbox.worlds.background import Background, Saver
 from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.registry import Ticks, Worlds

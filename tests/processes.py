@@ -22,7 +22,7 @@ WARM = [
     "sandbox.server",
     "sandbox.control.worlds",
     "sandbox.platform.payments.bodies",
-    "sandbox.scenarios.shapes",
+    "sandbox.scenarios.scenario",
     "sandbox.worlds.restore",
     "sandbox.store.files.file_kinds",
     "aiohttp",

@@ -108,7 +108,6 @@ LAZY = {
     "pydantic_core": "a command that needs no validation starts without it",
     "aiohttp": "only for the first request that another server answers",
     "yarl": "only for the first request that another server answers",
-    "standardwebhooks": "only for the first webhook that is sent",
     "zoneinfo": "only for terminals with a schedule",
     "faker": "only for generated data",
     "prometheus_client": "only for somebody who reads the metrics",
@@ -130,7 +129,6 @@ LAZY = {
     "sandbox.scenario_examples": "only when examples are proved",
     "sandbox.scenarios": "only for scenarios, whose shapes take pydantic",
     "sandbox.platform.openapi": "only when a document is asked for",
-    "sandbox.platform.apikeys.bodies": "only when a key is changed",
 }
 """What elsewhere may be imported inside a function, because the start is faster for it."""
 

@@ -26,10 +26,10 @@ from sandbox.domain.payments.transactions import STATUSES
 from sandbox.domain.payments.transitions import TRANSITIONS
 from sandbox.domain.switches import SWITCHES
 from sandbox.domain.webhooks import ATTEMPTS_MAX, ENDPOINTS_MAX, TIMEOUT_S
-from sandbox.scenarios.loading import PARTS_MAX, PROBLEMS_MAX
-from sandbox.scenarios.near_misses import NEAR_MISSES_MAX
+from sandbox.scenarios.fault_injection import SPOILED_MAX
+from sandbox.scenarios.matcher import NEAR_MISSES_MAX
+from sandbox.scenarios.parser import PARTS_MAX, PROBLEMS_MAX
 from sandbox.scenarios.queue import QUEUE_MAX
-from sandbox.scenarios.spoiling import SPOILED_MAX
 from sandbox.scenarios.words import RULES_MAX, WEBHOOK_RULES_MAX
 from sandbox.webhooks.client import RESPONSE_CHARS_MAX
 from sandbox.webhooks.worker import UNDER_WAY_MAX

@@ -13,7 +13,7 @@ from typing import Any, Final
 from sandbox.control.openapi import ANSWERS
 from sandbox.control.routes import CONTROL
 from sandbox.control.routing import ControlRow
-from sandbox.platform.openapi import answers
+from sandbox.platform.openapi import examples
 from sandbox.platform.openapi.document import DIALECT, VERSION
 from sandbox.platform.openapi.examples import NOWHERE, Example, example_of, with_ids
 from sandbox.platform.routes import OPERATIONS
@@ -112,7 +112,7 @@ whole documents."""
 def files() -> dict[Path, str]:
     """Path to text of each file with answers."""
     return {
-        answers.PLATFORM: _written(_of_platform()),
+        examples.PLATFORM_ANSWERS: _written(_of_platform()),
         ANSWERS: _written(_of_control()),
     }
 

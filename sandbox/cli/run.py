@@ -24,7 +24,7 @@ from sandbox.cli.output import counted, reason_of, refuse, refusing, say
 from sandbox.cli.token_options import token_options
 from sandbox.control.captures import NamedCapture, read_capture, with_captures
 from sandbox.internal_client import send_json
-from sandbox.scenarios.loading import ScenarioError
+from sandbox.scenarios.parser import ScenarioError
 from sandbox.server.run import bound, new_loop, serving_sandbox
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.fixture import FixtureError

@@ -19,9 +19,8 @@ from sandbox.cli.remote_stage import RemoteStage
 from sandbox.domain.text import decode_text
 from sandbox.scenario_examples.comparison import ExampleResult
 from sandbox.scenario_examples.runner import ExampleRunner
-from sandbox.scenarios.examples import Example, Send
-from sandbox.scenarios.loading import ScenarioError, read_scenario
-from sandbox.scenarios.shapes import Scenario
+from sandbox.scenarios.parser import ScenarioError, read_scenario
+from sandbox.scenarios.scenario import Example, Scenario, Send
 
 START: Final = "2026-03-01T12:00:00Z"
 """The clock of the world at the start, as in `scenario check`."""

@@ -23,7 +23,7 @@ from sandbox.cli.output import (
 )
 from sandbox.cli.scenario_play import load_scenario, play
 from sandbox.scenario_examples import Step, run_examples
-from sandbox.scenarios.loading import ScenarioError, read_scenario
+from sandbox.scenarios.parser import ScenarioError, read_scenario
 from sandbox.scenarios.schema import DIRECTIVE, scenario_schema
 
 

@@ -24,7 +24,7 @@ from sandbox.control.worlds import InventBody
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import nearest, printable
-from sandbox.scenarios.loading import ScenarioError
+from sandbox.scenarios.parser import ScenarioError
 from sandbox.server import run
 from sandbox.settings import Settings, SettingsError, is_database, mistakes, read_profile
 from sandbox.store.files.port import StoreError

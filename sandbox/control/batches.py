@@ -36,9 +36,8 @@ from sandbox.domain.currencies import in_letters
 from sandbox.domain.directory import Account, Terminal
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.records import to_bytes
-from sandbox.platform.batches import operations as batches
-from sandbox.platform.batches import schedules
-from sandbox.platform.operation_context import OperationContext
+from sandbox.platform import settlement
+from sandbox.platform.context import OperationContext
 from sandbox.store.queries import OLDEST_FIRST
 from sandbox.store.tables import EVERYTHING, LAST_DIGITS
 from sandbox.worlds.world import World
@@ -318,10 +317,10 @@ def answer_batch(request: ControlRequest, body: BatchAnswer) -> Written[Batch]:
             details="only a submitted batch waits for its result; with the switch "
             "batch.settlement at manual it does so until this is called",
         )
-    members = batches.members_of(context, batch)
+    members = settlement.members_of(context, batch)
     result = _parse_result(body, members)
     context.unit.cancel(BATCH_RESULT, batch.id)
-    answered = batches.answer(context, batch, result, members)
+    answered = settlement.answer(context, batch, result, members)
     context.unit.commit()
     return Written(to_bytes(answered))
 
@@ -398,7 +397,7 @@ def set_schedule(request: ControlRequest, body: BatchScheduleBody) -> BatchSched
         schedule = batch_schedule(tuple(body.times), days, body.zone)
     except UnknownZone as error:
         raise invalid(str(error), error.nearest) from None
-    timer = schedules.timer_of(terminal_id, schedule, world.clock.now())
+    timer = settlement.timer_of(terminal_id, schedule, world.clock.now())
     unit = world.store.begin()
     unit.schedule(timer)
     unit.commit()
@@ -421,5 +420,5 @@ def _find_terminal(request: ControlRequest) -> str:
 
 
 def _view_schedule(timer: Timer) -> BatchScheduleView:
-    schedule = schedules.schedule_of(timer)
+    schedule = settlement.schedule_of(timer)
     return BatchScheduleView.of(schedule, terminal_id=timer.subject, next=timer.due)

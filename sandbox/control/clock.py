@@ -30,8 +30,8 @@ from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import Transition, transitions_from
 from sandbox.domain.states import Machine
-from sandbox.platform.batches.operations import coming_result, members_of
-from sandbox.platform.operation_context import OperationContext
+from sandbox.platform.context import OperationContext
+from sandbox.platform.settlement import coming_result, members_of
 from sandbox.platform.timers import may_answer_late
 from sandbox.worlds.clock import ClockView
 from sandbox.worlds.due_timers import advance_to, catch_up

@@ -10,7 +10,7 @@ from starlette.types import Scope
 from sandbox.control.identity import Identity, Sessions, Tokens
 from sandbox.control.routing import ControlRow
 from sandbox.domain.text import nearest
-from sandbox.platform.inside import Inside
+from sandbox.platform.internal_client import InternalClient
 from sandbox.store.fixture import Fixture
 from sandbox.store.tables import Row
 from sandbox.worlds.clock import SystemClock
@@ -88,7 +88,7 @@ class Services(Struct, frozen=True, kw_only=True):
     why_not_to: Callable[[str], str | None]
     platform_url: str
     needs_token: bool
-    inside: Inside
+    inside: InternalClient
     tokens: Tokens
     endpoints: tuple[ControlRow, ...]
     system_clock: SystemClock

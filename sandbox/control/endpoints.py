@@ -33,7 +33,7 @@ from sandbox.domain.webhooks import (
     OldSecret,
     application_id,
 )
-from sandbox.webhooks.inside import is_inside, program_of
+from sandbox.webhooks.receivers import is_inside, program_of
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
 from sandbox.worlds.world import World
 

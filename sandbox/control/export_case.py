@@ -16,7 +16,7 @@ from pydantic_core import from_json
 from sandbox.control.queries import cast_names
 from sandbox.domain.events import Message
 from sandbox.domain.webhooks import Delivery
-from sandbox.scenarios.spoiling import RULE_OF_QUEUE
+from sandbox.scenarios.fault_injection import RULE_OF_QUEUE
 from sandbox.worlds.journal import EntryView
 from sandbox.worlds.world import World
 

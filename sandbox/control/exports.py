@@ -16,13 +16,13 @@ from sandbox.control.export_case import ExportCase
 from sandbox.control.export_scenarios import build_scenario
 from sandbox.control.export_tests import add_needed, cast_ids, proof_steps, world_body, write_test
 from sandbox.control.models import Body, View
-from sandbox.control.pauses import collect, run_in_thread, select
+from sandbox.control.pauses import collect, select
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain.instants import Instant
 from sandbox.domain.text import nearest
-from sandbox.scenarios.loading import ScenarioError, parse_scenario
-from sandbox.scenarios.toml import written_toml
+from sandbox.scenarios.parser import ScenarioError, parse_scenario, written_toml
 from sandbox.worlds.journal import Entry, EntryView
+from sandbox.worlds.pauses import run_in_thread
 from sandbox.worlds.world import World
 
 router = Router()

@@ -11,7 +11,7 @@ from sandbox.control.identity import Identity
 from sandbox.control.models import View
 from sandbox.control.routing import ControlRow
 from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE
-from sandbox.platform.carried import FORWARDED, was_carried
+from sandbox.platform.forwarding import FORWARDED, was_forwarded
 from sandbox.platform.routing import path_of
 from sandbox.store.documents import from_document
 from sandbox.store.files.port import StoreError
@@ -56,7 +56,7 @@ async def forward(
         return False
     body: bytes | None = None
     while (url := await elsewhere.have_world(id)) is not None:
-        if was_carried(asgi[0]["headers"]):
+        if was_forwarded(asgi[0]["headers"]):
             raise ControlFault(
                 MISDIRECTED.status,
                 MISDIRECTED.code,
@@ -75,7 +75,7 @@ async def forward(
 
 def other_servers(request: ControlRequest) -> Elsewhere | None:
     """The other servers, if they are to be asked too; not by one that another has asked."""
-    if was_carried(request.scope["headers"]):
+    if was_forwarded(request.scope["headers"]):
         return None
     return request.services.elsewhere
 

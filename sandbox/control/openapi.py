@@ -15,9 +15,8 @@ from sandbox.control.routing import ControlRow
 from sandbox.control.switches import Readings, ReadingValues, Switches, SwitchValues
 from sandbox.domain.readings import READINGS
 from sandbox.domain.switches import SWITCHES, Switch
-from sandbox.platform.openapi.answers import add_answers
 from sandbox.platform.openapi.document import DIALECT, VERSION
-from sandbox.platform.openapi.examples import Cast, with_ids
+from sandbox.platform.openapi.examples import Cast, add_answers, with_ids
 from sandbox.platform.openapi.plain import plain
 from sandbox.platform.openapi.schemas import Mode, Schema, query_of, record, schemas_of
 

@@ -26,9 +26,9 @@ from sandbox.domain.payments.outcomes import (
 )
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.webhooks import TIMES_MAX
-from sandbox.scenarios.loading import ScenarioError
+from sandbox.scenarios.fault_injection import SpoiledFull
+from sandbox.scenarios.parser import ScenarioError
 from sandbox.scenarios.queue import QueueFull
-from sandbox.scenarios.spoiling import SpoiledFull
 from sandbox.worlds.tap_desk import Waiting
 
 router = Router()

@@ -1,27 +1,14 @@
 """Work on many records, with pauses in which other requests are answered."""
 
-import asyncio
 from collections.abc import Callable, Iterable
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
+
+from sandbox.worlds.pauses import pause
 
 T = TypeVar("T")
 
 EVERY: Final = 200
 """Small things that are looked at in a row: some milliseconds."""
-
-
-def _has_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
-
-
-async def pause() -> None:
-    """Let other requests have a turn, if there is an event loop."""
-    if _has_loop():
-        await asyncio.sleep(0)
 
 
 async def collect(items: Iterable[T], *, every: int = EVERY) -> list[T]:
@@ -38,8 +25,3 @@ async def select(items: Iterable[T], fits: Callable[[T], bool], *, every: int = 
         if number % every == 0:
             await pause()
     return found
-
-
-async def run_in_thread(work: Callable[..., T], *given: Any) -> T:
-    """Do long work that touches nothing in use, while other requests are answered."""
-    return await asyncio.to_thread(work, *given) if _has_loop() else work(*given)

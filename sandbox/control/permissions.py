@@ -25,11 +25,11 @@ from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import BY_ITSELF, EDIT, SETTLE, TRANSITIONS
 from sandbox.domain.text import nearest
-from sandbox.platform.lens import look
-from sandbox.platform.operation_context import OperationContext
+from sandbox.platform.access import look
+from sandbox.platform.context import OperationContext
+from sandbox.platform.operation import Row
 from sandbox.platform.payments.actions import row_if_approved
 from sandbox.platform.routes import OPERATIONS
-from sandbox.platform.rows import Row
 from sandbox.worlds.journal import DecisionView
 from sandbox.worlds.world import World
 

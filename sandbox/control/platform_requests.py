@@ -12,8 +12,8 @@ from sandbox.control.models import Accepted, Body, HeaderFields, KeyWord, Millis
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.text import nearest
-from sandbox.platform.inside import InsideAnswer, InsideRequest
-from sandbox.platform.request_context import Headers
+from sandbox.platform.context import Headers
+from sandbox.platform.internal_client import InternalAnswer, InternalRequest
 from sandbox.worlds.journal import CUT_OFF, MASK, Entry
 from sandbox.worlds.world import World
 
@@ -109,7 +109,7 @@ async def send_request(request: ControlRequest, body: SendBody) -> Answered | Ac
     path = unquote(path)
     if path == _OWN_PATH or path.startswith(_OWN_PATH + "/"):
         raise invalid("path: names the control API, and requests are sent to the platform")
-    wanted = InsideRequest(
+    wanted = InternalRequest(
         method=body.method,
         path=path,
         query=quote(query or body.query, safe=_IN_A_QUERY + "%"),
@@ -133,7 +133,7 @@ async def replay_request(request: ControlRequest, body: ReplayBody) -> Answered 
             details="send what it was with POST .../send, or give the body",
         )
     name = body.key if "key" in given else entry.key_id
-    wanted = InsideRequest(
+    wanted = InternalRequest(
         method=entry.method,
         path=entry.path,
         query=quote(entry.query, safe=_IN_A_QUERY),
@@ -163,7 +163,7 @@ def _why_not_again(entry: Entry, payload: bytes) -> str | None:
 
 
 async def _send(
-    request: ControlRequest, wanted: InsideRequest, *, wait: bool
+    request: ControlRequest, wanted: InternalRequest, *, wait: bool
 ) -> Answered | Accepted[Begun]:
     inside = request.services.inside
     if not wait:
@@ -171,7 +171,7 @@ async def _send(
     return _view_answer(await inside.send(request.world, wanted))
 
 
-def _view_answer(answer: InsideAnswer) -> Answered:
+def _view_answer(answer: InternalAnswer) -> Answered:
     whole = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
     body: Any = None
     if answer.fault == "malformed_json":

@@ -18,7 +18,7 @@ from sandbox.domain.events import Message
 from sandbox.domain.field_types import WebhookSecret
 from sandbox.domain.text import nearest
 from sandbox.domain.webhooks import Delivery, Endpoint
-from sandbox.webhooks.inside import (
+from sandbox.webhooks.receivers import (
     ANSWER_MAX,
     ANSWER_MIN,
     ANSWERS_MAX,
@@ -29,7 +29,7 @@ from sandbox.webhooks.inside import (
     program_of,
     url_of,
 )
-from sandbox.webhooks.verifying import Verification, VerifyStep, verify
+from sandbox.webhooks.signing import Verification, VerifyStep, verify
 from sandbox.worlds.world import World
 
 router = Router()

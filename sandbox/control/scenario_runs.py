@@ -14,9 +14,8 @@ from sandbox.control.outcomes import TapBody, tap_card
 from sandbox.control.routing import WORLD, Router
 from sandbox.control.scenarios import get_running, parse_checked, parse_file
 from sandbox.domain.text import nearest
-from sandbox.scenarios.examples import Example
-from sandbox.scenarios.loading import Problem, ScenarioError
-from sandbox.scenarios.toml import Lines
+from sandbox.scenarios.parser import Lines, Problem, ScenarioError
+from sandbox.scenarios.scenario import Example
 from sandbox.worlds.world import World
 
 router = Router()

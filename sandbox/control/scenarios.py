@@ -7,13 +7,20 @@ from pydantic import ConfigDict, Field, RootModel, model_validator
 
 from sandbox.control.context import ControlFault, ControlRequest, invalid
 from sandbox.control.models import Body, Document, Time, View
-from sandbox.control.pauses import run_in_thread
 from sandbox.control.routing import PREFIX, WORLD, Router
 from sandbox.domain.text import nearest
-from sandbox.scenarios.loading import ScenarioError, parse_scenario, problems_of
+from sandbox.scenarios.parser import (
+    Lines,
+    ScenarioError,
+    line_of_error,
+    parse_scenario,
+    problems_of,
+    read_toml,
+    written_toml,
+)
+from sandbox.scenarios.scenario import Scenario
 from sandbox.scenarios.schema import scenario_schema
-from sandbox.scenarios.shapes import Scenario
-from sandbox.scenarios.toml import Lines, line_of_error, read_toml, written_toml
+from sandbox.worlds.pauses import run_in_thread
 from sandbox.worlds.scenarios import run_scenario
 from sandbox.worlds.world import World
 

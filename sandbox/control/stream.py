@@ -25,8 +25,8 @@ from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.webhooks import Endpoint
 from sandbox.platform import wire
+from sandbox.platform.responses import ABORT
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
-from sandbox.platform.sending import ABORT
 from sandbox.worlds import event_stream as events
 from sandbox.worlds.world import World
 

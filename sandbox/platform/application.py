@@ -15,25 +15,32 @@ from sandbox.domain.faults import (
     UNSUPPORTED_MEDIA_TYPE,
     Refusal,
 )
-from sandbox.domain.keys import KeyKind
+from sandbox.domain.keys import ApiKey, KeyFormat, KeyKind
 from sandbox.domain.payments.outcomes import SLOW_MS, TRANSPORT_FAULTS
-from sandbox.platform.carried import CarriedRequests, refused
-from sandbox.platform.errors import error_body
-from sandbox.platform.form import OUTCOME_HEADER
-from sandbox.platform.hints import key_hint
-from sandbox.platform.payments.attempts import Dropped
-from sandbox.platform.pipeline import NO_CONTENT, carry_out, methods_of, usable
-from sandbox.platform.recording import Recorder
-from sandbox.platform.request_context import (
+from sandbox.platform.access import usable
+from sandbox.platform.context import (
     Answer,
+    Headers,
     IncomingRequest,
+    PresentedKey,
     RequestContext,
+)
+from sandbox.platform.form import OUTCOME_HEADER
+from sandbox.platform.forwarding import Forwarder
+from sandbox.platform.operation import is_key_path
+from sandbox.platform.payments.outcomes import Dropped
+from sandbox.platform.pipeline import NO_CONTENT, answer_request, methods_of
+from sandbox.platform.recorder import Recorder
+from sandbox.platform.responses import (
+    error_body,
+    explained,
+    render_refusal,
+    send_answer,
+    send_whole,
 )
 from sandbox.platform.routes import MOUNTS
 from sandbox.platform.routing import find_match, match_of, path_of
-from sandbox.platform.rows import is_key_path
 from sandbox.platform.security_headers import SHOWS_KEY
-from sandbox.platform.sending import explained, send_answer, send_whole
 from sandbox.platform.wire import (
     BODY_BYTES_MAX,
     BadInput,
@@ -50,8 +57,6 @@ from sandbox.worlds.elsewhere import Elsewhere, WorldLost
 from sandbox.worlds.journal import (
     REASON_CHARS_MAX,
 )
-from sandbox.worlds.presented import PresentedKey
-from sandbox.worlds.recognized import RecognizedKeys
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.world import World
 
@@ -85,6 +90,42 @@ _NOT_FOUND: Final = {
 }
 
 
+KEYS_MAX: Final = 1_000
+"""The most recognized keys to remember; then all are forgotten."""
+
+
+class RecognizedKeys:
+    """Recognizes keys, and remembers them in memory for as long as their world has them.
+
+    Only what a key is is remembered. Whether it may be used is asked at each request.
+    """
+
+    def __init__(self, worlds: Worlds, key_format: KeyFormat) -> None:
+        self._worlds = worlds
+        self._format = key_format
+        self._known: dict[bytes, PresentedKey] = {}
+
+    def find(self, sent: bytes) -> PresentedKey | KeyKind:
+        """The key that was sent, with its world, else what kind of key it would be."""
+        known = self._known.get(sent)
+        if known is not None:
+            world, key = known.world, known.key
+            assert world
+            assert key
+            now = world.store.get(ApiKey, key.id)
+            if now is key and self._worlds.get(world.id) is world:
+                return known
+            del self._known[sent]
+        parsed = self._format.parse(sent.decode("latin-1"))
+        holder = self._worlds.holder(parsed)
+        if holder is None:
+            return parsed.kind
+        if len(self._known) >= KEYS_MAX:
+            self._known.clear()
+        found = self._known[sent] = PresentedKey(*holder)
+        return found
+
+
 class Platform:
     """Answers every request of the platform, for all worlds."""
 
@@ -100,7 +141,7 @@ class Platform:
         self._worlds = worlds
         self._key_header = worlds.profile.api_key_header_bytes
         self._key_format = worlds.profile.key_format
-        self._carried = None if elsewhere is None else CarriedRequests(elsewhere, worlds)
+        self._forwarder = None if elsewhere is None else Forwarder(elsewhere, worlds)
         self._recognized = RecognizedKeys(worlds, self._key_format)
         self._explain_headers = explain_headers
         self._body_bytes_max = body_bytes_max
@@ -123,16 +164,11 @@ class Platform:
                 await self._take_body(incoming, receive)
         except ClientGone:
             return
-        await self._serve(incoming, scope, receive, send)
-
-    async def _serve(
-        self, incoming: IncomingRequest, scope: Scope, receive: Receive, send: Send
-    ) -> None:
         presented = self._identify(incoming)
-        if self._carried is not None and (
-            presented.world is None or self._carried.brings_key(incoming)
+        if self._forwarder is not None and (
+            presented.world is None or self._forwarder.brings_key(incoming)
         ):
-            if await self._carried.answers(incoming, scope, receive, send):
+            if await self._forwarder.forward(incoming, scope, receive, send):
                 return
             presented = self._identify(incoming)
         # A request without a known key goes into the journal of `default` (assumed D25).
@@ -163,19 +199,15 @@ class Platform:
 
     async def refuse(self, scope: Scope, send: Send, refusal: Refusal) -> None:
         """Answer a request that no world and no journal is to know of."""
-        is_for_keys = is_key_path(path_of(scope))
-        body = error_body(refusal, self._worlds.profile, is_for_keys=is_for_keys)
-        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-        if refusal.fault is UNAVAILABLE:
-            headers.append((b"retry-after", b"1"))
-        await send_whole(send, refusal.fault.status, headers, body)
+        answer = render_refusal(refusal, path_of(scope), self._worlds.profile)
+        await send_whole(send, answer.status, answer.headers, answer.body)
 
     async def _take_body(self, incoming: IncomingRequest, receive: Receive) -> None:
         """Read the body of a request whose row has one. Raises ClientGone."""
         is_wanted = self._may_send_body(incoming)
-        if not is_wanted and self._carried is not None:
+        if not is_wanted and self._forwarder is not None:
             # To ask for its world may bring that here.
-            is_wanted = await self._carried.knows(incoming) or self._may_send_body(incoming)
+            is_wanted = await self._forwarder.knows(incoming) or self._may_send_body(incoming)
         if not is_wanted:
             # It is refused at once: nothing may come in between that makes its key usable.
             return
@@ -196,7 +228,7 @@ class Platform:
             presented=presented,
         )
         try:
-            status, body = await carry_out(context, self._worlds)
+            status, body = await answer_request(context, self._worlds)
         except Dropped as dropped:
             context.fault = TRANSPORT_FAULTS[str(dropped)]
             status, body = NO_ANSWER, b""
@@ -235,13 +267,13 @@ class Platform:
                 return answer
             return Answer(0, b"", [], TRANSPORT_FAULTS["drop_after"])
         except Unavailable:
-            return refused(Refusal(UNAVAILABLE), incoming.path, self._worlds.profile)
+            return render_refusal(Refusal(UNAVAILABLE), incoming.path, self._worlds.profile)
         except StoreError:
             # The log has the reason; the client must not learn about files.
             return (
                 answer
                 if incoming.method == "GET"
-                else refused(Refusal(NOT_WRITTEN), incoming.path, self._worlds.profile)
+                else render_refusal(Refusal(NOT_WRITTEN), incoming.path, self._worlds.profile)
             )
         return answer
 
@@ -259,7 +291,7 @@ class Platform:
         except BadInput:
             return _TWO_KEYS
         if not value:
-            hint = key_hint(incoming.headers, self._key_format)
+            hint = _key_hint(incoming.headers, self._key_format)
             return PresentedKey(None, None, f"no API key was sent{hint}")
         found = self._recognized.find(value)
         return found if isinstance(found, PresentedKey) else _NOT_FOUND[found]
@@ -326,3 +358,11 @@ def _has_body(incoming: IncomingRequest) -> bool:
         name == b"transfer-encoding" or (name == b"content-length" and value != b"0")
         for name, value in incoming.headers
     )
+
+
+def _key_hint(headers: Headers, form: KeyFormat) -> str:
+    """` in its header, but authorization has one` if a key was sent in a wrong header."""
+    for name, value in headers:
+        if form.hint_bytes in value and form.mentions_key(value.decode("latin-1")):
+            return f" in its header, but {name.decode('latin-1')} has one"
+    return ""

@@ -35,11 +35,11 @@ from sandbox.domain.readings import (
 from sandbox.domain.secrets import PRODUCTION_KEY, find_misplaced, may_hold_secret, write_out
 from sandbox.domain.text import did_you_mean
 from sandbox.platform import wire
+from sandbox.platform.context import RequestContext
+from sandbox.platform.operation import Row, is_key_path
 from sandbox.platform.rare_log import shown
-from sandbox.platform.request_context import RequestContext
-from sandbox.platform.rows import Row, is_key_path
 from sandbox.platform.wire import BadInput
-from sandbox.scenarios.choosing import UnknownOutcome, check_word
+from sandbox.scenarios.outcome_choice import UnknownOutcome, check_word
 
 OUTCOME_HEADER: Final = b"x-sandbox-outcome"
 """Chooses an outcome in a request, and names the one chosen in an answer (assumed D3, 6.3)."""
@@ -53,7 +53,7 @@ UNKNOWN_NOTED_MAX: Final = 5
 
 def check_form(context: RequestContext, row: Row) -> None:
     """Parse body and query into the row's shapes, and check the headers. Fills `context`."""
-    where = "header"
+    context.step, where = "body", "header"
     try:
         accept = context.incoming.list_header(b"accept")
         if accept and not wire.accepts_json(accept):

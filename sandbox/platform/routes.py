@@ -1,28 +1,38 @@
-"""The route table of the platform: one row per endpoint, retired ones included."""
+"""The endpoints of the platform: the operations of every resource, and Starlette's routes to them.
+
+Source: spec 4.4-paths; retired endpoints are among them.
+"""
 
 from typing import Final
 
-from sandbox.platform.accounts import routes as accounts
-from sandbox.platform.apikeys import routes as apikeys
-from sandbox.platform.batches import routes as batches
-from sandbox.platform.credentials import routes as credentials
-from sandbox.platform.locations import routes as locations
-from sandbox.platform.payments import routes as payments
+from sandbox.platform import (
+    accounts,
+    apikeys,
+    batches,
+    credentials,
+    locations,
+    terminals,
+    transactions,
+)
+from sandbox.platform.operation import Row, rows_of
+from sandbox.platform.payments import actions, initiation
 from sandbox.platform.routing import build_mounts
-from sandbox.platform.rows import Row
-from sandbox.platform.terminals import routes as terminals
-from sandbox.platform.transactions import routes as transactions
 
-OPERATIONS: Final[tuple[Row, ...]] = (
-    *accounts.ROWS,
-    *credentials.ROWS,
-    *terminals.ROWS,
-    *locations.ROWS,
-    *payments.ROWS,
-    *transactions.ROWS,
-    *batches.ROWS,
-    *apikeys.ROWS,
+OPERATIONS: Final[tuple[Row, ...]] = tuple(
+    row
+    for resource in (
+        accounts,
+        credentials,
+        terminals,
+        locations,
+        initiation,
+        actions,
+        transactions,
+        batches,
+        apikeys,
+    )
+    for row in rows_of(resource.__name__)
 )
 
-MOUNTS: Final = build_mounts("platform", OPERATIONS)
-"""Starlette's routes to the operations: a mount for each version of the platform."""
+MOUNTS: Final = sorted(build_mounts("platform", OPERATIONS), key=lambda mount: mount.path != "/v3")
+"""Starlette's routes to the operations: a mount for each version. Payments are tried first."""

@@ -1,7 +1,7 @@
 """Security headers of answers: one table for the platform and the control API.
 
 The platform's answers are bare (assumed D3): they only forbid storing. There are no CORS headers,
-because no page of another origin may read an answer (decision 36).
+because no page of another origin may read an answer.
 """
 
 from enum import Enum

@@ -30,12 +30,9 @@ from sandbox.domain.payments.cards import NOT_READ
 from sandbox.domain.payments.outcomes import OUTCOMES, TIMED_OUT, Outcome
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import transitions_from
-from sandbox.platform.apikeys import operations as apikeys
-from sandbox.platform.batches import operations as batches
-from sandbox.platform.batches import schedules
-from sandbox.platform.directory import operations as directory
-from sandbox.platform.operation_context import OperationContext
-from sandbox.platform.payments import attempts, persist
+from sandbox.platform import apikeys, directory, settlement
+from sandbox.platform.context import OperationContext
+from sandbox.platform.payments import event_ids, outcomes
 from sandbox.store.store import UnitOfWork
 from sandbox.worlds.world import World
 
@@ -53,10 +50,10 @@ def _end(context: OperationContext, timer: Timer) -> None:
         return
     # A pending payment and its expiry are one attempt (assumed D11).
     is_begun = tx.status == "pending"
-    event_id = tx.event_id if is_begun else attempts.new_event_id(context, tx.account_id)
+    event_id = tx.event_id if is_begun else event_ids.new_event_id(context, tx.account_id)
     # The history has the moment at which the timer was due (assumed 8.1).
     conclusion = follow_ups.expire(tx, rows[0], event_id=event_id, at=context.now_ms)
-    persist.save(context, conclusion, tx)
+    outcomes.save(context, conclusion, tx)
 
 
 def _late_answer(context: OperationContext, timer: Timer) -> None:
@@ -65,13 +62,7 @@ def _late_answer(context: OperationContext, timer: Timer) -> None:
     outcome = OUTCOMES[timer.detail]
     if tx is None or not may_answer_late(tx, outcome):
         return
-    start = initiation.answered_late(tx, outcome)
-    taken = initiation.transition_for(start)
-    batch = persist.batch_for_entry(context, tx) if taken.batch_entry else None
-    conclusion = initiation.conclude(
-        start, taken, at=context.now_ms, batch_id=batch.id if batch else None
-    )
-    persist.save(context, conclusion, tx, batch)
+    outcomes.save_initiation(context, initiation.answered_late(tx, outcome))
 
 
 def may_answer_late(tx: Transaction, outcome: Outcome) -> bool:
@@ -86,7 +77,7 @@ def may_answer_late(tx: Transaction, outcome: Outcome) -> bool:
 
 
 def _batch(context: OperationContext, timer: Timer) -> None:
-    batches.answer_by_itself(context, timer.subject, timer.detail)
+    settlement.answer_by_itself(context, timer.subject, timer.detail)
 
 
 # --- keys and terminals -----------------------------------------------------------------------
@@ -103,9 +94,9 @@ def _key(trigger: str) -> FallsDue:
 
 def _terminal(trigger: str) -> FallsDue:
     def move_terminal(context: OperationContext, timer: Timer) -> None:
-        context.record = terminal = context.unit.get(Terminal, timer.subject)
+        terminal = context.unit.get(Terminal, timer.subject)
         if terminal is not None and TERMINALS.life.has_step(state_of_terminal(terminal), trigger):
-            directory.change(context, {}, trigger)
+            directory.change(context, terminal, {}, trigger)
 
     return move_terminal
 
@@ -122,7 +113,7 @@ TIMER_HANDLERS: Final[Mapping[str, FallsDue]] = {
     CANCEL: _end,
     LATE_ANSWER: _late_answer,
     BATCH_RESULT: _batch,
-    BATCH_CLOSES: schedules.close_when_due,
+    BATCH_CLOSES: settlement.close_when_due,
     KEY_EXPIRES: _nothing,
     REVOKE_KEY: _key("revoke"),
     REINSTATE_KEY: _key("reinstate"),

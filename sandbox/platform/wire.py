@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Iterable, Sequence
 from functools import cache, lru_cache
 from types import NoneType, UnionType
 from typing import (
-    TYPE_CHECKING,
     Annotated,
     Any,
     Final,
@@ -20,7 +19,8 @@ from typing import (
 )
 from urllib.parse import parse_qs
 
-from pydantic_core import ValidationError
+from pydantic import AliasChoices, BaseModel
+from pydantic_core import ErrorDetails, ValidationError
 from starlette.types import Receive, Send
 
 from sandbox.domain import json_text
@@ -28,11 +28,7 @@ from sandbox.domain.faults import Mistake
 from sandbox.domain.field_types import sentence
 from sandbox.domain.records import PART_BYTES
 from sandbox.domain.text import OneOf
-from sandbox.store.steps import Steps
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-    from pydantic_core import ErrorDetails
+from sandbox.worlds.pauses import pause
 
 T = TypeVar("T")
 
@@ -125,8 +121,8 @@ async def read_long_body(receive: Receive, *, bytes_max: int) -> bytearray | Non
             return body
 
 
-def in_parts(written: Iterable[bytes]) -> Steps[list[bytes]]:
-    """Small pieces of output, joined to parts of a good size for sending."""
+async def in_parts(written: Iterable[bytes]) -> list[bytes]:
+    """Join small pieces of output to parts of a good size; others are served in between."""
     parts: list[bytes] = []
     waiting: list[bytes] = []
     size = 0
@@ -136,7 +132,7 @@ def in_parts(written: Iterable[bytes]) -> Steps[list[bytes]]:
         if size >= PART_BYTES:
             parts.append(b"".join(waiting))
             waiting, size = [], 0
-        yield
+            await pause()
     return [*parts, b"".join(waiting)]
 
 
@@ -204,7 +200,7 @@ def listed(error: ValidationError, where: str) -> list[Mistake]:
     ]
 
 
-def _mistake(one: "ErrorDetails") -> str:
+def _mistake(one: ErrorDetails) -> str:
     path = ".".join(str(part)[:80] for part in one["loc"])
     message = _message(one)
     if one["type"] == "extra_forbidden":
@@ -212,7 +208,7 @@ def _mistake(one: "ErrorDetails") -> str:
     return f"{path}: {sentence(message)}" if path else message.removeprefix("Value error, ")
 
 
-def _message(one: "ErrorDetails") -> str:
+def _message(one: ErrorDetails) -> str:
     message = _IN_JSON.get(one["type"], one["msg"])
     if one["type"] == "float_type" and type(one["input"]) is int:
         # An integer is a number unless it is too large.
@@ -229,7 +225,7 @@ def is_unset(value: str) -> bool:
 
 
 @cache
-def name_filters(shape: "type[BaseModel]") -> frozenset[str]:
+def name_filters(shape: type[BaseModel]) -> frozenset[str]:
     """The parameters of the query that take any text: ids, names and search terms."""
     return frozenset(
         name for name, field in shape.model_fields.items() if _is_any_text(field.annotation)
@@ -252,10 +248,8 @@ def _is_any_text(hint: Any) -> bool:
 
 
 @cache
-def field_names(shape: "type[BaseModel]") -> frozenset[str]:
+def field_names(shape: type[BaseModel]) -> frozenset[str]:
     """Every name under which the shape takes a field."""
-    from pydantic import AliasChoices
-
     names: set[str] = set()
     for name, field in shape.model_fields.items():
         alias = field.validation_alias

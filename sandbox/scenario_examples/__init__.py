@@ -10,7 +10,7 @@ from sandbox.scenario_examples.own_sandbox import InProcessStage
 from sandbox.scenario_examples.requests import Build
 from sandbox.scenario_examples.runner import ExampleRunner
 from sandbox.scenario_examples.virtual_time import FAR_S
-from sandbox.scenarios.shapes import Scenario
+from sandbox.scenarios.scenario import Scenario
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from sandbox.scenario_examples.receiver import Arrived
 from sandbox.scenario_examples.requests import ExampleAnswer
-from sandbox.scenarios.examples import Expect, Received
+from sandbox.scenarios.scenario import Expect, Received
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from typing import Final
 from sandbox.domain.clock import ClockSetting
 from sandbox.scenario_examples.receiver import URL, Arrived, Receiver
 from sandbox.scenario_examples.requests import Build, ExampleAnswer, Request, ask
-from sandbox.scenarios import near_misses
-from sandbox.scenarios.shapes import Scenario
+from sandbox.scenarios import matcher
+from sandbox.scenarios.scenario import Scenario
 from sandbox.settings import Settings
 from sandbox.worlds.scenarios import run_scenario
 
@@ -47,7 +47,7 @@ class InProcessStage:
         journal = self._world.journal
         count = journal.counters.requests - self._of_step
         entries = journal.entries()[-count:] if count else []
-        found = (near_misses.shown(one.choice.near_misses) for one in entries if one.choice)
+        found = (matcher.show_near_misses(one.choice.near_misses) for one in entries if one.choice)
         return list(dict.fromkeys(itertools.chain(*found)))
 
     async def listen(self) -> None:

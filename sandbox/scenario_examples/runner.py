@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from sandbox.scenario_examples.comparison import ExampleResult, compare
 from sandbox.scenario_examples.receiver import Arrived
 from sandbox.scenario_examples.requests import ExampleAnswer, Request
-from sandbox.scenarios.examples import Example, Send
+from sandbox.scenarios.scenario import Example, Send
 
 _PATHS: Final = {
     "sale": "/v3/payment",

@@ -7,14 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sandbox.control.rows import Act
+from sandbox.control.context import Act
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.platform.inside import Inside, InsideRequest
+from sandbox.platform.internal_client import InternalClient, InternalRequest
 from sandbox.scenario_examples.receiver import Arrived
 from sandbox.scenario_examples.requests import ExampleAnswer, Request
 from sandbox.scenario_examples.runner import ExampleRunner
-from sandbox.scenarios.examples import Example, Send
+from sandbox.scenarios.scenario import Example, Send
 from sandbox.worlds.world import World
 
 _QUIET_S: Final = 5.0
@@ -61,7 +61,7 @@ async def play_in_world(
     examples: Sequence[Example],
     numbers: range,
     *,
-    inside: Inside,
+    inside: InternalClient,
     act: Act,
     within_s: float,
 ) -> list[PlayedStep]:
@@ -94,7 +94,7 @@ async def play_in_world(
 class WorldStage:
     """A world that runs, with other clients beside the examples."""
 
-    def __init__(self, world: World, inside: Inside, act: Act) -> None:
+    def __init__(self, world: World, inside: InternalClient, act: Act) -> None:
         self._world = world
         self._inside = inside
         self._act = act
@@ -146,7 +146,7 @@ class WorldStage:
         key_id, _ = self._world.cast.keys[request.key]
         answer = await self._inside.send(
             self._world,
-            InsideRequest(
+            InternalRequest(
                 method=request.method,
                 path=request.path,
                 query=request.query,

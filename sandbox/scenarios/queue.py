@@ -6,7 +6,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from sandbox.domain.payments.outcomes import Operation, Queued
-from sandbox.scenarios.near_misses import NearMisses
+from sandbox.scenarios.matcher import NearMisses
 
 QUEUE_MAX: Final = 1_000
 """Next outcomes that wait in one world. Each attempt goes through them until one fits."""

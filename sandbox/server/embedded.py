@@ -12,7 +12,7 @@ from msgspec import structs
 
 from sandbox.app import Sandbox, build
 from sandbox.domain.events import EVENTS
-from sandbox.scenarios.loading import ScenarioError
+from sandbox.scenarios.parser import ScenarioError
 from sandbox.server.run import bound, serving_sandbox
 from sandbox.server.thread import LoopThread
 from sandbox.server.threaded_app import ThreadedApp, answer

@@ -12,7 +12,7 @@ from typing import Any, Final
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from sandbox.platform.sending import ABORT
+from sandbox.platform.responses import ABORT
 
 HEAD_BYTES_MAX: Final = 65_536
 """Bytes of the request line and the headers. Source: assumed D25-heads."""

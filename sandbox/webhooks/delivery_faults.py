@@ -6,19 +6,17 @@ Pure functions without queue or network. Source: assumed D22, D24.
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 from pydantic_core import from_json
 
 from sandbox.domain.events import Message
 from sandbox.domain.webhooks import AttemptTrigger, Endpoint, SentHead
-from sandbox.scenarios.running import MatchedWebhookRule
-from sandbox.scenarios.spoiling import WebhookRules
+from sandbox.scenarios.fault_injection import WebhookRules
+from sandbox.scenarios.matcher import MatchedWebhookRule
+from sandbox.scenarios.rules import WebhookThen
 from sandbox.webhooks.signing import headers_of, write_secret
-
-if TYPE_CHECKING:
-    from sandbox.scenarios.webhooks import WebhookThen
 
 STALE_S: Final = 600
 """The age of a stale timestamp: twice as much as verifiers allow (assumed D1)."""
@@ -54,7 +52,7 @@ def _words(message: Message, endpoint: Endpoint, fields: Mapping[str, Any]) -> d
     }
 
 
-def trigger_of(then: "WebhookThen") -> AttemptTrigger:
+def trigger_of(then: WebhookThen) -> AttemptTrigger:
     """Whether the rule changes the first attempt, rather than adding others."""
     says = (then.delay_ms, then.order, then.signature, then.stale_timestamp, then.before_answer)
     is_truncated = then.truncate is not None and then.truncate is not False
@@ -74,7 +72,7 @@ def contradiction(
 
 
 def apply_fault(
-    then: "WebhookThen",
+    then: WebhookThen,
     endpoint: Endpoint,
     *,
     prefix: str,
@@ -103,7 +101,7 @@ def head_of(
     body: bytes,
     *,
     sent_at: float,
-    then: "WebhookThen | None",
+    then: WebhookThen | None,
 ) -> SentHead:
     """What to keep of an attempt that was sent at that system time."""
     timestamp = int(headers[f"{prefix}-timestamp"])
@@ -117,7 +115,7 @@ def head_of(
     )
 
 
-def _spoilt(then: "WebhookThen") -> tuple[str, ...]:
+def _spoilt(then: WebhookThen) -> tuple[str, ...]:
     """What the rule changes in the bytes and headers of an attempt."""
     is_truncated = then.truncate is not None and then.truncate is not False
     said = {

@@ -1,18 +1,74 @@
-"""Delivery jobs, and those a scenario delays or alters.
+"""Delivery jobs: the attempts to make, their bodies, and those a scenario delays or alters.
 
 Source: assumed D22, D23.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import Final, Protocol
 
 from msgspec import Struct
 
-from sandbox.domain.events import Message
+from sandbox.domain.events import Message, body_of
 from sandbox.domain.webhooks import AttemptTrigger, delivery_id
+from sandbox.scenarios.fault_injection import WebhookRules
+from sandbox.scenarios.rules import WebhookThen
+from sandbox.store.store import Store
 
-if TYPE_CHECKING:
-    from sandbox.scenarios.webhooks import WebhookThen
+
+class OutboxServices(Protocol):
+    """The services that a world gives its outbox."""
+
+    @property
+    def store(self) -> Store:
+        """The store with messages and timers."""
+
+    @property
+    def webhook_rules(self) -> WebhookRules | None:
+        """The rules for deliveries, if there are any."""
+
+    @property
+    def time_scale(self) -> float:
+        """How much of the waits between attempts is waited."""
+
+    def now(self) -> datetime:
+        """The world's present."""
+
+    def fraction(self, name: str) -> float:
+        """A number from 0 to 1 that follows from the world's seed and the name."""
+
+    def draw_message_id(self) -> str:
+        """The id of a message to be."""
+
+
+BODIES_MAX: Final = 2_048
+"""Cached bodies of one world; the oldest is dropped first."""
+
+BODIES_BYTES_MAX: Final = 4 * 1_048_576
+"""Bytes of these bodies together. A usual one has 2 KB; a sample can have a mebibyte."""
+
+
+class Bodies:
+    """Renders bodies, each once while it is cached."""
+
+    def __init__(self) -> None:
+        self._bodies: OrderedDict[str, bytes] = OrderedDict()
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._bodies)
+
+    def of(self, message: Message) -> bytes:
+        """The exact bytes that are signed and sent."""
+        body = self._bodies.get(message.id)
+        if body is None:
+            body = self._bodies[message.id] = body_of(message)
+            self._bytes += len(body)
+            while len(self._bodies) > BODIES_MAX or self._bytes > BODIES_BYTES_MAX:
+                self._bytes -= len(self._bodies.popitem(last=False)[1])
+        return body
+
 
 Later = Callable[[float, Callable[[], None]], Callable[[], None]]
 """Calls a function after this many real seconds; returns a function that cancels it."""
@@ -28,7 +84,7 @@ class Job(Struct, frozen=True):
     endpoint_id: str
     trigger: AttemptTrigger = "scheduled"
     is_single: bool = False
-    then: "WebhookThen | None" = None
+    then: WebhookThen | None = None
 
     @property
     def delivery_id(self) -> str:

@@ -25,14 +25,12 @@ from sandbox.domain.webhooks import (
     delivery_id,
     wait_after,
 )
-from sandbox.scenarios.running import MatchedWebhookRule
-from sandbox.scenarios.spoiling import WebhookRules
+from sandbox.scenarios.fault_injection import WebhookRules
+from sandbox.scenarios.matcher import MatchedWebhookRule
 from sandbox.store.queries import OLDEST_FIRST, Where
-from sandbox.webhooks.bodies import Bodies
 from sandbox.webhooks.delivery_faults import contradiction, ruled, trigger_of
-from sandbox.webhooks.jobs import Delayed, Job, Later, PreAnswer
-from sandbox.webhooks.services import OutboxServices
-from sandbox.webhooks.subscriptions import subscribers
+from sandbox.webhooks.endpoints import subscribers
+from sandbox.webhooks.jobs import Bodies, Delayed, Job, Later, OutboxServices, PreAnswer
 
 _MISSED: Final = ("failed", "canceled", "dropped")
 

@@ -15,9 +15,9 @@ from sandbox.store.files.port import StoreError
 from sandbox.store.store import Store
 from sandbox.webhooks.client import ERROR_CHARS_MAX, Sending
 from sandbox.webhooks.delivery_faults import apply_fault, head_of
-from sandbox.webhooks.inside import Inbox, is_inside
 from sandbox.webhooks.jobs import Job
 from sandbox.webhooks.outbox import Outbox
+from sandbox.webhooks.receivers import Inbox, is_inside
 from sandbox.webhooks.signing import headers_of
 
 PATIENCE_S: Final = 0.5

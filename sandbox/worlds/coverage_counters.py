@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 from sandbox.domain.batches import Batch
 from sandbox.domain.events import Message
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.scenarios.choosing import ChosenOutcome
-from sandbox.scenarios.running import Running
+from sandbox.scenarios.matcher import Running
+from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.store.store import Store
 
 SCENARIOS_MAX: Final = 200

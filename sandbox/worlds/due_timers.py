@@ -6,7 +6,7 @@ from typing import Final
 
 from sandbox.domain.clock import WEBHOOK_RETRY, ClockSetting, Timer
 from sandbox.store.store import UnitOfWork
-from sandbox.worlds.slices import pause
+from sandbox.worlds.pauses import pause
 from sandbox.worlds.world import World
 
 TIMERS_IN_A_ROW: Final = 30

@@ -19,8 +19,8 @@ from sandbox.domain.instants import Instant, to_wire
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.profile import SECRET_CHARS_MAX, Profile
 from sandbox.domain.secrets import may_hold_secret
-from sandbox.scenarios import near_misses
-from sandbox.scenarios.choosing import ChosenOutcome
+from sandbox.scenarios import matcher
+from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.store.world_state import Counters
 
 CAPTURE_BYTES_MAX: Final = 16_384
@@ -180,7 +180,7 @@ class Entry(Struct, frozen=True, gc=False):
                 for step, verdict, reason, source in self.decisions
             ],
             "outcome": _outcome(self.choice),
-            "near_misses": near_misses.shown(
+            "near_misses": matcher.show_near_misses(
                 self.near_misses, self.choice.near_misses if self.choice else ()
             ),
             "events": self.events,
@@ -245,7 +245,11 @@ def captured_answer(body: bytes, profile: Profile) -> bytes | None:
     return start[:CAPTURE_BYTES_MAX] + CUT_OFF
 
 
-def captured(body: bytes | None, profile: Profile, secrets: tuple[str, ...] = ()) -> bytes | None:
+def captured(
+    body: bytes | None,
+    profile: Profile,
+    secrets: tuple[str, ...] = (),
+) -> bytes | None:
     """The stored part of a request's body, with everything masked that looks like a key or a card.
 
     A body needs no closer look if it has no prefix of a key, too few digits for a card number,

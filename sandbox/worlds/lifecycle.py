@@ -13,7 +13,7 @@ from sandbox.store.cast import Cast, seed
 from sandbox.store.generated_data import generate
 from sandbox.store.saved_world import SavedWorld
 from sandbox.store.store import Store
-from sandbox.webhooks.declared import declare, endpoint_of
+from sandbox.webhooks.endpoints import declare, endpoint_of
 from sandbox.worlds.ids import Ids
 from sandbox.worlds.restore import restore, seed_of
 from sandbox.worlds.snapshot import parse_snapshot

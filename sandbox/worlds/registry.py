@@ -29,7 +29,7 @@ from sandbox.worlds.limits import (
     TooManyWorlds,
     WorldTaken,
 )
-from sandbox.worlds.slices import Alone, Slices, run_aside
+from sandbox.worlds.pauses import Alone, run_aside
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import DEFAULT_WORLD, TimerHandler, World
 
@@ -66,7 +66,6 @@ class Worlds:
         self._background = background
         self._on_timer = on_timer
         self.saver = saver
-        self.slices = Slices()
         self._by_id: dict[str, World] = {}
         self.key_holders = KeyHolders()
         # The last number of a world without an id of its own, by team.

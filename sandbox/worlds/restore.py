@@ -21,8 +21,8 @@ from sandbox.domain.readings import default_of
 from sandbox.domain.records import Record, account_id_of
 from sandbox.domain.switches import defaults, parted
 from sandbox.domain.webhooks import ENDPOINTS_MAX, Delivery
+from sandbox.scenarios.fault_injection import SPOILED_MAX
 from sandbox.scenarios.queue import QUEUE_MAX
-from sandbox.scenarios.spoiling import SPOILED_MAX
 from sandbox.store.files.port import (
     FIXTURE,
     MESSAGES,

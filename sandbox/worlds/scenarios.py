@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 from sandbox.domain.secrets import find_misplaced
 from sandbox.domain.text import UnknownWord
-from sandbox.scenarios.loading import ScenarioError, parse_scenario
-from sandbox.scenarios.running import Running
-from sandbox.webhooks.declared import TooManyEndpoints, declare, endpoint_of
+from sandbox.scenarios.matcher import Running
+from sandbox.scenarios.parser import ScenarioError, parse_scenario
+from sandbox.webhooks.endpoints import TooManyEndpoints, declare, endpoint_of
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
-    from sandbox.scenarios.shapes import Scenario
+    from sandbox.scenarios.scenario import Scenario
 
 
 def run_scenario(world: World, scenario: "Scenario") -> Running:

@@ -23,7 +23,7 @@ from sandbox.store.files.port import (
 )
 from sandbox.store.saved_world import NotRestored, SavedWorld
 from sandbox.store.world_documents import Moment
-from sandbox.worlds.slices import run_aside
+from sandbox.worlds.pauses import run_aside
 from sandbox.worlds.world import World
 
 BYTES_AT_ONCE_MAX: Final = 500_000

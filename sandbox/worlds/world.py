@@ -19,14 +19,14 @@ from sandbox.domain.payments.cards import Tap
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import UnknownWord
+from sandbox.scenarios.fault_injection import Spoiling, WebhookRules
+from sandbox.scenarios.matcher import Running
 from sandbox.scenarios.queue import Queue
-from sandbox.scenarios.running import Running
-from sandbox.scenarios.spoiling import Spoiling, WebhookRules
 from sandbox.store.cast import Cast
 from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.world_state import WorldState
-from sandbox.webhooks.inside import Inbox
 from sandbox.webhooks.outbox import Outbox
+from sandbox.webhooks.receivers import Inbox
 from sandbox.worlds.background import Background, Saver
 from sandbox.worlds.clock import Clock, SystemClock
 from sandbox.worlds.coverage_counters import CoverageCounters

@@ -47,7 +47,7 @@ def test_a_terminal_shows_each_request_unless_told_otherwise(options, env, is_lo
 
 def _break() -> None:
     """A defect of the server, for the process that it is called in."""
-    from sandbox.platform.recording import Recorder
+    from sandbox.platform.recorder import Recorder
 
     def fail(*_: object) -> None:
         raise RuntimeError("made for the test")

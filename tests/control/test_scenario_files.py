@@ -8,8 +8,7 @@ import pytest
 
 from sandbox.app import build
 from sandbox.scenario_examples import run_examples
-from sandbox.scenarios.loading import parse_scenario
-from sandbox.scenarios.toml import written_toml
+from sandbox.scenarios.parser import parse_scenario, written_toml
 from tests.control.test_control import assert_refused
 from tests.support.payments import pay
 from tests.webhooks.calling import control

@@ -10,8 +10,8 @@ import pytest
 from sandbox.app import build
 from sandbox.control.routes import CONTROL
 from sandbox.domain.keys import ApiKeyView
+from sandbox.platform.operation import Extended, Listing
 from sandbox.platform.routes import OPERATIONS
-from sandbox.platform.rows import Extended, Listing
 from sandbox.platform.security_headers import SECURITY_HEADERS, AnswerKind
 from sandbox.settings import Settings
 from tests.driving import InProcess, Response

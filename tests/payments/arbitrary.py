@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from sandbox.platform.rows import Row
+from sandbox.platform.operation import Row
 from tests.directory.making import shown, terminal_id
 from tests.driving import InProcess
 from tests.support.payments import held, pay, prompted, sold

@@ -4,7 +4,7 @@ import pytest
 
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.outcomes import Operation, Queued
-from sandbox.scenarios.choosing import AttemptFacts, choose
+from sandbox.scenarios.outcome_choice import AttemptFacts, choose
 from sandbox.scenarios.queue import Queue
 from tests.directory.making import terminal_id
 from tests.support.payments import chosen, operate, paid_id, pay, ready_for

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from sandbox.domain.payments.outcomes import Queued
-from sandbox.platform.sending import ConnectionClosed
+from sandbox.platform.responses import ConnectionClosed
 from tests.conftest import NOW
 from tests.directory.making import terminal_id
 from tests.driving import serving

@@ -5,7 +5,7 @@ import pytest
 from sandbox.app import build
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.platform.sending import ConnectionClosed
+from sandbox.platform.responses import ConnectionClosed
 from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.driving import InProcess

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from sandbox.scenarios.loading import PARTS_MAX
-from sandbox.scenarios.near_misses import NEAR_MISSES_MAX
+from sandbox.scenarios.matcher import NEAR_MISSES_MAX
+from sandbox.scenarios.parser import PARTS_MAX
 from sandbox.scenarios.queue import QUEUE_MAX
 from sandbox.scenarios.words import RULES_MAX
 from sandbox.worlds.coverage_counters import OTHERS, SCENARIOS_MAX

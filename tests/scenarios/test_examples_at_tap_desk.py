@@ -4,7 +4,7 @@ import pytest
 
 from sandbox.app import build
 from sandbox.scenario_examples import run_examples
-from sandbox.scenarios.loading import parse_scenario
+from sandbox.scenarios.parser import parse_scenario
 
 WAITING = {"name": "waits", "when": {"operation": "sale"}, "then": {"tap": "wait"}}
 SALE = {"operation": "sale"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox.scenarios.loading import ScenarioError, read_scenario
+from sandbox.scenarios.parser import ScenarioError, read_scenario
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.scenarios.loading import ScenarioError, parse_scenario, read_scenario
+from sandbox.scenarios.parser import ScenarioError, parse_scenario, read_scenario
 from sandbox.worlds.scenarios import run_scenario
 from tests.support.payments import pay
 

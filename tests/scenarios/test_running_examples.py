@@ -4,7 +4,7 @@ import pytest
 
 from sandbox.app import build
 from sandbox.scenario_examples import run_examples
-from sandbox.scenarios.loading import ScenarioError, parse_scenario
+from sandbox.scenarios.parser import ScenarioError, parse_scenario
 
 
 def steps(*examples, rules=()):

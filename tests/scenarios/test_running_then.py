@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from sandbox.platform.sending import ConnectionClosed
+from sandbox.platform.responses import ConnectionClosed
 from tests.payments import waits
 from tests.scenarios.running import LOST, SCENARIO, carrying, counts, running, source
 from tests.support.payments import (

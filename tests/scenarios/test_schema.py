@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from sandbox.domain.instants import DURATION_PATTERN, parse_duration
 from sandbox.library import folder
-from sandbox.scenarios.hints import HINTS
-from sandbox.scenarios.loading import ScenarioError, parse_scenario
-from sandbox.scenarios.schema import DIRECTIVE, scenario_schema
+from sandbox.scenarios.parser import ScenarioError, parse_scenario
+from sandbox.scenarios.schema import DIRECTIVE, HINTS, scenario_schema
 from tests.scenarios.running import LOST
 
 FILES = sorted(folder("scenarios").glob("*.toml"))

@@ -4,9 +4,9 @@ import tomllib
 
 import pytest
 
-from sandbox.scenarios.attempts import Rule
-from sandbox.scenarios.loading import ScenarioError, parse_scenario
-from sandbox.scenarios.shapes import Scenario
+from sandbox.scenarios.parser import ScenarioError, parse_scenario
+from sandbox.scenarios.rules import Rule
+from sandbox.scenarios.scenario import Scenario
 from sandbox.scenarios.words import AmountRange
 
 APPROVED = 'outcome = "approved"'

@@ -14,7 +14,7 @@ from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import from_ms
 from sandbox.domain.readings import DEFAULTS
 from sandbox.domain.webhooks import Sent
-from sandbox.platform.sending import ABORT
+from sandbox.platform.responses import ABORT
 from sandbox.settings import Settings
 from sandbox.worlds.limits import Limits
 from tests.driving import InProcess, Response

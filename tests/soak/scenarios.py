@@ -11,7 +11,7 @@ from typing import Any
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.edits import broken
 from sandbox.domain.payments.outcomes import OUTCOMES
-from sandbox.scenarios.loading import ScenarioError, parse_scenario, read_scenario
+from sandbox.scenarios.parser import ScenarioError, parse_scenario, read_scenario
 from tests.driving import Response
 from tests.soak.client import Client, in_process
 from tests.soak.making import AMOUNTS, Known, Maker

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sandbox.app import build
-from sandbox.scenarios.loading import ScenarioError
+from sandbox.scenarios.parser import ScenarioError
 from sandbox.settings import Settings
 from sandbox.store.fixture import FixtureError
 from tests.driving import InProcess

@@ -9,7 +9,7 @@ from sandbox import library
 from sandbox.app import build
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.scenarios.loading import ScenarioError, parse_scenario
+from sandbox.scenarios.parser import ScenarioError, parse_scenario
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.fixture import FixtureError
 from sandbox.webhooks.signing import write_secret

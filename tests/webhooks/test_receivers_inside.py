@@ -7,7 +7,7 @@ import pytest
 from standardwebhooks import Webhook
 
 from sandbox.domain.webhooks import Endpoint
-from sandbox.webhooks import inside
+from sandbox.webhooks import receivers as inside
 from sandbox.webhooks.signing import write_secret
 from tests.conftest import NOW
 from tests.webhooks.hooked import START, until, waits

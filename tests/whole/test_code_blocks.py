@@ -13,7 +13,7 @@ import yaml
 from sandbox.app import build
 from sandbox.cli.main import main
 from sandbox.scenario_examples import run_examples
-from sandbox.scenarios.loading import parse_scenario
+from sandbox.scenarios.parser import parse_scenario
 from sandbox.settings import read_profile
 from tests.whole.blocks import PREPARED, STAND_INS, Block, blocks_of, documents, fences_of
 from tests.whole.installing import install

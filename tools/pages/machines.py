@@ -35,7 +35,7 @@ from sandbox.domain.payments.transitions import (
     transitions_from,
 )
 from sandbox.domain.states import Machine
-from sandbox.platform.transactions.bodies import EditTransaction
+from sandbox.platform.transactions import EditTransaction
 from tools.pages.markdown import BEGINNING, NONE, Arrow, code, diagram, listed, page, table
 
 _FOLLOW_UPS: Final = tuple(operation for operation in Operation if operation not in INITIATING)

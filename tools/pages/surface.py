@@ -10,8 +10,8 @@ from sandbox.domain.faults import FAULTS
 from sandbox.domain.permissions import ACTIONS
 from sandbox.domain.readings import READINGS
 from sandbox.domain.switches import SWITCHES
+from sandbox.platform.operation import Row
 from sandbox.platform.routes import OPERATIONS
-from sandbox.platform.rows import Row
 from sandbox.platform.security_headers import SECURITY_HEADERS
 from tools.pages.markdown import NONE, code, listed, page, table
 

@@ -13,14 +13,22 @@ from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
 from sandbox.domain.profile import Profile
 from sandbox.domain.readings import DELETE_ANSWERS, in_force
 from sandbox.platform import wire
-from sandbox.platform.openapi.answers import PLATFORM, add_answers, add_bodies
-from sandbox.platform.openapi.examples import VERSION_OF_NAME, Cast, Example, example_of, with_ids
+from sandbox.platform.openapi.examples import (
+    PLATFORM_ANSWERS,
+    VERSION_OF_NAME,
+    Cast,
+    Example,
+    add_answers,
+    add_bodies,
+    example_of,
+    with_ids,
+)
 from sandbox.platform.openapi.plain import plain
 from sandbox.platform.openapi.refusals import responses_of
 from sandbox.platform.openapi.schemas import Mode, Schema, listed, query_of, schemas_of
 from sandbox.platform.openapi.webhooks import BODIES, webhooks
+from sandbox.platform.operation import Extended, Listing, Row
 from sandbox.platform.routes import OPERATIONS
-from sandbox.platform.rows import Extended, Listing, Row
 
 OK: Final = 200
 NO_CONTENT: Final = 204
@@ -118,7 +126,7 @@ def document(
     shown = plain(shown, pure=pure)
     if pure:
         shown["info"]["description"] = _ABOUT_PURE
-    add_answers(shown, PLATFORM)
+    add_answers(shown, PLATFORM_ANSWERS)
     add_bodies(shown, sample)
     return shown
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any, Final
 
-from sandbox.platform.openapi import headers
 from sandbox.platform.openapi.words import (
     ABOUT_AMOUNTS,
     ABOUT_INSTANTS,
@@ -41,7 +40,7 @@ def plain(strict: Schema, *, pure: bool = False) -> Schema:
     """
     document = deepcopy(strict)
     if pure:
-        headers.leave_out(document)
+        _leave_out_headers(document)
     schemas: Schema = document["components"]["schemas"]
     read = _read_by(document)
     for name, schema in schemas.items():
@@ -58,7 +57,7 @@ def plain(strict: Schema, *, pure: bool = False) -> Schema:
     _name_enums(document)
     for webhook in document.get("webhooks", {}).values():
         _open(webhook["post"]["requestBody"])
-    headers.name(document)
+    _name_headers(document)
     return document
 
 
@@ -279,3 +278,66 @@ def _refer(part: Schema, names: Mapping[frozenset[Any], str], schemas: Schema) -
         for word in ("enum", "type"):
             part.pop(word, None)
         part["$ref"] = f"{_SCHEMAS}{name}"
+
+
+# --- the sandbox's own headers ---
+
+
+OWN: Final = "x-sandbox-"
+"""What the names of the sandbox's headers and of its request headers begin with."""
+
+
+def _name_headers(document: Schema) -> None:
+    """Put each of the sandbox's headers into the components, and refer to it there."""
+    components = document["components"]
+    for response in _all_responses(document):
+        shown = response.get("headers", {})
+        for header, described in shown.items():
+            if header.startswith(OWN):
+                _refer_to_component(components, "headers", header, described, shown, header)
+    for operation in _all_operations(document):
+        parameters = operation.get("parameters", [])
+        for at, one in enumerate(parameters):
+            if one["in"] == "header" and one["name"].startswith(OWN):
+                _refer_to_component(components, "parameters", one["name"], one, parameters, at)
+
+
+def _leave_out_headers(document: Schema) -> None:
+    """Remove the sandbox's headers, its request headers and its extensions: `?pure=1`."""
+    for response in _all_responses(document):
+        kept = {
+            header: one
+            for header, one in response.get("headers", {}).items()
+            if not header.startswith(OWN)
+        }
+        response.pop("headers", None)
+        if kept:
+            response["headers"] = kept
+    for operation in _all_operations(document):
+        operation.pop("x-example", None)
+        kept_parameters = [
+            one
+            for one in operation.pop("parameters", [])
+            if not (one["in"] == "header" and one["name"].startswith(OWN))
+        ]
+        if kept_parameters:
+            operation["parameters"] = kept_parameters
+
+
+def _refer_to_component(
+    components: Schema, kind: str, header: str, described: Schema, holder: Any, at: Any
+) -> None:
+    component = header.removeprefix("x-").title().replace("-", "")
+    components.setdefault(kind, {}).setdefault(component, described)
+    holder[at] = {"$ref": f"#/components/{kind}/{component}"}
+
+
+def _all_operations(document: Schema) -> Iterator[Schema]:
+    for item in document["paths"].values():
+        yield from item.values()
+
+
+def _all_responses(document: Schema) -> Iterator[Schema]:
+    yield from document["components"].get("responses", {}).values()
+    for operation in _all_operations(document):
+        yield from operation["responses"].values()

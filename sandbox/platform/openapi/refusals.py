@@ -27,7 +27,7 @@ from sandbox.domain.readings import (
     in_force,
 )
 from sandbox.platform.openapi.schemas import Schema, record
-from sandbox.platform.rows import Row, is_key_path
+from sandbox.platform.operation import Row, is_key_path
 
 _ANYWHERE: Final = (
     VALIDATION_ERROR,

@@ -1,77 +1,143 @@
-"""Actions on a payment. Source: spec 4.4-paths-actions, 4.4-paths-refunds; details assumed 1.8."""
+"""Actions on a payment. Source: spec 4.4-paths-actions, 4.4-paths-refunds; details assumed 1.8.
 
-from typing import TYPE_CHECKING, cast
+Every action is served under /v1 and /v3 alike (spec 9.4).
+"""
 
-from msgspec import Struct
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from sandbox.domain.faults import Refusal
+from sandbox.domain.faults import DUPLICATE_EVENT, Fault, Refusal
 from sandbox.domain.payments import follow_ups
 from sandbox.domain.payments.action_plans import ActionRequest
 from sandbox.domain.payments.follow_ups import Case
 from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
+from sandbox.domain.payments.transaction_view import TransactionView
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.payments.transitions import Transition
+from sandbox.domain.payments.transitions import TRANSITIONS, Transition
 from sandbox.domain.readings import ABOVE_THE_HOLD, RATES_BELOW_ONE, RULE_FAILURES
-from sandbox.platform.operation_context import OperationContext
-from sandbox.platform.payments import attempts, persist
-from sandbox.scenarios.choosing import ChosenOutcome
+from sandbox.platform import settlement
+from sandbox.platform.context import OperationContext, RequestContext
+from sandbox.platform.operation import Target, operation
+from sandbox.platform.payments import event_ids, outcomes, processor, scenario_follow_ups
+from sandbox.platform.payments.bodies import (
+    Adjust,
+    Capture,
+    Confirm,
+    Increment,
+    Refund,
+    Reverse,
+    StandaloneRefund,
+    as_percent,
+    card_in,
+    note_small_rate,
+    parts_of,
+)
+from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.store.tables import used_event
 
-if TYPE_CHECKING:
-    from sandbox.platform.payments.bodies import (
-        Adjust,
-        Capture,
-        Confirm,
-        Increment,
-        Refund,
-        Reverse,
-    )
+Run = TypeVar("Run", bound=Callable[..., Any])
+Acted = Transaction | Refusal
+"""The result of an action: the payment as it is then, or a refusal that was recorded."""
 
 
-def capture(context: OperationContext) -> "Acted":
+def _refusals(kind: Operation) -> tuple[Fault, ...]:
+    """The refusals of the operation's rows, and of a repeated event_id (assumed F38)."""
+    found = [row.fault for row in TRANSITIONS if row.trigger == kind and row.fault is not None]
+    return tuple(dict.fromkeys((DUPLICATE_EVENT, *found)))
+
+
+def _action(
+    kind: Operation, segment: str, *, needs: str, events: tuple[str, ...]
+) -> Callable[[Run], Run]:
+    """Register an action under both versions; the newer one has the plain name."""
+
+    def decorate(run: Run) -> Run:
+        for version, suffix in (("v3", ""), ("v1", "_v1")):
+            operation(
+                f"payments.{run.__name__}{suffix}",
+                "POST",
+                f"/{version}/payments/{{id}}/{segment}",
+                needs=needs,
+                target=Target("path", "id", Transaction),
+                response=TransactionView,
+                events=events,
+                stops_at_block=True,
+                attempts=kind,
+                refuses=_refusals(kind),
+                source="spec 4.4-paths-actions",
+            )(run)
+        return run
+
+    return decorate
+
+
+@_action(
+    Operation.CAPTURE,
+    "capture",
+    needs="payments:capture",
+    events=("batch.opened", "transaction.capture"),
+)
+async def capture(context: RequestContext, tx: Transaction, body: Capture) -> Acted:
     """Capture an authorization. Source: assumed 1.8-capture."""
-    body: Capture = context.body
-    return _act(
+    return await _act(
         context,
+        tx,
+        body.event_id,
         ActionRequest(
             operation=Operation.CAPTURE,
             amount=body.amount,
             tip_amount=body.tip_amount,
-            breakdown=attempts.parts_of(context, body.breakdown),
+            breakdown=parts_of(context, body.breakdown),
             limit=context.world.readings[ABOVE_THE_HOLD],
         ),
     )
 
 
-def increment(context: OperationContext) -> "Acted":
+@_action(
+    Operation.INCREMENT,
+    "auth",
+    needs="payments:incremental-auth",
+    events=("transaction.increment",),
+)
+async def increment(context: RequestContext, tx: Transaction, body: Increment) -> Acted:
     """Add to an authorization. Source: assumed 1.8-increment."""
-    body: Increment = context.body
-    return _act(
+    return await _act(
         context,
+        tx,
+        body.event_id,
         ActionRequest(
             operation=Operation.INCREMENT,
             amount=body.amount,
-            breakdown=attempts.parts_of(context, body.breakdown),
+            breakdown=parts_of(context, body.breakdown),
         ),
     )
 
 
-def reverse(context: OperationContext) -> "Acted":
-    """Reverse a held or captured amount, before settlement. Source: assumed 1.8-reverse."""
-    body: Reverse = context.body
-    return _act(context, ActionRequest(operation=Operation.REVERSE, amount=body.amount))
+@_action(
+    Operation.REVERSE,
+    "reverse",
+    needs="payments:void",
+    events=("transaction.reverse", "transaction.cancel"),
+)
+async def reverse(context: RequestContext, tx: Transaction, body: Reverse) -> Acted:
+    """Reverse a payment before settlement. Source: assumed 1.8-reverse."""
+    return await _act(
+        context, tx, body.event_id, ActionRequest(operation=Operation.REVERSE, amount=body.amount)
+    )
 
 
-def adjust(context: OperationContext) -> "Acted":
-    """Replace the tip of a payment. Source: assumed 1.8-adjust."""
-    body: Adjust = context.body
+@_action(Operation.ADJUST, "adjust", needs="payments:tipadjust", events=("transaction.tip_adjust",))
+async def adjust(context: RequestContext, tx: Transaction, body: Adjust) -> Acted:
+    """Adjust the tip of a captured payment. Source: assumed 1.8-adjust."""
     is_percentage, percentage = body.type == "percentage", body.percentage
     if is_percentage and context.world.readings[RATES_BELOW_ONE] == "fraction":
-        percentage = attempts.as_percent(percentage)
+        percentage = as_percent(percentage)
     elif is_percentage:
-        attempts.note_small_rate(context, "percentage", percentage)
-    return _act(
+        note_small_rate(context, "percentage", percentage)
+    return await _act(
         context,
+        tx,
+        body.event_id,
         ActionRequest(
             operation=Operation.ADJUST,
             amount=None if is_percentage else body.amount,
@@ -81,96 +147,121 @@ def adjust(context: OperationContext) -> "Acted":
     )
 
 
-def refund(context: OperationContext) -> "Acted":
-    """Refund a captured amount. Source: assumed 1.8-refund, 1.8-standalone."""
-    body: Refund = context.body
-    attempts.card_in(body)
-    return _act(context, ActionRequest(operation=Operation.REFUND, amount=body.amount))
+@_action(
+    Operation.REFUND,
+    "refund",
+    needs="payments:refund",
+    events=("batch.opened", "transaction.refund"),
+)
+async def refund(context: RequestContext, tx: Transaction, body: Refund) -> Acted:
+    """Refund a payment. Source: assumed 1.8-refund."""
+    card_in(body)
+    return await _act(
+        context, tx, body.event_id, ActionRequest(operation=Operation.REFUND, amount=body.amount)
+    )
 
 
-def confirm(context: OperationContext) -> "Acted":
-    """The cardholder's answer to the surcharge. Source: assumed 1.8-confirm."""
-    body: Confirm = context.body
-    return _act(
+@_action(
+    Operation.CONFIRM,
+    "confirm",
+    needs="payments:confirm",
+    events=("batch.opened", "transaction.sale", "transaction.cancel"),
+)
+async def confirm(context: RequestContext, tx: Transaction, body: Confirm) -> Acted:
+    """Tell the cardholder's answer to a surcharge. Source: assumed 1.8-confirm."""
+    return await _act(
         context,
+        tx,
+        body.event_id,
         ActionRequest(
             operation=Operation.CONFIRM,
             amount=body.amount,
-            breakdown=attempts.parts_of(context, body.breakdown),
+            breakdown=parts_of(context, body.breakdown),
             confirms=body.confirm,
         ),
     )
 
 
+@operation(
+    "refunds.create",
+    "POST",
+    "/v3/refund",
+    needs="payments:refund",
+    target=Target("body", "transaction_id", Transaction, is_required=True),
+    response=TransactionView,
+    events=("batch.opened", "transaction.refund"),
+    stops_at_block=True,
+    attempts=Operation.REFUND,
+    refuses=_refusals(Operation.REFUND),
+    source="spec 4.4-paths-refunds",
+)
+async def refund_by_id(context: RequestContext, tx: Transaction, body: StandaloneRefund) -> Acted:
+    """Refund a payment, named in the body. Source: assumed 1.8-standalone."""
+    return await refund(context, tx, body)
+
+
 # --- the way of every action ------------------------------------------------------------------
 
 
-class PendingAction(Struct, frozen=True, gc=False):
-    """An action that waits for its processor. Its payment, the `subject`, is as it was before.
+async def _act(
+    context: RequestContext, tx: Transaction, sent: str | None, action: ActionRequest
+) -> Acted:
+    """Rules first, then the processor's answer, then the record (rows F1 to F41).
 
-    No record holds the event_id yet: `event` is what the store will have as `used_event`.
+    `sent` is the event_id of the body.
     """
-
-    subject: str
-    action: ActionRequest
-    choice: ChosenOutcome
-    event_id: str
-    event: str
-    delay_ms: int
-
-    @property
-    def tap(self) -> None:
-        """Only a payment that begins waits for a tap."""
-
-    def finish(self, context: OperationContext, is_key_lost: bool) -> Transaction | Refusal:
-        """The second phase: the processor has answered, and the record is read again.
-
-        With a lost key the processor has failed (assumed D2).
-        """
-        tx = context.unit.get(Transaction, self.subject)
-        assert tx
-        case = _case(context, tx, self.action)
-        attempts.follow_outcome(context, self.choice, tx)
-        taken = follow_ups.rule_for(case)
-        if taken is not None:
-            return _conclude(context, case, taken, None, self.event_id)
-        outcome = OUTCOMES["payment_failed"] if is_key_lost else self.choice.outcome
-        taken = follow_ups.transition_for(case, outcome)
-        return _conclude(context, case, taken, outcome, self.event_id, disarms=self.choice.disarms)
-
-
-Acted = PendingAction | Transaction | Refusal
-"""The result of an action: one that waits, a payment as it is, or a refusal that was recorded."""
-
-
-def _act(context: OperationContext, action: ActionRequest) -> Acted:
-    """Rules first, then the processor's answer, then the record (rows F1 to F41)."""
-    tx = cast(Transaction, context.record)
-    sent = context.body.event_id
-    again = attempts.earlier_use(
+    again = event_ids.earlier_use(
         context, tx.account_id, sent, action.operation, action.amount, tx.transaction_id
     )
     if isinstance(again, Transaction):
         return again
-    sent = sent if again is None else None
+    new_id = sent if again is None else None
     case = _case(context, tx, action)
     ruled = follow_ups.rule_for(case)
     if ruled is not None:
-        event_id = attempts.event_id_for(context, tx.account_id, sent)
+        event_id = event_ids.event_id_for(context, tx.account_id, new_id)
         return _conclude(context, case, ruled, None, event_id)
     if again is None:
         choice = _choose(context, tx, action)
     else:
-        choice = attempts.repeated(context, again, context.body.event_id)
-    event_id = attempts.event_id_for(context, tx.account_id, sent)
-    return PendingAction(
-        tx.transaction_id,
-        action,
-        choice,
-        event_id,
-        used_event(tx.account_id, event_id),
-        attempts.delay_ms(context, choice),
-    )
+        choice = outcomes.repeated(context, again, sent)
+    event_id = event_ids.event_id_for(context, tx.account_id, new_id)
+    context.fault = choice.fault
+    delay_ms, lost = outcomes.delay_ms(context, choice), None
+    if delay_ms == 0:
+        return _finish(context, tx, action, choice, event_id)
+    async with processor.in_flight(context, tx.transaction_id):
+        # No record holds the event_id yet.
+        event = used_event(tx.account_id, event_id)
+        await processor.wait_for_answer(context, tx.transaction_id, delay_ms, event=event)
+        lost = processor.begin_second_phase(context)
+        acted = _finish(context, tx, action, choice, event_id, is_key_lost=lost is not None)
+        return lost or acted
+
+
+def _finish(
+    context: RequestContext,
+    before: Transaction,
+    action: ActionRequest,
+    choice: ChosenOutcome,
+    event_id: str,
+    *,
+    is_key_lost: bool = False,
+) -> Acted:
+    """The processor has answered, and the record is read again.
+
+    With a lost key the processor has failed (assumed D2).
+    """
+    tx = context.unit.get(Transaction, before.transaction_id)
+    assert tx
+    case = _case(context, tx, action)
+    scenario_follow_ups.follow_outcome(context, choice, tx)
+    taken = follow_ups.rule_for(case)
+    if taken is not None:
+        return _conclude(context, case, taken, None, event_id)
+    outcome = OUTCOMES["payment_failed"] if is_key_lost else choice.outcome
+    taken = follow_ups.transition_for(case, outcome)
+    return _conclude(context, case, taken, outcome, event_id, disarms=choice.disarms)
 
 
 def row_if_approved(
@@ -190,14 +281,14 @@ def row_if_approved(
 
 
 def _choose(context: OperationContext, tx: Transaction, action: ActionRequest) -> ChosenOutcome:
-    return attempts.decide(
+    return outcomes.decide(
         context,
         action.operation,
         amount=action.amount,
         card=tx.origin.card,
         terminal_id=tx.origin.site.terminal_id,
         armed=tx.armed,
-        more=lambda: attempts.words_of(
+        more=lambda: outcomes.words_of(
             context,
             tx.origin.site,
             tip_amount=action.tip_amount,
@@ -209,7 +300,7 @@ def _choose(context: OperationContext, tx: Transaction, action: ActionRequest) -
 
 
 def _case(context: OperationContext, tx: Transaction, action: ActionRequest) -> Case:
-    is_closed = persist.is_closed(context, tx.batch_id)
+    is_closed = settlement.is_closed(context, tx.batch_id)
     return Case(tx=tx, action=action, batch_is_closed=is_closed, readings=context.world.readings)
 
 
@@ -228,7 +319,7 @@ def _conclude(
     Q4).
     """
     tx = case.tx
-    batch = persist.batch_for_entry(context, tx) if taken.batch_entry else None
+    batch = settlement.batch_for_entry(context, tx) if taken.batch_entry else None
     conclusion = follow_ups.conclude(
         case,
         taken,
@@ -239,7 +330,7 @@ def _conclude(
     )
     if disarms:
         conclusion = follow_ups.disarmed(conclusion)
-    persist.save(context, conclusion, tx, batch)
+    outcomes.save(context, conclusion, tx, batch)
     if not taken.is_rule_failure or context.world.readings[RULE_FAILURES.id] == "http_200":
         return conclusion.shown
     return follow_ups.refusal(case, taken)

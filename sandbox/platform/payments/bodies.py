@@ -5,6 +5,7 @@ Null is the same as leaving a field out (assumed C10).
 
 from typing import Annotated, Any, Literal
 
+from msgspec.structs import replace
 from pydantic import (
     ConfigDict,
     Field,
@@ -17,8 +18,12 @@ from pydantic import (
 )
 
 from sandbox.domain.currencies import PaymentCurrency
+from sandbox.domain.faults import VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import Amount, PositiveAmount, Rate, Text
+from sandbox.domain.payments.cards import Card, card_of
 from sandbox.domain.payments.pricing import Breakdown, agreed_rate
+from sandbox.domain.readings import RATES_BELOW_ONE
+from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import Body
 
 EVENT_ID_CHARS_MAX = 128
@@ -287,3 +292,55 @@ class Confirm(_Action):
     confirm: StrictBool
     amount: PositiveAmount | None = None
     breakdown: BreakdownBody | None = None
+
+
+# --- as the domain takes them ---
+
+
+def card_in(body: StartPayment | Refund) -> Card:
+    """The card of the body's reader data. Raises Refusal for one that is not in the table."""
+    try:
+        return card_of(body.card_data)
+    except ValueError as error:
+        raise Refusal(
+            VALIDATION_ERROR, f"card_reader_data: {error}", source="assumed 6.4-unknown"
+        ) from None
+
+
+def parts_of(context: OperationContext, body: BreakdownBody | None) -> Breakdown | None:
+    """The breakdown as the domain takes it.
+
+    Rates below 1 are noted in the journal, or are fractions of 1 if the reading says so.
+    """
+    if body is None:
+        return None
+    parts = body.parts()
+    if context.world.readings[RATES_BELOW_ONE] == "fraction":
+        # The percentage beside a surcharge's amount is the one that agrees with it.
+        is_agreed = body.surcharge is not None and body.surcharge.amount is not None
+        return replace(
+            parts,
+            tax_rate=as_percent(parts.tax_rate),
+            tip_rate=as_percent(parts.tip_rate),
+            surcharge_rate=parts.surcharge_rate if is_agreed else as_percent(parts.surcharge_rate),
+        )
+    for name, rate in (
+        ("taxRate", parts.tax_rate),
+        ("tipRate", parts.tip_rate),
+        ("surcharge", parts.surcharge_rate),
+    ):
+        note_small_rate(context, f"breakdown.{name}", rate)
+    return parts
+
+
+def as_percent(rate: float | None) -> float | None:
+    """A rate below 1 as a fraction: 0.0875 is 8.75 %. Source: assumed D35-rates."""
+    # The product of two floats is not quite the decimal that was meant.
+    return round(rate * 100, 6) if rate is not None and 0 < rate < 1 else rate
+
+
+def note_small_rate(context: OperationContext, name: str, rate: float | None) -> None:
+    """Note a rate below one percent: many clients mean a fraction of 1 (assumed 2.8-units)."""
+    if rate is not None and 0 < rate < 1:
+        reason = f"{name}: {rate:g} is read as {rate:g} %, not as {rate * 100:g} %"
+        context.decided("rule", "note", reason, "assumed 2.8-units")

@@ -1,17 +1,17 @@
 """Sale and preauthorization. Source: spec 4.4-paths-payments; details assumed 1.8, I1 to I10."""
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from sandbox.domain.access import Need, need
 from sandbox.domain.clock import TAP_EXPIRES, Timer
-from sandbox.domain.directory import AccountType
-from sandbox.domain.faults import Refusal
+from sandbox.domain.directory import AccountType, Location, Terminal
+from sandbox.domain.faults import DUPLICATE_EVENT, Refusal
 from sandbox.domain.payments import initiation, transaction_view
-from sandbox.domain.payments.cards import NOT_READ, Card, Tap, Tapped
+from sandbox.domain.payments.cards import NOT_READ, READER_FIELD, Card, Tap, Tapped
 from sandbox.domain.payments.initiation import Start
 from sandbox.domain.payments.outcomes import (
     AFTER_PROMPT,
@@ -25,16 +25,38 @@ from sandbox.domain.payments.outcomes import (
     Verdict,
 )
 from sandbox.domain.payments.pricing import Breakdown, PointOfSale, Price, price
+from sandbox.domain.payments.transaction_view import TransactionView
 from sandbox.domain.payments.transactions import Origin, Transaction, TransactionSite
 from sandbox.domain.readings import RECEIPT_DATA, RESPONSE_FIELDS, TOTAL_OF_PARTIAL_APPROVAL
-from sandbox.platform.operation_context import OperationContext
-from sandbox.platform.payments import attempts, persist, points_of_sale
+from sandbox.platform.context import RequestContext
+from sandbox.platform.operation import Target, operation
+from sandbox.platform.payments import (
+    event_ids,
+    outcomes,
+    points_of_sale,
+    processor,
+    scenario_follow_ups,
+)
+from sandbox.platform.payments.bodies import StartPayment, card_in, parts_of
 from sandbox.platform.payments.points_of_sale import KnownPlace
-from sandbox.scenarios.choosing import ChosenOutcome
-from sandbox.scenarios.near_misses import NearMisses
+from sandbox.scenarios.matcher import NearMisses
+from sandbox.scenarios.outcome_choice import ChosenOutcome
 
-if TYPE_CHECKING:
-    from sandbox.platform.payments.bodies import StartPayment
+_PLACE: Final = Target(
+    "body",
+    "terminal_id",
+    Terminal,
+    others=(
+        # Other names are those by which clients write it, in the reader's data or beside it (D27).
+        Target(
+            "body",
+            "location_id",
+            Location,
+            aliases=(("locationID",), (READER_FIELD, "locationID")),
+        ),
+        Target("body", "account_id"),
+    ),
+)
 
 _NEED_OF_PLATFORM = {"ios": need("payments:tap-ios"), "android": need("payments:tap-android")}
 _EITHER = need("payments:tap-ios", "payments:tap-android")
@@ -48,26 +70,64 @@ def need_to_tap(sent: dict[str, Any]) -> Need:
     return _NEED_OF_PLATFORM.get(platform, _EITHER) if isinstance(platform, str) else _EITHER
 
 
-def pay(context: OperationContext) -> "PendingInitiation | Transaction":
-    """A sale, or an authorization if the body says so. Source: assumed 1.8-start."""
-    body: StartPayment = context.body
-    return _start(context, Operation(body.type or "sale"))
+@operation(
+    "payments.create",
+    "POST",
+    "/v3/payment",
+    needs=_EITHER,
+    narrow=need_to_tap,
+    target=_PLACE,
+    response=TransactionView,
+    events=(
+        "transaction.create",
+        "batch.opened",
+        "transaction.sale",
+        "transaction.authorize",
+        "transaction.cancel",
+    ),
+    stops_at_block=True,
+    attempts=Operation.SALE,
+    refuses=(DUPLICATE_EVENT,),
+    source="spec 4.4-paths-payments",
+)
+async def create(context: RequestContext, body: StartPayment) -> Transaction | Refusal:
+    """Take a payment.
+
+    It is an authorization if the body says so. Source: assumed 1.8-start.
+    """
+    return await _start(context, body, Operation(body.type or "sale"))
 
 
-def preauthorize(context: OperationContext) -> "PendingInitiation | Transaction":
-    """An authorization, whatever type the body says. Source: assumed 1.8-start."""
-    return _start(context, Operation.AUTH)
+@operation(
+    "payments.preauth",
+    "POST",
+    "/v3/preauth",
+    needs=_EITHER,
+    narrow=need_to_tap,
+    target=_PLACE,
+    response=TransactionView,
+    events=("transaction.create", "batch.opened", "transaction.authorize", "transaction.cancel"),
+    stops_at_block=True,
+    attempts=Operation.SALE,
+    refuses=(DUPLICATE_EVENT,),
+    source="spec 4.4-paths-payments",
+)
+async def preauthorize(context: RequestContext, body: StartPayment) -> Transaction | Refusal:
+    """Authorize a payment, to be captured later.
+
+    The type in the body does not matter. Source: assumed 1.8-start.
+    """
+    return await _start(context, body, Operation.AUTH)
 
 
-# --- the second phase -------------------------------------------------------------------------
+# --- the two phases ---------------------------------------------------------------------------
 
 
-class PendingInitiation(Struct, frozen=True, gc=False):
-    """A payment whose record exists and whose processor has still to answer.
+class _Payment(Struct):
+    """A payment that has begun: what the client asked for, and what is known of its outcome.
 
-    `amount` and `stated` are what the client asked for. `choice` is None at a passthrough terminal,
-    whose processor reports later. With a `tap` the payment waits for a card first; `tapped_card`
-    is the one that was then held to the reader.
+    `choice` is None at a passthrough terminal, whose processor reports later. `tapped_card` is the
+    card that was held to the reader, if the payment waited for one.
     """
 
     origin: Origin
@@ -76,145 +136,91 @@ class PendingInitiation(Struct, frozen=True, gc=False):
     stated: Breakdown | None
     cost: Price
     choice: ChosenOutcome | None
-    delay_ms: int = 0
-    tap: Tap | None = None
     tapped_card: Card | None = None
 
     @property
-    def subject(self) -> str:
+    def id(self) -> str:
         """The id of the payment."""
         return self.origin.transaction_id
 
-    @property
-    def event(self) -> None:
-        """The record holds the event_id already."""
+    def price_with(self, card: Card, outcome: Outcome | None) -> Price:
+        """The price with this card. Raises Refusal."""
+        place, operation = self.known.place, self.origin.operation
+        return _price(operation, place, self.amount, self.stated, card, outcome)
 
     def why_not_with(self, card: Card) -> str | None:
         """Why this card cannot pay: an explicit surcharge on a debit card (assumed D12)."""
         try:
-            self._price_with(card, None)
+            self.price_with(card, None)
         except Refusal as refusal:
             return refusal.details
         return None
 
-    def after_tap(self, context: OperationContext, tapped: Tapped | None) -> "PendingInitiation":
-        """The payment after its tap, or after it ended without one (None)."""
-        assert self.choice
-        if tapped is None:
-            ended = context.unit.get(Transaction, self.subject)
-            if ended is not None and ended.status_reason in OUTCOMES:
-                context.choice = replace(self.choice, outcome=OUTCOMES[ended.status_reason])
-            return replace(self, delay_ms=0)
-        operation, terminal_id = self.origin.operation, self.origin.site.terminal_id
-        choice = attempts.decide_at_tap(
-            context, self.choice, operation, self.amount, tapped, terminal_id
-        )
-        cost, card = self.cost, tapped.card
-        if card is not None:
-            cost = self._price_with(card, choice.outcome)
-            choice = context.choice = _as_priced(choice, cost)
-        else:
-            choice = context.choice = _as_partial(choice, cost)
-        delay_ms = attempts.delay_ms(context, choice)
-        return replace(self, cost=cost, choice=choice, delay_ms=delay_ms, tapped_card=card)
 
-    def finish(self, context: OperationContext, is_key_lost: bool) -> Transaction:
-        """The second phase: the processor has answered. With a lost key it failed (assumed D2)."""
-        tx = context.unit.get(Transaction, self.origin.transaction_id)
-        assert tx
-        if tx.status != "pending":
-            # It ended meanwhile through a timer, and stays ended.
-            return tx
-        choice = self.choice
-        outcome = choice.outcome if choice else None
-        if choice is not None:
-            attempts.follow_outcome(context, choice, tx, was_tapped=self.tap is not None)
-        begun = self._as_read(tx)
-        readings = context.world.readings
-        if readings[RECEIPT_DATA] == "emv" and choice and choice.outcome.response_code:
-            begun = transaction_view.with_receipt(begun)
-        if readings[RESPONSE_FIELDS] == "amounts":
-            begun = replace(begun, tells_amounts=True)
-        start = Start(
-            tx=begun,
-            price=self.cost,
-            outcome=OUTCOMES["payment_failed"] if is_key_lost else outcome,
-            is_passthrough=self.known.is_passthrough,
-            is_misconfigured=self.known.problem is not None,
-            approved_amount=choice.approved_amount if choice else None,
-            shows_approved=readings[TOTAL_OF_PARTIAL_APPROVAL] == "approved",
-        )
-        if initiation.resolves_prompt(start):
-            conclusion = initiation.prompt_and_resolve(start, context.now_ms)
-            persist.save(context, conclusion, start.tx)
-            return conclusion.shown
-        taken = initiation.transition_for(start)
-        batch = persist.batch_for_entry(context, start.tx) if taken.batch_entry else None
-        conclusion = initiation.conclude(
-            start, taken, at=context.now_ms, batch_id=batch.id if batch else None
-        )
-        persist.save(context, conclusion, start.tx, batch)
-        return conclusion.shown
+async def _start(
+    context: RequestContext, body: StartPayment, operation: Operation
+) -> Transaction | Refusal:
+    """Begin the payment, let card and processor answer, and finish it.
 
-    def _price_with(self, card: Card, outcome: Outcome | None) -> Price:
-        place, operation = self.known.place, self.origin.operation
-        return _price(operation, place, self.amount, self.stated, card, outcome)
-
-    def _as_read(self, tx: Transaction) -> Transaction:
-        """The record with the card that was tapped, or the one of the request.
-
-        Nothing was read if the payment was canceled at the reader first (assumed D29).
-        """
-        card = self.tapped_card
-        if card is None:
-            if tx.origin.card is not NOT_READ or (
-                self.choice is not None and self.choice.outcome.key in AT_THE_READER
-            ):
-                return tx
-            card = self.origin.card
-        return self._with_card(tx, card)
-
-    def _with_card(self, tx: Transaction, card: Card) -> Transaction:
-        """The pending record as it would be had this card been known from the beginning."""
-        assert self.choice
-        begun = initiation.created(
-            replace(tx.origin, card=card),
-            self.cost,
-            tx.event_id,
-            armed=self.choice.arms,
-            settlement=self.choice.settlement,
-        )
-        return replace(begun, history=tx.history)
-
-
-# --- the first phase --------------------------------------------------------------------------
-
-
-def _start(context: OperationContext, operation: Operation) -> PendingInitiation | Transaction:
-    """Everything but the processor's answer; an attempt that is answered again has its record."""
-    body: StartPayment = context.body
+    An attempt that is answered again has its record.
+    """
     known = points_of_sale.find(context, _place(context, body))
     site = known.site
     if body.currency not in (None, site.currency):
         raise points_of_sale.invalid(
             f"currency: must be {site.currency} here", "assumed 1.8-currency"
         )
-    card = attempts.card_in(body)
-    again = attempts.earlier_use(context, site.account_id, body.event_id, operation, body.amount)
+    card = card_in(body)
+    again = event_ids.earlier_use(context, site.account_id, body.event_id, operation, body.amount)
     if isinstance(again, Transaction):
         return again
-    stated = attempts.parts_of(context, body.breakdown)
+    payment, tx = _begin(context, body, operation, known, card, again)
+    choice = payment.choice
+    context.fault = choice.fault if choice else None
+    if choice is None or known.problem is not None:
+        # No processor is asked.
+        return _finish(context, payment)
+    delay_ms, tap = outcomes.delay_ms(context, choice), None
+    if choice.tap is not None:
+        scenario_follow_ups.follow_meanwhile(context, choice, tx)
+        tap = _tap(context, tx, choice.tap)
+    if tap is None and delay_ms == 0:
+        # No request can see it in between, and one commit is enough.
+        return _finish(context, payment)
+    async with processor.in_flight(context, payment.id):
+        if tap is not None:
+            tapped = await processor.wait_for_tap(context, tap, payment)
+            delay_ms = _note_tap(context, payment, tapped)
+        if delay_ms > 0:
+            await processor.wait_for_answer(context, payment.id, delay_ms)
+        lost = processor.begin_second_phase(context)
+        if tap is not None:
+            context.unit.cancel(TAP_EXPIRES, payment.id)
+        tx = _finish(context, payment, was_tapped=tap is not None, is_key_lost=lost is not None)
+        return lost or tx
+
+
+def _begin(
+    context: RequestContext,
+    body: StartPayment,
+    operation: Operation,
+    known: KnownPlace,
+    card: Card,
+    again: Outcome | None,
+) -> tuple[_Payment, Transaction]:
+    """The first phase: choose the outcome, work out the price, and store a pending payment."""
+    site, stated = known.site, parts_of(context, body.breakdown)
     if again is None:
-        choice = _choose(context, operation, known, card, stated)
+        choice = _choose(context, body, operation, known, card, stated)
     else:
-        choice = attempts.repeated(context, again, body.event_id)
+        choice = outcomes.repeated(context, again, body.event_id)
     outcome = choice.outcome if choice else None
     cost = _price(operation, known.place, body.amount, stated, card, outcome)
     if choice is not None:
         choice = context.choice = _as_priced(choice, cost)
     sent = body.event_id if again is None else None
-    event_id = attempts.event_id_for(context, site.account_id, sent)
-    origin = _origin(context, operation, site, card)
+    event_id = event_ids.event_id_for(context, site.account_id, sent)
+    origin = _origin(context, body, operation, site, card)
     tx = initiation.created(
         origin if _is_read_at_once(choice) else replace(origin, card=NOT_READ),
         cost,
@@ -224,15 +230,99 @@ def _start(context: OperationContext, operation: Operation) -> PendingInitiation
     )
     context.unit.put(tx)
     context.emit("transaction.create", tx)
-    if choice is None or known.problem is not None:
-        # No processor is asked.
-        return PendingInitiation(origin, known, body.amount, stated, cost, choice)
-    delay_ms = attempts.delay_ms(context, choice)
-    tap = None
-    if choice.tap is not None:
-        attempts.follow_meanwhile(context, choice, tx)
-        tap = _tap(context, tx, choice.tap)
-    return PendingInitiation(origin, known, body.amount, stated, cost, choice, delay_ms, tap)
+    return _Payment(origin, known, body.amount, stated, cost, choice), tx
+
+
+def _note_tap(context: RequestContext, payment: _Payment, tapped: Tapped | None) -> int:
+    """Note the outcome after the tap, or after the payment ended without one (None).
+
+    Returns the time that the processor takes.
+    """
+    choice = payment.choice
+    assert choice
+    if tapped is None:
+        ended = context.unit.get(Transaction, payment.id)
+        if ended is not None and ended.status_reason in OUTCOMES:
+            context.choice = replace(choice, outcome=OUTCOMES[ended.status_reason])
+        context.fault = context.choice.fault if context.choice else None
+        return 0
+    operation, terminal_id = payment.origin.operation, payment.origin.site.terminal_id
+    choice = outcomes.decide_at_tap(context, choice, operation, payment.amount, tapped, terminal_id)
+    if tapped.card is not None:
+        payment.cost = payment.price_with(tapped.card, choice.outcome)
+        choice = _as_priced(choice, payment.cost)
+    else:
+        choice = _as_partial(choice, payment.cost)
+    payment.choice = context.choice = choice
+    payment.tapped_card = tapped.card
+    context.fault = choice.fault
+    return outcomes.delay_ms(context, choice)
+
+
+def _finish(
+    context: RequestContext,
+    payment: _Payment,
+    *,
+    was_tapped: bool = False,
+    is_key_lost: bool = False,
+) -> Transaction:
+    """The second phase: the processor has answered. With a lost key it failed (assumed D2)."""
+    tx = context.unit.get(Transaction, payment.id)
+    assert tx
+    if tx.status != "pending":
+        # It ended meanwhile through a timer, and stays ended.
+        return tx
+    choice = payment.choice
+    if choice is not None:
+        scenario_follow_ups.follow_outcome(context, choice, tx, was_tapped=was_tapped)
+    begun = _as_read(payment, tx)
+    readings = context.world.readings
+    if readings[RECEIPT_DATA] == "emv" and choice and choice.outcome.response_code:
+        begun = transaction_view.with_receipt(begun)
+    if readings[RESPONSE_FIELDS] == "amounts":
+        begun = replace(begun, tells_amounts=True)
+    outcome = choice.outcome if choice else None
+    start = Start(
+        tx=begun,
+        price=payment.cost,
+        outcome=OUTCOMES["payment_failed"] if is_key_lost else outcome,
+        is_passthrough=payment.known.is_passthrough,
+        is_misconfigured=payment.known.problem is not None,
+        approved_amount=choice.approved_amount if choice else None,
+        shows_approved=readings[TOTAL_OF_PARTIAL_APPROVAL] == "approved",
+    )
+    if initiation.resolves_prompt(start):
+        conclusion = initiation.prompt_and_resolve(start, context.now_ms)
+        outcomes.save(context, conclusion, start.tx)
+        return conclusion.shown
+    return outcomes.save_initiation(context, start)
+
+
+def _as_read(payment: _Payment, tx: Transaction) -> Transaction:
+    """The record with the card that was tapped, or the one of the request.
+
+    Nothing was read if the payment was canceled at the reader first (assumed D29).
+    """
+    card, choice = payment.tapped_card, payment.choice
+    if card is None:
+        if tx.origin.card is not NOT_READ or (
+            choice is not None and choice.outcome.key in AT_THE_READER
+        ):
+            return tx
+        card = payment.origin.card
+    assert choice
+    # The pending record as it would be had this card been known from the beginning.
+    begun = initiation.created(
+        replace(tx.origin, card=card),
+        payment.cost,
+        tx.event_id,
+        armed=choice.arms,
+        settlement=choice.settlement,
+    )
+    return replace(begun, history=tx.history)
+
+
+# --- the parts of the first phase -------------------------------------------------------------
 
 
 def _is_read_at_once(choice: ChosenOutcome | None) -> bool:
@@ -240,7 +330,7 @@ def _is_read_at_once(choice: ChosenOutcome | None) -> bool:
     return choice is None or (choice.tap is None and choice.outcome.key not in AT_THE_READER)
 
 
-def _place(context: OperationContext, body: "StartPayment") -> points_of_sale.Named:
+def _place(context: RequestContext, body: StartPayment) -> points_of_sale.Named:
     """The place that the body names, else the merchant account of the key. Source: assumed D27."""
     place = body.place
     if place == (None, None, None):
@@ -252,14 +342,14 @@ def _place(context: OperationContext, body: "StartPayment") -> points_of_sale.Na
 
 
 def _choose(
-    context: OperationContext,
+    context: RequestContext,
+    body: StartPayment,
     operation: Operation,
     known: KnownPlace,
     card: Card,
     stated: Breakdown | None,
 ) -> ChosenOutcome | None:
     """The outcome; None at a passthrough terminal."""
-    body: StartPayment = context.body
     terminal_id = known.site.terminal_id
     if known.problem is not None:
         context.decided("outcome", MISCONFIGURED.key, known.problem, "assumed I10")
@@ -268,13 +358,13 @@ def _choose(
     if known.is_passthrough:
         context.decided("outcome", "pending", "the processor is told of later", "assumed I7")
         return None
-    return attempts.decide(
+    return outcomes.decide(
         context,
         operation,
         amount=body.amount,
         card=card,
         terminal_id=terminal_id,
-        more=lambda: attempts.words_of(
+        more=lambda: outcomes.words_of(
             context,
             known.site,
             tip_amount=stated.tip if stated else 0,
@@ -342,9 +432,12 @@ def _as_priced(choice: ChosenOutcome, cost: Price) -> ChosenOutcome:
 
 
 def _origin(
-    context: OperationContext, operation: Operation, site: TransactionSite, card: Card
+    context: RequestContext,
+    body: StartPayment,
+    operation: Operation,
+    site: TransactionSite,
+    card: Card,
 ) -> Origin:
-    body: StartPayment = context.body
     device = body.device_id or body.reader_identifier or site.device_id
     return Origin(
         transaction_id=context.world.draws.uuid(),
@@ -360,7 +453,7 @@ def _origin(
     )
 
 
-def _tap(context: OperationContext, tx: Transaction, lasts: timedelta) -> Tap:
+def _tap(context: RequestContext, tx: Transaction, lasts: timedelta) -> Tap:
     """The tap that the payment waits for, first of all. Source: assumed D24, 8.2-deadline."""
     until = context.now + lasts
     context.unit.schedule(Timer(kind=TAP_EXPIRES, subject=tx.transaction_id, due=until))

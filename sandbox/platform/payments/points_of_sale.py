@@ -20,7 +20,7 @@ from sandbox.domain.directory import (
 from sandbox.domain.faults import NOT_FOUND, VALIDATION_ERROR, Refusal
 from sandbox.domain.payments.pricing import PointOfSale
 from sandbox.domain.payments.transactions import TransactionSite
-from sandbox.platform.operation_context import OperationContext
+from sandbox.platform.context import OperationContext
 from sandbox.store.store import UnitOfWork
 
 Named = tuple[str | None, str | None, str | None]

@@ -1,0 +1,357 @@
+"""Accounts: their models and operations. Source: spec 4.4-paths-accounts; details assumed 1.3."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Annotated, Any, Final, cast
+
+from msgspec import structs
+from pydantic import Field, StrictStr
+
+from sandbox.domain.access import MAY_GRANT_ADMIN_ONLY, Need, need
+from sandbox.domain.directory import (
+    ACCOUNTS,
+    Account,
+    AccountType,
+    Credential,
+    Location,
+    ResourceStatus,
+    Terminal,
+    relate_with_admin_reach,
+)
+from sandbox.domain.faults import (
+    ACCOUNT_BLOCKED,
+    CONFLICT,
+    FORBIDDEN,
+    VALIDATION_ERROR,
+    Refusal,
+)
+from sandbox.domain.field_types import CONFIGS, Mcc, Text
+from sandbox.domain.keys import ApiKey, ApiKeyView
+from sandbox.domain.permissions import CONCRETE, Grants
+from sandbox.domain.readings import APPLICATION_IN_ANSWER
+from sandbox.domain.records import Page, WithFields
+from sandbox.domain.webhooks import Application
+from sandbox.platform import apikeys, directory, terminals
+from sandbox.platform.context import OperationContext
+from sandbox.platform.fields import AddressBody, CreateBody, PageQuery, PricedBody
+from sandbox.platform.operation import Extended, Listing, Target, operation, register, rows_of
+
+_Configs = Annotated[list[Text], CONFIGS]
+
+
+class CreateAccount(CreateBody, PricedBody):
+    """Body of the creation of an account. Source: assumed 1.3-create."""
+
+    not_stored = frozenset({"parent_id", "admin_email", "admin_first_name", "admin_last_name"})
+
+    type: Annotated[AccountType, Field(strict=False)]
+    name: Text
+    description: StrictStr
+    address: AddressBody
+    parent_id: StrictStr | None = None
+    mcc: Mcc | None = None
+    tax_id: StrictStr | None = None
+    available_processor_configs: _Configs | None = None
+    # Known and ignored: who administers the account elsewhere.
+    admin_email: Any = None
+    admin_first_name: Any = None
+    admin_last_name: Any = None
+
+
+class UpdateAccount(PricedBody):
+    """Body of the update of an account; type and parent never change. Source: assumed 1.3-update.
+
+    Fields that the spec types as plain strings cannot be unset (assumed C10).
+    """
+
+    name: Text = ""
+    description: StrictStr = ""
+    address: AddressBody = Field(default_factory=AddressBody)
+    mcc: Mcc = ""
+    tax_id: StrictStr | None = None
+    organization_id: StrictStr | None = None
+    available_processor_configs: _Configs = Field(default_factory=list)
+    status: ResourceStatus = "active"
+
+
+class AccountsQuery(PageQuery):
+    """Which accounts. `parent_id` asks for children only (assumed D20)."""
+
+    type: AccountType | None = None
+    status: ResourceStatus | None = None
+    parent_id: str | None = None
+    search: str | None = None
+
+
+_TARGET: Final = Target("path", "account_id")
+
+_TARGET_TO_READ: Final = structs.replace(_TARGET, relate=relate_with_admin_reach)
+
+_OF_PARTNERS: Final = frozenset(
+    name for name in CONCRETE if name.endswith(":sub") or name == "accounts:create:merchant"
+)
+"""Permissions that mean nothing to a merchant, which has no accounts below it."""
+
+_Belonging = Terminal | Location | Credential | ApiKey
+
+_BELONGINGS: Final[tuple[type[_Belonging], ...]] = (Terminal, Location, Credential, ApiKey)
+
+
+def need_to_create(sent: dict[str, Any]) -> Need:
+    """The permission for the type that the body asks for. Source: spec 2.2-directory."""
+    if sent.get("type") == AccountType.MERCHANT:
+        return need("accounts:create:merchant")
+    if sent.get("type") in tuple(AccountType):
+        return need("accounts:create:partner")
+    return need("accounts:create:partner", "accounts:create:merchant")
+
+
+@operation(
+    "accounts.list",
+    "GET",
+    "/v1/accounts",
+    needs="accounts:read",
+    target=Target("query", "parent_id", relate=relate_with_admin_reach),
+    response=Listing("accounts", Account),
+    source="assumed 1.3-list",
+)
+def list_all(context: OperationContext, query: AccountsQuery) -> Page:
+    """List accounts."""
+    return directory.page_of(
+        context,
+        ACCOUNTS,
+        type=query.type,
+        status=query.status,
+        parent=query.parent_id,
+        search=query.search,
+    )
+
+
+@operation(
+    "accounts.read",
+    "GET",
+    "/v1/accounts/{account_id}",
+    needs="accounts:read",
+    target=_TARGET_TO_READ,
+    source="spec 4.4-paths-accounts",
+)
+def read(context: OperationContext, account: Account) -> Account:
+    """Read an account."""
+    return account
+
+
+@operation(
+    "accounts.update",
+    "PUT",
+    "/v1/accounts/{account_id}",
+    needs="accounts:edit",
+    target=_TARGET,
+    events=("account.updated", "account.blocked", "account.unblocked"),
+    refuses=(ACCOUNT_BLOCKED,),
+    source="assumed 1.3-update",
+)
+def update(context: OperationContext, account: Account, body: UpdateAccount) -> Account:
+    """Change an account."""
+    if body.status == "active":
+        _must_not_lift_its_own_block(context, account)
+    return directory.change_with_status(context, account, body.given())
+
+
+def _must_not_lift_its_own_block(context: OperationContext, account: Account) -> None:
+    """Raises Refusal for a blocked account that asks for itself. Source: assumed D32."""
+    if account.status == "blocked" and account.id == context.known_caller.account.id:
+        raise Refusal(
+            ACCOUNT_BLOCKED,
+            "status: only an account above can lift the block",
+            reason=f"account {account.id} ({account.name}) asks to lift its own block",
+            source="assumed D32",
+            step="rule",
+        )
+
+
+@operation(
+    "accounts.delete",
+    "DELETE",
+    "/v1/accounts/{account_id}",
+    needs="accounts:delete",
+    target=_TARGET,
+    response=Account,
+    status=204,
+    events=("account.deleted",),
+    refuses=(CONFLICT,),
+    source="assumed 1.3-delete",
+)
+def delete(context: OperationContext, account: Account) -> Account | None:
+    """Delete an account.
+
+    It may have no live descendants and no unsettled batches (assumed 1.3-delete, D45). What
+    belongs to it is gone with it, silently: only the account has an event (assumed 8.4).
+    """
+    if account.id == context.known_caller.account.id:
+        raise Refusal(CONFLICT, "an account cannot delete itself", source="assumed 1.3-delete")
+    _, descendants = context.unit.find(Account, {"ancestor": account.id}, limit=0)
+    if descendants:
+        raise Refusal(
+            CONFLICT,
+            f"the account has {descendants} descendants; delete them first",
+            source="assumed 1.3-delete",
+        )
+    terminals.refuse_unsettled(context, "scope", account.id, "account", "assumed D45")
+    for kind in _BELONGINGS:
+        found, _ = context.unit.find(kind, {"account": account.id})
+        for record in found:
+            context.unit.put(replace(record, deleted_at=context.now))
+    context.unit.remove(Application, account.id)
+    return directory.delete(context, account)
+
+
+@operation(
+    "accounts.create",
+    "POST",
+    "/v1/accounts",
+    needs=need("accounts:create:partner", "accounts:create:merchant"),
+    target=Target("body", "parent_id"),
+    narrow=need_to_create,
+    status=201,
+    events=("account.created",),
+    refuses=(FORBIDDEN,),
+    source="spec 4.4-paths-accounts",
+)
+def create(context: OperationContext, body: CreateAccount) -> Account:
+    """Create an account.
+
+    Nothing else is provisioned. Source: assumed 1.3-v1.
+    """
+    return _create(context, body, organization_id=None)
+
+
+def _create(context: OperationContext, body: CreateAccount, organization_id: str | None) -> Account:
+    parent = cast(Account, context.account)
+    caller_type = context.known_caller.account.type
+    if body.type in (AccountType.ADMIN, AccountType.PSP) and caller_type is not AccountType.ADMIN:
+        raise Refusal(
+            FORBIDDEN,
+            f"type: {body.type} accounts cannot be created by this account",
+            source="assumed 1.3-kinds",
+            step="grant",
+        )
+    if parent.type is AccountType.MERCHANT:
+        raise Refusal(
+            VALIDATION_ERROR,
+            "parent_id: a merchant account cannot be a parent",
+            source="assumed 1.3-parent",
+        )
+    account = Account(
+        id=context.world.draws.uuid(),
+        organization_id=organization_id,
+        parent_account_ids=(*parent.parent_account_ids, parent.id),
+        created_at=context.now,
+        **body.given(),
+    )
+    return directory.add(context, account)
+
+
+@operation(
+    "accounts.block",
+    "POST",
+    "/v1/accounts/{account_id}/block",
+    needs="accounts:edit",
+    target=_TARGET,
+    events=("account.blocked",),
+    source="assumed 1.10",
+)
+def block(context: OperationContext, account: Account) -> Account:
+    """Block one of the accounts."""
+    return directory.change(context, account, {}, "block")
+
+
+@operation(
+    "accounts.unblock",
+    "POST",
+    "/v1/accounts/{account_id}/unblock",
+    needs="accounts:edit",
+    target=_TARGET,
+    events=("account.unblocked",),
+    refuses=(ACCOUNT_BLOCKED,),
+    source="assumed 1.10",
+)
+def unblock(context: OperationContext, account: Account) -> Account:
+    """Unblock one of the accounts."""
+    _must_not_lift_its_own_block(context, account)
+    return directory.change(context, account, {}, "unblock")
+
+
+for _row in rows_of(__name__)[:4]:
+    # The same operations under their other paths. Source: assumed 1.3-alias.
+    register(
+        __name__,
+        structs.replace(
+            _row,
+            name=f"{_row.name}_v2",
+            path=_row.path.replace("/v1/", "/v2/"),
+            source="assumed 1.3-alias",
+        ),
+    )
+
+
+@operation(
+    "accounts.create_v2",
+    "POST",
+    "/v2/accounts",
+    needs=need("accounts:create:partner", "accounts:create:merchant"),
+    target=Target("body", "parent_id"),
+    narrow=need_to_create,
+    response=Extended(Account, "api_key", ApiKeyView | None, texts=("application_id",)),
+    status=201,
+    events=("account.created", "api_key.created"),
+    shows_key=True,
+    refuses=(FORBIDDEN,),
+    source="spec 4.4-paths-provisioning",
+)
+def create_with_key(context: OperationContext, body: CreateAccount) -> WithFields:
+    """Create an account with an organization and an API key.
+
+    It also gets a webhook application. The account is shown with the key in a field of its own,
+    this once (assumed 1.3-api-key). The control API shows the application; the answer names it
+    where a reading says so (assumed D35-application).
+    """
+    account = _create(context, body, organization_id="org_" + context.world.draws.plain_chars(27))
+    application = Application(account_id=account.id, created_at=context.now)
+    context.unit.put(application)
+    fields: dict[str, Any] = {"api_key": _provision_key(context, account)}
+    if context.world.readings[APPLICATION_IN_ANSWER] == "named":
+        fields["application_id"] = application.id
+    return WithFields(record=account, fields=fields)
+
+
+def _provision_key(context: OperationContext, account: Account) -> ApiKeyView | None:
+    """The key that comes with a v2 account; None when its creator could grant nothing.
+
+    Its permissions are the creator's, without those that only a PSP grants, those that the creator
+    may not grant, those that create partners, and for a merchant those that create accounts and
+    those on descendants (assumed 1.3-provisioned, D19, D38).
+    """
+    creator = context.known_caller
+    kept_back: set[str] = set()
+    if creator.account.type not in MAY_GRANT_ADMIN_ONLY:
+        kept_back.update(context.world.profile.permissions.admin_only)
+    permissions = _provisioned(creator.grants, account.type, kept_back)
+    if not permissions:
+        return None
+    return apikeys.issue_and_announce(
+        context, account=account, name=f"{account.name} default key", permissions=permissions
+    )
+
+
+def _provisioned(
+    grants: Grants, account_type: AccountType, kept_back: Collection[str]
+) -> tuple[str, ...]:
+    def is_left_out(permission: str) -> bool:
+        return (
+            permission.startswith("webhooks:")
+            or permission == "accounts:create:partner"
+            or permission in kept_back
+            or (account_type is AccountType.MERCHANT and permission in _OF_PARTNERS)
+        )
+
+    return tuple(name for name in CONCRETE if name in grants and not is_left_out(name))

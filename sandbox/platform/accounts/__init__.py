@@ -1,1 +1,0 @@
-"""Accounts: routes, bodies and operations."""

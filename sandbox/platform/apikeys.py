@@ -1,0 +1,434 @@
+"""API keys: their models and operations.
+
+Source: spec 4.1, 4.2, 4.3-keys, 4.4-delete; decision tables assumed 4.2 to 4.6.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+from typing import Annotated, Any, Final, Literal, cast
+
+from pydantic import BaseModel, ConfigDict, FailFast, Field, StrictBool, StrictStr, create_model
+
+from sandbox.domain import keys
+from sandbox.domain.access import Holds, need, refuse_grant, withheld_from_all
+from sandbox.domain.clock import KEY_EXPIRES
+from sandbox.domain.directory import Account, AccountType, relate_with_admin_reach
+from sandbox.domain.faults import FORBIDDEN, VALIDATION_ERROR, Refusal
+from sandbox.domain.field_types import PERMISSION_COUNT, Text
+from sandbox.domain.instants import Instant, to_wire
+from sandbox.domain.keys import (
+    KEY_LIFE,
+    LOOKUP_CHARS,
+    SECRET_CHARS,
+    TRIGGER_OF_STATUS,
+    ApiKey,
+    ApiKeyView,
+    KeyKind,
+    KeyStatus,
+)
+from sandbox.domain.permissions import ALL, CONCRETE, LEGACY_ALL, PERMISSIONS
+from sandbox.domain.profile import Profile
+from sandbox.domain.readings import (
+    ALL_GRANTED_BY,
+    KEY_AFTER_A_CHANGE,
+    KEY_DELETES_ITSELF,
+    PAST_EXPIRY,
+)
+from sandbox.domain.text import OneOf, did_you_mean
+from sandbox.platform.access import sees_all
+from sandbox.platform.context import OperationContext
+from sandbox.platform.operation import Target, operation
+
+# The operation refuses other unknown permissions, naming the nearest one (spec 4.1.2).
+_Permission = Annotated[StrictStr, OneOf((*CONCRETE, ALL))]
+
+
+class _Body(BaseModel):
+    # Unknown fields are rejected on API keys: spec 4.1.1.
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+
+
+class CreateKey(_Body):
+    """Body of the creation of a key. Source: spec 4.1."""
+
+    name: Text
+    permissions: Annotated[list[_Permission], PERMISSION_COUNT, FailFast()]
+    account_id: StrictStr | None = None
+    expires_at: Instant | None = None
+    always_retrievable: StrictBool | None = None
+    supplied_key: StrictStr | None = None
+
+
+class UpdateKey(_Body):
+    """Body of the update of a key; omitted and null leave unchanged. Source: spec 4.3-keys."""
+
+    name: Text | None = None
+    expires_at: Instant | None = None
+    status: Literal["revoked", "active"] | None = None
+
+
+def _create_key(profile: Profile) -> type[CreateKey]:
+    return _create_key_under(profile.supplied_key_field, profile.key_prefixes.uat)
+
+
+@cache
+def _create_key_under(supplied_key_field: str, prefix: str) -> type[CreateKey]:
+    """`CreateKey` with the supplied key under the name and prefix that the profile gives it."""
+    field = Field(default=None, alias=supplied_key_field)
+    key = rf"^{prefix}_[A-Za-z0-9]{{{LOOKUP_CHARS}}}_[A-Za-z0-9]{{{SECRET_CHARS}}}$"
+    # For the schema: a supplied key and the flag go together (spec 4.1).
+    together = {
+        "required": ["always_retrievable", supplied_key_field],
+        "properties": {
+            "always_retrievable": {"const": True},
+            supplied_key_field: {"type": "string", "pattern": key},
+        },
+    }
+    neither = {
+        "properties": {
+            "always_retrievable": {"enum": [False, None]},
+            supplied_key_field: {"type": "null"},
+        }
+    }
+    return create_model(
+        "CreateKey",
+        __base__=CreateKey,
+        __cls_kwargs__={"json_schema_extra": {"anyOf": [neither, together]}},
+        supplied_key=(StrictStr | None, field),
+    )
+
+
+_KEY_IN_PATH: Final = Target("path", "key_id", ApiKey, relate=relate_with_admin_reach)
+
+
+@operation(
+    "apikeys.create",
+    "POST",
+    "/v5/apikeys",
+    needs=need("apikeys:create", sub=True),
+    target=Target("body", "account_id", relate=relate_with_admin_reach),
+    body=_create_key,
+    status=201,
+    events=("api_key.created",),
+    shows_key=True,
+    refuses=(FORBIDDEN,),
+    source="spec 4.1",
+)
+def create(context: OperationContext, body: CreateKey) -> ApiKeyView:
+    """Create an API key.
+
+    This is the one answer that shows its plaintext, if that is not always retrievable.
+    """
+    account = cast(Account, context.account)
+    permissions = _permissions(body.permissions)
+    _must_lie_ahead(context, body.expires_at)
+    supplied = _supplied_key(context, body)
+    _must_be_grantable(context, permissions)
+
+    return issue_and_announce(
+        context,
+        account=account,
+        name=body.name,
+        permissions=permissions,
+        expires_at=body.expires_at,
+        supplied=supplied,
+    )
+
+
+def issue_and_announce(
+    context: OperationContext,
+    *,
+    account: Account,
+    name: str,
+    permissions: tuple[str, ...],
+    expires_at: Instant | None = None,
+    supplied: str | None = None,
+) -> ApiKeyView:
+    """Issue a key, minted from the world's draws unless it was supplied; shown with plaintext."""
+    plaintext = _mint(context) if supplied is None else supplied
+    parsed = context.world.profile.key_format.parse(plaintext)
+    salt = context.world.draws.secret_chars(16)
+    key = ApiKey(
+        id=context.world.draws.uuid(),
+        account_id=account.id,
+        name=name,
+        lookup=parsed.lookup,
+        salt=salt,
+        digest=keys.digest_of(salt, parsed.secret),
+        key_last4=parsed.secret[-4:],
+        permissions=permissions,
+        expires_at=expires_at or keys.default_expiry(context.now),
+        created_at=context.now,
+        always_retrievable=supplied is not None,
+        readable_key=supplied,
+        withheld=_withheld(context) if ALL in permissions else (),
+    )
+    context.unit.put(key)
+    context.unit.schedule(keys.expiry_of(key))
+    context.emit("api_key.created", key)
+    return keys.view(key, last_used_at=None, plaintext=plaintext)
+
+
+def _mint(context: OperationContext) -> str:
+    """The plaintext of a new key: its lookup is new to the world, and the key to the server."""
+    while True:
+        lookup = context.world.draws.secret_chars(keys.LOOKUP_CHARS)
+        secret = context.world.draws.secret_chars(keys.SECRET_CHARS)
+        plaintext = context.world.profile.key_format.write(lookup, secret)
+        is_new_here = context.unit.one(ApiKey, "lookup", lookup) is None
+        # A reset world draws the same keys again; meanwhile another may have been given one.
+        if is_new_here and context.world.key_is_free(plaintext):
+            return plaintext
+
+
+def _permissions(requested: Iterable[str]) -> tuple[str, ...]:
+    """The permissions as stored: in the order sent, without duplicates (assumed 4.4).
+
+    Raises Refusal for a string that is not a permission (spec 4.1.2) and for `legacy_all` (4.1.6).
+    """
+    permissions = tuple(dict.fromkeys(requested))
+    for permission in permissions:
+        if permission not in PERMISSIONS:
+            raise Refusal(
+                VALIDATION_ERROR,
+                f"permissions: {permission[:80]!r} is not a permission"
+                f"{did_you_mean(permission[:80], PERMISSIONS - {LEGACY_ALL})}",
+                source="spec 4.1.2",
+            )
+    if LEGACY_ALL in permissions:
+        raise Refusal(
+            VALIDATION_ERROR, "permissions: legacy_all cannot be requested", source="spec 4.1.6"
+        )
+    return permissions
+
+
+def _must_lie_ahead(context: OperationContext, expires_at: Instant | None) -> None:
+    """Raises Refusal unless the expiry is in the world's future. Source: assumed 1.2, D19."""
+    if expires_at is None or expires_at > context.now:
+        return
+    if context.world.readings[PAST_EXPIRY] == "refused":  # assumed D35-past
+        raise Refusal(VALIDATION_ERROR, "expires_at: must lie in the future", source="assumed D19")
+
+
+def _must_not_outlive_legacy_keys(key: ApiKey, expires_at: Instant | None) -> None:
+    """Raises Refusal for an expiry that a legacy key would not live to see. Source: assumed D33."""
+    if key.is_legacy and expires_at is not None and expires_at > keys.LEGACY_EXPIRY:
+        raise Refusal(
+            VALIDATION_ERROR,
+            f"expires_at: legacy keys end at {to_wire(keys.LEGACY_EXPIRY)}",
+            source="assumed D33",
+            step="rule",
+        )
+
+
+def _supplied_key(context: OperationContext, body: CreateKey) -> str | None:
+    """The key that the caller brought, once it is known to be usable. Source: spec 4.1."""
+    field, supplied = context.world.profile.supplied_key_field, body.supplied_key
+    if not body.always_retrievable:
+        if supplied is not None:
+            raise _bad_key(f"{field}: goes only with always_retrievable true")
+        return None
+    if supplied is None:
+        raise _bad_key(f"{field}: required when always_retrievable is true")
+    key_format = context.world.profile.key_format
+    parsed = key_format.parse(supplied)
+    if parsed.kind is not KeyKind.V5:
+        raise _bad_key(
+            f"{field}: must be {key_format.prefix}_, {keys.LOOKUP_CHARS} letters or digits, _, "
+            f"and {keys.SECRET_CHARS} letters or digits"
+        )
+    if context.unit.one(ApiKey, "lookup", parsed.lookup) is not None:
+        raise _bad_key(f"{field}: its lookup segment is used already")
+    if not context.world.key_is_free(supplied):
+        # A key finds its world, so one key cannot belong to two worlds.
+        raise _bad_key(f"{field}: this key is used already")
+    return supplied
+
+
+def _bad_key(details: str) -> Refusal:
+    return Refusal(VALIDATION_ERROR, details, source="spec 7-400")
+
+
+def _must_be_grantable(context: OperationContext, permissions: tuple[str, ...]) -> None:
+    """Raises Refusal when the caller may not hand these on. Source: spec 4.1.4, 4.1.5, 5.8."""
+    account_type = context.known_caller.account.type
+    refusal = refuse_grant(
+        permissions,
+        context.known_caller.grants,
+        account_type,
+        context.world.profile.permissions.admin_only,
+        withheld=_withheld(context),
+        withheld_from_caller=context.known_caller.key.withheld,
+        all_needs_psp=context.world.readings[ALL_GRANTED_BY] == "psp",
+    )
+    if refusal is not None:
+        shown = ", ".join(refusal.permissions)
+        raise Refusal(
+            FORBIDDEN,
+            f"permissions: {shown} cannot be granted by this key",
+            reason=f"{refusal.reason}: {shown} (the caller is a {account_type} account)",
+            source=refusal.source,
+            step="grant",
+        )
+    context.decided("grant", "ok", "the caller may grant every requested permission", "spec 4.1.4")
+    if ALL in permissions and (withheld := _withheld(context)):
+        left_out = f"all leaves out {', '.join(withheld)}: the caller is a {account_type} account"
+        context.decided("grant", "ok", left_out, "assumed D36")
+
+
+def _withheld(context: OperationContext) -> tuple[str, ...]:
+    """What a new key of this caller does not get, although it has `all`. Source: assumed D36."""
+    caller = context.known_caller
+    admin_only = context.world.profile.permissions.admin_only
+    left_out = {*withheld_from_all(caller.account.type, admin_only), *caller.key.withheld}
+    return tuple(name for name in CONCRETE if name in left_out)
+
+
+@operation(
+    "apikeys.list",
+    "GET",
+    "/v5/apikeys",
+    needs=need("apikeys:read", sub=True),
+    target=Target("query", "account_id", relate=relate_with_admin_reach),
+    shows_key=True,
+    source="spec 4.2",
+)
+def list_all(context: OperationContext) -> list[ApiKeyView]:
+    """List API keys."""
+    found, _ = context.unit.find(ApiKey, {"account": _accounts_in_view(context)})
+    return [_view(context, key) for key in found]
+
+
+def _accounts_in_view(context: OperationContext) -> list[str]:
+    """Ids of the accounts whose keys are listed. Source: assumed 4.5."""
+    if context.account is not None:
+        return [context.account.id]
+    own = context.known_caller.account
+    is_all = sees_all(context)
+    if context.holds is Holds.BASE and not is_all:
+        return [own.id]
+    # For an admin every other account is a descendant (spec 4.2-admin; assumed 4.1).
+    where = {} if own.type is AccountType.ADMIN else {"ancestor": own.id}
+    found, _ = context.unit.find(Account, where)
+    others = [one.id for one in found if one.deleted_at is None and one.id != own.id]
+    return others if context.holds is Holds.SUB and not is_all else [own.id, *others]
+
+
+@operation(
+    "apikeys.read",
+    "GET",
+    "/v5/apikeys/{key_id}",
+    needs=need("apikeys:read", sub=True),
+    target=_KEY_IN_PATH,
+    shows_key=True,
+    source="spec 4.2",
+)
+def read(context: OperationContext, key: ApiKey) -> ApiKeyView:
+    """Read one API key."""
+    return _view(context, key)
+
+
+@operation(
+    "apikeys.update",
+    "PUT",
+    "/v5/apikeys/{key_id}",
+    needs=need("apikeys:edit", sub=True),
+    target=_KEY_IN_PATH,
+    events=("api_key.revoked", "api_key.reinstated"),
+    shows_key=True,
+    source="spec 4.3-keys",
+)
+def update(context: OperationContext, key: ApiKey, body: UpdateKey) -> ApiKeyView:
+    """Rename an API key, move its expiry, revoke or reinstate it.
+
+    Its permissions never change.
+    """
+    _must_lie_ahead(context, body.expires_at)
+    _must_not_outlive_legacy_keys(key, body.expires_at)
+    changes: dict[str, Any] = {}
+    if body.name is not None:
+        changes["name"] = body.name
+    if body.expires_at is not None:
+        changes["expires_at"] = body.expires_at
+    changed = replace(key, **changes)
+    if body.status is not None:
+        changed = move(context, changed, TRIGGER_OF_STATUS[body.status])
+    elif changed != key:
+        context.unit.put(changed)
+    if changed.expires_at != key.expires_at:
+        context.unit.schedule(keys.expiry_of(changed))
+    return _changed_view(context, changed)
+
+
+def move(context: OperationContext, key: ApiKey, trigger: str) -> ApiKey:
+    """Revoke or reinstate the key, with an event if its status changes; returns the key.
+
+    Raises NoSuchStep for a deleted key.
+    """
+    step = KEY_LIFE.step(keys.state_of(key), trigger)
+    context.decided("apply", "ok", f"{trigger}: {step.state} to {step.target}", step.source)
+    key = replace(key, status=cast(KeyStatus, step.target))
+    context.unit.put(key)
+    if step.event is not None:
+        context.emit(step.event, key)
+    return key
+
+
+@operation(
+    "apikeys.delete",
+    "DELETE",
+    "/v5/apikeys/{key_id}",
+    needs=need("apikeys:delete", sub=True),
+    target=Target(
+        "path",
+        "key_id",
+        ApiKey,
+        relate=relate_with_admin_reach,
+        even_deleted=True,
+    ),
+    events=("api_key.deleted",),
+    shows_key=True,
+    source="spec 4.4-delete",
+)
+def delete(context: OperationContext, key: ApiKey) -> ApiKeyView:
+    """Delete an API key for good.
+
+    A repetition answers the same and does nothing.
+    """
+    _must_not_be_in_use(context, key)
+    step = KEY_LIFE.step(keys.state_of(key), "delete")
+    context.decided("apply", "ok", f"delete: {step.state} to {step.target}", step.source)
+    if step.event is None:
+        return _changed_view(context, key)
+    # The wire has no status for a deleted key: it stays `revoked` there (spec 2.1).
+    deleted = replace(key, status="revoked", deleted_at=context.now)
+    context.unit.put(deleted)
+    context.unit.cancel(KEY_EXPIRES, deleted.id)
+    context.emit(step.event, deleted)
+    return _changed_view(context, deleted)
+
+
+def _must_not_be_in_use(context: OperationContext, key: ApiKey) -> None:
+    """Raises Refusal where the reading keeps a key from deleting itself."""
+    own = context.caller and context.caller.key.id
+    if key.id == own and context.world.readings[KEY_DELETES_ITSELF] == "refused":
+        raise Refusal(
+            VALIDATION_ERROR,
+            "the key of the request cannot delete itself",
+            reason=f"the reading {KEY_DELETES_ITSELF} is refused",
+            source="assumed D35-delete",
+            step="rule",
+        )
+
+
+def _changed_view(context: OperationContext, key: ApiKey) -> ApiKeyView:
+    """The key after a change; a reading hides its plaintext. Source: assumed D35-plaintext."""
+    shown = _view(context, key)
+    if context.world.readings[KEY_AFTER_A_CHANGE] == "hidden":
+        shown["key"] = None
+    return shown
+
+
+def _view(context: OperationContext, key: ApiKey) -> ApiKeyView:
+    return keys.view(key, last_used_at=context.world.last_used_at(key.id))

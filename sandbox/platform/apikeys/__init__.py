@@ -1,1 +1,0 @@
-"""API keys: routes, bodies and operations."""

@@ -1,0 +1,249 @@
+"""Settlement batches: their models and operations.
+
+Source: spec 4.4-paths-batches; details assumed 1.11, B1 to B15.
+"""
+
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, Final, cast
+
+from pydantic import Field, field_validator
+
+from sandbox.domain.batches import BATCH_STATUSES, Batch
+from sandbox.domain.directory import Terminal, relate_to_its_records, relate_with_admin_reach
+from sandbox.domain.faults import CONFLICT, VALIDATION_ERROR, Refusal
+from sandbox.domain.field_types import ProcessorBatchId, Text
+from sandbox.domain.payments.transaction_view import TransactionView
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.readings import EDIT_OF_CLOSED_BATCH
+from sandbox.domain.records import Page, WithRows, to_wire_fields
+from sandbox.domain.text import OneOf, did_you_mean
+from sandbox.platform import settlement
+from sandbox.platform.access import one_or_many, scopes_of
+from sandbox.platform.context import OperationContext
+from sandbox.platform.fields import CreateBody, Offset, Query, WholeNumber
+from sandbox.platform.operation import Extended, Listing, Target, operation
+
+LIMIT_MAX = 500
+
+
+class OpenBatch(CreateBody):
+    """Body of the opening of a batch. Source: assumed 1.11-open."""
+
+    terminal_id: Text
+    processor_batch_id: ProcessorBatchId | None = None
+
+
+class EditBatch(CreateBody):
+    """Body of the edit of a batch. Source: assumed B7."""
+
+    added_transactions: list[Text] = Field(default_factory=list)
+    removed_transactions: list[Text] = Field(default_factory=list)
+    processor_batch_id: ProcessorBatchId | None = None
+
+
+class ListBatches(Query):
+    """Which batches. Source: assumed 1.11-list."""
+
+    repeatable: ClassVar[frozenset[str]] = frozenset({"statuses"})
+
+    account_id: str | None = None
+    terminal_id: Annotated[str, Field(min_length=1)] | None = None
+    statuses: list[Annotated[str, OneOf(BATCH_STATUSES)]] = Field(default_factory=list)
+    processor_config_id: Annotated[str, Field(min_length=1)] | None = None
+    limit: Annotated[WholeNumber, Field(ge=1, le=LIMIT_MAX)] = 50
+    offset: Offset = 0
+
+    @field_validator("statuses")
+    @classmethod
+    def _are_statuses(cls, words: list[str]) -> list[str]:
+        for word in words:
+            if word not in BATCH_STATUSES:
+                hint = did_you_mean(word, BATCH_STATUSES)
+                raise ValueError(f"{word[:80]!r} is not a status of batches{hint}")
+        return words
+
+
+class ReadBatch(Query):
+    """Whether to show the members too. Source: assumed 1.11-members."""
+
+    include_transactions: bool = False
+
+
+_BATCH: Final = Target("path", "batch_id", Batch)
+
+
+_READ_PAYMENTS = "payments:read"
+
+
+@operation(
+    "batches.list",
+    "GET",
+    "/v1/batches",
+    needs="batches:read",
+    target=Target("query", "account_id", relate=relate_with_admin_reach),
+    response=Listing("batches", Batch),
+    source="assumed 1.11-list",
+)
+def list_all(context: OperationContext, query: ListBatches) -> Page:
+    """List batches."""
+    where: dict[str, Any] = {"scope": one_or_many(scopes_of(context))}
+    if query.statuses:
+        where["status"] = query.statuses
+    for name in ("terminal_id", "processor_config_id"):
+        if (value := getattr(query, name)) is not None:
+            where[name] = value
+    rows, total = context.unit.find(Batch, where, limit=query.limit, offset=query.offset)
+    return Page(plural="batches", rows=rows, total=total, limit=query.limit, offset=query.offset)
+
+
+@operation(
+    "batches.read",
+    "GET",
+    "/v1/batches/{batch_id}",
+    needs="batches:read",
+    target=Target("path", "batch_id", Batch, relate=relate_to_its_records),
+    response=Extended(Batch, "transactions", list[TransactionView]),
+    source="assumed 1.11-members",
+)
+def read(context: OperationContext, batch: Batch, query: ReadBatch) -> Any:
+    """Read a batch, with its transactions for a key that may read payments.
+
+    A key that may not read payments gets the batch without them. Source: spec 5.6; assumed D31.
+    """
+    if not query.include_transactions:
+        return batch
+    if _READ_PAYMENTS not in context.known_caller.grants:
+        reason = f"transactions are left out: the key does not hold {_READ_PAYMENTS}"
+        context.decided("render", "without transactions", reason, "spec 5.6")
+        return batch
+    return WithRows(
+        fields=to_wire_fields(batch),
+        plural="transactions",
+        rows=settlement.members_of(context, batch),
+    )
+
+
+@operation(
+    "batches.open",
+    "POST",
+    "/v1/batches/open",
+    needs="batches:open",
+    target=Target("body", "terminal_id", Terminal, is_required=True),
+    status=201,
+    events=("batch.opened",),
+    stops_at_block=True,
+    refuses=(CONFLICT,),
+    source="spec 4.4-paths-batches",
+)
+def open_one(context: OperationContext, terminal: Terminal, body: OpenBatch) -> Batch:
+    """Open a batch of a terminal. Source: assumed B1, 1.11-open."""
+    already = settlement.open_batch_of(context, terminal.terminal_id)
+    if already is not None:
+        raise Refusal(
+            CONFLICT, f"the terminal has an open batch, {already.id}", source="assumed B1"
+        )
+    return settlement.open_batch(context, terminal, body.processor_batch_id)
+
+
+@operation(
+    "batches.edit",
+    "PUT",
+    "/v1/batches/{batch_id}/edit",
+    needs="batches:edit",
+    target=_BATCH,
+    events=("batch.edited",),
+    refuses=(CONFLICT,),
+    source="spec 4.4-paths-batches",
+)
+def edit(context: OperationContext, batch: Batch, body: EditBatch) -> Batch:
+    """Add and remove transactions of a batch. Source: assumed B7."""
+    step = settlement.step_of(batch, "edit")
+    if batch.status != "open" and context.world.readings[EDIT_OF_CLOSED_BATCH] == "open_only":
+        raise Refusal(
+            VALIDATION_ERROR,
+            f"the batch is {batch.status}",
+            reason=f"the reading {EDIT_OF_CLOSED_BATCH} is open_only",
+            source="assumed D35-batch-edit",
+            step="rule",
+        )
+    if (
+        batch.status == "rejected"
+        and settlement.open_batch_of(context, batch.terminal_id) is not None
+    ):
+        raise Refusal(
+            CONFLICT,
+            "the terminal has another batch open; close that one first",
+            source="assumed D10",
+        )
+    _must_be_distinct(body)
+    added = [_addable(context, batch, id) for id in body.added_transactions]
+    removed = [_removable(context, batch, id) for id in body.removed_transactions]
+    batch = replace(
+        batch,
+        status="open",
+        response=None,
+        processor_batch_id=body.processor_batch_id or batch.processor_batch_id,
+    )
+    context.unit.put(batch)
+    for tx, batch_id in [*((tx, batch.id) for tx in added), *((tx, None) for tx in removed)]:
+        moved = settlement.move(tx, batch_id)
+        context.unit.put(moved)
+        settlement.count(context, tx, moved)
+    batch = cast(Batch, context.unit.get(Batch, batch.id))
+    assert step.event
+    context.emit(step.event, batch)
+    context.decided("apply", "ok", f"edit: {step.state} to {step.target}", step.source)
+    return batch
+
+
+def _must_be_distinct(body: EditBatch) -> None:
+    ids = [*body.added_transactions, *body.removed_transactions]
+    if len(ids) != len(set(ids)):
+        raise Refusal(VALIDATION_ERROR, "a transaction is named twice", source="assumed B7")
+
+
+def _addable(context: OperationContext, batch: Batch, id: str) -> Transaction:
+    """A captured payment of this terminal, unbatched or in a rejected batch (assumed B7, D10)."""
+    tx = context.unit.get(Transaction, id)
+    if tx is None or tx.account_id != batch.account_id:
+        raise _bad_member("added_transactions", id, "is not a transaction of this account")
+    if tx.origin.site.terminal_id != batch.terminal_id:
+        raise _bad_member("added_transactions", id, "belongs to another terminal")
+    if tx.status != "captured":
+        raise _bad_member("added_transactions", id, f"is {tx.status}, not captured")
+    if tx.batch_id is not None:
+        present = context.unit.get(Batch, tx.batch_id)
+        assert present
+        if present.id == batch.id or present.status != "rejected":
+            raise _bad_member("added_transactions", id, f"is in the batch {present.id}")
+    return tx
+
+
+def _removable(context: OperationContext, batch: Batch, id: str) -> Transaction:
+    tx = context.unit.get(Transaction, id)
+    if tx is None or tx.batch_id != batch.id:
+        raise _bad_member("removed_transactions", id, "is not a member of this batch")
+    return tx
+
+
+def _bad_member(field: str, id: str, problem: str) -> Refusal:
+    return Refusal(VALIDATION_ERROR, f"{field}: {id[:80]} {problem}", source="assumed B7")
+
+
+@operation(
+    "batches.close",
+    "POST",
+    "/v1/batches/{batch_id}/close",
+    needs="batches:close",
+    target=_BATCH,
+    events=("batch.submitted", "batch.accepted", "batch.rejected", "batch.partially_accepted"),
+    stops_at_block=True,
+    source="spec 4.4-paths-batches",
+)
+def close(context: OperationContext, batch: Batch) -> Batch:
+    """Submit a batch to the processor.
+
+    Its result comes after the answer. Source: assumed B8, B9.
+    """
+    step = settlement.step_of(batch, "close")
+    return settlement.submit(context, batch, step)

@@ -1,1 +1,0 @@
-"""Settlement batches: routes, bodies and operations."""

@@ -1,0 +1,192 @@
+"""The contexts of requests and operations: what was sent, and the results of the steps so far."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+
+from sandbox.domain.access import Holds
+from sandbox.domain.directory import Account
+from sandbox.domain.events import EVENTS, Message
+from sandbox.domain.instants import to_ms
+from sandbox.domain.keys import ApiKey
+from sandbox.domain.payments.outcomes import TransportFault
+from sandbox.domain.permissions import Grants
+from sandbox.domain.readings import UNSET_STRINGS
+from sandbox.domain.records import Record, account_id_of, filled_body, id_of
+from sandbox.platform.operation import Row
+from sandbox.platform.routing import Match
+from sandbox.platform.wire import Body, header, list_header
+from sandbox.scenarios.outcome_choice import ChosenOutcome
+from sandbox.store.store import UnitOfWork
+from sandbox.worlds.journal import CLIENT, Decision, Origin
+from sandbox.worlds.world import World
+
+Headers = list[tuple[bytes, bytes]]
+
+
+class IncomingRequest(Struct):
+    """An incoming request. `body` is None if it was too large to read.
+
+    `fields` are the headers by name, or None if one of them was sent more than once. `match` is
+    what the route table has for the path. `origin` says who sent it, see `Entry`.
+    """
+
+    method: str
+    path: str
+    query_string: bytes
+    headers: Headers
+    body: bytes | None
+    fields: dict[bytes, bytes] | None
+    match: Match[Row] | None = None
+    origin: Origin = CLIENT
+
+    def header(self, name: bytes) -> bytes | None:
+        """The value of a header, as `wire.header` finds it. Raises BadInput."""
+        return header(self.headers, name) if self.fields is None else self.fields.get(name)
+
+    @property
+    def shown_headers(self) -> tuple[bytes | None, ...]:
+        """The values of the journal's SHOWN_HEADERS: of one that was sent twice, the last."""
+        fields = dict(self.headers) if self.fields is None else self.fields
+        # Written out, because this is done for every request.
+        return fields.get(b"user-agent"), fields.get(b"accept"), fields.get(b"content-type")
+
+    def list_header(self, name: bytes) -> bytes | None:
+        """The value of a header that is a list, as `wire.list_header` finds it."""
+        return list_header(self.headers, name) if self.fields is None else self.fields.get(name)
+
+
+class Caller(Struct):
+    """The caller: the key, its account, its grants, and the decision that it may call."""
+
+    key: ApiKey
+    account: Account
+    grants: Grants
+    decision: Decision
+
+
+class PresentedKey(Struct):
+    """The API key of a request: its world and record, or the reason why it has none."""
+
+    world: World | None
+    key: ApiKey | None
+    reason: str = ""
+    source: str = "spec 5.1"
+    is_production: bool = False
+    _caller: Caller | None = None
+
+    def caller(self, account: Account) -> Caller:
+        """Who calls with this key of that account. Remembered for the next request."""
+        known = self._caller
+        if known is None or known.account is not account:
+            key = self.key
+            assert key is not None
+            introduction = f"key {key.id} ({key.name!r}) of {account.id}"
+            decision = ("authenticate", "ok", introduction, "spec 5.1")
+            known = self._caller = Caller(key, account, key.grants, decision)
+        return known
+
+
+class OperationContext(Struct, kw_only=True):
+    """One operation to carry out, at the world's present time.
+
+    `account` is the target account and `record` the record that the path names, both found and
+    visible. `holds` are the permissions of the caller's key for the operation. `forced` is the
+    outcome of the request's header. `decisions`, `events` (ids of messages), `near_misses` and
+    `choice` are for the journal. An operation of a timer has no `request_id`.
+    """
+
+    world: World
+    unit: UnitOfWork
+    now: datetime
+    request_id: str | None
+    caller: Caller | None = None
+    holds: Holds = Holds.NONE
+    account: Account | None = None
+    record: Record | None = None
+    body: Any = None
+    query: Any = None
+    decisions: tuple[Decision, ...] = ()
+    events: tuple[str, ...] = ()
+    forced: str | None = None
+    choice: ChosenOutcome | None = None
+    near_misses: Sequence[str] = ()
+
+    @property
+    def now_ms(self) -> int:
+        """The world's present in Unix milliseconds, as transactions carry it (spec 6.1.6)."""
+        return to_ms(self.now)
+
+    @property
+    def known_caller(self) -> Caller:
+        """The caller, which every request has."""
+        assert self.caller is not None
+        return self.caller
+
+    def decided(self, step: str, verdict: str, reason: str, source: str) -> None:
+        """Note a decision for the journal."""
+        self.decisions += ((step, verdict, reason, source),)
+
+    def emit(self, event_type: str, record: Record) -> None:
+        """Announce that this happened to the record, as it is now."""
+        shown: Record | dict[str, Any] = record
+        if self.world.readings[UNSET_STRINGS] == "as_empty" and not EVENTS[event_type].sparse:
+            shown = filled_body(record)  # assumed D35-unset
+        id = self.world.draws.message_id()
+        self.unit.emit(
+            Message(
+                id=id,
+                event_type=event_type,
+                account_id=account_id_of(record),
+                subject=id_of(record),
+                request_id=self.request_id,
+                created_at=self.now,
+                record=shown,
+            )
+        )
+        self.events += (id,)
+
+
+class RequestContext(OperationContext, kw_only=True):
+    """The state of a request in the pipeline; each step fills in what the next ones need.
+
+    `foreign` are accounts of a filter that are out of reach and that a reading ignores.
+    """
+
+    request_id: str
+    incoming: IncomingRequest
+    presented: PresentedKey
+    step: str = "route"
+    fault: TransportFault | None = None
+    refusal: str | None = None
+    notes: tuple[str, ...] = ()
+    sent: dict[str, Any] | None = None
+    foreign: frozenset[str] = frozenset()
+
+    def note(self, note: str) -> None:
+        """Add a note for the journal."""
+        self.notes += (note,)
+
+    def begin(self) -> None:
+        """A unit of work of its own, in the world's present."""
+        self.unit = self.world.store.begin()
+        self.now = self.world.clock.now()
+
+    def begin_again(self) -> None:
+        """As if it had come now: nothing that was found out about the world counts any more."""
+        self.begin()
+        self.record = self.account = None
+        self.foreign = frozenset()
+        self.decisions, self.notes = self.decisions[:1], ()
+
+
+class Answer(Struct):
+    """The answer: status, body, headers. `fault` applies to its transport (assumed 5.3)."""
+
+    status: int
+    body: Body
+    headers: Headers
+    fault: TransportFault | None = None
+    delay_ms: int = 0

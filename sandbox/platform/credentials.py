@@ -1,0 +1,182 @@
+"""Credentials of merchants: their models and operations.
+
+Source: spec 2.9; paths and rules assumed 1.6.
+"""
+
+from typing import Annotated, Any, Final, Literal, cast
+
+from msgspec.structs import replace
+from pydantic import Field, StrictBool, StrictStr
+
+from sandbox.domain.directory import (
+    CREDENTIALS,
+    MASKED_PIN,
+    PIN_CHARS,
+    Account,
+    Credential,
+    CredentialView,
+    relate_with_admin_reach,
+    view_credential,
+)
+from sandbox.domain.faults import CONFLICT, Refusal
+from sandbox.domain.field_types import CODE_CHARS, CredentialCode
+from sandbox.domain.payments.cards import CARD_FIELDS
+from sandbox.domain.records import Page
+from sandbox.platform import directory
+from sandbox.platform.context import OperationContext
+from sandbox.platform.fields import Body, CreateBody, PageQuery
+from sandbox.platform.operation import Listing, Target, operation
+
+_Pin = Annotated[StrictStr, Field(min_length=PIN_CHARS, max_length=PIN_CHARS)]
+
+
+class CreateCredential(CreateBody):
+    """Body of the creation of a credential; without a code, the platform generates one."""
+
+    account_id: StrictStr | None = None
+    code: CredentialCode | None = None
+    pin: _Pin | None = None
+
+
+class UpdateCredential(Body):
+    """Body of the update of a credential. A PIN is checked and not stored; **** is no change."""
+
+    is_active: StrictBool = True
+    pin: _Pin | Literal["****"] = MASKED_PIN
+
+
+class CredentialsQuery(PageQuery):
+    """Which credentials: of one account and its descendants."""
+
+    account_id: str | None = None
+
+
+_TARGET: Final = Target("path", "credential_id", Credential)
+
+
+@operation(
+    "credentials.create",
+    "POST",
+    "/v1/accounts/credentials",
+    needs="credentials:create",
+    target=Target("body", "account_id"),
+    status=201,
+    events=("credential.created",),
+    secrets=("pin", *CARD_FIELDS),
+    refuses=(CONFLICT,),
+    source="assumed 1.6-create",
+)
+def create(context: OperationContext, body: CreateCredential) -> CredentialView:
+    """Create a credential."""
+    account = cast(Account, context.account)
+    code = body.code or _free_code(context)
+    if body.code and _is_taken(context, code):
+        raise Refusal(CONFLICT, "code: is taken", source="assumed 1.6-create")
+    credential = Credential(
+        id=context.world.draws.uuid(), account_id=account.id, code=code, created_at=context.now
+    )
+    return view_credential(directory.add(context, credential))
+
+
+def _free_code(context: OperationContext) -> str:
+    while _is_taken(context, code := context.world.draws.digits(CODE_CHARS)):
+        pass
+    return code
+
+
+def _is_taken(context: OperationContext, code: str) -> bool:
+    return context.unit.find(Credential, {"code": code}, limit=0)[1] > 0
+
+
+@operation(
+    "credentials.list",
+    "GET",
+    "/v1/accounts/credentials",
+    needs="credentials:read",
+    target=Target("query", "account_id", relate=relate_with_admin_reach),
+    response=Listing("credentials", CredentialView),
+    source="assumed 1.6",
+)
+def list_all(context: OperationContext, query: CredentialsQuery) -> Page:
+    """List credentials."""
+    page = directory.page_of(context, CREDENTIALS)
+    return replace(page, rows=[view_credential(row) for row in page.rows])
+
+
+@operation(
+    "credentials.read",
+    "GET",
+    "/v1/accounts/credentials/{credential_id}",
+    needs="credentials:read",
+    target=replace(_TARGET, relate=relate_with_admin_reach),
+    source="assumed 1.6",
+)
+def read(context: OperationContext, credential: Credential) -> CredentialView:
+    """Read a credential."""
+    return view_credential(credential)
+
+
+@operation(
+    "credentials.update",
+    "PUT",
+    "/v1/accounts/credentials/{credential_id}",
+    needs="credentials:edit",
+    target=_TARGET,
+    events=("credential.blocked", "credential.unblocked"),
+    secrets=("pin", *CARD_FIELDS),
+    source="assumed 1.6",
+)
+def update(
+    context: OperationContext, credential: Credential, body: UpdateCredential
+) -> CredentialView:
+    """Change a credential. Source: assumed 1.6-update."""
+    given: dict[str, Any] = body.given()
+    trigger = None
+    if "is_active" in given:
+        trigger = "unblock" if given["is_active"] else "block"
+    return view_credential(directory.change(context, credential, {}, trigger))
+
+
+@operation(
+    "credentials.delete",
+    "DELETE",
+    "/v1/accounts/credentials/{credential_id}",
+    needs="credentials:delete",
+    target=_TARGET,
+    events=("credential.deleted",),
+    source="assumed 1.6",
+)
+def delete(context: OperationContext, credential: Credential) -> CredentialView:
+    """Delete a credential.
+
+    It is shown inactive. Source: spec 6.3-credential.deleted.
+    """
+    return view_credential(directory.change(context, credential, {}, "delete"))
+
+
+@operation(
+    "credentials.block",
+    "POST",
+    "/v1/accounts/credentials/{credential_id}/block",
+    needs="credentials:edit",
+    target=_TARGET,
+    events=("credential.blocked",),
+    source="assumed 1.10",
+)
+def block(context: OperationContext, credential: Credential) -> CredentialView:
+    """Block one of the credentials."""
+    return view_credential(directory.change(context, credential, {}, "block"))
+
+
+@operation(
+    "credentials.unblock",
+    "POST",
+    "/v1/accounts/credentials/{credential_id}/unblock",
+    needs="credentials:edit",
+    target=_TARGET,
+    events=("credential.unblocked",),
+    source="assumed 1.10",
+)
+def unblock(context: OperationContext, credential: Credential) -> CredentialView:
+    """Unblock one of the credentials."""
+    return view_credential(directory.change(context, credential, {}, "unblock"))

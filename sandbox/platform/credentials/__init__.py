@@ -1,1 +1,0 @@
-"""Credentials: routes, bodies and operations."""

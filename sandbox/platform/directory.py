@@ -1,0 +1,103 @@
+"""Operations that all directory resources share: list, change, block, delete.
+
+Their different rows are in `domain.directory`. Operations of only one of the four are in its own
+module.
+"""
+
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from sandbox.domain.directory import (
+    DIRECTORIES,
+    TRIGGER_OF_STATUS,
+    Account,
+    Credential,
+    Directory,
+    Location,
+    Terminal,
+    in_state,
+    state_of,
+)
+from sandbox.domain.readings import DELETE_ANSWERS
+from sandbox.domain.records import Page
+from sandbox.platform.access import one_or_many, scopes_of
+from sandbox.platform.context import OperationContext
+from sandbox.platform.fields import PageQuery
+
+Record = TypeVar("Record", Account, Terminal, Location, Credential)
+
+_BY_KIND = {directory.kind: directory for directory in DIRECTORIES}
+
+
+def directory_of(record: Any) -> Directory:
+    """The directory that the record belongs to."""
+    return _BY_KIND[type(record)]
+
+
+def page_of(context: OperationContext, directory: Directory, **filters: str | None) -> Page:
+    """A page of the records in the caller's hierarchy, or in that of the account it names.
+
+    A filter is the name of a condition; None leaves it out. Deleted records are never listed.
+    """
+    query: PageQuery = context.query
+    where: dict[str, str | list[str]] = {"scope": one_or_many(scopes_of(context))}
+    where.update({name: value for name, value in filters.items() if value})
+    rows, total = context.unit.find(
+        directory.kind,
+        where,
+        limit=query.limit,
+        offset=query.offset,
+    )
+    return Page(
+        plural=directory.plural, rows=rows, total=total, limit=query.limit, offset=query.offset
+    )
+
+
+def add(context: OperationContext, record: Record) -> Record:
+    """Keep a new record and announce it."""
+    context.unit.put(record)
+    context.emit(f"{directory_of(record).name}.created", record)
+    return record
+
+
+def change(
+    context: OperationContext, before: Record, changes: dict[str, Any], trigger: str | None = None
+) -> Record:
+    """Change fields of a record, then its state; the record as it is then.
+
+    `.updated` is announced before `.blocked` or `.unblocked`, each with the record of its moment;
+    what changes nothing announces nothing (assumed 1.10).
+    """
+    directory = directory_of(before)
+    record = replace(before, **changes)
+    if record != before and directory.has_updates:
+        moment: dict[str, Any] = {"updated_at": context.now}
+        record = replace(record, **moment)
+        context.emit(f"{directory.name}.updated", record)
+    if trigger is not None:
+        step = directory.life.step(state_of(record), trigger)
+        context.decided("apply", "ok", f"{trigger}: {step.state} to {step.target}", step.source)
+        if step.event is not None:
+            record = in_state(record, step.target, context.now)
+            context.emit(step.event, record)
+    if record is not before:
+        context.unit.put(record)
+    return record
+
+
+def change_with_status(
+    context: OperationContext, before: Record, changes: dict[str, Any]
+) -> Record:
+    """As `change`, for a body in which `status` is one of the fields."""
+    status = changes.pop("status", None)
+    return change(context, before, changes, TRIGGER_OF_STATUS[status] if status else None)
+
+
+def delete(context: OperationContext, record: Record) -> Record | None:
+    """Delete softly and announce it, for a row of status 204.
+
+    There is nothing to show, or the record where a reading says so. Source: spec 3.4-deleted;
+    assumed D35-deletion.
+    """
+    deleted = change(context, record, {}, "delete")
+    return deleted if context.world.readings[DELETE_ANSWERS] == "resource" else None

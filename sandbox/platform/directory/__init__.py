@@ -1,1 +1,0 @@
-"""Functions that accounts, terminals, locations and credentials share."""

@@ -1,0 +1,104 @@
+"""Forwarding: other servers answer the requests for worlds that they have."""
+
+import logging
+from typing import Final
+
+from starlette.types import Receive, Scope, Send
+
+from sandbox.domain.faults import MISDIRECTED, NOT_READ, UNAVAILABLE, Refusal
+from sandbox.platform.context import Headers, IncomingRequest
+from sandbox.platform.responses import render_refusal, send_answer
+from sandbox.platform.wire import BadInput
+from sandbox.store.files.port import StoreError, Unavailable
+from sandbox.worlds.elsewhere import Elsewhere
+from sandbox.worlds.registry import Worlds
+
+log = logging.getLogger("sandbox.servers")
+
+FORWARDED: Final = b"x-sandbox-forwarded"
+"""The header of a request that another server has sent on. It is not sent on again."""
+
+_NOT_HERE: Final = Refusal(MISDIRECTED, "another server has the world")
+
+
+def was_forwarded(headers: Headers) -> bool:
+    """Whether another server has sent this request on."""
+    return any(name == FORWARDED for name, _ in headers)
+
+
+class Forwarder:
+    """Has other servers answer the requests of the platform whose worlds they have."""
+
+    def __init__(self, elsewhere: Elsewhere, worlds: Worlds) -> None:
+        self._elsewhere = elsewhere
+        self._worlds = worlds
+        self._profile = profile = worlds.profile
+        self._key_header = profile.api_key_header_bytes
+
+    def brings_key(self, incoming: IncomingRequest) -> bool:
+        """Whether the body may hold a key, which all servers have to agree on."""
+        body = incoming.body
+        return bool(body) and self._profile.key_format.hint_bytes in (body or b"")
+
+    async def _agree_on_keys(self, incoming: IncomingRequest) -> None:
+        """Learn which keys of the body are taken in the worlds of other servers."""
+        key_format = self._profile.key_format
+        found = self._worlds.holder(key_format.parse(self._sent(incoming).decode("latin-1")))
+        if found is None:
+            return
+        for text in key_format.whole_keys_in(bytes(incoming.body or b"").decode("latin-1")):
+            key = key_format.parse(text)
+            is_free = await self._elsewhere.may_have_key(found[0].id, text, key)
+            self._worlds.key_holders.note_taken(text, is_taken=not is_free)
+
+    async def knows(self, incoming: IncomingRequest) -> bool:
+        """Whether another server has the world of the key."""
+        try:
+            return await self._url(incoming) is not None
+        except StoreError:
+            return False
+
+    async def forward(
+        self, incoming: IncomingRequest, scope: Scope, receive: Receive, send: Send
+    ) -> bool:
+        """Whether the request was answered. If not, the world of its key is here now."""
+        path, profile = incoming.path, self._profile
+        body = bytes(incoming.body or b"")
+        try:
+            if self.brings_key(incoming):
+                await self._agree_on_keys(incoming)
+            while (url := await self._url(incoming)) is not None:
+                if was_forwarded(incoming.headers):
+                    answer = render_refusal(_NOT_HERE, path, profile)
+                    answer.headers.append((FORWARDED, b"1"))
+                    await send_answer(answer, scope, receive, send)
+                    return True
+                if await self._elsewhere.carry(url, scope, receive, send, body):
+                    return True
+        except StoreError as error:
+            # The log has the reason; the client must not learn about databases.
+            log.error("%s", error)
+            fault = UNAVAILABLE if isinstance(error, Unavailable) else NOT_READ
+            await send_answer(render_refusal(Refusal(fault), path, profile), scope, receive, send)
+            return True
+        return False
+
+    async def _url(self, incoming: IncomingRequest) -> str | None:
+        """The server that has the world of the key, unless it is this one. Raises Unavailable."""
+        sent = self._sent(incoming)
+        if not self._is_elsewhere(sent):
+            return None
+        key = self._profile.key_format.parse(sent.decode("latin-1"))
+        # Another server thinks that the world is here.
+        afresh = was_forwarded(incoming.headers)
+        return await self._elsewhere.have_key(sent, key, afresh=afresh)
+
+    def _sent(self, incoming: IncomingRequest) -> bytes:
+        try:
+            return incoming.header(self._key_header) or b""
+        except BadInput:
+            return b""
+
+    def _is_elsewhere(self, sent: bytes) -> bool:
+        """Whether no world of this server has the key."""
+        return self._worlds.holder(self._profile.key_format.parse(sent.decode("latin-1"))) is None

@@ -1,1 +1,0 @@
-"""Locations: routes, bodies and operations."""

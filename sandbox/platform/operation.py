@@ -1,0 +1,214 @@
+"""An endpoint is a function: `operation` registers the row that describes it.
+
+Routing, the permission check, validation, the success status, the error shape, the docs and the
+visibility tests all read these rows; nothing about an endpoint is written anywhere else.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from inspect import getdoc, iscoroutinefunction, signature
+from operator import attrgetter
+from typing import Any, Final, Literal, TypeVar
+
+from msgspec import Struct
+from pydantic import BaseModel
+
+from sandbox.domain.access import Need, need
+from sandbox.domain.directory import Account, Relation, relate
+from sandbox.domain.faults import Fault
+from sandbox.domain.payments.cards import CARD_FIELDS
+from sandbox.domain.payments.outcomes import Operation
+from sandbox.domain.profile import Profile
+from sandbox.worlds.journal import Decision
+
+Shape = Callable[[Profile], type[BaseModel]]
+"""Gives the model of a body or query under a profile."""
+
+Run = TypeVar("Run", bound=Callable[..., Any])
+
+Relate = Callable[[Account, Account | None], Relation]
+
+
+class Target(Struct, frozen=True, eq=False, dict=True):
+    """The target of a request, and where the request names it.
+
+    `name` is the parameter or field with the id of a record of this `kind`. Without an account's id
+    in the body or the query, the target is the caller's own account, unless it `is_required`.
+    `relate` gives the relation of that account to the caller's. `even_deleted` finds deleted
+    records too. The body may name `others` as well or instead, and everything that it names must be
+    within reach. `aliases` are other places of the body for the id, each a path of fields. An
+    `is_repeatable` parameter may be sent several times.
+    """
+
+    where: Literal["path", "body", "query"]
+    name: str
+    kind: type = Account
+    relate: Relate = relate
+    even_deleted: bool = False
+    is_required: bool = False
+    is_repeatable: bool = False
+    others: "tuple[Target, ...]" = ()
+    aliases: tuple[tuple[str, ...], ...] = ()
+
+    def ids_in(self, sent: dict[str, Any]) -> list[Any]:
+        """What the body has under the name and its aliases, without nulls."""
+        found = [sent.get(self.name)]
+        for first, *path in self.aliases:
+            part = sent.get(first)
+            for step in path:
+                part = part.get(step) if isinstance(part, dict) else None
+            found.append(part)
+        return [one for one in found if one is not None]
+
+    @cached_property
+    def all(self) -> "tuple[Target, ...]":
+        """Itself and the others."""
+        return (self, *self.others)
+
+
+class Listing(Struct, frozen=True, gc=False):
+    """A response that is a page of rows, under the name `plural` (assumed 0.5-lists)."""
+
+    plural: str
+    of: Any
+
+
+class Extended(Struct, frozen=True, gc=False):
+    """A response that is a record with one more field.
+
+    `texts` are further fields with strings, which it has only where a reading says so.
+    """
+
+    of: Any
+    name: str
+    extra: Any
+    texts: tuple[str, ...] = ()
+
+
+class Row(Struct, frozen=True, kw_only=True, eq=False, dict=True):
+    """One endpoint. Without `run` it is a retired one: 405, before authentication.
+
+    `narrow` selects the needed permission by the body, if the row leaves it open. `needs_besides`
+    are words of the body, each with the permission that it needs besides `need`. `secrets` are
+    fields of the body that the journal always masks. With `stops_at_block` a blocked account gets
+    423. A row of status 204 has its `response` only where a reading shows what was deleted; then
+    the status is 200. `may` checks the target before the body is read. A row that `attempts` an
+    operation asks the processor, so its outcome can be forced: the row of a sale attempts an
+    authorization too. A row that `shows_key` may answer with the plaintext of an API key. With
+    `is_async` the result of `run` is awaited. `refuses` lists the faults of the operation itself,
+    besides those of the pipeline; `refuses_where` those of a reading, with its id and value.
+    """
+
+    name: str
+    method: str
+    path: str
+    summary: str
+    source: str
+    need: Need | None = None
+    narrow: Callable[[dict[str, Any]], Need] | None = None
+    needs_besides: tuple[tuple[str, str], ...] = ()
+    target: Target | None = None
+    run: Callable[[Any], Any] | None = None
+    is_async: bool = False
+    body: Shape | None = None
+    query: Shape | None = None
+    response: Any = None
+    status: int = 200
+    events: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = CARD_FIELDS
+    stops_at_block: bool = False
+    may: Callable[[Any], None] | None = None
+    attempts: Operation | None = None
+    shows_key: bool = False
+    refuses: tuple[Fault, ...] = ()
+    refuses_where: tuple[tuple[str, str, Fault], ...] = ()
+
+    @property
+    def is_attempt(self) -> bool:
+        """Whether it asks the processor."""
+        return self.attempts is not None
+
+    @property
+    def about_besides(self) -> str:
+        """A sentence on the permissions that depend on the body; empty without any."""
+        words = [f"{word} needs {permission}" for word, permission in self.needs_besides]
+        return f"By what the body reports, {', '.join(words)}." if words else ""
+
+    @cached_property
+    def found(self) -> Decision:
+        """The decision that this row serves a request."""
+        return ("route", "ok", self.name, self.source)
+
+
+_ROWS: Final[dict[str, list[Row]]] = {}
+"""The registered rows, by the module of their functions."""
+
+
+def register(module: str, row: Row) -> None:
+    """Add a row to those of a module."""
+    _ROWS.setdefault(module, []).append(row)
+
+
+def rows_of(module: str) -> Sequence[Row]:
+    """The rows that a module has registered, in order."""
+    return tuple(_ROWS.get(module, ()))
+
+
+def operation(
+    name: str, method: str, path: str, *, needs: str | Need, source: str, **more: Any
+) -> Callable[[Run], Run]:
+    """Register the decorated function as an operation of the platform.
+
+    The function takes the context, and by name what else it asks for: `body` and `query` are
+    models of pydantic, any other name is the record that the request is about. Its docstring
+    begins with the summary of the row, and its annotation is the answer, if `response` is not
+    given. Where the profile decides on the model, `body` or `query` gives that model. `more` are
+    the other fields of `Row`.
+    """
+
+    def decorate(run: Run) -> Run:
+        described = signature(run)
+        names = list(described.parameters)[1:]
+        for one in {"body", "query"}.intersection(names) - more.keys():
+            more[one] = _always(described.parameters[one].annotation)
+        row = Row(
+            name=name,
+            method=method,
+            path=path,
+            need=need(needs) if isinstance(needs, str) else needs,
+            source=source,
+            summary=_summary(run),
+            run=_with_arguments(run, names),
+            is_async=iscoroutinefunction(run),
+            **({"response": described.return_annotation} | more),
+        )
+        register(run.__module__, row)
+        return run
+
+    return decorate
+
+
+def _always(model: type[BaseModel]) -> Shape:
+    return lambda _: model
+
+
+def _summary(run: Callable[..., Any]) -> str:
+    """The first sentence of the docstring."""
+    first_line, _, _ = (getdoc(run) or "").partition("\n")
+    return first_line.partition(". ")[0].removesuffix(".")
+
+
+def _with_arguments(run: Callable[..., Any], names: Sequence[str]) -> Callable[[Any], Any]:
+    """The function of the context alone, which hands over what `run` asks for."""
+    if not names:
+        return run
+    fields = [name if name in ("body", "query") else "record" for name in names]
+    get = attrgetter(*fields)
+    if len(fields) == 1:
+        return lambda context: run(context, get(context))
+    return lambda context: run(context, *get(context))
+
+
+def is_key_path(path: str) -> bool:
+    """Whether the path belongs to API-key management, whose error body the spec fixes."""
+    return path == "/v5/apikeys" or path.startswith("/v5/apikeys/")

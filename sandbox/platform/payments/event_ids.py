@@ -1,0 +1,77 @@
+"""The event_id of an attempt, which answers a repetition. Source: assumed 7.1, 2.6, F38."""
+
+from sandbox.domain.faults import DUPLICATE_EVENT, Refusal
+from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.readings import DUPLICATE_EVENT_ID
+from sandbox.platform.context import OperationContext
+from sandbox.store.tables import used_event
+
+
+def event_id_for(context: OperationContext, account_id: str, sent: str | None) -> str:
+    """The event_id of this attempt: the client's, else a new one in capitals (assumed 7.1)."""
+    return sent or new_event_id(context, account_id)
+
+
+def new_event_id(context: OperationContext, account_id: str) -> str:
+    """An event_id that no attempt of the merchant has: assumed 7.1, 2.6.
+
+    Draws repeat after a reset, so a client may have sent the one that comes next. It is skipped.
+    """
+    while True:
+        event_id = context.world.draws.uuid().upper()
+        used = used_event(account_id, event_id)
+        if used in context.world.taken_events:
+            continue
+        if context.unit.one(Transaction, "used_event", used) is None:
+            return event_id
+
+
+def earlier_use(
+    context: OperationContext,
+    account_id: str,
+    sent: str | None,
+    operation: Operation,
+    amount: int | None,
+    payment: str | None = None,
+) -> Transaction | Outcome | None:
+    """The transaction to answer again, if this event_id was used for the same attempt before.
+
+    None if the event_id is new, and the outcome of the attempt if a repetition counts as one. Any
+    other repetition is refused silently, before the state is checked (assumed F38, 2.6). The
+    reading duplicate_event_id decides. `payment` is the one to act on, None for an initiation.
+    """
+    if sent is None:
+        return None
+    used = used_event(account_id, sent)
+    tx = context.unit.one(Transaction, "used_event", used)
+    if tx is None and used not in context.world.taken_events:
+        return None
+    if (
+        tx is not None
+        and context.world.readings[DUPLICATE_EVENT_ID.id] == "replay"
+        and payment in (None, tx.transaction_id)
+        and _is_same(tx, sent, operation, amount, begins=payment is None)
+    ):
+        context.decided("rule", "replay", f"{tx.transaction_id} is answered again", "assumed 2.6")
+        return tx
+    if context.world.readings[DUPLICATE_EVENT_ID.id] == "failed_attempt":
+        return OUTCOMES["duplicate_event"]
+    user = tx.transaction_id if tx is not None else context.world.taken_events[used]
+    raise Refusal(DUPLICATE_EVENT, f"event_id was used by transaction {user}", step="rule")
+
+
+def _is_same(
+    tx: Transaction, event_id: str, operation: Operation, amount: int | None, *, begins: bool
+) -> bool:
+    """Whether the event_id belongs to this operation with this amount.
+
+    The event_id of the initiation belongs to the first attempt, and to no action on the payment.
+    """
+    shown = "sale" if operation is Operation.CONFIRM else operation.value
+    return begins == (tx.history[0].event_id == event_id) and any(
+        attempt.event_id == event_id
+        and attempt.transaction_type == shown
+        and amount in (None, attempt.amount)
+        for attempt in tx.history
+    )

@@ -1,0 +1,121 @@
+"""Payments in flight: what waits for a card at the reader, or for the processor's answer.
+
+While a request waits, no unit of work is open, and the payment accepts no other request (assumed
+2.6-serial). Afterwards the record and the key are read again.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from sandbox.domain import keys
+from sandbox.domain.clock import TAP_EXPIRES, Timer
+from sandbox.domain.faults import AUTHENTICATION_FAILED, NOT_FOUND, Refusal
+from sandbox.domain.keys import ApiKey
+from sandbox.domain.payments.cards import Tap, Tapped
+from sandbox.domain.payments.transactions import BusyPayment
+from sandbox.platform.access import named
+from sandbox.platform.context import RequestContext
+from sandbox.worlds.due_timers import fire_due
+from sandbox.worlds.journal import WaitingRequest, headers_shown_by
+from sandbox.worlds.tap_desk import PaymentByCard
+
+
+@asynccontextmanager
+async def in_flight(context: RequestContext, payment: str) -> AsyncIterator[None]:
+    """Commit what was done, and show operators the request as a waiting one inside the block."""
+    tap_desk, waiting = context.world.tap_desk, context.world.journal.waiting
+    try:
+        context.unit.commit()
+        waiting[context.request_id] = _waiting(context, payment)
+        # Follow-ups may be due before the next request.
+        fire_due(context.world)
+        yield
+    finally:
+        tap_desk.leave(payment)
+        waiting.pop(context.request_id, None)
+
+
+def _waiting(context: RequestContext, payment: str) -> WaitingRequest:
+    """The request as operators see it until it is answered."""
+    assert context.caller
+    assert context.incoming.match
+    assert context.incoming.match.row
+    incoming, key = context.incoming, context.caller.key
+    return WaitingRequest(
+        id=context.request_id,
+        at=context.now,
+        method=incoming.method,
+        path=incoming.path,
+        route=context.incoming.match.row.name,
+        key=keys.mask(key.key_last4),
+        key_id=key.id,
+        account_id=key.account_id,
+        origin=incoming.origin,
+        headers=headers_shown_by(context.world.profile)(incoming.shown_headers),
+        payment=payment,
+    )
+
+
+async def wait_for_tap(context: RequestContext, tap: Tap, payment: PaymentByCard) -> Tapped | None:
+    """Wait at the tap desk; None if the payment ended without a tap. Source: assumed D24.
+
+    Other actions on the payment do not wait: its merchant can still cancel it.
+    """
+    tapped = await context.world.tap_desk.wait(tap, context.request_id, payment)
+    context.begin()
+    return tapped
+
+
+async def wait_for_answer(
+    context: RequestContext, payment: str, delay_ms: int, *, event: str | None = None
+) -> None:
+    """Wait for the processor; the payment and this event_id stay locked until then."""
+    context.world.tap_desk.leave(payment)
+    busy, taken = context.world.busy, context.world.taken_events
+    done = busy[payment] = asyncio.Event()
+    if event is not None:
+        taken[event] = payment
+    # If the server dies, the next start ends the payment.
+    context.world.store.put(BusyPayment(transaction_id=payment))
+    try:
+        await asyncio.sleep(delay_ms / 1000)
+    except asyncio.CancelledError:
+        # The server stops. The payment ends now, and the next start finds it ended.
+        if busy is context.world.busy:
+            context.begin()
+            context.unit.schedule(Timer(kind=TAP_EXPIRES, subject=payment, due=context.now))
+            context.unit.commit()
+        raise
+    finally:
+        if busy is context.world.busy:
+            unit = context.world.store.begin()
+            unit.remove(BusyPayment, payment)
+            unit.commit()
+        # The next waiting request runs only after the code below, which never pauses.
+        done.set()
+        del busy[payment]
+        if event is not None:
+            del taken[event]
+    if busy is not context.world.busy:
+        raise Refusal(NOT_FOUND, reason="the world was reset while the payment was waiting")
+
+
+def begin_second_phase(context: RequestContext) -> Refusal | None:
+    """Look at the world again; the 401 for a key that was lost in flight. Source: assumed D2.
+
+    It was revoked, deleted, or it expired. The processor has then failed.
+    """
+    context.begin()
+    assert context.caller
+    key = context.unit.get(ApiKey, context.caller.key.id)
+    unusable = ("it is gone", "spec 3.1") if key is None else keys.why_unusable(key, context.now)
+    if unusable is None:
+        return None
+    reason, _ = unusable
+    return Refusal(
+        AUTHENTICATION_FAILED,
+        reason=f"while the payment waited, {named(context.caller.key)} stopped: {reason}",
+        source="assumed D2",
+        step="outcome",
+    )

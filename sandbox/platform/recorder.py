@@ -1,0 +1,138 @@
+"""The record of a request that was answered: a journal entry, a count, a line of the log."""
+
+import logging
+from functools import lru_cache, partial
+from typing import Final
+from urllib.parse import unquote
+
+from sandbox.domain import keys
+from sandbox.platform.context import RequestContext
+from sandbox.platform.hosts import why_foreign
+from sandbox.platform.operation import Row
+from sandbox.platform.wire import Body, beginning_of
+from sandbox.worlds.journal import (
+    ADDRESS_CHARS_MAX,
+    CONSOLE,
+    REASON_CHARS_MAX,
+    Entry,
+    captured,
+    captured_answer,
+    headers_shown_by,
+)
+from sandbox.worlds.registry import Worlds
+
+log = logging.getLogger("sandbox.platform")
+requests_log = logging.getLogger("sandbox.requests")
+
+_PATHS_MAX: Final = 1_000
+"""The most masked paths to remember."""
+
+
+class Recorder:
+    """Records the requests of all worlds."""
+
+    def __init__(self, worlds: Worlds, *, log_requests: bool) -> None:
+        self._profile = worlds.profile
+        self._coverage = worlds.coverage
+        self._measured = worlds.measured
+        self._answers = worlds.measured.answers
+        self._log_requests = log_requests
+        # Clients ask for the same things again and again.
+        self._shown_path = lru_cache(_PATHS_MAX)(
+            partial(worlds.profile.scrub_start, chars_max=ADDRESS_CHARS_MAX)
+        )
+        self._shown_headers = headers_shown_by(worlds.profile)
+
+    def record(self, context: RequestContext, status: int, body: Body, duration_ms: float) -> None:
+        """Add the request to the journal, the log and the counters."""
+        incoming, key = context.incoming, context.presented.key
+        profile, match = self._profile, incoming.match
+        row = None if match is None else match.row
+        is_literal = row is not None and row.path == incoming.path
+        path = incoming.path if is_literal else self._shown_path(incoming.path)
+        query = self._shown_query(incoming.query_string) if incoming.query_string else ""
+        if query or context.refusal is not None:
+            self._mask_reasons(context)
+        # Bodies of requests without a usable key are not stored (assumed D25-bodies).
+        sent = incoming.body if context.caller is not None else None
+        secrets = () if row is None else row.secrets
+        entry = Entry(
+            context.request_id,
+            context.now,
+            incoming.method,
+            path,
+            query,
+            None if row is None else row.name,
+            None if key is None else keys.mask(key.key_last4),
+            None if key is None else key.account_id,
+            status,
+            duration_ms,
+            captured(sent, profile, secrets),
+            captured_answer(beginning_of(body), profile),
+            context.decisions,
+            context.events,
+            context.notes,
+            context.choice,
+            context.near_misses,
+            None if key is None else key.id,
+            incoming.origin,
+            self._shown_headers(incoming.shown_headers),
+            context.world.state.scenario,
+        )
+        # What pages of other origins send without a key is nobody's (assumed D25-origins).
+        if key is not None or why_foreign({"headers": incoming.headers}) is None:
+            context.world.journal.add(entry)
+        if self._log_requests:
+            self._log(entry, context.world.id)
+        if context.presented.is_production:
+            log.warning("request %s: %s", context.request_id, context.presented.reason)
+        if incoming.origin != CONSOLE:
+            self._count(context, row, status, duration_ms / 1000)
+
+    def _shown_query(self, query: bytes) -> str:
+        return self._profile.scrub_start(unquote(query.decode("latin-1")), ADDRESS_CHARS_MAX)
+
+    def _mask_reasons(self, context: RequestContext) -> None:
+        """Mask what reasons and notes quote of the request."""
+        scrub = self._profile.scrub_start
+        context.decisions = tuple(
+            (step, word, scrub(why, REASON_CHARS_MAX), source)
+            for step, word, why, source in context.decisions
+        )
+        context.notes = tuple(scrub(note, REASON_CHARS_MAX) for note in context.notes)
+
+    def _count(
+        self, context: RequestContext, row: Row | None, status: int, duration_s: float
+    ) -> None:
+        """Count the request for the coverage of the key's world, if the path is one of ours."""
+        self._measured.requests += 1
+        world = context.presented.world
+        if context.incoming.match is None or world is None:
+            self._coverage.answered(None, status, context.refusal, None)
+            return
+        name = None if row is None or row.run is None else row.name
+        self._answers[name].add(duration_s)
+        world.coverage.answered(name, status, context.refusal, context.choice)
+
+    def _log(self, entry: Entry, world_id: str) -> None:
+        _, _, why, source = entry.decisions[-1]
+        requests_log.info(
+            "%s %s %d %s %s (%s)",
+            entry.method,
+            entry.path,
+            entry.status,
+            entry.id,
+            self._profile.scrub(why),
+            source,
+            extra={
+                "request": {
+                    "request_id": entry.id,
+                    "world": world_id,
+                    "method": entry.method,
+                    "path": entry.path,
+                    "route": entry.route,
+                    "status": entry.status,
+                    "duration_ms": round(entry.duration_ms, 3),
+                }
+            },
+        )

@@ -1,0 +1,341 @@
+"""Settlement: the batch that payments join, its submission, its result and its schedule.
+
+Source: details assumed B1 to B16. A schedule is the terminal's timer, with the schedule as its
+detail: so it is saved, restored and due like every other.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final, cast
+
+from msgspec import structs
+from pydantic_core import from_json, to_json
+
+from sandbox.domain.batches import (
+    ACCEPTED,
+    BATCH_LIFE,
+    DEFAULT_REASON,
+    FROZEN,
+    NUMBER_RESTS,
+    REASONS,
+    RECENT_MAX,
+    TRIGGER_OF_ANSWER,
+    Batch,
+    BatchSchedule,
+    Result,
+    counting,
+    next_number,
+    result_of,
+)
+from sandbox.domain.clock import BATCH_CLOSES, BATCH_RESULT, LATEST, Timer
+from sandbox.domain.directory import Terminal, processor_of
+from sandbox.domain.faults import VALIDATION_ERROR, Refusal
+from sandbox.domain.instants import parse_duration
+from sandbox.domain.payments.outcomes import SETTLEMENTS
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transitions import SETTLE, transitions_from
+from sandbox.domain.states import NoSuchStep, Step
+from sandbox.platform.context import OperationContext
+from sandbox.platform.payments.scenario_follow_ups import schedule_follow_ups
+from sandbox.scenarios.matcher import MatchedRule, NearMisses
+from sandbox.store.documents import from_document, to_document
+from sandbox.store.queries import Order
+
+_OLDEST_FIRST: Final = Order(is_descending=False)
+
+# --- the batch of a payment ---
+
+
+def open_batch_of(context: OperationContext, terminal_id: str) -> Batch | None:
+    """The terminal's open batch; it has one at most (assumed B1)."""
+    return context.unit.newest(Batch, "open_at_terminal", terminal_id)
+
+
+def batch_for_entry(context: OperationContext, tx: Transaction) -> Batch:
+    """The open batch of the payment's terminal; opens one if needed (assumed B2, B3)."""
+    terminal_id = tx.origin.site.terminal_id
+    batch = open_batch_of(context, terminal_id)
+    if batch is not None:
+        return batch
+    # A deleted terminal has its refunds settled all the same (assumed D10).
+    return open_batch(context, cast(Terminal, context.unit.get(Terminal, terminal_id)))
+
+
+def open_batch(
+    context: OperationContext, terminal: Terminal, processor_batch_id: str | None = None
+) -> Batch:
+    """Open a batch and announce it. Source: spec 6.3-batch.opened; assumed B5, B6."""
+    if processor_batch_id is None:
+        earlier = context.unit.newest(Batch, "terminal_id", terminal.terminal_id)
+        processor_batch_id = next_number(earlier.processor_batch_id if earlier else None)
+    batch = Batch(
+        id=context.world.draws.uuid(),
+        account_id=terminal.account_id,
+        terminal_id=terminal.terminal_id,
+        processor_name=processor_of(terminal.processor_config_id),
+        processor_config_id=terminal.processor_config_id,
+        processor_batch_id=processor_batch_id,
+        opened_at=context.now,
+    )
+    context.unit.put(batch)
+    context.emit("batch.opened", batch)
+    return batch
+
+
+def is_closed(context: OperationContext, batch_id: str | None) -> bool:
+    """Whether the batch was submitted or has its final result. Source: assumed B14."""
+    if batch_id is None:
+        return False
+    batch = context.unit.get(Batch, batch_id)
+    return batch is not None and batch.status not in ("open", "rejected")
+
+
+def count(
+    context: OperationContext,
+    before: Transaction | None,
+    after: Transaction,
+    joined: Batch | None = None,
+) -> None:
+    """Bring the sums of the payment's batches up to date. Source: assumed B2 to B4, D10.
+
+    `joined` is the batch of a new entry, if it differs from the payment's own batch.
+    """
+    batches = {} if joined is None else {joined.id: joined}
+    for tx in (before, after) if joined is None or after.batch_id != joined.id else (before,):
+        id = tx.batch_id if tx else None
+        if (
+            id is not None
+            and id not in batches
+            and (batch := context.unit.get(Batch, id)) is not None
+        ):
+            batches[id] = batch
+    for batch in batches.values():
+        if batch.status not in FROZEN:
+            counted = counting(batch, before, after)
+            if counted is not batch:
+                context.unit.put(counted)
+
+
+def members_of(context: OperationContext, batch: Batch) -> list[Transaction]:
+    """The payments whose capture settles in the batch, oldest first."""
+    found, _ = context.unit.find(Transaction, {"batch_id": batch.id}, order=_OLDEST_FIRST)
+    return found
+
+
+def move(tx: Transaction, batch_id: str | None) -> Transaction:
+    """The payment in another batch, or in none; its capture settles there (assumed 2.10)."""
+    history = tuple(
+        structs.replace(attempt, batch_id=batch_id)
+        if attempt.status == "captured" and attempt.transaction_type != "refund"
+        else attempt
+        for attempt in tx.history
+    )
+    return structs.replace(tx, batch_id=batch_id, history=history)
+
+
+# --- submission and result ---
+
+
+def submit(context: OperationContext, batch: Batch, step: Step | None = None) -> Batch:
+    """Send an open or rejected batch to the processor. Source: assumed B8, B9, B16."""
+    step = step or step_of(batch, "close")
+    batch = replace(batch, status="submitted", response=None, closed_at=None)
+    context.unit.put(batch)
+    assert step.event
+    context.emit(step.event, batch)
+    result = _result_to_come(context, batch)
+    if result is not None:
+        context.unit.schedule(result)
+    context.decided("apply", "ok", f"close: {step.state} to {step.target}", step.source)
+    return batch
+
+
+def _result_to_come(context: OperationContext, batch: Batch) -> Timer | None:
+    """The time of the automatic result, and the result of a scenario; None if there is none."""
+    matched = _ruling(context, batch) if context.world.scenario is not None else None
+    if matched is None:
+        if context.world.switches["batch.settlement"] != "auto":
+            return None
+        return Timer(kind=BATCH_RESULT, subject=batch.id, due=context.now)
+    then = matched.then
+    context.decided("outcome", then.batch or "", f"scenario: {matched.rule}", "assumed D4")
+    schedule_follow_ups(context, then.follow or (), terminal_id=batch.terminal_id)
+    return Timer(
+        kind=BATCH_RESULT,
+        subject=batch.id,
+        due=context.now + parse_duration(then.after or "0s"),
+        detail=then.model_dump_json(include={"batch", "reason", "rejected"}),
+    )
+
+
+def _ruling(context: OperationContext, batch: Batch) -> MatchedRule | None:
+    """The running scenario's choice for closing this batch."""
+    assert context.world.scenario
+    words = {
+        "operation": "close_batch",
+        "terminal": batch.terminal_id,
+        "account": batch.account_id,
+        # No key closes a batch on schedule.
+        "key": context.caller.key.id if context.caller is not None else None,
+        "processor": batch.processor_name,
+    }
+    near = context.near_misses = NearMisses()
+    return context.world.scenario.matched(words, lambda then: then.batch is not None, near)
+
+
+def step_of(batch: Batch, trigger: str) -> Step:
+    """The step that the trigger takes. Raises Refusal where its status has none."""
+    try:
+        return BATCH_LIFE.step(batch.status, trigger)
+    except NoSuchStep as error:
+        raise Refusal(
+            VALIDATION_ERROR,
+            f"the batch is {batch.status}",
+            reason=str(error),
+            source="assumed 3.2",
+            step="rule",
+        ) from None
+
+
+def answer_by_itself(context: OperationContext, batch_id: str, planned: str) -> None:
+    """The processor's result: planned by a scenario, else chosen by the amounts of the members.
+
+    Source: assumed 6.2-settlement, D4.
+    """
+    batch = context.unit.get(Batch, batch_id)
+    if batch is None or batch.status != "submitted":
+        return
+    members = members_of(context, batch)
+    result = coming_result(context, batch, planned, members)
+    if result is not None:
+        answer(context, batch, result, members)
+
+
+def coming_result(
+    context: OperationContext, batch: Batch, planned: str, members: list[Transaction]
+) -> Result | None:
+    """The result that the processor will give to a submitted batch; None if no result comes."""
+    if planned:
+        return _planned(from_json(planned), members)
+    result = result_of(members)
+    if result == ACCEPTED and _repeats_a_number(context, batch):
+        return Result(answer="rejected", reason="duplicate_batch")
+    return result
+
+
+def _repeats_a_number(context: OperationContext, batch: Batch) -> bool:
+    """Whether the terminal used the number for a batch that settled a few days ago.
+
+    Source: assumed 3.3-repeated.
+    """
+    found, _ = context.unit.find(Batch, {"terminal_id": batch.terminal_id}, limit=RECENT_MAX)
+    return any(
+        other.id != batch.id
+        and other.processor_batch_id == batch.processor_batch_id
+        and other.closed_at is not None
+        and context.now - other.closed_at < NUMBER_RESTS
+        for other in found
+    )
+
+
+def _planned(then: dict[str, Any], members: list[Transaction]) -> Result:
+    """The result that the scenario planned. A number rejects that many of the first members."""
+    ids = [tx.transaction_id for tx in members]
+    wanted = then["rejected"] or 0
+    rejected = wanted if isinstance(wanted, list) else ids[:wanted]
+    return Result(
+        answer=then["batch"],
+        reason=then["reason"],
+        rejected=tuple(id for id in rejected if id in ids),
+    )
+
+
+def answer(
+    context: OperationContext,
+    batch: Batch,
+    result: Result,
+    members: list[Transaction] | None = None,
+) -> Batch:
+    """Apply the processor's result to a submitted batch. Source: assumed B10 to B12, F36, F37.
+
+    Raises NoSuchStep when the batch is not submitted.
+    """
+    step = BATCH_LIFE.step(batch.status, TRIGGER_OF_ANSWER[result.answer])
+    members = members_of(context, batch) if members is None else members
+    if result.answer == "rejected":
+        reason = result.reason or DEFAULT_REASON
+        batch = replace(
+            batch,
+            status="rejected",
+            # A reason that is in no list is passed on as it is.
+            response={"rejection_reason": REASONS.get(reason, reason)},
+        )
+        _use_up(context, members)
+    else:
+        refused = set(result.rejected)
+        for tx in members:
+            is_refused = tx.transaction_id in refused
+            context.unit.put(_released(tx, batch.id) if is_refused else _settled(tx))
+        batch = replace(
+            batch,
+            status=result.answer,
+            closed_at=context.now,
+            response=_counts(batch, len(refused)) if result != ACCEPTED else None,
+        )
+    context.unit.put(batch)
+    assert step.event
+    context.emit(step.event, batch)
+    return batch
+
+
+def _counts(batch: Batch, rejected: int) -> dict[str, int]:
+    return {"accepted": batch.transaction_count - rejected, "rejected": rejected}
+
+
+def _settled(tx: Transaction) -> Transaction:
+    """Captured payments become settled; fully refunded ones stay refunded (assumed F36, F37)."""
+    rows = transitions_from(SETTLE, tx.status)
+    return structs.replace(tx, status=rows[0].next_status) if rows else tx
+
+
+def _released(tx: Transaction, batch_id: str) -> Transaction:
+    """A record that was refused is free for the terminal's next batch (assumed B12)."""
+    return structs.replace(move(tx, None), settlement=None, refused_in=(*tx.refused_in, batch_id))
+
+
+def _use_up(context: OperationContext, members: list[Transaction]) -> None:
+    """A rejection that happens once does not happen again."""
+    for tx in members:
+        if tx.settlement is not None and SETTLEMENTS[tx.settlement].is_once:
+            context.unit.put(structs.replace(tx, settlement=None))
+
+
+# --- schedules ---
+
+
+def timer_of(terminal_id: str, schedule: BatchSchedule, after: datetime) -> Timer:
+    """The timer of the first closing after this moment."""
+    due = min(schedule.next_after(after), LATEST)
+    detail = to_json(to_document(schedule)).decode()
+    return Timer(kind=BATCH_CLOSES, subject=terminal_id, due=due, detail=detail)
+
+
+def schedule_of(timer: Timer) -> BatchSchedule:
+    """The schedule that a timer carries."""
+    schedule: BatchSchedule = from_document(BatchSchedule, from_json(timer.detail))
+    return schedule
+
+
+def close_when_due(context: OperationContext, timer: Timer) -> None:
+    """Close the terminal's open batch, if it has one, and wait for the next time.
+
+    A deleted terminal has no schedule any more.
+    """
+    terminal = context.unit.get(Terminal, timer.subject)
+    if terminal is None or terminal.deleted_at is not None:
+        return
+    batch = open_batch_of(context, terminal.terminal_id)
+    if batch is not None:
+        submit(context, batch)
+    if timer.due < LATEST:
+        context.unit.schedule(timer_of(terminal.terminal_id, schedule_of(timer), timer.due))

@@ -1,0 +1,343 @@
+"""Terminals: their models and operations. Source: spec 4.4-paths-terminals; details assumed 1.4."""
+
+from typing import Annotated, Any, Final, cast
+
+from msgspec.structs import replace
+from pydantic import AliasChoices, ConfigDict, Field, StrictStr, model_validator
+
+from sandbox.domain.batches import Batch
+from sandbox.domain.currencies import CurrencyWord
+from sandbox.domain.directory import (
+    TERMINALS,
+    Account,
+    AccountType,
+    ResourceStatus,
+    Terminal,
+    relate_with_admin_reach,
+)
+from sandbox.domain.faults import CONFLICT, NO_CREATOR, VALIDATION_ERROR, Refusal
+from sandbox.domain.field_types import Mcc, Text
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.readings import PAYMENTS_OF_A_TERMINAL, TERMINAL_CREATORS
+from sandbox.domain.records import Page, to_wire_fields
+from sandbox.platform import directory
+from sandbox.platform.context import OperationContext
+from sandbox.platform.fields import AccountsOwnQuery, CreateBody, PricedBody
+from sandbox.platform.operation import Listing, Target, operation
+from sandbox.store.tables import processor_identity
+
+TID_CHARS = 8
+
+VAR_SHEET_FIELDS = {
+    "acquirer_bin": "bin",
+    "merchant_number": "mid",
+    "store_number": "store_number",
+    "terminal_number": "tid",
+    "merchant_category_code": "merchant_category_code",
+    "merchant_name": "merchant_name",
+    "country_code": "country_code",
+    "currency_code": "currency_code",
+    "processing_merchant_id": "mid",
+    "processing_terminal_id": "tid",
+}
+
+"""Field of a VAR sheet, in either processor's form, to our field (assumed 1.4-var-sheet)."""
+
+_SHEET_TEXT: dict[str, Any] = {"type": "string", "minLength": 1}
+
+_SHEET: dict[str, Any] = {
+    "type": ["object", "null"],
+    "properties": {
+        name: {"description": f"`{field}`, where that is not given."}
+        for name, field in VAR_SHEET_FIELDS.items()
+    },
+}
+
+_SHEET_SAYS_BOTH: dict[str, Any] = {
+    "required": ["var_sheet"],
+    "properties": {
+        "var_sheet": {
+            "type": "object",
+            "required": ["merchant_number", "terminal_number"],
+            "properties": {"merchant_number": _SHEET_TEXT, "terminal_number": _SHEET_TEXT},
+        }
+    },
+}
+
+
+class _TerminalBody(PricedBody):
+    """The fields of both bodies. A VAR sheet supplies the fields that are not given."""
+
+    not_stored = frozenset({"var_sheet"})
+
+    description: StrictStr = Field(
+        default="", validation_alias=AliasChoices("description", "terminal_description")
+    )
+    mid: Text = ""
+    tid: Text = ""
+    store_number: StrictStr = ""
+    bin: StrictStr = ""
+    vid: StrictStr | None = None
+    agent_bank_number: StrictStr | None = None
+    merchant_category_code: Mcc = ""
+    terminal_capability: StrictStr = ""
+    currency_code: CurrencyWord = ""
+    country_code: StrictStr = ""
+    merchant_name: StrictStr = ""
+    var_sheet: Annotated[Any, Field(json_schema_extra=_SHEET)] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _open_var_sheet(cls, sent: Any) -> Any:
+        sheet = sent.get("var_sheet") if isinstance(sent, dict) else None
+        if sheet is None:
+            return sent
+        if not isinstance(sheet, dict):
+            raise ValueError("var_sheet must be an object")
+        filled = {
+            target: sheet[name]
+            for name, target in VAR_SHEET_FIELDS.items()
+            if sheet.get(name) is not None
+        }
+        number = sheet.get("terminal_number")
+        if isinstance(number, str) and number:
+            filled["tid"] = number.zfill(TID_CHARS)
+        return filled | sent
+
+
+class CreateTerminal(CreateBody, _TerminalBody):
+    """Body of the creation of a terminal. Source: assumed 1.4-create."""
+
+    # A VAR sheet may supply required fields.
+    model_config = ConfigDict(
+        json_schema_extra={
+            "required": ["account_id", "processor_config_id", "name"],
+            "anyOf": [
+                {
+                    "required": ["mid", "tid"],
+                    "properties": {"mid": _SHEET_TEXT, "tid": _SHEET_TEXT},
+                },
+                _SHEET_SAYS_BOTH,
+            ],
+        }
+    )
+
+    account_id: StrictStr
+    processor_config_id: Text
+    name: Text = Field(validation_alias=AliasChoices("name", "terminal_name"))
+    mid: Text
+    tid: Text
+
+
+class UpdateTerminal(_TerminalBody):
+    """Body of the update of a terminal; its account never changes. Source: assumed 1.4."""
+
+    name: Text = Field(default="", validation_alias=AliasChoices("name", "terminal_name"))
+    processor_config_id: Text = ""
+    status: ResourceStatus = "active"
+
+
+class TerminalsQuery(AccountsOwnQuery):
+    """Which terminals; `search` looks into name, mid and tid. Source: assumed 1.4-list."""
+
+    processor_config_id: str | None = None
+    processor_mid: str | None = None
+    processor_tid: str | None = None
+
+
+_TARGET: Final = Target("path", "terminal_id", Terminal)
+
+LISTED_MAX: Final = 20
+"""How many payments a terminal lists."""
+
+READ_PAYMENTS: Final = "payments:read"
+
+_UNFINISHED: Final = ("open", "submitted", "rejected")
+
+
+@operation(
+    "terminals.create",
+    "POST",
+    "/v2/terminals",
+    needs="terminals:create",
+    target=Target("body", "account_id", is_required=True),
+    status=201,
+    events=("terminal.created",),
+    refuses=(CONFLICT,),
+    refuses_where=((TERMINAL_CREATORS, "partner_and_above", NO_CREATOR),),
+    source="assumed 1.4-create",
+)
+def create(context: OperationContext, body: CreateTerminal) -> Terminal:
+    """Create a terminal."""
+    account = cast(Account, context.account)
+    _must_be_a_creator(context)
+    # Capability, currency and country have defaults that a terminal is never without.
+    defaults = {"terminal_capability": "5", "currency_code": "USD", "country_code": "840"}
+    terminal = Terminal(
+        terminal_id=context.world.draws.uuid(),
+        created_at=context.now,
+        **(defaults | body.given()),
+    )
+    _must_be_boardable(context, terminal, account)
+    return directory.add(context, terminal)
+
+
+def _must_be_a_creator(context: OperationContext) -> None:
+    """Raises Refusal for a merchant where the reading keeps it from creating terminals."""
+    caller = context.known_caller.account
+    is_merchant = caller.type is AccountType.MERCHANT
+    if is_merchant and context.world.readings[TERMINAL_CREATORS] == "partner_and_above":
+        raise Refusal(
+            NO_CREATOR,
+            "account_id: terminals are created by partner, PSP and admin accounts",
+            reason=f"the reading {TERMINAL_CREATORS} is partner_and_above",
+            source="assumed D35-boarding",
+            step="grant",
+        )
+
+
+@operation(
+    "terminals.list",
+    "GET",
+    "/v2/terminals",
+    needs="terminals:read",
+    target=Target("query", "account_id", relate=relate_with_admin_reach),
+    response=Listing("terminals", Terminal),
+    source="assumed 1.4-list",
+)
+def list_all(context: OperationContext, query: TerminalsQuery) -> Page:
+    """List terminals. Source: spec 4.4-paths-terminals; assumed 1.4-list."""
+    return directory.page_of(
+        context,
+        TERMINALS,
+        status=query.status,
+        processor_config_id=query.processor_config_id,
+        mid=query.processor_mid,
+        tid=query.processor_tid,
+        search=query.search,
+    )
+
+
+@operation(
+    "terminals.read",
+    "GET",
+    "/v2/terminals/{terminal_id}",
+    needs="terminals:read",
+    target=replace(_TARGET, relate=relate_with_admin_reach),
+    response=Terminal,
+    source="spec 4.4-paths-terminals",
+)
+def read(context: OperationContext, terminal: Terminal) -> Any:
+    """Read a terminal.
+
+    It has its latest payments where the reading lists them (assumed D35-terminal). A key that may
+    not read payments gets none (assumed D31).
+    """
+    if (
+        context.world.readings[PAYMENTS_OF_A_TERMINAL] == "empty"
+        or READ_PAYMENTS not in context.known_caller.grants
+    ):
+        return terminal
+    where = {"terminal_id": terminal.terminal_id}
+    latest, _ = context.unit.find(Transaction, where, limit=LISTED_MAX)
+    return to_wire_fields(terminal) | {"transactions": [to_wire_fields(tx) for tx in latest]}
+
+
+@operation(
+    "terminals.update",
+    "PUT",
+    "/v2/terminals/{terminal_id}",
+    needs="terminals:edit",
+    target=_TARGET,
+    events=("terminal.updated", "terminal.blocked", "terminal.unblocked"),
+    refuses=(CONFLICT,),
+    source="assumed 1.4",
+)
+def update(context: OperationContext, before: Terminal, body: UpdateTerminal) -> Terminal:
+    """Change a terminal."""
+    terminal = directory.change_with_status(context, before, body.given())
+    if processor_identity(terminal) != processor_identity(before):
+        _must_be_boardable(context, terminal, cast(Account, context.account))
+    return terminal
+
+
+def _must_be_boardable(context: OperationContext, terminal: Terminal, account: Account) -> None:
+    """Raises Refusal when the account lacks the processor, or another terminal is known by it."""
+    configs = account.available_processor_configs
+    if configs and terminal.processor_config_id not in configs:
+        raise Refusal(
+            VALIDATION_ERROR,
+            "processor_config_id: is not among the account's available_processor_configs",
+            source="assumed 1.4-config",
+        )
+    _, taken = context.unit.find(
+        Terminal, {"processor_identity": processor_identity(terminal)}, limit=0
+    )
+    if taken:
+        raise Refusal(
+            CONFLICT,
+            "another terminal has this processor_config_id, mid and tid",
+            source="assumed 1.4-duplicate",
+        )
+
+
+@operation(
+    "terminals.delete",
+    "DELETE",
+    "/v2/terminals/{terminal_id}",
+    needs="terminals:delete",
+    target=_TARGET,
+    response=Terminal,
+    status=204,
+    events=("terminal.deleted",),
+    refuses=(CONFLICT,),
+    source="assumed 1.4",
+)
+def delete(context: OperationContext, terminal: Terminal) -> Terminal | None:
+    """Delete a terminal.
+
+    None of its batches may still have to settle. Source: assumed D10.
+    """
+    refuse_unsettled(context, "terminal_id", terminal.terminal_id, "terminal", "assumed D10")
+    return directory.delete(context, terminal)
+
+
+def refuse_unsettled(
+    context: OperationContext, index: str, id: str, whose: str, source: str
+) -> None:
+    """Raises Refusal if a batch with this id in that condition still has to settle."""
+    batches, _ = context.unit.find(Batch, {index: id, "status": _UNFINISHED})
+    for batch in batches:
+        is_empty = batch.status == "open" and not batch.transaction_count
+        if not is_empty:
+            raise Refusal(
+                CONFLICT, f"the {whose}'s batch {batch.id} is {batch.status}", source=source
+            )
+
+
+@operation(
+    "terminals.block",
+    "POST",
+    "/v2/terminals/{terminal_id}/block",
+    needs="terminals:edit",
+    target=_TARGET,
+    events=("terminal.blocked",),
+    source="assumed 1.10",
+)
+def block(context: OperationContext, terminal: Terminal) -> Terminal:
+    """Block one of the terminals."""
+    return directory.change(context, terminal, {}, "block")
+
+
+@operation(
+    "terminals.unblock",
+    "POST",
+    "/v2/terminals/{terminal_id}/unblock",
+    needs="terminals:edit",
+    target=_TARGET,
+    events=("terminal.unblocked",),
+    source="assumed 1.10",
+)
+def unblock(context: OperationContext, terminal: Terminal) -> Terminal:
+    """Unblock one of the terminals."""
+    return directory.change(context, terminal, {}, "unblock")

@@ -1,1 +1,0 @@
-"""Terminals: routes, bodies and operations."""

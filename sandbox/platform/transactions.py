@@ -1,0 +1,424 @@
+"""Transactions: search, detail, history and the reserved edit.
+
+Source: spec 4.3-search; details assumed 1.7.
+"""
+
+from functools import cache
+from typing import Annotated, Any, ClassVar, Final, Literal, cast
+
+from pydantic import Field, create_model, field_validator
+
+from sandbox.domain.access import need
+from sandbox.domain.batches import Batch
+from sandbox.domain.directory import PASSTHROUGH, relate_to_its_records, relate_with_admin_reach
+from sandbox.domain.faults import (
+    INVALID_TRANSACTION_STATE,
+    PERMISSION_DENIED,
+    VALIDATION_ERROR,
+    Refusal,
+)
+from sandbox.domain.field_types import Amount, PositiveAmount, Text
+from sandbox.domain.payments import edits
+from sandbox.domain.payments.transaction_view import AttemptView, TransactionView, history_of
+from sandbox.domain.payments.transactions import (
+    STATUS_REASONS,
+    STATUSES,
+    TRANSACTION_TYPES,
+    Transaction,
+)
+from sandbox.domain.permissions import CHANGES_PAYMENTS
+from sandbox.domain.profile import Profile
+from sandbox.domain.readings import STATUS_AFTER_PARTIAL_REFUND
+from sandbox.domain.records import Page
+from sandbox.domain.text import OneOf, did_you_mean
+from sandbox.platform import settlement
+from sandbox.platform.access import one_or_many, scopes_of
+from sandbox.platform.context import OperationContext
+from sandbox.platform.fields import Body, Offset, PageQuery, Query, WholeNumber
+from sandbox.platform.operation import Listing, Row, Target, operation, register
+from sandbox.platform.payments import event_ids, outcomes
+from sandbox.platform.payments.bodies import BreakdownBody
+from sandbox.store.queries import Order
+
+V1_PAGE = 100
+
+V1_PAGE_MAX = 500
+"""The older list. Source: spec 9.6; the maximum assumed D20."""
+
+MOMENT_MS_MAX = 253_402_300_799_999
+"""The end of the year 9999."""
+
+Moment = Annotated[WholeNumber, Field(ge=0, le=MOMENT_MS_MAX)]
+
+Word = Annotated[str, Field(min_length=1)]
+
+
+def _all_known(words: list[str], known: tuple[str, ...]) -> list[str]:
+    for word in words:
+        if word not in known:
+            raise ValueError(f"{word[:80]!r} is not one of them{did_you_mean(word, known)}")
+    return words
+
+
+class SearchTransactions(PageQuery):
+    """Which transactions, and in which order. Dates have the names of the profile.
+
+    `repeatable` are the parameters that may be sent several times: any of their values will do.
+    """
+
+    repeatable: ClassVar[frozenset[str]] = frozenset({"account_id", "status", "transaction_type"})
+
+    account_id: list[Word] = Field(default_factory=list)
+    status: list[Annotated[str, OneOf(STATUSES)]] = Field(default_factory=list)
+    transaction_type: list[Annotated[str, OneOf(TRANSACTION_TYPES)]] = Field(default_factory=list)
+    min_amount: Annotated[WholeNumber, Field(ge=0)] | None = None
+    max_amount: Annotated[WholeNumber, Field(ge=0)] | None = None
+    start_ms: Moment | None = None
+    end_ms: Moment | None = None
+    event_id: Word | None = None
+    batch_id: Word | None = None
+    location_id: Word | None = None
+    terminal_id: Word | None = None
+    tid: Word | None = None
+    mid: Word | None = None
+    processor_mid: Word | None = None
+    processor_tid: Word | None = None
+    owner_id: Word | None = None
+    card_brand: Word | None = None
+    card_number: Annotated[str, Field(pattern=r"^[0-9]{4}$|^[0-9]{6}\**[0-9]{0,4}$")] | None = None
+    payment_method: Word | None = None
+    reader_identifier: Word | None = None
+    gateway_transaction_id: Word | None = None
+    transaction_id: Word | None = None
+    search_term: Word | None = None
+    sort_by: Literal["created_at", "total_amount"] = "created_at"
+    sort_order: Literal["asc", "desc"] = "desc"
+
+    @field_validator("status")
+    @classmethod
+    def _are_statuses(cls, words: list[str]) -> list[str]:
+        return _all_known(words, STATUSES)
+
+    @field_validator("transaction_type")
+    @classmethod
+    def _are_types(cls, words: list[str]) -> list[str]:
+        return _all_known(words, TRANSACTION_TYPES)
+
+
+@cache
+def search_query(profile: Profile) -> type[SearchTransactions]:
+    """The search under a profile, which names the date filters. Source: assumed 1.7-dates."""
+    names = profile.date_filters
+    return create_model(
+        "SearchTransactions",
+        __base__=SearchTransactions,
+        start_ms=(Moment | None, Field(default=None, validation_alias=names.start)),
+        end_ms=(Moment | None, Field(default=None, validation_alias=names.end)),
+    )
+
+
+class ListTransactions(Query):
+    """The older list, which remains available. Source: spec 4.3-search-v1; assumed 1.7-v1."""
+
+    mid: Word | None = None
+    tid: Word | None = None
+    location_id: Word | None = None
+    account_id: Word | None = None
+    event_id: Word | None = None
+    reader_identifier: Word | None = None
+    gateway_transaction_id: Word | None = None
+    limit: Annotated[WholeNumber, Field(ge=1, le=V1_PAGE_MAX)] = V1_PAGE
+    offset: Offset = 0
+
+
+class EditTransaction(Body):
+    """Body of the edit of a passthrough transaction; null changes nothing (assumed 1.7-edit).
+
+    Only a batch settles a payment, and no payment becomes pending again.
+    """
+
+    authorized_amount: PositiveAmount | None = None
+    breakdown: BreakdownBody | None = None
+    refunded: Amount | None = None
+    reversed: Amount | None = None
+    status: (
+        Literal[
+            "pending",
+            "authorized",
+            "captured",
+            "refunded",
+            "reversed",
+            "declined",
+            "error",
+            "canceled",
+        ]
+        | None
+    ) = None
+    status_reason: Annotated[Text, OneOf(STATUS_REASONS)] | None = None
+
+    @field_validator("status_reason")
+    @classmethod
+    def _is_a_reason(cls, word: str | None) -> str | None:
+        if word is not None:
+            _all_known([word], STATUS_REASONS)
+        return word
+
+
+_READ: Final = need("payments:read")
+
+_ONE: Final = Target("path", "transaction_id", Transaction, relate=relate_to_its_records)
+
+_EXACT = (
+    "event_id",
+    "batch_id",
+    "location_id",
+    "mid",
+    "processor_mid",
+    "processor_tid",
+    "owner_id",
+    "card_brand",
+    "payment_method",
+    "reader_identifier",
+    "gateway_transaction_id",
+    "transaction_id",
+)
+"""Parameters that are the names of indexes."""
+
+_FILTERS = ("min_amount", "max_amount", "card_number", "search_term")
+"""Parameters that are the names of filters."""
+
+
+@operation(
+    "transactions.search",
+    "GET",
+    "/v2/transactions",
+    needs=_READ,
+    target=Target(
+        "query",
+        "account_id",
+        relate=relate_with_admin_reach,
+        is_repeatable=True,
+    ),
+    query=search_query,
+    response=Listing("transactions", TransactionView),
+    source="spec 4.3-search",
+)
+def search(context: OperationContext, query: SearchTransactions) -> Page:
+    """Search transactions.
+
+    Filters compare the current record (assumed 1.7-values); an event_id matches every attempt
+    of the payment, so a client can look up its result (assumed 2.6).
+    Source: spec 4.3-search-scope, 4.3-search-account.
+    """
+    scopes = list(dict.fromkeys(query.account_id)) or scopes_of(context)
+    where = _scoped(scopes, query)
+    for name in (*_EXACT, *_FILTERS):
+        if (value := getattr(query, name)) is not None:
+            where[name] = value
+    terminal_ids = {one for one in (query.terminal_id, query.tid) if one is not None}
+    if len(terminal_ids) == 1:
+        where["terminal_id"] = terminal_ids.pop()
+    elif terminal_ids:
+        where["terminal_id"] = ()  # two different terminals: nothing is of both
+    order = Order(
+        "" if query.sort_by == "created_at" else query.sort_by, query.sort_order == "desc"
+    )
+    rows, total = context.unit.find(
+        Transaction,
+        where,
+        limit=query.limit,
+        offset=query.offset,
+        between=(query.start_ms, query.end_ms),
+        order=order,
+    )
+    return Page(
+        plural="transactions", rows=rows, total=total, limit=query.limit, offset=query.offset
+    )
+
+
+def _scoped(scopes: list[str], query: "SearchTransactions") -> dict[str, Any]:
+    """The conditions on account, status and type."""
+    where: dict[str, Any] = {"scope": one_or_many(scopes)}
+    for name in ("status", "transaction_type"):
+        if wanted := getattr(query, name):
+            where[name] = wanted
+    return where
+
+
+@operation(
+    "transactions.list",
+    "GET",
+    "/v1/transactions",
+    needs=_READ,
+    target=Target("query", "account_id", relate=relate_with_admin_reach),
+    response=list[TransactionView],
+    source="spec 4.3-search-v1",
+)
+def list_all(context: OperationContext, query: ListTransactions) -> list[Transaction]:
+    """List transactions, the older way. Source: spec 4.3-search-v1; assumed 1.7-v1."""
+    where: dict[str, Any] = {"scope": one_or_many(scopes_of(context))}
+    for name in _EXACT:
+        if (value := getattr(query, name, None)) is not None:
+            where[name] = value
+    if query.tid is not None:
+        where["terminal_id"] = query.tid
+    rows, _ = context.unit.find(Transaction, where, limit=query.limit, offset=query.offset)
+    return rows
+
+
+register(
+    __name__,
+    Row(
+        name="transactions.retired_search",
+        method="POST",
+        path="/v1/transactions/search",
+        summary="Retired search, replaced by GET /v2/transactions",
+        source="spec 4.3-search-retired",
+    ),
+)
+
+
+@operation(
+    "transactions.read",
+    "GET",
+    "/v1/transactions/{transaction_id}",
+    needs=_READ,
+    target=_ONE,
+    source="spec 4.3-search-v1",
+    response=TransactionView,
+)
+def read(context: OperationContext, tx: Transaction) -> Transaction:
+    """Read a transaction with its history."""
+    return tx
+
+
+@operation(
+    "transactions.history",
+    "GET",
+    "/v1/transactions/{transaction_id}/history",
+    needs=_READ,
+    target=_ONE,
+    response=list[AttemptView],
+    source="assumed 1.7-history",
+)
+def history(context: OperationContext, tx: Transaction) -> bytes:
+    """Read the attempts of a transaction. Source: assumed 1.7-history, 2.10."""
+    return history_of(tx)
+
+
+def must_be_passthrough(context: OperationContext) -> None:
+    """Before the body is looked at: raises Refusal where the processor is managed directly.
+
+    Source: spec 4.3-search-edit; the order assumed 1.7-edit-order.
+    """
+    tx = cast(Transaction, context.record)
+    if tx.origin.site.processor != PASSTHROUGH:
+        raise Refusal(
+            PERMISSION_DENIED,
+            "this edit is reserved for passthrough processors",
+            reason=f"the processor is {tx.origin.site.processor}, which is managed directly",
+            source="spec 4.3-search-edit",
+            step="rule",
+        )
+
+
+@operation(
+    "transactions.edit",
+    "PUT",
+    "/v1/transactions/{transaction_id}",
+    needs=need(*CHANGES_PAYMENTS),
+    target=Target("path", "transaction_id", Transaction),
+    needs_besides=tuple(edits.PERMISSIONS.items()),
+    may=must_be_passthrough,
+    response=TransactionView,
+    events=(
+        "transaction.authorize",
+        "transaction.sale",
+        "transaction.capture",
+        "transaction.refund",
+        "transaction.reverse",
+        "transaction.cancel",
+        "batch.opened",
+    ),
+    refuses=(INVALID_TRANSACTION_STATE,),
+    source="spec 4.3-search-edit",
+)
+def edit(context: OperationContext, tx: Transaction, body: EditTransaction) -> Transaction:
+    """Reserved: tell the outcome of a passthrough transaction.
+
+    The processor reports it afterwards. Source: assumed F8.
+    """
+    if tx.status not in edits.EDITABLE or settlement.is_closed(context, tx.batch_id):
+        raise Refusal(
+            INVALID_TRANSACTION_STATE,
+            f"Its status is {tx.status}.",
+            source="assumed F8",
+            step="rule",
+        )
+    wanted = edits.Edit(
+        authorized_amount=body.authorized_amount,
+        breakdown=body.breakdown.parts() if body.breakdown else None,
+        refunded=body.refunded,
+        reversed=body.reversed,
+        status=body.status,
+        status_reason=body.status_reason,
+    )
+    _must_be_allowed(context, edits.needed(tx, wanted))
+    after, joined = tx, None
+    for step in edits.steps_of(tx, wanted):
+        after, joined = _take(context, after, step, joined)
+    return after
+
+
+def _must_be_allowed(context: OperationContext, needed: tuple[str, ...]) -> None:
+    """Raises Refusal unless the key may do what the edit reports as done. Source: assumed D37."""
+    for permission in needed:
+        if permission not in context.known_caller.grants:
+            raise Refusal(
+                PERMISSION_DENIED,
+                f"requires {permission}",
+                reason=f"the edit reports what {permission} allows, which the key does not hold",
+                source="assumed D37",
+                step="rule",
+            )
+
+
+def _take(
+    context: OperationContext, tx: Transaction, step: edits.Edit, joined: Batch | None
+) -> tuple[Transaction, Batch | None]:
+    """Carry out one step of an edit. An outcome that is still open is no attempt.
+
+    `joined` is the batch that an earlier step of the same edit joined.
+    """
+    shows = context.world.readings[STATUS_AFTER_PARTIAL_REFUND.id]
+    try:
+        after = edits.edited(tx, step, partial_refund_shows=shows)
+    except ValueError as error:
+        raise Refusal(VALIDATION_ERROR, str(error), source="assumed F8", step="rule") from None
+    if after == tx:
+        return tx, joined
+    if after.status == "pending":
+        context.unit.put(after)
+        settlement.count(context, tx, after)
+        return after, joined
+    captures = after.ledger.captured > 0 and after.status != "reversed"
+    refunds = after.ledger.refunded > tx.ledger.refunded
+    batch = None
+    if (captures and tx.batch_id is None) or refunds:
+        # The store finds what is committed; this edit has not been yet.
+        known = context.unit.get(Batch, joined.id) if joined else None
+        batch = known or settlement.batch_for_entry(context, tx)
+    conclusion = edits.conclude(
+        tx,
+        after,
+        event_id=event_ids.event_id_for(context, tx.account_id, None),
+        at=context.now_ms,
+        capture_batch_id=_capture_batch(tx, captures, batch.id if batch else None),
+        refund_batch_id=batch.id if batch and refunds else None,
+    )
+    outcomes.save(context, conclusion, tx, batch)
+    return conclusion.shown, batch or joined
+
+
+def _capture_batch(tx: Transaction, captures: bool, new: str | None) -> str | None:
+    return (tx.batch_id or new) if captures else None

@@ -1,1 +1,0 @@
-"""Transactions: routes, bodies and operations."""

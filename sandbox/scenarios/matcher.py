@@ -1,0 +1,271 @@
+"""A running scenario: the rule for each attempt, and how often each rule has applied."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypedDict
+
+from msgspec import Struct
+
+from sandbox.scenarios.parser import ScenarioError
+from sandbox.scenarios.rules import Rule, Then, WebhookRule, WebhookThen
+from sandbox.scenarios.scenario import Scenario
+from sandbox.scenarios.words import AmountRange
+
+NEAR_MISSES_MAX: Final = 20
+"""Near misses of one attempt that are stored as text; the rest are counted. A queue and a scenario
+can have 2,000 together, and the journal holds a thousand attempts."""
+
+
+class NearMisses(list[str]):
+    """The first near misses of an attempt, and how many `more` there were."""
+
+    more: int = 0
+
+    def append(self, why: str) -> None:
+        """Note one."""
+        if len(self) < NEAR_MISSES_MAX:
+            super().append(why)
+        else:
+            self.more += 1
+
+    def take(self, others: Iterable[str]) -> None:
+        """Note the others after these."""
+        for why in others:
+            self.append(why)
+        self.more += getattr(others, "more", 0)
+
+
+def show_near_misses(*parts: Iterable[str]) -> list[str]:
+    """All of them in words, one after the other, and the count of the rest."""
+    near = NearMisses()
+    for part in parts:
+        near.take(part)
+    return [*near, f"and {near.more} more"] if near.more else list(near)
+
+
+Words = Mapping[str, Any]
+"""The facts of an attempt or a delivery, by the words of `when`.
+
+A tuple holds several names of one thing.
+"""
+
+Resolve = Callable[[str, str], str]
+"""Gives for a kind (terminal, location, account, key) and a cast name or id the id."""
+
+RuleCounts = list[int]
+"""How many attempts or deliveries fitted a rule, and to how many of them it applied."""
+
+_NAMED = ("terminal", "location", "account", "key")
+
+
+class RuleView(TypedDict):
+    """A rule of the scenario that runs: how often it fitted, and how often it applied."""
+
+    name: str
+    fitted: int
+    applied: int
+    is_used_up: bool
+
+
+class RunningView(TypedDict):
+    """The scenario that runs in a world."""
+
+    name: str
+    about: str
+    rules: list[RuleView]
+    webhooks: list[RuleView]
+
+
+class MatchedRule(NamedTuple):
+    """The effect of a rule on an attempt, and the rule's name in answers."""
+
+    then: Then
+    rule: str
+
+
+class MatchedWebhookRule(NamedTuple):
+    """The effect of a rule on a delivery, and the rule's name."""
+
+    then: WebhookThen
+    rule: str
+
+
+class _Entry(Struct):
+    """One rule with its names resolved, and its counters."""
+
+    rule: Rule | WebhookRule
+    name: str
+    wanted: "dict[str, Wanted]"
+    nth: frozenset[int] | None
+    counts: RuleCounts
+
+    @property
+    def fitted(self) -> int:
+        """How many attempts or deliveries fitted."""
+        return self.counts[0]
+
+    @property
+    def applied(self) -> int:
+        """To how many of them the rule applied."""
+        return self.counts[1]
+
+    @property
+    def is_used_up(self) -> bool:
+        times = self.rule.then.times
+        return times is not None and self.applied >= times
+
+    def mismatch(self, words: Words) -> str | None:
+        """The first word of `when` that does not fit; None when all do."""
+        for word, values in self.wanted.items():
+            fact = words.get(word)
+            if fact is None or not values.matches(fact):
+                return word
+        return None
+
+    def count(self) -> None:
+        """Count one more that fits."""
+        self.counts[0] += 1
+
+    def use(self) -> str | None:
+        """Count one more that fits, and that the rule applies to it; why it does not, if so."""
+        self.count()
+        if self.nth is not None and self.fitted not in self.nth:
+            return f"this is number {self.fitted}"
+        if self.is_used_up:
+            return "used up"
+        self.counts[1] += 1
+        return None
+
+    def view(self) -> RuleView:
+        return {
+            "name": self.name,
+            "fitted": self.fitted,
+            "applied": self.applied,
+            "is_used_up": self.is_used_up,
+        }
+
+
+class Wanted:
+    """The values of one word of a rule, of which any will do."""
+
+    __slots__ = ("_plain", "_ranges")
+
+    def __init__(self, values: Sequence[Any | AmountRange]) -> None:
+        self._ranges = [value for value in values if hasattr(value, "matches")]
+        self._plain = frozenset(value for value in values if not hasattr(value, "matches"))
+
+    def matches(self, fact: Any) -> bool:
+        """Whether the fact is one of them; of a tuple, any of its names."""
+        if isinstance(fact, tuple):
+            return not self._plain.isdisjoint(fact)
+        return fact in self._plain or any(one.matches(fact) for one in self._ranges)
+
+
+class Running(Struct, eq=False):
+    """A scenario in use in a world."""
+
+    scenario: Scenario
+    resolve: Resolve
+    _attempts: list[_Entry] = []
+    _webhooks: list[_Entry] = []
+
+    def __post_init__(self) -> None:
+        self._attempts = self._entries("rule", self.scenario.rule)
+        self._webhooks = self._entries("webhook", self.scenario.webhook)
+
+    def _entries(self, kind: str, rules: Sequence[Rule | WebhookRule]) -> list[_Entry]:
+        return [
+            _Entry(
+                rule,
+                rule.name or str(number),
+                self._wanted(rule, f"{kind} {number}"),
+                None if rule.when.nth is None else frozenset(rule.when.nth),
+                [0, 0],
+            )
+            for number, rule in enumerate(rules, start=1)
+        ]
+
+    def _wanted(self, rule: Rule | WebhookRule, place: str) -> dict[str, Wanted]:
+        """The words of `when` but for the counting ones. Raises ScenarioError for unknown names."""
+        wanted = {}
+        for word in rule.when.model_fields_set - {"nth"}:
+            values = getattr(rule.when, word)
+            if values is None:
+                continue
+            if word in _NAMED:
+                try:
+                    values = [self.resolve(word, name) for name in values]
+                except ValueError as error:
+                    named = f" {rule.name!r}" if rule.name else ""
+                    raise ScenarioError(
+                        f"{place}{named}, when.{word}: {error}",
+                        getattr(error, "nearest", None),
+                    ) from None
+            wanted[word] = Wanted(values)
+        return wanted
+
+    def matched(
+        self, words: Words, is_possible: Callable[[Then], bool], near_misses: NearMisses
+    ) -> MatchedRule | None:
+        """The effect of the first rule that applies, or None.
+
+        The rules after it count an attempt that fits them all the same. Source: assumed D40.
+        """
+        found: MatchedRule | None = None
+        for entry in self._attempts:
+            mismatch, why_not = entry.mismatch(words), None
+            then: Then = entry.rule.then  # type: ignore[assignment]
+            if mismatch is not None:
+                why_not = None if mismatch == "operation" else f"another {mismatch}"
+            elif not is_possible(then):
+                why_not = f"not for {words['operation']}"
+            elif found is not None:
+                entry.count()
+            elif (why_not := entry.use()) is None:
+                found = MatchedRule(then, entry.name)
+            if found is None and why_not is not None:
+                near_misses.append(f"scenario {entry.name}: {why_not}")
+        return found
+
+    @property
+    def is_about_webhooks(self) -> bool:
+        """Whether it has rules for webhooks."""
+        return bool(self._webhooks)
+
+    def for_webhook(self, words: Words) -> "MatchedWebhookRule | None":
+        """The first rule that applies to a delivery, or None; those after it count it too.
+
+        The words are those of `WebhookWhen`: `endpoint` is all its names. Source: assumed D40.
+        """
+        found: MatchedWebhookRule | None = None
+        for entry in self._webhooks:
+            if entry.mismatch(words) is not None:
+                continue
+            if found is not None:
+                entry.count()
+            elif entry.use() is None:
+                found = MatchedWebhookRule(entry.rule.then, entry.name)  # type: ignore[arg-type]
+        return found
+
+    def counts(self) -> list[RuleCounts]:
+        """The counts of each rule, in order. They go on counting."""
+        return [one.counts for one in (*self._attempts, *self._webhooks)]
+
+    def restart(self) -> None:
+        """Forget how often each rule applied."""
+        for counts in self.counts():
+            counts[:] = 0, 0
+
+    def go_on_from(self, counts: Sequence[Sequence[int]]) -> None:
+        """Take over the counts of an earlier run. Raises ValueError if they are of other rules."""
+        entries = (*self._attempts, *self._webhooks)
+        for entry, (fitted, applied) in zip(entries, counts, strict=True):
+            entry.counts[:] = fitted, applied
+
+    def view(self) -> RunningView:
+        """The scenario as the control API shows it."""
+        return {
+            "name": self.scenario.name,
+            "about": self.scenario.about,
+            "rules": [entry.view() for entry in self._attempts],
+            "webhooks": [entry.view() for entry in self._webhooks],
+        }

@@ -1,0 +1,280 @@
+"""Choosing the outcome of an attempt, with the reason and the near misses.
+
+The sources are tried in the order of assumed D4, and the first that has an outcome for the
+operation wins. An outcome for another operation is noted as a near miss.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sandbox.domain.instants import parse_duration
+from sandbox.domain.payments import transitions
+from sandbox.domain.payments.cards import Card
+from sandbox.domain.payments.outcomes import (
+    APPROVED,
+    INITIATING,
+    OUTCOMES,
+    PARTIAL,
+    TRANSPORT_FAULTS,
+    TRIGGERS,
+    Operation,
+    Outcome,
+    TransportFault,
+    for_operation,
+    operations_of,
+)
+from sandbox.domain.text import did_you_mean
+from sandbox.scenarios.matcher import NearMisses, Running, Words
+from sandbox.scenarios.queue import Queue
+from sandbox.scenarios.rules import FollowUp, Then
+
+
+class AttemptFacts(Struct, frozen=True, gc=False):
+    """The facts of an attempt before its outcome.
+
+    `amount` is the amount of this operation, or None if it names none. `header` is the outcome that
+    the client forces, `terminal_outcome` the fixed outcome of a test terminal. `armed` is an
+    operation of this payment that an earlier amount makes fail once. `more` gives further facts,
+    and is only called if a scenario runs.
+    """
+
+    operation: Operation
+    amount: int | None
+    card: Card
+    terminal_id: str
+    header: str | None = None
+    terminal_outcome: str | None = None
+    armed: tuple[Operation, str, int] | None = None
+    heeds_amounts: bool = True
+    scenario: Running | None = None
+    more: Callable[[], Words] = dict
+
+    def words(self) -> Words:
+        """All facts that the rules of a scenario can use."""
+        return {
+            "operation": self.operation.value,
+            "amount": self.amount,
+            "card": self.card.token,
+            "card_brand": self.card.brand,
+            "card_type": self.card.type,
+            "terminal": self.terminal_id,
+            **self.more(),
+        }
+
+
+class ChosenOutcome(Struct, frozen=True, gc=False):
+    """The outcome of an attempt, and its source.
+
+    `fault` is a transport fault. `arms` and `settlement` are stored with a payment for later;
+    `disarms` marks an armed outcome as used. With `tap` the payment waits that long for a card,
+    whose issuer then answers unless `is_final`. `follow` lists the follow-ups.
+    """
+
+    outcome: Outcome
+    source: str
+    rule: str
+    fault: TransportFault | None = None
+    delay_ms: int = 0
+    approved_amount: int | None = None
+    arms: tuple[Operation, str, int] | None = None
+    settlement: str | None = None
+    disarms: bool = False
+    tap: timedelta | None = None
+    is_final: bool = True
+    follow: Sequence[FollowUp] = ()
+    near_misses: Sequence[str] = ()
+
+    @property
+    def key(self) -> str:
+        """The name of the choice: a fault without an outcome, else the outcome."""
+        if self.fault is not None and self.fault.when == "before":
+            return self.fault.key
+        return self.outcome.key
+
+    @property
+    def by(self) -> str:
+        """The source for people, with its rule where it has several."""
+        return self.source if self.rule == self.source else f"{self.source}: {self.rule}"
+
+
+BY_DEFAULT: Final = ChosenOutcome(APPROVED, "default", "default")
+
+
+class UnknownOutcome(ValueError):
+    """A word that is neither an outcome nor a fault; the message names the nearest one."""
+
+
+def check_word(word: str) -> str:
+    """The word itself, if it names an outcome or a transport fault. Raises UnknownOutcome."""
+    if word not in OUTCOMES and word not in TRANSPORT_FAULTS:
+        hint = did_you_mean(word, (*OUTCOMES, *TRANSPORT_FAULTS))
+        raise UnknownOutcome(f"{word[:80]!r} is neither an outcome nor a transport fault{hint}")
+    return word
+
+
+def choose(facts: AttemptFacts, queue: Queue | None) -> ChosenOutcome:
+    """The outcome of this attempt. A next outcome that is used leaves the queue."""
+    has_next = queue is not None and bool(queue.entries)
+    if not has_next and _is_left_alone(facts):
+        return BY_DEFAULT
+    near = NearMisses()
+    # Source of the order: assumed D4. Empty sources are skipped.
+    choice = (
+        (_by_header(facts, near) if facts.header is not None else None)
+        or (_by_queue(facts, queue, near) if queue is not None and queue.entries else None)
+        or (_by_scenario(facts, facts.scenario, near) if facts.scenario is not None else None)
+        or (_by_card(facts, near) if facts.card.speaks else None)
+        or (_by_terminal(facts, near) if facts.terminal_outcome is not None else None)
+        or _by_amount(facts, near)
+    )
+    if choice is None:
+        return ChosenOutcome(APPROVED, "default", "default", near_misses=near)
+    return replace(choice, near_misses=near)
+
+
+def _is_left_alone(facts: AttemptFacts) -> bool:
+    """Whether nothing has a say in the outcome, as with most attempts."""
+    return (
+        facts.header is None
+        and facts.scenario is None
+        and facts.terminal_outcome is None
+        and facts.armed is None
+        and facts.amount not in TRIGGERS
+        and not facts.card.speaks
+    )
+
+
+def choose_at_tap(facts: AttemptFacts, waiting: ChosenOutcome) -> ChosenOutcome:
+    """The outcome once the card is known. Source: assumed D4, D24.
+
+    It comes from the scenario, else from card, terminal or amount. The other effects of the rule
+    stay. Sources that count only before the payment starts do not apply.
+    """
+    if waiting.is_final:
+        return waiting
+    choice = choose(facts, None)
+    near = NearMisses()
+    near.take(waiting.near_misses)
+    near.take(choice.near_misses)
+    if choice.fault is not None and choice.fault.when == "before":
+        near.append(f"{choice.rule}: {choice.fault.key} is too late for a tap")
+        choice = ChosenOutcome(APPROVED, "default", "default")
+    if choice.source == "default":
+        # The scenario approved it, whatever the card.
+        choice = replace(choice, source=waiting.source, rule=waiting.rule)
+    return replace(
+        choice,
+        delay_ms=waiting.delay_ms,
+        fault=waiting.fault or choice.fault,
+        follow=waiting.follow,
+        near_misses=near,
+    )
+
+
+def _named(
+    word: str, facts: AttemptFacts, source: str, rule: str, near: NearMisses
+) -> ChosenOutcome | None:
+    """The named outcome, if it is possible for this operation (assumed 5.1)."""
+    fault = TRANSPORT_FAULTS.get(word)
+    if fault is not None:
+        return ChosenOutcome(APPROVED, source, rule, fault=fault)
+    outcome = for_operation(word, facts.operation)
+    if outcome is None:
+        fitting = ", ".join(operations_of(word))
+        near.append(f"{source} {rule}: {word} is for {fitting}, not for {facts.operation}")
+        return None
+    return ChosenOutcome(outcome, source, rule)
+
+
+def _by_header(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
+    assert facts.header
+    return _named(facts.header, facts, "header", "header", near)
+
+
+def _by_queue(facts: AttemptFacts, queue: Queue, near: NearMisses) -> ChosenOutcome | None:
+    entry = queue.take(facts.operation, facts.amount, near)
+    if entry is None:
+        return None
+    outcome = for_operation(entry.outcome or APPROVED.key, facts.operation)
+    assert outcome
+    return ChosenOutcome(
+        outcome,
+        "queue",
+        "queue",
+        fault=TRANSPORT_FAULTS[entry.fault] if entry.fault else None,
+        delay_ms=entry.delay_ms,
+        approved_amount=entry.approved_amount,
+    )
+
+
+def _by_scenario(facts: AttemptFacts, scenario: Running, near: NearMisses) -> ChosenOutcome | None:
+    operation = facts.operation
+
+    matched = scenario.matched(facts.words(), lambda then: operation in then.operations, near)
+    if matched is None:
+        return None
+    then, rule = matched
+    outcome = for_operation(then.outcome or APPROVED.key, operation)
+    assert outcome
+    return ChosenOutcome(
+        outcome,
+        "scenario",
+        rule,
+        fault=TRANSPORT_FAULTS[then.fault] if then.fault else None,
+        delay_ms=then.delay_ms,
+        approved_amount=then.approved_amount,
+        tap=_tap(then),
+        is_final=then.outcome is not None,
+        follow=then.follow or (),
+    )
+
+
+def _tap(then: Then) -> timedelta | None:
+    """The time that the payment waits for its tap, or None."""
+    if then.tap is None:
+        return None
+    return transitions.TAP if then.after is None else parse_duration(then.after)
+
+
+def _by_card(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
+    """A card that is plainly approved does not choose (assumed D13)."""
+    card = facts.card
+    if facts.operation not in INITIATING:
+        word = card.later.get(facts.operation)
+        return _named(word, facts, "card", card.token, near) if word else None
+    if card.limit is not None and facts.amount is not None and facts.amount > card.limit:
+        return ChosenOutcome(PARTIAL, "card", card.token, approved_amount=card.limit)
+    return _named(card.outcome, facts, "card", card.token, near) if card.outcome else None
+
+
+def _by_terminal(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
+    assert facts.terminal_outcome
+    return _named(facts.terminal_outcome, facts, "terminal", facts.terminal_id, near)
+
+
+def _by_amount(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
+    """The outcome of an earlier amount, or of this one. Source: assumed 6.2-amount."""
+    if facts.armed is not None and facts.armed[0] is facts.operation:
+        _, word, amount = facts.armed
+        outcome = for_operation(word, facts.operation)
+        assert outcome
+        return ChosenOutcome(outcome, "amount", f"amount:{amount}", disarms=True)
+    row = TRIGGERS.get(facts.amount) if facts.amount is not None else None
+    if row is None:
+        return None
+    if not facts.heeds_amounts:
+        near.append(f"{row.rule}: triggers.enabled is off")
+        return None
+    if row.kind in ("outcome", "fault"):
+        return _named(row.key, facts, "amount", row.rule, near)
+    if facts.operation not in INITIATING:
+        near.append(f"{row.rule}: only an initiation arms a payment")
+        return None
+    if row.operation is None:
+        return ChosenOutcome(APPROVED, "amount", row.rule, settlement=row.key)
+    arms = (row.operation, row.key, row.amount)
+    return ChosenOutcome(APPROVED, "amount", row.rule, arms=arms)

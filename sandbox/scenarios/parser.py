@@ -1,0 +1,322 @@
+"""Reading and writing scenario files. Errors name the rule, the field and the nearest word."""
+
+import json
+import re
+import tomllib
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple, get_args
+
+from pydantic import BaseModel
+from pydantic_core import ErrorDetails, ValidationError
+
+from sandbox.domain.text import NotUtf8, decode_text, nearest
+from sandbox.scenarios.scenario import Scenario
+from sandbox.scenarios.schema import HINTS
+
+PARTS_MAX: Final = 10_000
+"""Tables, lists and values of a scenario in all. They are checked in one go when it is read, and
+compared with each attempt; a rule has about eight."""
+
+PROBLEMS_MAX: Final = 100
+"""The most mistakes of a scenario to tell. The rest are counted."""
+
+_LISTS: Final = ("rule", "webhook", "endpoint", "example")
+
+
+class ScenarioError(ValueError):
+    """A scenario that cannot be used; the message names the place and the reason.
+
+    `nearest` is the known word that an unknown one resembles. `mistakes` are the first PROBLEMS_MAX
+    of all, of which there are `total`; the message names the first.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        nearest: str | None = None,
+        mistakes: Sequence[str] = (),
+        total: int = 1,
+    ) -> None:
+        super().__init__(message)
+        self.nearest = nearest
+        self.mistakes = mistakes or (message,)
+        self.total = total
+
+
+def read_scenario(path: Path) -> Scenario:
+    """The scenario in a TOML file. Raises ScenarioError."""
+    try:
+        document = tomllib.loads(decode_text(path.read_bytes()))
+    except OSError as error:
+        raise ScenarioError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except NotUtf8 as error:
+        raise ScenarioError(f"{path}: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError(f"{path}: is not TOML: {error}") from error
+    try:
+        return parse_scenario(document)
+    except ScenarioError as error:
+        told = [f"{path}: {one}" for one in error.mistakes]
+        raise ScenarioError(f"{path}: {error}", error.nearest, told, error.total) from None
+
+
+def parse_scenario(document: dict[str, Any]) -> Scenario:
+    """The scenario in a document. Raises ScenarioError, naming rule and field."""
+    _must_be_small(document)
+    try:
+        return Scenario.model_validate(document)
+    except ValidationError as error:
+        found = _mistakes(error)
+        told = [_told(Scenario, one) for one in found[:PROBLEMS_MAX]]
+        mistakes = [f"{_where(document, loc)}{message}" for loc, message, _ in told]
+        rest = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        raise ScenarioError(mistakes[0] + rest, told[0][2], mistakes, len(found)) from None
+
+
+class Problem(NamedTuple):
+    """A mistake in a scenario.
+
+    `part` is the list with the mistake, such as `rule`, and `number` its place in it, from 1;
+    `field` is the way to the field, as in `when.amount`. Each is None if the mistake has none.
+    """
+
+    part: str | None
+    number: int | None
+    field: str | None
+    message: str
+    nearest: str | None
+
+
+def problems_of(document: dict[str, Any]) -> tuple[list[Problem], int]:
+    """The first PROBLEMS_MAX mistakes in a scenario, and how many there are."""
+    try:
+        _must_be_small(document)
+        Scenario.model_validate(document)
+    except ScenarioError as error:
+        return [Problem(None, None, None, str(error), error.nearest)], 1
+    except ValidationError as error:
+        found = []
+        mistakes = _mistakes(error)
+        for mistake in mistakes[:PROBLEMS_MAX]:
+            loc, message, meant = _told(Scenario, mistake)
+            fields = [part for part in loc if _is_of_the_file(part)]
+            part, number = None, None
+            if len(fields) > 1 and fields[0] in _LISTS and isinstance(fields[1], int):
+                part, number, fields = str(fields[0]), fields[1] + 1, fields[2:]
+            names = [one for one in fields if isinstance(one, str)]
+            found.append(Problem(part, number, ".".join(names) or None, message, meant))
+        return found, len(mistakes)
+    return [], 0
+
+
+def _told(
+    scenario: type[Scenario], mistake: ErrorDetails
+) -> tuple[tuple[int | str, ...], str, str | None]:
+    """Where a mistake is, what is wrong, and the known word that was probably meant."""
+    message, meant = _in_words(scenario, mistake)
+    named, colon, rest = message.partition(": ")
+    if colon and named.replace(".", "").isidentifier():
+        # A message about a whole part begins with the name of the field.
+        return (*mistake["loc"], *named.split(".")), rest, meant
+    return mistake["loc"], message, meant
+
+
+def _in_words(scenario: type[Scenario], mistake: ErrorDetails) -> tuple[str, str | None]:
+    """What is wrong, and the known word that was probably meant."""
+    message = mistake["msg"].removeprefix("Value error, ")
+    if mistake["type"] == "extra_forbidden":
+        unknown = str(mistake["loc"][-1])
+        message = f"{unknown!r} is no field here"
+        meant = _meant(scenario, mistake["loc"])
+    elif mistake["type"] == "literal_error" and isinstance(mistake["input"], str):
+        meant = nearest(mistake["input"], _WORDS.findall(mistake["ctx"]["expected"]))
+    elif mistake["type"] == "model_type":
+        return _as_table(mistake["ctx"]["class_name"], mistake["input"]), None
+    else:
+        return message, getattr(mistake.get("ctx", {}).get("error"), "nearest", None)
+    return message + (f"; did you mean {meant!r}?" if meant else ""), meant
+
+
+def _as_table(shape: str, given: object) -> str:
+    """That a table is wanted instead, with the fields that it needs."""
+    fields = next(one for one in HINTS if one.__name__ == shape).model_fields
+    names = [name for name, field in fields.items() if field.is_required()] or [*fields][:1]
+    is_plain = len(names) == 1 and isinstance(given, str) and given.isprintable()
+    value = f'"{given[:80]}"' if is_plain and isinstance(given, str) else "..."
+    return f"must be a table, as in {{ {', '.join(f'{name} = {value}' for name in names)} }}"
+
+
+_WORDS: Final = re.compile(r"'([^']+)'")
+"""The words that pydantic lists where it expected one of several."""
+
+
+def _must_be_small(document: dict[str, Any]) -> None:
+    """Raises ScenarioError for a scenario that is too large to check."""
+    count = len(document)
+    rest: list[Any] = [document]
+    while rest and count <= PARTS_MAX:
+        part = rest.pop()
+        inner = part.values() if isinstance(part, dict) else part
+        tables = [one for one in inner if isinstance(one, dict | list)]
+        count += sum(map(len, tables))
+        rest += tables
+    if count > PARTS_MAX:
+        raise ScenarioError(
+            f"has more than {PARTS_MAX} tables, lists and values in all, which is the most"
+        )
+
+
+def _mistakes(error: ValidationError) -> list[ErrorDetails]:
+    """One for each place, an unknown field first: most likely it is missing elsewhere."""
+    found = sorted(
+        error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden"
+    )
+    within = Counter(one["loc"][:end] for one in found for end in range(len(one["loc"]) + 1))
+    places: dict[tuple[int | str, ...], ErrorDetails] = {}
+    for one in found:
+        loc = one["loc"]
+        is_another_kind = one["type"] == "int_type" and isinstance(one["input"], dict | list)
+        if is_another_kind and within[loc[:-1]] > 1:
+            # It may be no number at all; another error describes that.
+            continue
+        places.setdefault(tuple(part for part in loc if _is_of_the_file(part)), one)
+    return list(places.values())
+
+
+def _is_of_the_file(part: int | str) -> bool:
+    """Whether a part of a place is a field or a number, not the name of a shape."""
+    is_name = isinstance(part, str) and part.isidentifier() and part[0].islower()
+    return isinstance(part, int) or (is_name and part not in ("bool", "int", "str"))
+
+
+def _where(document: dict[str, Any], loc: tuple[int | str, ...]) -> str:
+    """`rule 2 'no funds', when.amount: `: where the mistake is, in the file's own terms."""
+    parts: list[str] = []
+    fields = [part for part in loc if _is_of_the_file(part)]
+    if len(fields) > 1 and fields[0] in _LISTS and isinstance(number := fields[1], int):
+        parts.append(f"{fields[0]} {number + 1}")
+        entry = document[str(fields[0])][number]
+        if isinstance(entry, dict) and isinstance(entry.get("name"), str):
+            parts[-1] += f" {entry['name'][:80]!r}"
+        fields = fields[2:]
+    names = [part for part in fields if isinstance(part, str)]
+    if names:
+        parts.append(".".join(names))
+    return ", ".join(parts) + ": " if parts else ""
+
+
+def _meant(shape: type[BaseModel], loc: tuple[int | str, ...]) -> str | None:
+    """The known field of the same shape that an unknown one resembles."""
+    for part in loc[:-1]:
+        if isinstance(part, str) and part in shape.model_fields:
+            inner = shape.model_fields[part].annotation
+            found = [one for one in _types(inner) if issubclass(one, BaseModel)]
+            if found:
+                shape = found[0]
+    return nearest(str(loc[-1]), shape.model_fields)
+
+
+def _types(annotation: Any) -> list[type]:
+    """All classes within an annotation."""
+    if isinstance(annotation, type) and not get_args(annotation):
+        return [annotation]
+    return [one for part in get_args(annotation) for one in _types(part)]
+
+
+# --- TOML -------------------------------------------------------------------------------------
+
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+_HEADER: Final = re.compile(r"\s*\[\[\s*(\w+)\s*\]\]")
+_NAMED: Final = re.compile(r"(?<![\w-])([\w-]+)(?![\w-])[ \t]*[=.\]]")
+"""A name in a line: of a field, or of a table."""
+
+_AT_LINE: Final = re.compile(r"\(at line (\d+)")
+
+
+def written_toml(document: Mapping[str, Any]) -> str:
+    """The scenario as a TOML file, which has the same values when it is read."""
+    lines = [
+        f"{_key(name)} = {_value(value)}"
+        for name, value in document.items()
+        if not _is_tables(value) and value is not None
+    ]
+    for name, value in document.items():
+        if _is_tables(value):
+            for table in value:
+                lines += ["", f"[[{_key(name)}]]", *_fields(table)]
+    return "\n".join(lines) + "\n"
+
+
+def _is_tables(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+
+
+def _fields(table: Mapping[str, Any]) -> Iterator[str]:
+    return (f"{_key(name)} = {_value(one)}" for name, one in table.items() if one is not None)
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _value(name)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        inner = ", ".join(_fields(value))
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_value(one) for one in value)}]"
+    # Strings, numbers and booleans of JSON are written alike in TOML, but for DEL.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """The document in the text of a file. Raises ScenarioError."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError(f"is not TOML: {error}") from None
+    except RecursionError:
+        raise ScenarioError("is not TOML: it is nested too deeply") from None
+
+
+def line_of_error(message: str) -> int | None:
+    """The line that a message about bad TOML names."""
+    found = _AT_LINE.search(message)
+    return None if found is None else int(found[1])
+
+
+class Lines:
+    """The lines of a file, by what stands in them. The text is gone through once."""
+
+    def __init__(self, text: str) -> None:
+        self._headers: list[int] = []
+        self._parts: dict[str, list[int]] = {}
+        self._words: dict[str, list[int]] = {}
+        self._count = 0
+        for place, line in enumerate(text.split("\n")):
+            self._count = place + 1
+            if head := _HEADER.match(line):
+                self._headers.append(place)
+                self._parts.setdefault(head[1], []).append(place)
+            for word in _NAMED.findall(line):
+                self._words.setdefault(word, []).append(place)
+
+    def of(self, problem: Problem) -> int | None:
+        """The line of the field, from 1; that of its part if the field is not there itself."""
+        first, last = 0, self._count
+        if problem.part is not None:
+            own = self._parts.get(problem.part, [])
+            if problem.number is None or problem.number > len(own):
+                return None
+            first = own[problem.number - 1]
+            after = bisect_right(self._headers, first)
+            last = self._headers[after] if after < len(self._headers) else self._count
+        for name in reversed((problem.field or "").split(".")):
+            places = self._words.get(name, [])
+            at = bisect_left(places, first)
+            if at < len(places) and places[at] < last:
+                return places[at] + 1
+        return first + 1 if problem.part is not None else None
