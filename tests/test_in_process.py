@@ -9,8 +9,12 @@ from tests.in_process import Exchange, http_scope, json_request
 
 
 def test_an_application_that_waits_is_not_mistaken_for_one_that_answered():
+    class Something:
+        def __await__(self):
+            yield self
+
     async def waits(scope, receive, send):
-        await asyncio.sleep(0)
+        await Something()
 
     with pytest.raises(RuntimeError, match="waited for something at /here"):
         Exchange(http_scope("GET", "/here")).run_now(waits)
