@@ -10,6 +10,7 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -28,7 +29,6 @@ from sandbox.control.routing import PREFIX
 from sandbox.domain.faults import INTERNAL_ERROR, Refusal
 from sandbox.domain.instants import from_ms
 from sandbox.domain.profile import Profile
-from sandbox.domain.values import Value
 from sandbox.middleware import (
     AllowedHosts,
     AnswerWhenStopped,
@@ -200,7 +200,7 @@ def _token(settings: Settings) -> str | None:
     return settings.token
 
 
-class _Kept(Value, frozen=True, gc=True):
+class _Kept(Struct, frozen=True):
     """The worlds, the clock, and what was kept of the tokens of teams.
 
     `sharing` connects the server with others, if they share worlds.

@@ -5,7 +5,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from sandbox.domain.words import known_words, nearest
+from msgspec.structs import replace
+
+from sandbox.domain.text import known_words, nearest
 from sandbox.scenarios.parser import ScenarioError, read_scenario
 from sandbox.scenarios.scenario import Scenario
 from sandbox.store.files.port import FILE
@@ -32,7 +34,7 @@ def fixture(name: str) -> Fixture:
         raise FixtureError(f"there is no fixture {name!r}; there are: {', '.join(fixture_names())}")
     read = read_fixture(folder("fixtures") / f"{name}.json")
     # Files need not hold what comes with the sandbox.
-    return _begun(read.but(document=None))
+    return _begun(replace(read, document=None))
 
 
 @cache
@@ -113,7 +115,7 @@ def fixture_of(name: str, document: Any) -> Fixture:
         return fixture(name)
     if isinstance(document, dict) and FILE in document:
         return _begun(Fixture(name, {}, {}, {}, {}, document=document, snapshot=document))
-    return parse_fixture(name, document).but(document=document)
+    return replace(parse_fixture(name, document), document=document)
 
 
 def _begun(read: Fixture) -> Fixture:
@@ -126,7 +128,7 @@ def _begun(read: Fixture) -> Fixture:
     snapshot, name, own = _beginning(read.snapshot)
     began = fixture_of(name, own)
     document = None if read.document is None else snapshot
-    return began.but(name=read.name, document=document, snapshot=snapshot)
+    return replace(began, name=read.name, document=document, snapshot=snapshot)
 
 
 def _beginning(saved: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, Any]:

@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from typing import Any
 
+from msgspec import Struct
 from pydantic_core import to_json
 
 from sandbox import __version__, library
-from sandbox.domain.values import Value
 from sandbox.servers.carrying import Carrier
 from sandbox.servers.fleet import Fleet
 from sandbox.servers.membership import Membership, SharedClock
@@ -29,7 +29,7 @@ from sandbox.worlds.world import DEFAULT_WORLD
 log = logging.getLogger("sandbox.servers")
 
 
-class Agreed(Value, frozen=True):
+class Agreed(Struct, frozen=True, gc=False):
     """What all servers have in common: the secret of keys, and the tokens of teams as JSON."""
 
     secret: bytes

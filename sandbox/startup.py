@@ -6,9 +6,11 @@ from itertools import count
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from msgspec.structs import replace
+
 from sandbox import library
 from sandbox.domain.field_types import HttpUrl
-from sandbox.domain.secret_text import secret_in
+from sandbox.domain.secrets import find_secret
 from sandbox.persistence import have_secret, restore_all, saver_of
 from sandbox.platform import timers
 from sandbox.scenarios.parser import ScenarioError
@@ -103,7 +105,7 @@ def shared_worlds(
     worlds = worlds_of(settings, system_clock, ticks, background, saver)
     worlds.secret = secret
     try:
-        spec = _spec(settings, fixture).but(keys_are_known=worlds.known_keys)
+        spec = replace(_spec(settings, fixture), keys_are_known=worlds.known_keys)
         worlds.likeness = worlds.sketch(spec)
     except NotRestored as error:
         raise FixtureError(f"{settings.fixture}: {error}") from None
@@ -145,7 +147,7 @@ def check_webhooks(settings: Settings, guard: Guard) -> None:
             read_value(HttpUrl, url)
         except ValueError as error:
             raise SettingsError(f"--webhook: {url[:200]!r}: {error}") from None
-        if secret := secret_in(unquote(url), settings.profile.key_format):
+        if secret := find_secret(unquote(url), settings.profile.key_format):
             raise SettingsError(f"--webhook: {secret.sentence}")
         if problem := guard.why_not_to(urlsplit(url).hostname or ""):
             raise SettingsError(f"--webhook: {problem}")

@@ -8,14 +8,12 @@ from urllib.parse import quote
 
 from msgspec import Struct, field
 
-from sandbox.domain.values import Value
-
 Application = Callable[[Any, Any, Any], Coroutine[Any, Any, None]]
 
 _JSON: Final = "application/json"
 
 
-class Response(Value, frozen=True):
+class Response(Struct, frozen=True, gc=False):
     """A response: status, headers by lower-case name, body. The status is 0 if there was none."""
 
     status: int

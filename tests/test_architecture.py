@@ -404,7 +404,7 @@ def test_no_function_declares_a_global():
     [
         (
             "sandbox.cli.main",
-            "uvicorn starlette tinydb filelock faker aiohttp freezegun httpx2 pydantic asyncio",
+            "uvicorn starlette tinydb filelock faker aiohttp freezegun httpx2 asyncio",
         ),
         ("sandbox.server", "tinydb filelock faker httpx2 freezegun sqlite3 pytest"),
         ("sandbox.app", "uvicorn faker httpx2 freezegun click"),

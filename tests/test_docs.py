@@ -15,15 +15,17 @@ from sandbox.control.routes import CONTROL
 from sandbox.control.stream import STREAMS_MAX
 from sandbox.domain.batches import BATCH_LIFE, REASONS
 from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.outcomes import INITIATING, OUTCOMES, Operation
+from sandbox.domain.payments.outcomes import (
+    INITIATING,
+    OUTCOMES,
+    TRANSPORT_FAULTS,
+    TRIGGERS,
+    Operation,
+)
 from sandbox.domain.payments.transactions import STATUSES
 from sandbox.domain.payments.transitions import TRANSITIONS
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS
-from sandbox.domain.payments.triggers import TRIGGERS
 from sandbox.domain.switches import SWITCHES
-from sandbox.domain.webhooks.deliveries import ATTEMPTS_MAX
-from sandbox.domain.webhooks.endpoints import ENDPOINTS_MAX
-from sandbox.domain.webhooks.schedule import TIMEOUT_S
+from sandbox.domain.webhooks import ATTEMPTS_MAX, ENDPOINTS_MAX, TIMEOUT_S
 from sandbox.scenarios.fault_injection import SPOILED_MAX
 from sandbox.scenarios.matcher import NEAR_MISSES_MAX
 from sandbox.scenarios.parser import PARTS_MAX, PROBLEMS_MAX

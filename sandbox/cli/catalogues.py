@@ -11,10 +11,8 @@ from pydantic import BaseModel
 from sandbox.cli.output import EXIT_REFUSED, Result, json_option, refuse, say, show_table
 from sandbox.control.catalogues import TriggerView, card_view, fault_view, outcome_view
 from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.outcomes import OUTCOMES
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS
-from sandbox.domain.payments.triggers import TRIGGERS
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS, TRIGGERS
+from sandbox.domain.text import did_you_mean
 
 _View = Mapping[str, Any]
 

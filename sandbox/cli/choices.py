@@ -13,15 +13,13 @@ from click.shell_completion import CompletionItem
 
 from sandbox import library
 from sandbox.domain.batches import REASONS
-from sandbox.domain.durations import parse_duration
 from sandbox.domain.events import EVENTS
-from sandbox.domain.instants import parse_rfc3339
+from sandbox.domain.instants import parse_duration, parse_rfc3339
 from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.outcomes import OUTCOMES, Operation
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS
+from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS, Operation
 from sandbox.domain.profile import Profile
 from sandbox.domain.switches import SWITCHES
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.text import did_you_mean
 
 _ADDRESS: Final = re.compile(r"(?:(?P<host>[A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\]):)?(?P<port>\d{1,5})")
 

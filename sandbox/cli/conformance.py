@@ -40,8 +40,7 @@ from sandbox.conformance.uat_client import Platform, Unusable, check_base, check
 from sandbox.conformance.verification import ask, new_run, write
 from sandbox.conformance.webhook_captures import CaptureError, compared, read_folder
 from sandbox.domain.profile import Profile
-from sandbox.domain.text import NotUtf8, decode_text
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.text import NotUtf8, decode_text, did_you_mean
 from sandbox.scenarios.parser import ScenarioError
 from sandbox.settings import SettingsError, read_profile
 from sandbox.store.fixture import FixtureError

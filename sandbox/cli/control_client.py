@@ -19,7 +19,7 @@ from sandbox.cli.groups import ANSWERED_BY
 from sandbox.cli.limited_client import EVENT_BYTES_MAX, Unending, fetch, read_refusal
 from sandbox.cli.output import EXIT_REFUSED, EXIT_UNUSABLE, Refused
 from sandbox.cli.token_options import token_options
-from sandbox.domain.words import known_words
+from sandbox.domain.text import known_words
 from sandbox.server.tls import CertificateError, trusting_context
 
 PREFIX: Final = "/_sandbox"

@@ -26,8 +26,7 @@ from sandbox.doctor.sender import ProbeSender
 from sandbox.domain.events import EVENTS
 from sandbox.domain.field_types import SECRET_PREFIX, check_secret, problem_with
 from sandbox.domain.profile import Profile
-from sandbox.domain.text import NotUtf8, decode_text
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.text import NotUtf8, decode_text, did_you_mean
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
 
 _STYLES: Final[dict[str, dict[str, Any]]] = {

@@ -20,7 +20,7 @@ from sandbox.cli.event_stream import (
 )
 from sandbox.cli.output import json_flag, refuse, say, show_json_line, styled
 from sandbox.cli.webhook_receiver import Receiver, receiving
-from sandbox.domain.printable import printable
+from sandbox.domain.text import printable
 
 _LIST_MAX: Final = 1_000
 _SAID_MAX: Final = 200

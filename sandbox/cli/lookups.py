@@ -33,7 +33,7 @@ from sandbox.cli.output import (
 )
 from sandbox.cli.platform_client import KEY
 from sandbox.control.ledger import CHECKOUT_COMMAND, read_ledger
-from sandbox.domain.words import known_words
+from sandbox.domain.text import known_words
 from sandbox.settings import SettingsError, read_profile
 
 _USUAL: Final = "merchant"

@@ -15,7 +15,7 @@ from typing import IO, Any, Final, NamedTuple, NoReturn
 
 import click
 
-from sandbox.domain.printable import printable
+from sandbox.domain.text import printable
 
 EXIT_REFUSED: Final = 1
 """The request was understood but refused."""

@@ -24,7 +24,7 @@ from sandbox.cli.control_client import (
 )
 from sandbox.cli.limited_client import fetch
 from sandbox.cli.output import EXIT_REFUSED, refuse
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.text import did_you_mean
 
 USUAL: Final = "merchant"
 """Who acts, and whose terminal it is, unless a command names another member."""

@@ -22,9 +22,8 @@ from sandbox.cli.token_options import token_options
 from sandbox.control.clock import ClockBody
 from sandbox.control.worlds import InventBody
 from sandbox.domain.clock import ClockSetting
-from sandbox.domain.printable import printable
 from sandbox.domain.profile import Profile
-from sandbox.domain.words import nearest
+from sandbox.domain.text import nearest, printable
 from sandbox.scenarios.parser import ScenarioError
 from sandbox.server import run
 from sandbox.settings import Settings, SettingsError, is_database, mistakes, read_profile

@@ -18,7 +18,7 @@ from sandbox.cli.output import (
     show_json_line,
     styled,
 )
-from sandbox.domain.words import known_words
+from sandbox.domain.text import known_words
 
 _LIST_MAX: Final = 1_000
 _SHOWN_OF_KEY: Final = 4

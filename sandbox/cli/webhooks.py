@@ -21,7 +21,7 @@ from sandbox.cli.output import (
     working,
 )
 from sandbox.domain.events import EVENTS
-from sandbox.domain.words import known_words
+from sandbox.domain.text import known_words
 
 _FAILED: Final = "failed"
 _LAST: Final = "last"

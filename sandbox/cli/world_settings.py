@@ -9,7 +9,7 @@ from sandbox.cli.choices import SETTING, SWITCH, complete_switch_values, shown
 from sandbox.cli.control_client import RemoteWorld, world_options
 from sandbox.cli.output import Result, json_option, show_table
 from sandbox.domain.switches import SWITCHES
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.text import did_you_mean
 
 
 @click.command()

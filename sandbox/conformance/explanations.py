@@ -9,7 +9,7 @@ from sandbox.conformance.differences import Difference
 from sandbox.conformance.har import Recording
 from sandbox.conformance.replay import Casting, Play, Turn
 from sandbox.domain.profile import Errors
-from sandbox.domain.readings.table import READINGS, in_force
+from sandbox.domain.readings import READINGS, in_force
 from sandbox.domain.switches import SWITCHES
 
 SHAPES: Final = ("detail_and_error", "detail", "error_message_details")

@@ -14,8 +14,7 @@ from sandbox import library
 from sandbox.conformance.differences import Role, form_of, role_of, type_of
 from sandbox.domain.events import EVENTS
 from sandbox.domain.profile import Profile
-from sandbox.domain.text import decode_text
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.text import decode_text, did_you_mean
 from sandbox.webhooks.signing import verify
 
 FILES_MAX: Final = 1_000

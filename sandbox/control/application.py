@@ -24,9 +24,9 @@ from sandbox.control.models import JSON, Accepted, NoQuery, Written
 from sandbox.control.routing import PREFIX, SNAPSHOT_BYTES_MAX, ControlRow
 from sandbox.domain.faults import UNAVAILABLE, Refusal
 from sandbox.domain.keys import KeyFormat
-from sandbox.domain.secret_text import CARD_NUMBER, may_hold, misplaced
+from sandbox.domain.secrets import CARD_NUMBER, find_misplaced, may_hold_secret
 from sandbox.domain.teams import OPERATOR
-from sandbox.domain.words import nearest
+from sandbox.domain.text import nearest
 from sandbox.platform import wire
 from sandbox.platform.hosts import origin_of, why_foreign
 from sandbox.platform.rare_log import RareLog
@@ -275,7 +275,10 @@ def _parse_body(shape: type[BaseModel], body: bytes, key_format: KeyFormat) -> A
     except ValidationError as error:
         raise _refusal(error, shape) from None
     # No field of the control API takes a key or a card number (assumed 6.4-everywhere).
-    if may_hold(body or b"", key_format) and (found := misplaced(sent, key_format)) is not None:
+    if (
+        may_hold_secret(body or b"", key_format)
+        and (found := find_misplaced(sent, key_format)) is not None
+    ):
         details = "a test card is named by its token" if found.secret is CARD_NUMBER else ""
         raise ControlFault(400, "validation_error", str(found), details=details)
     return checked

@@ -17,21 +17,25 @@ from sandbox.control.context import (
 from sandbox.control.models import Body, PageQuery, Time, View, Words, Written
 from sandbox.control.queries import find_page, get_account, get_terminal, parse_words
 from sandbox.control.routing import WORLD, Router
-from sandbox.domain.accounts import Account
-from sandbox.domain.batch_schedules import (
+from sandbox.domain.batches import (
+    BATCH_STATUSES,
+    REASONS,
     TIME_PATTERN,
     TIMES_MAX,
     ZONE_CHARS_MAX,
+    Batch,
+    BatchStatus,
     DayCode,
+    Result,
     UnknownZone,
     batch_schedule,
+    entries_of,
 )
-from sandbox.domain.batches import BATCH_STATUSES, REASONS, Batch, BatchStatus, Result, entries_of
+from sandbox.domain.clock import BATCH_CLOSES, BATCH_RESULT, Timer
 from sandbox.domain.currencies import in_letters
+from sandbox.domain.directory import Account, Terminal
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.rendering import to_bytes
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.timers import BATCH_CLOSES, BATCH_RESULT, Timer
+from sandbox.domain.records import to_bytes
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext
 from sandbox.store.queries import OLDEST_FIRST
@@ -330,10 +334,10 @@ def _parse_result(body: BatchAnswer, members: list[Transaction]) -> Result:
         # A sentence is passed on unchanged; a single word must be a known one.
         if body.reason is not None and " " not in body.reason:
             must_be_known("reason", body.reason, REASONS)
-        return Result("rejected", body.reason)
+        return Result(answer="rejected", reason=body.reason)
     if body.answer == "accepted":
-        return Result("accepted")
-    return Result("partially_accepted", rejected=_rejected_members(body.rejected, members))
+        return Result(answer="accepted")
+    return Result(answer="partially_accepted", rejected=_rejected_members(body.rejected, members))
 
 
 def _rejected_members(

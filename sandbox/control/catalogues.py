@@ -9,12 +9,17 @@ from sandbox.domain.batches import BATCH_LIFE
 from sandbox.domain.directory import ACCOUNTS, LOCATIONS, TERMINALS
 from sandbox.domain.keys import KEY_LIFE
 from sandbox.domain.payments.cards import CARDS, Card
-from sandbox.domain.payments.outcomes import OUTCOMES, Outcome
+from sandbox.domain.payments.outcomes import (
+    OUTCOMES,
+    TRANSPORT_FAULTS,
+    TRIGGERS,
+    Outcome,
+    TransportFault,
+    When,
+)
 from sandbox.domain.payments.transitions import SAME, TRANSITIONS
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS, TransportFault, When
-from sandbox.domain.payments.triggers import TRIGGERS
 from sandbox.domain.states import Machine
-from sandbox.domain.words import OneOf, nearest
+from sandbox.domain.text import OneOf, nearest
 
 router = Router()
 

@@ -16,14 +16,13 @@ from sandbox.control.context import ControlRequest, invalid, must_be_known
 from sandbox.control.models import PAGE_MAX, Body, Query, Time, View
 from sandbox.control.pauses import collect
 from sandbox.control.routing import WORLD, Router
-from sandbox.domain import timers
+from sandbox.domain import clock
 from sandbox.domain.batches import BATCH_LIFE, TRIGGER_OF_ANSWER, Batch
-from sandbox.domain.clock import EARLIEST, LATEST, RATE_MAX, ClockSetting
+from sandbox.domain.clock import EARLIEST, LATEST, RATE_MAX, TIMER_KINDS, ClockSetting, Timer
 from sandbox.domain.currencies import written
-from sandbox.domain.directory import TERMINALS
+from sandbox.domain.directory import TERMINALS, Terminal
 from sandbox.domain.directory import state_of as state_of_terminal
-from sandbox.domain.durations import parse_duration
-from sandbox.domain.instants import Instant, to_ms
+from sandbox.domain.instants import Instant, parse_duration, to_ms
 from sandbox.domain.keys import KEY_LIFE, ApiKey
 from sandbox.domain.keys import state_of as state_of_key
 from sandbox.domain.payments import follow_ups, initiation
@@ -31,8 +30,6 @@ from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import Transition, transitions_from
 from sandbox.domain.states import Machine
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.timers import TIMER_KINDS, Timer
 from sandbox.platform.context import OperationContext
 from sandbox.platform.settlement import coming_result, members_of
 from sandbox.platform.timers import may_answer_late
@@ -410,19 +407,19 @@ def _retry(world: World, timer: Timer) -> _Leads:
 
 
 _TELLS: Final[Mapping[str, _Tells]] = {
-    timers.AUTHORIZATION_EXPIRES: _ends("the authorization expires uncaptured", "assumed F21"),
-    timers.SURCHARGE_EXPIRES: _ends("nobody answered the surcharge prompt", "assumed F4"),
-    timers.TAP_EXPIRES: _ends("nobody tapped a card", "assumed F9"),
-    timers.HOLD_REVERSED: _ends("the host reverses a hold that nobody knows of", "assumed F42"),
-    timers.CANCEL: _ends("a scenario cancels the payment", "assumed F5"),
-    timers.LATE_ANSWER: _late_answer,
-    timers.BATCH_RESULT: _batch_result,
-    timers.BATCH_CLOSES: _batch_closes,
-    timers.KEY_EXPIRES: _key_expires,
-    timers.REVOKE_KEY: _key("revoke"),
-    timers.REINSTATE_KEY: _key("reinstate"),
-    timers.BLOCK_TERMINAL: _terminal("block"),
-    timers.UNBLOCK_TERMINAL: _terminal("unblock"),
-    timers.WEBHOOK_RETRY: _retry,
+    clock.AUTHORIZATION_EXPIRES: _ends("the authorization expires uncaptured", "assumed F21"),
+    clock.SURCHARGE_EXPIRES: _ends("nobody answered the surcharge prompt", "assumed F4"),
+    clock.TAP_EXPIRES: _ends("nobody tapped a card", "assumed F9"),
+    clock.HOLD_REVERSED: _ends("the host reverses a hold that nobody knows of", "assumed F42"),
+    clock.CANCEL: _ends("a scenario cancels the payment", "assumed F5"),
+    clock.LATE_ANSWER: _late_answer,
+    clock.BATCH_RESULT: _batch_result,
+    clock.BATCH_CLOSES: _batch_closes,
+    clock.KEY_EXPIRES: _key_expires,
+    clock.REVOKE_KEY: _key("revoke"),
+    clock.REINSTATE_KEY: _key("reinstate"),
+    clock.BLOCK_TERMINAL: _terminal("block"),
+    clock.UNBLOCK_TERMINAL: _terminal("unblock"),
+    clock.WEBHOOK_RETRY: _retry,
 }
 """How each kind of timer is told."""

@@ -9,7 +9,7 @@ from starlette.types import Scope
 
 from sandbox.control.identity import Identity, Sessions, Tokens
 from sandbox.control.routing import ControlRow
-from sandbox.domain.words import nearest
+from sandbox.domain.text import nearest
 from sandbox.platform.internal_client import InternalClient
 from sandbox.store.fixture import Fixture
 from sandbox.store.tables import Row

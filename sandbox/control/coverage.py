@@ -13,9 +13,8 @@ from sandbox.control.models import View
 from sandbox.control.routing import PREFIX, WORLD, Router
 from sandbox.domain.events import EVENTS
 from sandbox.domain.faults import FAULTS, MISDIRECTED
-from sandbox.domain.payments.outcomes import OUTCOMES
+from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
 from sandbox.domain.payments.transactions import STATUS_REASONS, STATUSES
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.domain.teams import OPERATOR
 from sandbox.platform.routes import OPERATIONS
 from sandbox.worlds.coverage_counters import AnswerKind, CoverageCounters

@@ -8,13 +8,11 @@ from sandbox.control.forwarding import ask_other_servers, list_stored_worlds, ot
 from sandbox.control.models import PageQuery, Query, Time, View, Words
 from sandbox.control.queries import cast_names, find_page, get_account
 from sandbox.control.routing import PREFIX, WORLD, Router
-from sandbox.domain.accounts import Account
 from sandbox.domain.batches import Batch
 from sandbox.domain.currencies import written
+from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.keys import ApiKey, KeyUsage
-from sandbox.domain.locations import Location
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.terminals import Terminal
 from sandbox.platform.payments.points_of_sale import currency_at
 from sandbox.store.queries import Where
 from sandbox.store.tables import EVERYTHING, LAST_DIGITS

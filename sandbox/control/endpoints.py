@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
 from urllib.parse import unquote, urlsplit
 
+from msgspec.structs import replace
 from pydantic import Field
 
 from sandbox.control.context import (
@@ -16,21 +17,22 @@ from sandbox.control.context import (
 )
 from sandbox.control.models import Body, Time, View
 from sandbox.control.routing import WORLD, Router
-from sandbox.domain.accounts import Account
+from sandbox.domain.directory import Account
 from sandbox.domain.events import EVENTS, EventType
 from sandbox.domain.field_types import EndpointDescription, EndpointId, HttpUrl, WebhookSecret
 from sandbox.domain.instants import Instant
-from sandbox.domain.secret_text import secret_in
-from sandbox.domain.webhooks.applications import Application, application_id
-from sandbox.domain.webhooks.endpoints import (
+from sandbox.domain.secrets import find_secret
+from sandbox.domain.webhooks import (
     BY_HAND,
+    DEAD_AFTER,
     ENDPOINTS_MAX,
     FILTER_VALUES,
     GRACE,
+    Application,
     Endpoint,
     OldSecret,
+    application_id,
 )
-from sandbox.domain.webhooks.schedule import DEAD_AFTER
 from sandbox.webhooks.receivers import is_inside, program_of
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
 from sandbox.worlds.world import World
@@ -239,7 +241,7 @@ def _check_audience(request: ControlRequest, fields: dict[str, Any]) -> None:
 
 
 def _check_url(request: ControlRequest, url: str) -> None:
-    secret = secret_in(unquote(url), request.services.worlds.profile.key_format)
+    secret = find_secret(unquote(url), request.services.worlds.profile.key_format)
     if secret is not None:
         raise invalid(f"url: {secret.sentence}")
     if is_inside(url):
@@ -302,7 +304,7 @@ def change_endpoint(request: ControlRequest, body: ChangeEndpoint) -> EndpointVi
     endpoint, outbox = _find_endpoint(request), request.world.outbox
     fields = _checked(request, body.model_dump(exclude_unset=True))
     disabled = fields.pop("disabled", None)
-    outbox.store_endpoint(endpoint.but(**fields))
+    outbox.store_endpoint(replace(endpoint, **fields))
     if disabled is True and not endpoint.is_disabled:
         outbox.disable(endpoint.id, BY_HAND)
     elif disabled is False and endpoint.is_disabled:
@@ -338,9 +340,11 @@ def rotate_secret(request: ControlRequest, body: Rotate) -> EndpointView:
     if grace_s > 0:
         if len(old) >= OLD_SECRETS_MAX:
             raise conflict("too_many_secrets", f"{len(old)} old secrets are still in use")
-        old.insert(0, OldSecret(endpoint.secret, now + timedelta(seconds=grace_s)))
+        old.insert(0, OldSecret(secret=endpoint.secret, until=now + timedelta(seconds=grace_s)))
     secret = fields.get("secret") or write_secret(world.draws.secret_bytes(KEY_BYTES))
-    changed = endpoint.but(secret=secret, old_secrets=tuple(old), replaced_secret=endpoint.secret)
+    changed = replace(
+        endpoint, secret=secret, old_secrets=tuple(old), replaced_secret=endpoint.secret
+    )
     return view_endpoint(world.outbox.store_endpoint(changed), now)
 
 

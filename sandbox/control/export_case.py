@@ -10,12 +10,12 @@ from functools import cached_property
 from typing import Any, Final
 from urllib.parse import quote
 
+from msgspec import Struct
 from pydantic_core import from_json
 
 from sandbox.control.queries import cast_names
 from sandbox.domain.events import Message
-from sandbox.domain.values import Value
-from sandbox.domain.webhooks.deliveries import Delivery
+from sandbox.domain.webhooks import Delivery
 from sandbox.scenarios.fault_injection import RULE_OF_QUEUE
 from sandbox.worlds.journal import EntryView
 from sandbox.worlds.world import World
@@ -79,7 +79,7 @@ _OF_WAIT_FOR: Final = frozenset({"event_type", "subject", "after", "timeout_s"})
 """Words of `wait_for`, which cannot name a field."""
 
 
-class ExportedWebhooks(Value, frozen=True, gc=True):
+class ExportedWebhooks(Struct, frozen=True):
     """The webhooks of some requests of a world."""
 
     world: World

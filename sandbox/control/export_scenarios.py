@@ -14,8 +14,7 @@ from sandbox.control.context import conflict
 from sandbox.control.export_case import ExportCase
 from sandbox.control.queries import cast_names
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.domain.payments.outcomes import PARTIAL
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS
+from sandbox.domain.payments.outcomes import PARTIAL, TRANSPORT_FAULTS
 from sandbox.worlds.journal import EntryView
 
 _BEGIN: Final = {"/v3/payment": "sale", "/v3/preauth": "auth"}

@@ -18,9 +18,8 @@ from sandbox.control.export_case import IN_A_QUERY, YOURS, ExportCase, ExportedW
 from sandbox.control.pauses import collect
 from sandbox.control.queries import cast_names
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.domain.payments.outcomes import PARTIAL
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS
-from sandbox.domain.readings.table import DEFAULTS as READINGS_AS_USUAL
+from sandbox.domain.payments.outcomes import PARTIAL, TRANSPORT_FAULTS
+from sandbox.domain.readings import DEFAULTS as READINGS_AS_USUAL
 from sandbox.domain.switches import SWITCHES
 from sandbox.worlds.journal import Entry, EntryView
 from sandbox.worlds.pauses import pause

@@ -19,7 +19,7 @@ from sandbox.control.models import Body, View
 from sandbox.control.pauses import collect, select
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain.instants import Instant
-from sandbox.domain.words import nearest
+from sandbox.domain.text import nearest
 from sandbox.scenarios.parser import ScenarioError, parse_scenario, written_toml
 from sandbox.worlds.journal import Entry, EntryView
 from sandbox.worlds.pauses import run_in_thread

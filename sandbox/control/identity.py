@@ -11,10 +11,10 @@ from hmac import compare_digest
 from typing import Final
 from urllib.parse import urlsplit
 
+from msgspec import Struct
 from starlette.types import Scope
 
 from sandbox.domain.teams import OPERATOR, team_of, world_of
-from sandbox.domain.values import Value
 from sandbox.platform import wire
 from sandbox.store.team_tokens import TeamToken, digest_of, written
 from sandbox.worlds.registry import Worlds
@@ -28,7 +28,7 @@ _SECRET_BYTES: Final = 24
 _ID_BYTES: Final = 6
 
 
-class Identity(Value, frozen=True):
+class Identity(Struct, frozen=True, gc=False):
     """The operator of the server, or a team by one of its tokens."""
 
     team: str = OPERATOR

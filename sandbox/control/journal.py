@@ -12,9 +12,8 @@ from sandbox.control.queries import get_account
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain.instants import Instant, parse_rfc3339
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.payments.outcomes import OUTCOMES
+from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS
 from sandbox.platform.routes import OPERATIONS
 from sandbox.store.tables import LAST_DIGITS
 from sandbox.worlds.journal import Entry, EntryView, Origin, WaitingRequest, client_of

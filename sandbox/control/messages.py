@@ -18,7 +18,7 @@ from sandbox.control.pauses import collect, select
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain.events import EVENTS, EventType, Message, body_of, status_of
 from sandbox.domain.instants import Instant
-from sandbox.domain.webhooks.deliveries import (
+from sandbox.domain.webhooks import (
     DELIVERY_STATUSES,
     AttemptTrigger,
     Delivery,

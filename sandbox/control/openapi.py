@@ -13,7 +13,7 @@ from sandbox.control.message_wait import NearMiss
 from sandbox.control.models import JSON
 from sandbox.control.routing import ControlRow
 from sandbox.control.switches import Readings, ReadingValues, Switches, SwitchValues
-from sandbox.domain.readings.table import READINGS
+from sandbox.domain.readings import READINGS
 from sandbox.domain.switches import SWITCHES, Switch
 from sandbox.platform.openapi.document import DIALECT, VERSION
 from sandbox.platform.openapi.examples import Cast, add_answers, with_ids

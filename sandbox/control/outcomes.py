@@ -15,13 +15,17 @@ from sandbox.control.context import (
 from sandbox.control.models import Body, Time, View
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain.field_types import DelayMs, PositiveAmount
-from sandbox.domain.payments.cards import CARDS, TOKEN_PREFIX
-from sandbox.domain.payments.outcomes import OUTCOMES, Operation, for_operation, why_not_for
-from sandbox.domain.payments.queued import Queued
-from sandbox.domain.payments.taps import CANCELED_BY, Tap, Tapped
+from sandbox.domain.payments.cards import CANCELED_BY, CARDS, TOKEN_PREFIX, Tap, Tapped
+from sandbox.domain.payments.outcomes import (
+    OUTCOMES,
+    TRANSPORT_FAULTS,
+    Operation,
+    Queued,
+    for_operation,
+    why_not_for,
+)
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS
-from sandbox.domain.webhooks.spoiled import TIMES_MAX
+from sandbox.domain.webhooks import TIMES_MAX
 from sandbox.scenarios.fault_injection import SpoiledFull
 from sandbox.scenarios.parser import ScenarioError
 from sandbox.scenarios.queue import QueueFull

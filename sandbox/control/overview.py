@@ -12,10 +12,10 @@ from sandbox.control.routing import WORLD, Router
 from sandbox.control.scenarios import RunningScenario, view_running
 from sandbox.domain.batches import Batch
 from sandbox.domain.currencies import in_letters
+from sandbox.domain.directory import Terminal
 from sandbox.domain.keys import ApiKey, why_unusable
 from sandbox.domain.payments.transactions import STATUSES, Transaction
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.webhooks.deliveries import DeliveryStatus
+from sandbox.domain.webhooks import DeliveryStatus
 from sandbox.worlds.journal import Entry
 from sandbox.worlds.world import World
 

@@ -11,10 +11,11 @@ from sandbox.control.models import LikeType, PageQuery, Time, View, Words
 from sandbox.control.queries import find_page, get_account, get_terminal, parse_words
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain.batches import Batch
+from sandbox.domain.clock import BATCH_RESULT, Timer
 from sandbox.domain.events import Message
 from sandbox.domain.instants import Instant, to_ms
 from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.transaction_json import TransactionView, view
+from sandbox.domain.payments.transaction_view import TransactionView, view
 from sandbox.domain.payments.transactions import (
     STATUS_REASONS,
     STATUSES,
@@ -22,7 +23,6 @@ from sandbox.domain.payments.transactions import (
     Transaction,
 )
 from sandbox.domain.payments.transitions import BY_ITSELF, transitions_from
-from sandbox.domain.timers import BATCH_RESULT, Timer
 from sandbox.store.queries import NEWEST_FIRST, OLDEST_FIRST, Order
 from sandbox.store.tables import EVERYTHING, LAST_DIGITS
 from sandbox.worlds.journal import Entry, OutcomeView

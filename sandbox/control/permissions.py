@@ -8,24 +8,23 @@ amounts.
 from collections.abc import Callable
 from typing import Annotated, Any, Final
 
+from msgspec.structs import replace
+
 from sandbox.control.context import ControlFault, ControlRequest, invalid, must_be_known
 from sandbox.control.models import Body, LikeType, Query, Time, View, Words
 from sandbox.control.pauses import select
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain import access
 from sandbox.domain.access import AccessVerdict
-from sandbox.domain.accounts import Account
+from sandbox.domain.directory import Account, Location, Relation, Terminal
 from sandbox.domain.faults import Refusal
-from sandbox.domain.hierarchy import Relation
 from sandbox.domain.keys import ApiKey, why_unusable
-from sandbox.domain.locations import Location
 from sandbox.domain.payments.action_plans import ActionRequest, plan
 from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import BY_ITSELF, EDIT, SETTLE, TRANSITIONS
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.words import nearest
+from sandbox.domain.text import nearest
 from sandbox.platform.access import look
 from sandbox.platform.context import OperationContext
 from sandbox.platform.operation import Row
@@ -368,7 +367,7 @@ def _limits(context: OperationContext, tx: Transaction, action: ActionRequest) -
 
     def fits(amount: int) -> bool:
         try:
-            row_if_approved(context, tx, action.but(amount=amount))
+            row_if_approved(context, tx, replace(action, amount=amount))
         except Refusal:
             return False
         return True

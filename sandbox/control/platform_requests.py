@@ -11,7 +11,7 @@ from sandbox.control.context import ControlRequest, conflict, invalid, not_found
 from sandbox.control.models import Accepted, Body, HeaderFields, KeyWord, Milliseconds, View
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.words import nearest
+from sandbox.domain.text import nearest
 from sandbox.platform.context import Headers
 from sandbox.platform.internal_client import InternalAnswer, InternalRequest
 from sandbox.worlds.journal import CUT_OFF, MASK, Entry

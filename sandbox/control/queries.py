@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from sandbox.control.context import invalid, must_be_known
-from sandbox.domain.accounts import Account
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.words import nearest
+from sandbox.domain.directory import Account, Terminal
+from sandbox.domain.text import nearest
 from sandbox.store.queries import ANY_TIME, NEWEST_FIRST, Between, Order, Where
 from sandbox.store.tables import Row
 from sandbox.worlds.world import World

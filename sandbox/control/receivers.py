@@ -16,9 +16,8 @@ from sandbox.control.models import Body, HeaderFields, KeyWord, Listing, Query, 
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain.events import Message
 from sandbox.domain.field_types import WebhookSecret
-from sandbox.domain.webhooks.deliveries import Delivery
-from sandbox.domain.webhooks.endpoints import Endpoint
-from sandbox.domain.words import nearest
+from sandbox.domain.text import nearest
+from sandbox.domain.webhooks import Delivery, Endpoint
 from sandbox.webhooks.receivers import (
     ANSWER_MAX,
     ANSWER_MIN,

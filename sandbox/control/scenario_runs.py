@@ -13,7 +13,7 @@ from sandbox.control.models import Body, Time, View
 from sandbox.control.outcomes import TapBody, tap_card
 from sandbox.control.routing import WORLD, Router
 from sandbox.control.scenarios import get_running, parse_checked, parse_file
-from sandbox.domain.words import nearest
+from sandbox.domain.text import nearest
 from sandbox.scenarios.parser import Lines, Problem, ScenarioError
 from sandbox.scenarios.scenario import Example
 from sandbox.worlds.world import World

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, RootModel, model_validator
 from sandbox.control.context import ControlFault, ControlRequest, invalid
 from sandbox.control.models import Body, Document, Time, View
 from sandbox.control.routing import PREFIX, WORLD, Router
-from sandbox.domain.words import nearest
+from sandbox.domain.text import nearest
 from sandbox.scenarios.parser import (
     Lines,
     ScenarioError,

@@ -23,9 +23,8 @@ from sandbox.control.identity import (
 from sandbox.control.models import Body, Time, View
 from sandbox.control.routing import PREFIX, Router
 from sandbox.domain.clock import EARLIEST
-from sandbox.domain.durations import parse_duration
 from sandbox.domain.field_types import WorldName
-from sandbox.domain.instants import Instant, from_ms
+from sandbox.domain.instants import Instant, from_ms, parse_duration
 from sandbox.domain.teams import OPERATOR, TEAM_PATTERN
 from sandbox.platform.security_headers import AnswerKind
 from sandbox.store.team_tokens import TeamToken

@@ -1,5 +1,7 @@
 """Snapshots, copies and marks of a world."""
 
+from msgspec.structs import replace
+
 from sandbox.control.context import (
     ControlFault,
     ControlRequest,
@@ -101,11 +103,11 @@ async def fork_world(request: ControlRequest, body: ForkBody) -> WorldView:
     worlds = request.services.worlds
     async with exclusive_world(request) as world:
         parts = await write_aside(world)
-        spec = world.spec.but(id=own_id(request, body.id), name=body.name or world.spec.name)
+        spec = replace(world.spec, id=own_id(request, body.id), name=body.name or world.spec.name)
     begun = await build_world(request, spec)
     try:
         saved = await read_aside(b"".join(parts), is_trusted=True)
-        copied = spec_of(saved, request.services.fixture_of, id=begun.id).but(name=spec.name)
+        copied = replace(spec_of(saved, request.services.fixture_of, id=begun.id), name=spec.name)
         copy = await worlds.restore_aside(copied, saved)
         set_name(copy, spec.name)
     except NotRestored as error:

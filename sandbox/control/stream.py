@@ -18,15 +18,12 @@ from sandbox.control.outcomes import view_tap
 from sandbox.control.payments import payment_row
 from sandbox.control.routing import WORLD, Router
 from sandbox.control.worlds import world_row
-from sandbox.domain.accounts import Account
 from sandbox.domain.batches import Batch
-from sandbox.domain.credentials import Credential
+from sandbox.domain.directory import Account, Credential, Location, Terminal
 from sandbox.domain.instants import to_wire
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.locations import Location
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.webhooks.endpoints import Endpoint
+from sandbox.domain.webhooks import Endpoint
 from sandbox.platform import wire
 from sandbox.platform.responses import ABORT
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind

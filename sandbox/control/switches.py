@@ -8,9 +8,8 @@ from pydantic import ConfigDict, RootModel
 from sandbox.control.context import ControlFault, ControlRequest
 from sandbox.control.models import View
 from sandbox.control.routing import PREFIX, WORLD, Router
-from sandbox.domain import switches
-from sandbox.domain.readings import table
-from sandbox.domain.words import nearest
+from sandbox.domain import readings, switches
+from sandbox.domain.text import nearest
 from sandbox.worlds.world import World
 
 router = Router()
@@ -92,21 +91,26 @@ ReadingValues = NewType("ReadingValues", dict[str, Any])
 def own_readings(wanted: Mapping[str, str]) -> dict[str, str]:
     """The same readings. Raises ControlFault for an unknown one or an unknown value."""
     try:
-        return table.checked(wanted)
-    except table.UnknownReading as error:
+        return readings.checked(wanted)
+    except readings.UnknownReading as error:
         raise _unknown_reading(wanted, error) from None
 
 
 def readings_apart(world: World) -> dict[str, str]:
     """The readings of a world that differ from those of the profile."""
-    of_profile = table.in_force(world.profile.readings, {})
+    of_profile = readings.in_force(world.profile.readings, {})
     return {id: value for id, value in world.readings.items() if value != of_profile[id]}
 
 
 @router.get(f"{PREFIX}/readings", "readings.list")
 def list_readings(request: ControlRequest) -> AllReadings:
     """List the readings: sentences that can be read in several ways."""
-    return AllReadings(readings=list(map(ReadingView.of, table.READINGS.values())))
+    return AllReadings(readings=list(map(_show_reading, readings.READINGS.values())))
+
+
+def _show_reading(reading: readings.Reading) -> ReadingView:
+    values = [ReadingValueView(name=name, meaning=said) for name, said in reading.values.items()]
+    return ReadingView.of(reading, values=values)
 
 
 @router.get(f"{WORLD}/readings", "readings.read")
@@ -123,18 +127,19 @@ def set_readings(request: ControlRequest, body: Readings) -> ReadingValues:
     """
     try:
         request.world.set_readings(body.root)
-    except table.UnknownReading as error:
+    except readings.UnknownReading as error:
         raise _unknown_reading(body.root, error) from None
     return read_readings(request)
 
 
-def _unknown_reading(wanted: Mapping[str, Any], error: table.UnknownReading) -> ControlFault:
+def _unknown_reading(wanted: Mapping[str, Any], error: readings.UnknownReading) -> ControlFault:
     """The refusal, with the nearest known word for a misspelt one."""
     id, value = next(
         (id, value)
         for id, value in wanted.items()
-        if id not in table.READINGS or (value is not None and value not in table.READINGS[id].names)
+        if id not in readings.READINGS
+        or (value is not None and value not in readings.READINGS[id].names)
     )
-    known = table.READINGS.get(id)
-    near = nearest(id, table.READINGS) if known is None else nearest(value, known.names)
+    known = readings.READINGS.get(id)
+    near = nearest(id, readings.READINGS) if known is None else nearest(value, known.names)
     return ControlFault(400, "unknown_reading", f"readings: {error}", nearest=near)

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any, Final, Literal, Self
 
+from msgspec.structs import replace
 from pydantic import Field, field_validator, model_validator
 
 from sandbox.control.clock import ClockBody
@@ -22,7 +23,7 @@ from sandbox.domain.clock import ClockSetting
 from sandbox.domain.field_types import WorldId, WorldName
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.words import nearest
+from sandbox.domain.text import nearest
 from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.saved_world import NotRestored
 from sandbox.store.world_state import GeneratedData, MerchantCount, PerMerchantCount
@@ -226,7 +227,7 @@ async def build_world(request: ControlRequest, spec: WorldSpec) -> World:
         if (elsewhere := request.services.elsewhere) is None:
             return await worlds.create_aside(spec, team)
         async with elsewhere.reserved(spec.id, team) as id:
-            return await worlds.create_aside(spec.but(id=id), team)
+            return await worlds.create_aside(replace(spec, id=id), team)
     except WorldTaken as error:
         raise conflict("world_taken", str(error)) from None
     except TooManyWorlds as error:
@@ -361,7 +362,7 @@ async def reset_world(request: ControlRequest) -> WorldView:
 
 def set_name(world: World, name: str) -> None:
     """Give the world another name."""
-    world.spec = world.spec.but(name=name)
+    world.spec = replace(world.spec, name=name)
     world.put_state(begins=world.spec.beginning())
 
 

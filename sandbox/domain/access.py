@@ -1,19 +1,23 @@
-"""Access control: the decision table behind every 401 and 404.
+"""Access control: the decision table behind every 401 and 404, and what a key may grant.
 
 A decision depends on two things: `holds`, the permissions of the caller's key for the operation,
 and `Relation`, the position of the target account relative to the caller's. The first two rows give
 the same answer for every relation, so they are decided before any lookup. Their answers reveal
 nothing about existing records (assumed C5, 4.2).
 
-`escalation` decides which permissions a key may grant; `keys` decides whether a key authenticates.
+A new key must pass all guards (spec 4.1, 5.8), in the order of assumed 4.4. Asking for `all` counts
+as asking for everything that the caller's kind of account may grant (assumed 4.4-all, D36). `keys`
+decides whether a key authenticates.
 """
 
+from collections.abc import Collection
 from enum import StrEnum
 from typing import Final
 
-from sandbox.domain.hierarchy import Relation
-from sandbox.domain.permissions import Grants
-from sandbox.domain.values import Value
+from msgspec import Struct
+
+from sandbox.domain.directory import AccountType, Relation
+from sandbox.domain.permissions import ACTIONS, CONCRETE, Grants, expand, grants_of
 
 
 class Holds(StrEnum):
@@ -35,7 +39,7 @@ class AccessVerdict(StrEnum):
     GONE = "gone"
 
 
-class Need(Value, frozen=True, kw_only=True):
+class Need(Struct, frozen=True, kw_only=True, gc=False):
     """The permissions for an operation: any of `base`, or `sub` on descendant accounts.
 
     Only API keys have `sub` forms. Without one, a base permission covers own and descendant
@@ -57,7 +61,7 @@ def need(*base: str, sub: bool = False) -> Need:
     )
 
 
-class Access(Value, frozen=True):
+class Access(Struct, frozen=True, gc=False):
     """One cell of the table: the verdict, why in words for the operator, and the clause."""
 
     verdict: AccessVerdict
@@ -128,3 +132,80 @@ def before_lookup(held: Holds) -> Access | None:
 def decide(held: Holds, relation: Relation) -> Access:
     """The cell of the table."""
     return ACCESS[held][relation]
+
+
+PSP_ONLY: Final = frozenset(f"webhooks:{action}" for action in ACTIONS["webhooks"])
+"""Granted by PSP accounts alone. Source: spec 2.2-webhooks, 5.8."""
+
+MAY_GRANT_ADMIN_ONLY: Final = (AccountType.ADMIN, AccountType.PSP)
+"""The accounts that grant the permissions which a profile calls admin-only. Source: spec 4.1.5."""
+
+
+def withheld_from_all(account_type: AccountType, admin_only: Collection[str]) -> tuple[str, ...]:
+    """What `all` leaves out if an account of this type grants it. Source: assumed D36."""
+    return tuple(
+        name
+        for name in CONCRETE
+        if (name in PSP_ONLY and account_type is not AccountType.PSP)
+        or (name in admin_only and account_type not in MAY_GRANT_ADMIN_ONLY)
+    )
+
+
+class GrantRefusal(Struct, frozen=True, kw_only=True, gc=False):
+    """Why a grant is refused: the permissions in question, a sentence, and the clause."""
+
+    permissions: tuple[str, ...]
+    reason: str
+    source: str
+
+
+def refuse_grant(
+    requested: tuple[str, ...],
+    held: Grants,
+    account_type: AccountType,
+    admin_only: Collection[str],
+    *,
+    withheld: Collection[str] = (),
+    withheld_from_caller: Collection[str] = (),
+    all_needs_psp: bool = False,
+) -> GrantRefusal | None:
+    """The first guard that these requested permissions fail, or None when all pass.
+
+    `admin_only` are the permissions that only admin and PSP accounts grant; the spec names the
+    set and does not list it (assumed Q14). `withheld` is what `all` of the new key leaves out,
+    `withheld_from_caller` what that of the caller's key does. `all_needs_psp` counts `all` as
+    naming `webhooks:*` (assumed D35-all).
+    """
+    not_its_own = withheld_from_all(account_type, admin_only)
+    beyond = tuple(
+        name
+        for name in requested
+        if not grants_of((name,), tuple(withheld)).concrete <= held.concrete
+        # The rules below refuse these, with the better reason.
+        and not (name in withheld_from_caller and name in not_its_own)
+    )
+    if beyond:
+        return GrantRefusal(
+            permissions=beyond,
+            reason="the calling key does not hold what it grants",
+            source="spec 4.1.4",
+        )
+    reserved = tuple(
+        name
+        for name in requested
+        if name in PSP_ONLY or (all_needs_psp and expand((name,)) >= PSP_ONLY)
+    )
+    if reserved and account_type is not AccountType.PSP:
+        return GrantRefusal(
+            permissions=reserved,
+            reason="only a PSP account grants webhooks permissions",
+            source="spec 5.8",
+        )
+    guarded = tuple(name for name in requested if name in admin_only)
+    if guarded and account_type not in MAY_GRANT_ADMIN_ONLY:
+        return GrantRefusal(
+            permissions=guarded,
+            reason="only an admin or PSP account grants these",
+            source="spec 4.1.5",
+        )
+    return None

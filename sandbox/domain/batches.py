@@ -1,19 +1,24 @@
-"""The settlement batch: its record, its life, its sums, and the processor's results.
+"""The settlement batch: its record, its life, its sums, its schedule, and the processor's results.
 
-Source: spec 2.5, 3.3; rules assumed B1 to B15, transitions assumed 3.2.
+Source: spec 2.5, 3.3; rules assumed B1 to B16, transitions assumed 3.2. Zones of schedules are
+those of the IANA database: the machine's own, else that of the package tzdata, which comes with
+faker on Windows.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from datetime import timedelta
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, time, timedelta
 from typing import Any, Final, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
+from msgspec import Struct
 
 from sandbox.domain.field_types import ProcessorBatchId
 from sandbox.domain.instants import Instant
+from sandbox.domain.payments.outcomes import SETTLEMENTS
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.payments.triggers import SETTLEMENTS
 from sandbox.domain.states import Machine, Step
-from sandbox.domain.values import Value
+from sandbox.domain.text import nearest
 
 BatchStatus = Literal["open", "submitted", "rejected", "accepted", "partially_accepted"]
 """Source: spec 3.3."""
@@ -27,13 +32,11 @@ NUMBER_MAX: Final = 999
 """Batch numbers run from 001 to 999 and begin anew. Source: assumed B5."""
 
 
-# Not frozen: every sale makes one, and freezing costs two thirds of that.
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
     """A batch as stored and as shown: the fields of spec 2.5, in its order.
 
-    Like all records it is never changed, but replaced. Amounts are minor units;
-    `transaction_count` counts capture and refund entries (assumed M10).
+    Amounts are minor units; `transaction_count` counts capture and refund entries (assumed M10).
     """
 
     id: str
@@ -60,52 +63,20 @@ class Batch:
 BATCH_LIFE: Final = Machine(
     "batch",
     (
-        Step(state="-", trigger="open", target="open", event="batch.opened", source="assumed 3.2"),
+        Step("-", "open", "open", "batch.opened", "assumed 3.2"),
+        Step("open", "edit", "open", "batch.edited", "assumed B7"),
+        Step("open", "close", "submitted", "batch.submitted", "assumed B8"),
+        Step("submitted", "accept", "accepted", "batch.accepted", "assumed B10"),
+        Step("submitted", "reject", "rejected", "batch.rejected", "assumed B11"),
         Step(
-            state="open", trigger="edit", target="open", event="batch.edited", source="assumed B7"
+            "submitted",
+            "accept in part",
+            "partially_accepted",
+            "batch.partially_accepted",
+            "assumed B12",
         ),
-        Step(
-            state="open",
-            trigger="close",
-            target="submitted",
-            event="batch.submitted",
-            source="assumed B8",
-        ),
-        Step(
-            state="submitted",
-            trigger="accept",
-            target="accepted",
-            event="batch.accepted",
-            source="assumed B10",
-        ),
-        Step(
-            state="submitted",
-            trigger="reject",
-            target="rejected",
-            event="batch.rejected",
-            source="assumed B11",
-        ),
-        Step(
-            state="submitted",
-            trigger="accept in part",
-            target="partially_accepted",
-            event="batch.partially_accepted",
-            source="assumed B12",
-        ),
-        Step(
-            state="rejected",
-            trigger="edit",
-            target="open",
-            event="batch.edited",
-            source="assumed B7",
-        ),
-        Step(
-            state="rejected",
-            trigger="close",
-            target="submitted",
-            event="batch.submitted",
-            source="assumed B8",
-        ),
+        Step("rejected", "edit", "open", "batch.edited", "assumed B7"),
+        Step("rejected", "close", "submitted", "batch.submitted", "assumed B8"),
     ),
 )
 
@@ -148,7 +119,7 @@ def next_number(last: str | None) -> str:
 # --- sums -------------------------------------------------------------------------------------
 
 
-class Entries(Value, frozen=True):
+class Entries(Struct, frozen=True, kw_only=True, gc=False):
     """The entries of a payment in one batch."""
 
     captured: int = 0
@@ -177,7 +148,7 @@ def entries_of(tx: Transaction | None, batch_id: str) -> Entries:
         for amount in _refunds_in(tx, batch_id):
             refunded += amount
             count += 1
-    return Entries(captured, refunded, count)
+    return Entries(captured=captured, refunded=refunded, entries=count)
 
 
 def _refunds_in(tx: Transaction, batch_id: str) -> Iterable[int]:
@@ -203,29 +174,18 @@ def counting(batch: Batch, before: Transaction | None, after: Transaction) -> Ba
     was, now = entries_of(before, batch.id), entries_of(after, batch.id)
     if was == now:
         return batch
-    # Every sale changes its batch: this is several times as fast as `dataclasses.replace`.
-    return Batch(
-        id=batch.id,
-        account_id=batch.account_id,
-        terminal_id=batch.terminal_id,
-        processor_name=batch.processor_name,
-        processor_config_id=batch.processor_config_id,
-        status=batch.status,
+    return replace(
+        batch,
         captured_amount=batch.captured_amount + now.captured - was.captured,
         refunded_amount=batch.refunded_amount + now.refunded - was.refunded,
         transaction_count=batch.transaction_count + now.entries - was.entries,
-        processor_batch_id=batch.processor_batch_id,
-        opened_at=batch.opened_at,
-        closed_at=batch.closed_at,
-        response=batch.response,
-        batch_metadata=batch.batch_metadata,
     )
 
 
 # --- results ----------------------------------------------------------------------------------
 
 
-class Result(Value, frozen=True):
+class Result(Struct, frozen=True, kw_only=True, gc=False):
     """The processor's result for a submitted batch.
 
     `rejected` are ids of payments whose capture entries it refuses, in a partial acceptance.
@@ -236,7 +196,7 @@ class Result(Value, frozen=True):
     rejected: tuple[str, ...] = ()
 
 
-ACCEPTED: Final = Result("accepted")
+ACCEPTED: Final = Result(answer="accepted")
 
 
 def result_of(members: Iterable[Transaction]) -> Result | None:
@@ -254,9 +214,90 @@ def result_of(members: Iterable[Transaction]) -> Result | None:
         if row.answer == "none":
             return None
         if row.answer == "rejected" and rejection is None:
-            rejection = Result("rejected", row.reason)
+            rejection = Result(answer="rejected", reason=row.reason)
         elif row.answer == "partially_accepted":
             refused.append(tx.transaction_id)
     if rejection is not None:
         return rejection
-    return Result("partially_accepted", rejected=tuple(refused)) if refused else ACCEPTED
+    return Result(answer="partially_accepted", rejected=tuple(refused)) if refused else ACCEPTED
+
+
+DayCode = Literal["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"]
+DAYS: Final[tuple[DayCode, ...]] = DayCode.__args__  # type: ignore[attr-defined]
+"""The codes of days, in the order of `datetime.weekday`."""
+
+TIMES_MAX: Final = 24
+ZONE_CHARS_MAX: Final = 64
+TIME_PATTERN: Final = "^([01][0-9]|2[0-3]):[0-5][0-9]$"
+
+_DAYS_AHEAD: Final = 9
+"""Each day of the week comes within so many days, even where a zone skips a date."""
+
+
+class BatchSchedule(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+    """The local times of 24 hours, HH:MM, the days and the zone of one terminal.
+
+    Build it with `batch_schedule`, which checks it.
+    """
+
+    times: tuple[str, ...]
+    days: tuple[DayCode, ...]
+    zone: str
+
+    def next_after(self, moment: datetime) -> datetime:
+        """The first moment after this one at which a batch closes.
+
+        A time that daylight saving skips comes as much later as the clock jumps: 02:30 is 03:30.
+        One that occurs twice counts once, the first time.
+        """
+        zone = ZoneInfo(self.zone)
+        today = moment.astimezone(zone).date()
+        for ahead in range(-1, _DAYS_AHEAD):
+            date = today + timedelta(days=ahead)
+            if DAYS[date.weekday()] not in self.days:
+                continue
+            due = [
+                datetime.combine(date, time.fromisoformat(one), zone).astimezone(UTC)
+                for one in self.times
+            ]
+            later = [one for one in due if one > moment]
+            if later:
+                return min(later)
+        raise AssertionError("a schedule without a day")
+
+
+class UnknownZone(ValueError):
+    """A zone that does not exist; `nearest` is the one that was probably meant."""
+
+    def __init__(self, about: str, nearest: str | None) -> None:
+        super().__init__(about + (f"; did you mean {nearest!r}?" if nearest else ""))
+        self.nearest = nearest
+
+
+def batch_schedule(
+    times: tuple[str, ...], days: tuple[DayCode, ...] | None, zone: str
+) -> BatchSchedule:
+    """The schedule, in order and without repetitions; no days are all days.
+
+    Raises UnknownZone for a zone that does not exist, with the nearest one.
+    """
+    _must_be_a_zone(zone)
+    wanted = set(days or DAYS)
+    return BatchSchedule(
+        times=tuple(sorted(set(times))),
+        days=tuple(day for day in DAYS if day in wanted),
+        zone=zone,
+    )
+
+
+def _must_be_a_zone(name: str) -> None:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        # Nearest words are found in small letters.
+        zones = {zone.lower(): zone for zone in available_timezones()}
+        near = nearest(name, zones)
+        about = f"zone: there is no time zone {name[:80]!r}"
+        if not zones:
+            about += "; this machine has none at all, and the package tzdata has them"
+        raise UnknownZone(about, None if near is None else zones[near]) from None

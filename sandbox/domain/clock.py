@@ -1,15 +1,17 @@
-"""The clock of a world as values: frozen at an instant, or running at an offset and a rate.
+"""The clock of a world as values, and the timers that are due on it.
 
-Everything in a world reads this one clock (assumed 8.2). Only the signatures of webhooks use the
-system clock (assumed D1), which comes in as an argument: seconds since 1970-01-01T00:00:00Z.
+A clock is frozen at an instant, or runs at an offset and a rate. Everything in a world reads this
+one clock (assumed 8.2). Only the signatures of webhooks use the system clock (assumed D1), which
+comes in as an argument: seconds since 1970-01-01T00:00:00Z.
 """
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final, Literal
 
-from sandbox.domain.field_types import Check
+from msgspec import Struct
+from pydantic import AfterValidator
+
 from sandbox.domain.instants import Instant, from_ms, to_millisecond
-from sandbox.domain.values import Value
 
 Mode = Literal["running", "frozen"]
 
@@ -33,14 +35,14 @@ def _passing(rate: float) -> float:
     return float(rate)
 
 
-WorldTime = Annotated[Instant, Check(_possible)]
+WorldTime = Annotated[Instant, AfterValidator(_possible)]
 """A moment of a world's clock."""
 
-ClockRate = Annotated[float, Check(_passing)]
+ClockRate = Annotated[float, AfterValidator(_passing)]
 """The number of seconds that pass in the world per real second."""
 
 
-class ClockSetting(Value, frozen=True, kw_only=True):
+class ClockSetting(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """New settings of a clock; None leaves a value unchanged."""
 
     now: WorldTime | None = None
@@ -48,7 +50,7 @@ class ClockSetting(Value, frozen=True, kw_only=True):
     rate: ClockRate | None = None
 
 
-class ClockState(Value, frozen=True, kw_only=True):
+class ClockState(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """A clock at rest. It showed `now` at `system_s`, the system time in Unix seconds.
 
     Without `now` it is the system clock itself, without drift or rounding: a running clock that was
@@ -87,3 +89,64 @@ class ClockState(Value, frozen=True, kw_only=True):
 
 RUNNING: Final = ClockState(mode="running")
 """The system clock."""
+
+
+AUTHORIZATION_EXPIRES: Final = "authorization_expires"
+SURCHARGE_EXPIRES: Final = "surcharge_expires"
+TAP_EXPIRES: Final = "tap_expires"
+HOLD_REVERSED: Final = "hold_reversed"
+BATCH_RESULT: Final = "batch_result"
+BATCH_CLOSES: Final = "batch_closes"
+KEY_EXPIRES: Final = "key_expires"
+WEBHOOK_RETRY: Final = "webhook_retry"
+
+# Follow-ups of a scenario (assumed D24); the prompt of a surcharge is one of those above.
+LATE_ANSWER: Final = "late_answer"
+CANCEL: Final = "cancel"
+REVOKE_KEY: Final = "revoke_key"
+REINSTATE_KEY: Final = "reinstate_key"
+BLOCK_TERMINAL: Final = "block_terminal"
+UNBLOCK_TERMINAL: Final = "unblock_terminal"
+
+TIMER_KINDS: Final = frozenset(
+    {
+        AUTHORIZATION_EXPIRES,
+        SURCHARGE_EXPIRES,
+        TAP_EXPIRES,
+        HOLD_REVERSED,
+        BATCH_RESULT,
+        BATCH_CLOSES,
+        KEY_EXPIRES,
+        WEBHOOK_RETRY,
+        LATE_ANSWER,
+        CANCEL,
+        REVOKE_KEY,
+        REINSTATE_KEY,
+        BLOCK_TERMINAL,
+        UNBLOCK_TERMINAL,
+    }
+)
+
+
+class Timer(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+    """One event that is due at an instant of its world's clock.
+
+    `subject` is the id of its record, which has one timer of a kind at a time, or one for each
+    `tag`. `detail` holds further values that the handler needs.
+    """
+
+    kind: str
+    subject: str
+    due: Instant
+    tag: str = ""
+    detail: str = ""
+
+    @property
+    def id(self) -> str:
+        """The id of its document."""
+        return timer_id(self.kind, self.subject, self.tag)
+
+
+def timer_id(kind: str, subject: str, tag: str) -> str:
+    """The id of the document of a timer."""
+    return "/".join(part for part in (kind, subject, tag) if part)

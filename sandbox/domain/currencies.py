@@ -6,8 +6,9 @@ Source: assumed D30.
 
 from typing import Annotated, Final, NamedTuple
 
-from sandbox.domain.field_types import Check, Limits
-from sandbox.domain.words import did_you_mean
+from pydantic import AfterValidator, Strict
+
+from sandbox.domain.text import did_you_mean
 
 
 class Currency(NamedTuple):
@@ -90,10 +91,10 @@ def known(word: str) -> str:
     return word
 
 
-CurrencyWord = Annotated[str, Limits("str"), Check(known)]
+CurrencyWord = Annotated[str, Strict(), AfterValidator(known)]
 """The currency of a place, as it was sent. Source: assumed D30."""
 
-PaymentCurrency = Annotated[str, Limits("str"), Check(code_of)]
+PaymentCurrency = Annotated[str, Strict(), AfterValidator(code_of)]
 """The currency of a payment, in letters. Source: assumed D30."""
 
 

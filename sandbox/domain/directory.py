@@ -1,20 +1,269 @@
-"""The life of accounts, terminals, locations and credentials: one state machine for all four.
+"""Accounts, terminals, locations and credentials: their records, relations, and common life.
 
-They are created active, blocked and unblocked, and deleted softly, each step with its event
-(spec 3.4). The rows hold the differences: a credential has `is_active` instead of `status`, has no
-`updated` event, and its deletion shows the whole record (spec 6.3, assumed 1.6).
+An account is above its descendants; terminals and locations belong to accounts. All four are
+created active, blocked and unblocked, and deleted softly, each step with its event (spec 3.4). A
+credential has `is_active` instead of `status`, has no `updated` event, and its deletion shows the
+whole record (spec 6.3, assumed 1.6). Its PIN is never shown and authenticates nothing here, so it
+is not stored at all (assumed Q8, 4.7-credential).
+
+Source: spec 1, 2.3, 2.6 to 2.9; relations fixed by assumed 4.1.
 """
 
-from dataclasses import replace
+import re
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Final
+from enum import StrEnum
+from typing import Any, Final, Literal, TypedDict
 
-from sandbox.domain.accounts import Account
-from sandbox.domain.credentials import Credential
-from sandbox.domain.locations import Location
+from msgspec import Struct
+
+from sandbox.domain.field_types import (
+    CredentialCode,
+    Flag,
+    Mcc,
+    Percent,
+    ProcessorConfigs,
+    SurchargeBasis,
+    TaxBasis,
+    Text,
+)
+from sandbox.domain.instants import Instant, to_wire
 from sandbox.domain.states import Machine, Step
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.values import Value
+
+
+class AccountType(StrEnum):
+    """The kinds of account that affect access (spec 1). Admin and PSP cannot be created by API."""
+
+    ADMIN = "admin"
+    PSP = "psp"
+    PARTNER = "partner"
+    MERCHANT = "merchant"
+
+
+ResourceStatus = Literal["active", "blocked"]
+"""Status of an account, a terminal and a location. Source: spec 3.4."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """A postal address. Source: spec 2.3."""
+
+    street_line1: str | None = None
+    street_line2: str | None = None
+    city: str | None = None
+    state: str | None = None
+    zip: str | None = None
+    country: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """An account as stored and as shown: the fields of spec 2.6, in its order.
+
+    Rates are percentages (3.5 is 3.5 %). `parent_account_ids` runs from the root to the
+    immediate parent (assumed 7.1).
+    """
+
+    id: str
+    organization_id: str | None = None
+    available_processor_configs: ProcessorConfigs = ()
+    tax_id: str | None = None
+    mcc: Mcc | None = None
+    type: AccountType
+    status: ResourceStatus = "active"
+    name: Text
+    description: str
+    parent_account_ids: tuple[str, ...] = ()
+    address: Address = field(default_factory=Address)
+    surcharge_rate: Percent | None = None
+    tax_rate: Percent | None = None
+    surcharge_confirmation_required: Flag | None = None
+    surcharge_basis: SurchargeBasis | None = None
+    tax_basis: TaxBasis | None = None
+    created_at: Instant
+    deleted_at: Instant | None = None
+    updated_at: Instant | None = None
+
+
+class Relation(StrEnum):
+    """The relation of the caller's account to the target account."""
+
+    OWN = "own"
+    DESCENDANT = "descendant"
+    OUTSIDE = "outside"
+    GONE = "gone"
+
+
+def relate(caller: Account, target: Account | None) -> Relation:
+    """The relation of the target account to the caller's, by the hierarchy alone.
+
+    An account that does not exist or was deleted is `gone` for every caller.
+    """
+    if target is None or target.deleted_at is not None:
+        return Relation.GONE
+    if target.id == caller.id:
+        return Relation.OWN
+    if caller.id in target.parent_account_ids:
+        return Relation.DESCENDANT
+    return Relation.OUTSIDE
+
+
+def relate_to_its_records(caller: Account, target: Account | None) -> Relation:
+    """As `relate_with_admin_reach`, where the records of a deleted account stay visible.
+
+    Source: assumed 4.7-deleted-account, 4.7-admin.
+    """
+    if target is not None and target.deleted_at is not None:
+        target = replace(target, deleted_at=None)
+    return relate_with_admin_reach(caller, target)
+
+
+def relate_with_admin_reach(caller: Account, target: Account | None) -> Relation:
+    """As `relate`, but for an admin every other account counts as a descendant.
+
+    Source: spec 4.2-admin, which speaks of API keys; this reading of it is assumed 4.1.
+    """
+    relation = relate(caller, target)
+    if relation is Relation.OUTSIDE and caller.type is AccountType.ADMIN:
+        return Relation.DESCENDANT
+    return relation
+
+
+_GATEWAYS: Final = {
+    "tsys": "sierra",
+    "payroc": "payroc",
+    "elavon": "viaconex",
+    "worldpay": "worldpay610",
+    "fiserv": "rapidconnect",
+    "passthrough": "passthrough",
+}
+_CONFIG_ID: Final = re.compile(r"cfg-([a-z0-9]+)-\w+")
+
+PASSTHROUGH: Final = "passthrough"
+"""EMV data is only forwarded, and the outcome told later. Source: spec 4.3-search-edit."""
+
+
+def processor_of(config_id: str | None) -> str:
+    """The processor that a processor_config_id such as cfg-tsys-001 names; else the id itself."""
+    match = _CONFIG_ID.fullmatch(config_id or "")
+    name = match[1] if match else config_id or ""
+    return PASSTHROUGH if name == "pass" else name
+
+
+def gateway_of(processor: str) -> str:
+    """The interface through which the processor is reached."""
+    return _GATEWAYS.get(processor, processor)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terminal:
+    """A terminal as stored and as shown: the fields of spec 2.7, in its order.
+
+    `mid` and `tid` are the processor's identifiers of the merchant and the terminal.
+    `var_sheet` and `batching` never vary (spec 2.7, 2.10). `transactions` is empty in the store; a
+    read fills it where the reading says so (assumed D35-terminal).
+    """
+
+    terminal_id: str
+    name: Text
+    description: str | None = None
+    account_id: str
+    mid: Text | None = None
+    tid: Text | None = None
+    store_number: str | None = None
+    bin: str | None = None
+    vid: str | None = None
+    agent_bank_number: str | None = None
+    merchant_category_code: Mcc | None = None
+    terminal_capability: str | None = None
+    currency_code: str | None = None
+    country_code: str | None = None
+    processor_config_id: Text | None = None
+    status: ResourceStatus = "active"
+    created_at: Instant
+    deleted_at: Instant | None = None
+    updated_at: Instant | None = None
+    merchant_name: str | None = None
+    transactions: tuple[dict[str, Any], ...] = ()
+    surcharge_rate: Percent | None = None
+    tax_rate: Percent | None = None
+    surcharge_confirmation_required: Flag | None = None
+    surcharge_basis: SurchargeBasis | None = None
+    tax_basis: TaxBasis | None = None
+    var_sheet: None = None
+    batching: None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Location:
+    """A location as stored and as shown: the fields of spec 2.8, in its order.
+
+    `metadata` is null in every answer (spec 2.8).
+    """
+
+    id: str
+    name: Text
+    account_id: str
+    address: Address = field(default_factory=Address)
+    phone: str | None = None
+    email: str | None = None
+    status: ResourceStatus = "active"
+    processor_config_id: str | None = None
+    country_code: str | None = None
+    currency: str | None = None
+    terminal_id: str | None = None
+    metadata: None = None
+    surcharge_rate: Percent | None = None
+    tax_rate: Percent | None = None
+    surcharge_confirmation_required: Flag | None = None
+    surcharge_basis: SurchargeBasis | None = None
+    tax_basis: TaxBasis | None = None
+    created_at: Instant
+    updated_at: Instant | None = None
+    deleted_at: Instant | None = None
+
+
+PIN_CHARS: Final = 6
+"""Its length. Source: assumed 1.6-create."""
+
+MASKED_PIN: Final = "****"
+"""The mask of every PIN, in every answer and event. Source: spec 2.9-pin."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credential:
+    """A merchant credential as stored."""
+
+    id: str
+    account_id: str
+    code: CredentialCode
+    is_active: Flag = True
+    created_at: Instant
+    deleted_at: Instant | None = None
+
+
+class CredentialView(TypedDict):
+    """A merchant credential as it is shown. Source: spec 2.9."""
+
+    id: str
+    account_id: str
+    code: str
+    pin: str
+    is_active: bool
+    created_at: str
+
+
+def view_credential(credential: Credential) -> CredentialView:
+    """The credential as the API and its events show it."""
+    return {
+        "id": credential.id,
+        "account_id": credential.account_id,
+        "code": credential.code,
+        "pin": MASKED_PIN,
+        "is_active": credential.is_active,
+        "created_at": to_wire(credential.created_at),
+    }
+
 
 DirectoryRecord = Account | Terminal | Location | Credential
 
@@ -23,7 +272,7 @@ def _life(resource: str) -> Machine:
     def step(state: str, trigger: str, target: str, event: str | None) -> Step:
         source = f"spec 6.3-{resource}.{event}" if event else "assumed 1.10"
         name = f"{resource}.{event}" if event else None
-        return Step(state=state, trigger=trigger, target=target, event=name, source=source)
+        return Step(state, trigger, target, name, source)
 
     return Machine(
         resource,
@@ -38,7 +287,7 @@ def _life(resource: str) -> Machine:
     )
 
 
-class Directory(Value, frozen=True, kw_only=True):
+class Directory(Struct, frozen=True, kw_only=True, gc=False):
     """One kind of directory resource.
 
     `name` is its category of events. If `has_updates`, a change of other fields fires an event and

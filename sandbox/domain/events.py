@@ -6,17 +6,17 @@ sending are elsewhere.
 
 from typing import Annotated, Any, Final
 
-from sandbox.domain import credentials, keys
-from sandbox.domain.credentials import Credential
+from msgspec import Struct
+
+from sandbox.domain import keys
+from sandbox.domain.directory import Credential, view_credential
 from sandbox.domain.instants import Instant
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.records import Record
-from sandbox.domain.rendering import to_bytes
-from sandbox.domain.values import Value
-from sandbox.domain.words import OneOf
+from sandbox.domain.records import Record, to_bytes
+from sandbox.domain.text import OneOf
 
 
-class EventRow(Value, frozen=True):
+class EventRow(Struct, frozen=True, gc=False):
     """One event. `sparse` names the only fields of its body; empty means the whole resource."""
 
     name: str
@@ -82,7 +82,7 @@ EventType = Annotated[str, OneOf(EVENTS)]
 """The name of an event."""
 
 
-class Message(Value, frozen=True, gc=True):
+class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One event, with the record as it was at that moment.
 
     `record` is frozen, so its body can be rendered when it is read or sent, and is the
@@ -123,5 +123,5 @@ def body_of(message: Message) -> bytes:
     if isinstance(record, ApiKey):
         return to_bytes(keys.event_body(record))
     if isinstance(record, Credential):
-        return to_bytes(credentials.view(record))
+        return to_bytes(view_credential(record))
     return to_bytes(record)

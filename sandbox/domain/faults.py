@@ -8,10 +8,10 @@ reveals nothing that is hidden, and `reason` for the operator's journal, which m
 from collections.abc import Sequence
 from typing import Final, TypedDict
 
-from sandbox.domain.values import Value
+from msgspec import Struct
 
 
-class Fault(Value, frozen=True, kw_only=True):
+class Fault(Struct, frozen=True, gc=False):
     """One way of refusing: the code, the status, a sentence that is always true, and the clause."""
 
     code: str
@@ -20,88 +20,48 @@ class Fault(Value, frozen=True, kw_only=True):
     source: str
 
 
-VALIDATION_ERROR: Final = Fault(
-    code="validation_error",
-    status=400,
-    message="The request is not valid.",
-    source="spec 7-400",
-)
+VALIDATION_ERROR: Final = Fault("validation_error", 400, "The request is not valid.", "spec 7-400")
 UNPROCESSABLE: Final = Fault(
-    code="validation_error",
-    status=422,
-    message="The request is malformed.",
-    source="assumed D35-validation",
+    "validation_error", 422, "The request is malformed.", "assumed D35-validation"
 )
 AUTHENTICATION_FAILED: Final = Fault(
-    code="authentication_failed",
-    status=401,
-    message="The API key is missing or cannot be used.",
-    source="spec 7-401",
+    "authentication_failed", 401, "The API key is missing or cannot be used.", "spec 7-401"
 )
 PERMISSION_DENIED: Final = Fault(
-    code="permission_denied",
-    status=401,
-    message="The API key lacks the permission for this operation.",
-    source="spec 5.9",
+    "permission_denied", 401, "The API key lacks the permission for this operation.", "spec 5.9"
 )
 FORBIDDEN: Final = Fault(
-    code="forbidden",
-    status=403,
-    message="A requested permission cannot be granted by this API key.",
-    source="spec 7-403",
+    "forbidden", 403, "A requested permission cannot be granted by this API key.", "spec 7-403"
 )
 NO_CREATOR: Final = Fault(
-    code="forbidden",
-    status=403,
-    message="Accounts of this type cannot create it.",
-    source="assumed D35-boarding",
+    "forbidden", 403, "Accounts of this type cannot create it.", "assumed D35-boarding"
 )
-NOT_FOUND: Final = Fault(
-    code="not_found",
-    status=404,
-    message="The resource was not found.",
-    source="spec 7-404",
-)
+NOT_FOUND: Final = Fault("not_found", 404, "The resource was not found.", "spec 7-404")
 METHOD_NOT_ALLOWED: Final = Fault(
-    code="method_not_allowed",
-    status=405,
-    message="The method is not served on this path.",
-    source="assumed C9",
+    "method_not_allowed", 405, "The method is not served on this path.", "assumed C9"
 )
 RETIRED: Final = Fault(
-    code="method_not_allowed",
-    status=405,
-    message="This operation is retired.",
-    source="spec 4.3-search-retired",
+    "method_not_allowed", 405, "This operation is retired.", "spec 4.3-search-retired"
 )
 NOT_ACCEPTABLE: Final = Fault(
-    code="not_acceptable",
-    status=406,
-    message="The answer is application/json, which the Accept header excludes.",
-    source="assumed C7",
+    "not_acceptable",
+    406,
+    "The answer is application/json, which the Accept header excludes.",
+    "assumed C7",
 )
 CONFLICT: Final = Fault(
-    code="conflict",
-    status=409,
-    message="The request conflicts with the state of the resource.",
-    source="assumed 0.5-codes",
+    "conflict", 409, "The request conflicts with the state of the resource.", "assumed 0.5-codes"
 )
 BODY_TOO_LARGE: Final = Fault(
-    code="body_too_large",
-    status=413,
-    message="The body is larger than the platform takes.",
-    source="assumed D46",
+    "body_too_large", 413, "The body is larger than the platform takes.", "assumed D46"
 )
 UNSUPPORTED_MEDIA_TYPE: Final = Fault(
-    code="unsupported_media_type",
-    status=415,
-    message="A body must be sent as application/json.",
-    source="assumed C7",
+    "unsupported_media_type", 415, "A body must be sent as application/json.", "assumed C7"
 )
 
 
 def _rule_of_payments(code: str, message: str, source: str) -> Fault:
-    return Fault(code=code, status=400, message=message, source=source)
+    return Fault(code, 400, message, source)
 
 
 DUPLICATE_EVENT: Final = _rule_of_payments(
@@ -134,39 +94,23 @@ REFUND_EXCEEDS_CAPTURED: Final = _rule_of_payments(
     "refund_exceeds_captured", "There is less than that to refund.", "assumed D18"
 )
 MISDIRECTED: Final = Fault(
-    code="misdirected_request",
-    status=421,
-    message="The server does not answer for this host.",
-    source="assumed D25-hosts",
+    "misdirected_request", 421, "The server does not answer for this host.", "assumed D25-hosts"
 )
 ACCOUNT_BLOCKED: Final = Fault(
-    code="account_blocked",
-    status=423,
-    message="The account is blocked.",
-    source="assumed 4.7-blocked-account",
+    "account_blocked", 423, "The account is blocked.", "assumed 4.7-blocked-account"
 )
 INTERNAL_ERROR: Final = Fault(
-    code="internal_error",
-    status=500,
-    message="The sandbox failed. This is a defect of the sandbox, not of the request.",
-    source="assumed 0.5-codes",
+    "internal_error",
+    500,
+    "The sandbox failed. This is a defect of the sandbox, not of the request.",
+    "assumed 0.5-codes",
 )
-NOT_WRITTEN: Final = Fault(
-    code="internal_error",
-    status=500,
-    message="The state could not be written.",
-    source="assumed D25",
-)
-NOT_READ: Final = Fault(
-    code="internal_error",
-    status=500,
-    message="A part of the state cannot be read.",
-    source="assumed D25",
-)
+NOT_WRITTEN: Final = Fault("internal_error", 500, "The state could not be written.", "assumed D25")
+NOT_READ: Final = Fault("internal_error", 500, "A part of the state cannot be read.", "assumed D25")
 
 
 def _transport(code: str, status: int, message: str) -> Fault:
-    return Fault(code=code, status=status, message=message, source="assumed 5.3")
+    return Fault(code, status, message, "assumed 5.3")
 
 
 RATE_LIMITED: Final = _transport("rate_limited", 429, "Too many requests.")

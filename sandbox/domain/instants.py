@@ -1,13 +1,17 @@
-"""Instants: parsing, formatting and shifting.
+"""Instants and durations: parsing, formatting and shifting.
 
 Inside the sandbox, an instant is an aware datetime in UTC with millisecond precision. On the wire
 it is ISO 8601 with `Z` and three decimals (spec 6.1.6; the exact form is assumed 0.5-ids).
+Durations are written `30s`, `5m`, `2h`, `3d`, or in ISO 8601 like `PT36H`.
 """
 
 import re
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, BeforeValidator, PlainSerializer, Strict, WithJsonSchema
+from pydantic_core import PydanticCustomError
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _RFC3339 = re.compile(
@@ -81,27 +85,63 @@ def add_years(instant: datetime, years: int) -> datetime:
         return instant.replace(year=instant.year + years, day=28)
 
 
-class _OnTheWire:
-    """How pydantic reads and writes an instant. Needs pydantic only when a schema is built."""
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        from pydantic_core import core_schema
-
-        return core_schema.no_info_before_validator_function(
-            _read,
-            core_schema.datetime_schema(strict=True, tz_constraint="aware"),
-            serialization=core_schema.plain_serializer_function_ser_schema(
-                to_wire, return_schema=core_schema.str_schema(), when_used="json"
-            ),
-        )
-
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, str]:
-        return {"type": "string", "format": "date-time"}
-
-
 def _read(value: object) -> object:
     return parse_rfc3339(value) if isinstance(value, str) else value
 
 
-Instant = Annotated[datetime, _OnTheWire()]
+def _with_zone(instant: datetime) -> datetime:
+    if instant.tzinfo is None:
+        raise PydanticCustomError("timezone_aware", "Input should have timezone info")
+    return instant
+
+
+Instant = Annotated[
+    datetime,
+    Strict(),
+    BeforeValidator(_read),
+    AfterValidator(_with_zone),
+    PlainSerializer(to_wire, return_type=str, when_used="json"),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
 """An instant in a record or a shape: read with `parse_rfc3339`, written with `to_wire`."""
+
+
+_SHORT: Final = re.compile(r"(\d{1,9})(ms|s|m|h|d|w)", re.ASCII)
+_UNITS: Final = {
+    "ms": timedelta(milliseconds=1),
+    "s": timedelta(seconds=1),
+    "m": timedelta(minutes=1),
+    "h": timedelta(hours=1),
+    "d": timedelta(days=1),
+    "w": timedelta(weeks=1),
+}
+_ISO: Final = re.compile(
+    r"P(?:(\d{1,9})W)?(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9}(?:\.\d{1,3})?)S)?)?",
+    re.ASCII,
+)
+DURATION_PATTERN: Final = rf"^(?:{_SHORT.pattern}|(?=.*\d){_ISO.pattern})$".replace(r"\d", "[0-9]")
+"""The same for a JSON Schema, whose digits may be of any script."""
+
+
+def parse_duration(text: str) -> timedelta:
+    """The length of time, to the millisecond. Raises ValueError with a sentence for the user.
+
+    Months and years have no fixed length and are refused.
+    """
+    short = _SHORT.fullmatch(text)
+    try:
+        if short:
+            return int(short[1]) * _UNITS[short[2]]
+        iso = _ISO.fullmatch(text)
+        if iso and any(iso.groups()):
+            weeks, days, hours, minutes = (int(part or 0) for part in iso.groups()[:4])
+            return timedelta(
+                weeks=weeks,
+                days=days,
+                hours=hours,
+                minutes=minutes,
+                milliseconds=round(float(iso[5] or 0) * 1000),
+            )
+    except OverflowError:
+        raise ValueError("is longer than a calendar lasts") from None
+    raise ValueError('must be a duration like "30s", "5m", "2h", "3d" or "PT36H"')

@@ -13,13 +13,13 @@ from hashlib import sha256
 from hmac import compare_digest
 from typing import Final, Literal, TypedDict
 
-from sandbox.domain.byte_search import has
+from msgspec import Struct
+
+from sandbox.domain.clock import KEY_EXPIRES, Timer
 from sandbox.domain.field_types import Digest, Flag, Lookup, Permissions, Text, Withheld
 from sandbox.domain.instants import Instant, add_years, to_wire
 from sandbox.domain.permissions import Grants, grants_of
 from sandbox.domain.states import Machine, Step
-from sandbox.domain.timers import KEY_EXPIRES, Timer
-from sandbox.domain.values import Value
 
 LOOKUP_CHARS: Final = 12
 SECRET_CHARS: Final = 32
@@ -66,7 +66,7 @@ class ApiKey:
         return grants_of(self.permissions, self.withheld)
 
 
-class KeyUsage(Value, frozen=True):
+class KeyUsage(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """When a key last authenticated."""
 
     key_id: str
@@ -95,55 +95,13 @@ class ApiKeyView(TypedDict):
 KEY_LIFE: Final = Machine(
     "api_key",
     (
-        Step(
-            state="active",
-            trigger="revoke",
-            target="revoked",
-            event="api_key.revoked",
-            source="spec 3.1-revoke",
-        ),
-        Step(
-            state="active",
-            trigger="reinstate",
-            target="active",
-            event=None,
-            source="assumed 4.3-same-status",
-        ),
-        Step(
-            state="active",
-            trigger="delete",
-            target="deleted",
-            event="api_key.deleted",
-            source="spec 3.1-delete",
-        ),
-        Step(
-            state="revoked",
-            trigger="revoke",
-            target="revoked",
-            event=None,
-            source="assumed 4.3-same-status",
-        ),
-        Step(
-            state="revoked",
-            trigger="reinstate",
-            target="active",
-            event="api_key.reinstated",
-            source="spec 3.1-reinstate",
-        ),
-        Step(
-            state="revoked",
-            trigger="delete",
-            target="deleted",
-            event="api_key.deleted",
-            source="spec 3.1-delete",
-        ),
-        Step(
-            state="deleted",
-            trigger="delete",
-            target="deleted",
-            event=None,
-            source="spec 4.4-delete",
-        ),
+        Step("active", "revoke", "revoked", "api_key.revoked", "spec 3.1-revoke"),
+        Step("active", "reinstate", "active", None, "assumed 4.3-same-status"),
+        Step("active", "delete", "deleted", "api_key.deleted", "spec 3.1-delete"),
+        Step("revoked", "revoke", "revoked", None, "assumed 4.3-same-status"),
+        Step("revoked", "reinstate", "active", "api_key.reinstated", "spec 3.1-reinstate"),
+        Step("revoked", "delete", "deleted", "api_key.deleted", "spec 3.1-delete"),
+        Step("deleted", "delete", "deleted", None, "spec 4.4-delete"),
     ),
 )
 """A deleted key has no way back: there is no row for it (spec 3.1-delete, 5.11)."""
@@ -193,7 +151,7 @@ class KeyKind(StrEnum):
     MALFORMED = "malformed"
 
 
-class ParsedKey(Value, frozen=True):
+class ParsedKey(Struct, frozen=True, kw_only=True, gc=False):
     """A presented key, taken apart. Lookup and secret are empty unless the kind is v5 or legacy."""
 
     kind: KeyKind
@@ -201,8 +159,8 @@ class ParsedKey(Value, frozen=True):
     secret: str = ""
 
 
-_PRODUCTION = ParsedKey(KeyKind.PRODUCTION)
-_MALFORMED = ParsedKey(KeyKind.MALFORMED)
+_PRODUCTION = ParsedKey(kind=KeyKind.PRODUCTION)
+_MALFORMED = ParsedKey(kind=KeyKind.MALFORMED)
 
 
 class KeyFormat:
@@ -240,12 +198,12 @@ class KeyFormat:
         """Take a presented key apart. Never raises."""
         match = self._v5.fullmatch(text)
         if match:
-            return ParsedKey(KeyKind.V5, match[1], match[2])
+            return ParsedKey(kind=KeyKind.V5, lookup=match[1], secret=match[2])
         if text.startswith(self._production):
             return _PRODUCTION
         match = self._legacy.fullmatch(text)
         if match:
-            return ParsedKey(KeyKind.LEGACY, legacy_lookup(match[1]), match[1])
+            return ParsedKey(kind=KeyKind.LEGACY, lookup=legacy_lookup(match[1]), secret=match[1])
         return _MALFORMED
 
     def write(self, lookup: str, secret: str) -> str:
@@ -278,7 +236,7 @@ class KeyFormat:
 
     def scrub_bytes(self, text: bytes) -> bytes:
         """As `scrub`, of text in UTF-8."""
-        return self._anywhere_bytes.sub(b"****", text) if has(text, self.hint_bytes) else text
+        return self._anywhere_bytes.sub(b"****", text) if self.hint_bytes in text else text
 
 
 def legacy_lookup(token: str) -> str:

@@ -7,7 +7,7 @@ decides which of them a caller may grant to another key.
 from functools import lru_cache
 from typing import Final
 
-from sandbox.domain.values import Value
+from msgspec import Struct
 
 ACTIONS: Final[dict[str, tuple[str, ...]]] = {
     "payments": (
@@ -59,7 +59,7 @@ MACROS: Final = frozenset({ALL, LEGACY_ALL})
 PERMISSIONS: Final = frozenset(CONCRETE) | MACROS
 
 
-class Grants(Value, frozen=True):
+class Grants(Struct, frozen=True, gc=False):
     """The grants of a key: its permissions with the macros expanded, and their resource types."""
 
     concrete: frozenset[str]

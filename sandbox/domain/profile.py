@@ -13,11 +13,13 @@ from datetime import date
 from functools import cached_property
 from typing import Any, Final, Literal
 
+from pydantic import TypeAdapter
+
+from sandbox.domain import readings as readings_table
 from sandbox.domain.keys import KeyFormat
-from sandbox.domain.payments import pans
 from sandbox.domain.permissions import ALL, CONCRETE
-from sandbox.domain.readings import table as readings_table
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.secrets import mask_cards
+from sandbox.domain.text import did_you_mean
 
 _HEADER_NAME: Final = re.compile(r"[A-Za-z0-9-]+")
 _KEY_PREFIX: Final = re.compile(r"[A-Za-z0-9]+(_[A-Za-z0-9]+)*")
@@ -163,7 +165,7 @@ class Profile:
 
     def scrub(self, text: str) -> str:
         """The text with everything masked that looks like a key or a card number."""
-        return pans.scrub(self.key_format.scrub(text))
+        return mask_cards(self.key_format.scrub(text))
 
     def scrub_start(self, text: str, chars_max: int) -> str:
         """The first characters of the text, scrubbed, without a part of what is masked in whole.
@@ -182,7 +184,5 @@ class Profile:
 
 def parse_profile(document: dict[str, Any]) -> Profile:
     """The profile in a document. Raises pydantic's ValidationError for anything wrong in it."""
-    from pydantic import TypeAdapter
-
     # As JSON, where an object is the strict form of a dataclass.
     return TypeAdapter(Profile).validate_json(json.dumps(document, default=str))

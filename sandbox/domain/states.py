@@ -6,10 +6,10 @@ refusal lists what is possible instead.
 
 from collections.abc import Iterable
 
-from sandbox.domain.values import Value
+from msgspec import Struct
 
 
-class Step(Value, frozen=True, kw_only=True):
+class Step(Struct, frozen=True, gc=False):
     """One transition. `event` is None where the step changes nothing that is announced."""
 
     state: str

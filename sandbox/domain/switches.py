@@ -7,13 +7,14 @@ names, and show what is in force (assumed D35).
 from collections.abc import Mapping
 from typing import Any, Final
 
-from sandbox.domain.readings import former
-from sandbox.domain.readings.rows import Reading
-from sandbox.domain.values import Value
-from sandbox.domain.words import did_you_mean
+from msgspec import Struct
+
+from sandbox.domain import readings
+from sandbox.domain.readings import Reading
+from sandbox.domain.text import did_you_mean
 
 
-class Switch(Value, frozen=True, kw_only=True):
+class Switch(Struct, frozen=True, kw_only=True, gc=False):
     """One switch: its name, its values, its default, and its effect.
 
     A switch without `values` accepts a number from 0 to `number_max`. A switch with a `reading`
@@ -50,34 +51,34 @@ SWITCHES: Final[dict[str, Switch]] = {
             values=(False, True),
             default=False,
             about="Refuse with 400 a request without Accept, or a body without Content-Type.",
-            source=former.MISSING_HEADERS.clause,
-            reading=former.MISSING_HEADERS,
+            source=readings.MISSING_HEADERS.clause,
+            reading=readings.MISSING_HEADERS,
         ),
         Switch(
             name="refund.partial_status",
-            values=former.STATUS_AFTER_PARTIAL_REFUND.names,
+            values=readings.STATUS_AFTER_PARTIAL_REFUND.names,
             default="unchanged",
             about="What a payment shows after a part of it was refunded.",
-            source=former.STATUS_AFTER_PARTIAL_REFUND.clause,
-            reading=former.STATUS_AFTER_PARTIAL_REFUND,
+            source=readings.STATUS_AFTER_PARTIAL_REFUND.clause,
+            reading=readings.STATUS_AFTER_PARTIAL_REFUND,
         ),
         Switch(
             name="idempotency.duplicate",
-            values=former.DUPLICATE_EVENT_ID.names,
+            values=readings.DUPLICATE_EVENT_ID.names,
             default="reject",
             about="Whether a repeated event_id is refused, answered with the payment as it is "
             "where operation and amount are the same, or a failed attempt.",
-            source=former.DUPLICATE_EVENT_ID.clause,
-            reading=former.DUPLICATE_EVENT_ID,
+            source=readings.DUPLICATE_EVENT_ID.clause,
+            reading=readings.DUPLICATE_EVENT_ID,
         ),
         Switch(
             name="lifecycle.rule_failures",
-            values=former.RULE_FAILURES.names,
+            values=readings.RULE_FAILURES.names,
             default="http_400",
             about="How an attempt against a rule is answered: a refusal, or the failed "
             "transaction. The event fires either way.",
-            source=former.RULE_FAILURES.clause,
-            reading=former.RULE_FAILURES,
+            source=readings.RULE_FAILURES.clause,
+            reading=readings.RULE_FAILURES,
         ),
         Switch(
             name="triggers.enabled",

@@ -1,6 +1,15 @@
-"""Text of files that people write: UTF-8, with or without a byte order mark (assumed D48)."""
+"""Text for and from people: reading files, safe printing, and the nearest known word.
 
+Files are UTF-8, with or without a byte order mark (assumed D48). Text for a terminal, a log line or
+a header has no control characters, escape sequences, line breaks of any kind, or characters that
+change the direction of text (assumed D25-plain).
+"""
+
+import re
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any, Final
 
 
 class NotUtf8(ValueError):
@@ -20,3 +29,82 @@ def decode_text(content: bytes) -> str:
         return strip_mark(content).decode("utf-8")
     except UnicodeDecodeError as error:
         raise NotUtf8(f"is not UTF-8 (byte {error.start}); save it as UTF-8") from None
+
+
+_OBEYED: Final = "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+"""Compiled when it is first used, which a start need not wait for."""
+
+
+def obeyed_in(text: str) -> str | None:
+    """The first character of the text that a terminal could obey, written out."""
+    found = re.search(_OBEYED, text)
+    return found and written_out(found[0])
+
+
+def printable(text: str) -> str:
+    """The text in one line, with whatever is not printed written out."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else written_out(char) for char in text)
+
+
+def written_out(char: str) -> str:
+    r"""A character as its escape, like `\n` or `\x1b`."""
+    return char.encode("unicode_escape").decode("ascii")
+
+
+WORD_CHARS_MAX: Final = 250
+"""A longer word resembles no known one: those have 100 characters at most."""
+
+
+OFTEN_MEANT: Final = dict.fromkeys(
+    ("declined", "decline", "issuer_declined", "issuer_decline", "card_declined"), "do_not_honor"
+)
+"""What is meant by words that resemble others more."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word closest to `word`, or None if none is close enough."""
+    if len(word) > WORD_CHARS_MAX:
+        return None
+    known = list(known)
+    if (meant := OFTEN_MEANT.get(word.lower())) in known:
+        return meant
+    matches = get_close_matches(word.lower(), known, n=1, cutoff=0.6)
+    return matches[0] if matches else None
+
+
+class UnknownWord(ValueError):
+    """A word that is none of those known; `nearest` is the one that was probably meant."""
+
+    def __init__(self, message: str, word: str, known: Iterable[str]) -> None:
+        known = list(known)
+        super().__init__(message + did_you_mean(word, known))
+        self.nearest = nearest(word, known)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`; did you mean 'capture'?`, or an empty string when nothing is near."""
+    match = nearest(word, known)
+    return f"; did you mean {match!r}?" if match else ""
+
+
+def known_words(word: str, known: Iterable[str], *, shown: int = 6) -> str:
+    """As `did_you_mean`; a few of the known words when nothing is near."""
+    words = list(dict.fromkeys(known))
+    hint = did_you_mean(word, words)
+    if hint or not words:
+        return hint
+    more = len(words) - shown
+    return "; there are " + ", ".join(words[:shown]) + (f" and {more} more" if more > 0 else "")
+
+
+class OneOf:
+    """Of an annotated text: the words that it is one of, for the schema that is made of it."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self.words = tuple(words)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        """Used only for writing a schema; it checks nothing."""
+        return {**handler(schema), "enum": list(self.words)}

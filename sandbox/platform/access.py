@@ -7,10 +7,11 @@ from dataclasses import replace
 from json import dumps
 from typing import Final
 
+from msgspec import Struct
+
 from sandbox.domain import access, keys
 from sandbox.domain.access import Access, AccessVerdict, Holds, Need
-from sandbox.domain.accounts import Account, AccountType
-from sandbox.domain.directory import DIRECTORIES
+from sandbox.domain.directory import DIRECTORIES, Account, AccountType, Relation
 from sandbox.domain.faults import (
     ACCOUNT_BLOCKED,
     AUTHENTICATION_FAILED,
@@ -18,12 +19,9 @@ from sandbox.domain.faults import (
     PERMISSION_DENIED,
     Refusal,
 )
-from sandbox.domain.hierarchy import Relation
 from sandbox.domain.instants import Instant
 from sandbox.domain.keys import ApiKey, KeyUsage
-from sandbox.domain.readings.directory import ADMIN_SEES, DELETED_RESOURCES
-from sandbox.domain.readings.wire import FOREIGN_ACCOUNT_FILTER
-from sandbox.domain.values import Value
+from sandbox.domain.readings import ADMIN_SEES, DELETED_RESOURCES, FOREIGN_ACCOUNT_FILTER
 from sandbox.platform import wire
 from sandbox.platform.context import (
     IncomingRequest,
@@ -54,7 +52,7 @@ def authenticate(context: RequestContext, worlds: Worlds) -> None:
     key, account = usable(presented, context.unit, context.now)
     context.caller = caller = presented.caller(account)
     # An answer need not wait until this is durable.
-    context.world.store.put(KeyUsage(key.id, context.now))
+    context.world.store.put(KeyUsage(key_id=key.id, last_used_at=context.now))
     worlds.touch(context.world)
     context.decisions += (caller.decision,)
 
@@ -325,7 +323,7 @@ def one_or_many(values: list[str]) -> str | list[str]:
 # sent. Nothing is counted, noted or changed.
 
 
-class Seen(Value, frozen=True):
+class Seen(Struct, frozen=True, gc=False):
     """The status that the key would get, every decision, and the permissions that are missing.
 
     One of the missing permissions is enough; there are none where no permission would help.

@@ -4,13 +4,20 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Annotated, Any, Final, cast
 
+from msgspec import structs
 from pydantic import Field, StrictStr
 
-from sandbox.domain.access import Need, need
-from sandbox.domain.accounts import Account, AccountType, ResourceStatus
-from sandbox.domain.credentials import Credential
-from sandbox.domain.directory import ACCOUNTS
-from sandbox.domain.escalation import MAY_GRANT_ADMIN_ONLY
+from sandbox.domain.access import MAY_GRANT_ADMIN_ONLY, Need, need
+from sandbox.domain.directory import (
+    ACCOUNTS,
+    Account,
+    AccountType,
+    Credential,
+    Location,
+    ResourceStatus,
+    Terminal,
+    relate_with_admin_reach,
+)
 from sandbox.domain.faults import (
     ACCOUNT_BLOCKED,
     CONFLICT,
@@ -19,14 +26,11 @@ from sandbox.domain.faults import (
     Refusal,
 )
 from sandbox.domain.field_types import CONFIGS, Mcc, Text
-from sandbox.domain.hierarchy import relate_with_admin_reach
 from sandbox.domain.keys import ApiKey, ApiKeyView
-from sandbox.domain.locations import Location
 from sandbox.domain.permissions import CONCRETE, Grants
-from sandbox.domain.readings.directory import APPLICATION_IN_ANSWER
-from sandbox.domain.rendering import Page, WithFields
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.webhooks.applications import Application
+from sandbox.domain.readings import APPLICATION_IN_ANSWER
+from sandbox.domain.records import Page, WithFields
+from sandbox.domain.webhooks import Application
 from sandbox.platform import apikeys, directory, terminals
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import AddressBody, CreateBody, PageQuery, PricedBody
@@ -81,7 +85,7 @@ class AccountsQuery(PageQuery):
 
 _TARGET: Final = Target("path", "account_id")
 
-_TARGET_TO_READ: Final = _TARGET.but(relate=relate_with_admin_reach)
+_TARGET_TO_READ: Final = structs.replace(_TARGET, relate=relate_with_admin_reach)
 
 _OF_PARTNERS: Final = frozenset(
     name for name in CONCRETE if name.endswith(":sub") or name == "accounts:create:merchant"
@@ -281,7 +285,8 @@ for _row in rows_of(__name__)[:4]:
     # The same operations under their other paths. Source: assumed 1.3-alias.
     register(
         __name__,
-        _row.but(
+        structs.replace(
+            _row,
             name=f"{_row.name}_v2",
             path=_row.path.replace("/v1/", "/v2/"),
             source="assumed 1.3-alias",

@@ -11,12 +11,11 @@ from typing import Annotated, Any, Final, Literal, cast
 from pydantic import BaseModel, ConfigDict, FailFast, Field, StrictBool, StrictStr, create_model
 
 from sandbox.domain import keys
-from sandbox.domain.access import Holds, need
-from sandbox.domain.accounts import Account, AccountType
-from sandbox.domain.escalation import refuse_grant, withheld_from_all
+from sandbox.domain.access import Holds, need, refuse_grant, withheld_from_all
+from sandbox.domain.clock import KEY_EXPIRES
+from sandbox.domain.directory import Account, AccountType, relate_with_admin_reach
 from sandbox.domain.faults import FORBIDDEN, VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import PERMISSION_COUNT, Text
-from sandbox.domain.hierarchy import relate_with_admin_reach
 from sandbox.domain.instants import Instant, to_wire
 from sandbox.domain.keys import (
     KEY_LIFE,
@@ -30,14 +29,13 @@ from sandbox.domain.keys import (
 )
 from sandbox.domain.permissions import ALL, CONCRETE, LEGACY_ALL, PERMISSIONS
 from sandbox.domain.profile import Profile
-from sandbox.domain.readings.directory import (
+from sandbox.domain.readings import (
     ALL_GRANTED_BY,
     KEY_AFTER_A_CHANGE,
     KEY_DELETES_ITSELF,
     PAST_EXPIRY,
 )
-from sandbox.domain.timers import KEY_EXPIRES
-from sandbox.domain.words import OneOf, did_you_mean
+from sandbox.domain.text import OneOf, did_you_mean
 from sandbox.platform.access import sees_all
 from sandbox.platform.context import OperationContext
 from sandbox.platform.operation import Target, operation

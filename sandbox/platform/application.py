@@ -16,7 +16,7 @@ from sandbox.domain.faults import (
     Refusal,
 )
 from sandbox.domain.keys import ApiKey, KeyFormat, KeyKind
-from sandbox.domain.payments.transport import SLOW_MS, TRANSPORT_FAULTS
+from sandbox.domain.payments.outcomes import SLOW_MS, TRANSPORT_FAULTS
 from sandbox.platform.access import usable
 from sandbox.platform.context import (
     Answer,

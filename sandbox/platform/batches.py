@@ -8,19 +8,15 @@ from typing import Annotated, Any, ClassVar, Final, cast
 
 from pydantic import Field, field_validator
 
-from sandbox.domain.batches import (
-    BATCH_STATUSES,
-    Batch,
-)
+from sandbox.domain.batches import BATCH_STATUSES, Batch
+from sandbox.domain.directory import Terminal, relate_to_its_records, relate_with_admin_reach
 from sandbox.domain.faults import CONFLICT, VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import ProcessorBatchId, Text
-from sandbox.domain.hierarchy import relate_to_its_records, relate_with_admin_reach
-from sandbox.domain.payments.transaction_json import TransactionView
+from sandbox.domain.payments.transaction_view import TransactionView
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.readings.payments import EDIT_OF_CLOSED_BATCH
-from sandbox.domain.rendering import Page, WithRows, to_wire_fields
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.words import OneOf, did_you_mean
+from sandbox.domain.readings import EDIT_OF_CLOSED_BATCH
+from sandbox.domain.records import Page, WithRows, to_wire_fields
+from sandbox.domain.text import OneOf, did_you_mean
 from sandbox.platform import settlement
 from sandbox.platform.access import one_or_many, scopes_of
 from sandbox.platform.context import OperationContext

@@ -7,15 +7,14 @@ from typing import Any
 from msgspec import Struct
 
 from sandbox.domain.access import Holds
-from sandbox.domain.accounts import Account
+from sandbox.domain.directory import Account
 from sandbox.domain.events import EVENTS, Message
 from sandbox.domain.instants import to_ms
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.payments.transport import TransportFault
+from sandbox.domain.payments.outcomes import TransportFault
 from sandbox.domain.permissions import Grants
-from sandbox.domain.readings.wire import UNSET_STRINGS
-from sandbox.domain.records import Record, account_id_of, id_of
-from sandbox.domain.unset import filled_body
+from sandbox.domain.readings import UNSET_STRINGS
+from sandbox.domain.records import Record, account_id_of, filled_body, id_of
 from sandbox.platform.operation import Row
 from sandbox.platform.routing import Match
 from sandbox.platform.wire import Body, header, list_header
@@ -138,13 +137,13 @@ class OperationContext(Struct, kw_only=True):
         id = self.world.draws.message_id()
         self.unit.emit(
             Message(
-                id,
-                event_type,
-                account_id_of(record),
-                id_of(record),
-                self.request_id,
-                self.now,
-                shown,
+                id=id,
+                event_type=event_type,
+                account_id=account_id_of(record),
+                subject=id_of(record),
+                request_id=self.request_id,
+                created_at=self.now,
+                record=shown,
             )
         )
         self.events += (id,)
@@ -164,7 +163,6 @@ class RequestContext(OperationContext, kw_only=True):
     refusal: str | None = None
     notes: tuple[str, ...] = ()
     sent: dict[str, Any] | None = None
-    may_hold_cards: bool = True
     foreign: frozenset[str] = frozenset()
 
     def note(self, note: str) -> None:

@@ -5,17 +5,23 @@ Source: spec 2.9; paths and rules assumed 1.6.
 
 from typing import Annotated, Any, Final, Literal, cast
 
+from msgspec.structs import replace
 from pydantic import Field, StrictBool, StrictStr
 
-from sandbox.domain import credentials
-from sandbox.domain.accounts import Account
-from sandbox.domain.credentials import MASKED_PIN, PIN_CHARS, Credential, CredentialView
-from sandbox.domain.directory import CREDENTIALS
+from sandbox.domain.directory import (
+    CREDENTIALS,
+    MASKED_PIN,
+    PIN_CHARS,
+    Account,
+    Credential,
+    CredentialView,
+    relate_with_admin_reach,
+    view_credential,
+)
 from sandbox.domain.faults import CONFLICT, Refusal
 from sandbox.domain.field_types import CODE_CHARS, CredentialCode
-from sandbox.domain.hierarchy import relate_with_admin_reach
-from sandbox.domain.payments.pans import CARD_FIELDS
-from sandbox.domain.rendering import Page
+from sandbox.domain.payments.cards import CARD_FIELDS
+from sandbox.domain.records import Page
 from sandbox.platform import directory
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import Body, CreateBody, PageQuery
@@ -69,7 +75,7 @@ def create(context: OperationContext, body: CreateCredential) -> CredentialView:
     credential = Credential(
         id=context.world.draws.uuid(), account_id=account.id, code=code, created_at=context.now
     )
-    return credentials.view(directory.add(context, credential))
+    return view_credential(directory.add(context, credential))
 
 
 def _free_code(context: OperationContext) -> str:
@@ -94,7 +100,7 @@ def _is_taken(context: OperationContext, code: str) -> bool:
 def list_all(context: OperationContext, query: CredentialsQuery) -> Page:
     """List credentials."""
     page = directory.page_of(context, CREDENTIALS)
-    return page.but(rows=[credentials.view(row) for row in page.rows])
+    return replace(page, rows=[view_credential(row) for row in page.rows])
 
 
 @operation(
@@ -102,12 +108,12 @@ def list_all(context: OperationContext, query: CredentialsQuery) -> Page:
     "GET",
     "/v1/accounts/credentials/{credential_id}",
     needs="credentials:read",
-    target=_TARGET.but(relate=relate_with_admin_reach),
+    target=replace(_TARGET, relate=relate_with_admin_reach),
     source="assumed 1.6",
 )
 def read(context: OperationContext, credential: Credential) -> CredentialView:
     """Read a credential."""
-    return credentials.view(credential)
+    return view_credential(credential)
 
 
 @operation(
@@ -128,7 +134,7 @@ def update(
     trigger = None
     if "is_active" in given:
         trigger = "unblock" if given["is_active"] else "block"
-    return credentials.view(directory.change(context, credential, {}, trigger))
+    return view_credential(directory.change(context, credential, {}, trigger))
 
 
 @operation(
@@ -145,7 +151,7 @@ def delete(context: OperationContext, credential: Credential) -> CredentialView:
 
     It is shown inactive. Source: spec 6.3-credential.deleted.
     """
-    return credentials.view(directory.change(context, credential, {}, "delete"))
+    return view_credential(directory.change(context, credential, {}, "delete"))
 
 
 @operation(
@@ -159,7 +165,7 @@ def delete(context: OperationContext, credential: Credential) -> CredentialView:
 )
 def block(context: OperationContext, credential: Credential) -> CredentialView:
     """Block one of the credentials."""
-    return credentials.view(directory.change(context, credential, {}, "block"))
+    return view_credential(directory.change(context, credential, {}, "block"))
 
 
 @operation(
@@ -173,4 +179,4 @@ def block(context: OperationContext, credential: Credential) -> CredentialView:
 )
 def unblock(context: OperationContext, credential: Credential) -> CredentialView:
     """Unblock one of the credentials."""
-    return credentials.view(directory.change(context, credential, {}, "unblock"))
+    return view_credential(directory.change(context, credential, {}, "unblock"))

@@ -7,19 +7,19 @@ module.
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from sandbox.domain.accounts import Account
-from sandbox.domain.credentials import Credential
 from sandbox.domain.directory import (
     DIRECTORIES,
     TRIGGER_OF_STATUS,
+    Account,
+    Credential,
     Directory,
+    Location,
+    Terminal,
     in_state,
     state_of,
 )
-from sandbox.domain.locations import Location
-from sandbox.domain.readings.directory import DELETE_ANSWERS
-from sandbox.domain.rendering import Page
-from sandbox.domain.terminals import Terminal
+from sandbox.domain.readings import DELETE_ANSWERS
+from sandbox.domain.records import Page
 from sandbox.platform.access import one_or_many, scopes_of
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import PageQuery

@@ -12,7 +12,7 @@ from pydantic import (
     model_validator,
 )
 
-from sandbox.domain.accounts import Address, ResourceStatus
+from sandbox.domain.directory import Address, ResourceStatus
 from sandbox.domain.field_types import Flag, Rate, SurchargeBasis, TaxBasis
 
 

@@ -6,11 +6,10 @@ never be stored are refused.
 
 from collections.abc import Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from pydantic_core import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from sandbox.domain.byte_search import has
 from sandbox.domain.faults import (
     BODY_TOO_LARGE,
     NOT_ACCEPTABLE,
@@ -23,28 +22,24 @@ from sandbox.domain.faults import (
 )
 from sandbox.domain.instants import from_ms, with_offset
 from sandbox.domain.keys import KeyFormat
-from sandbox.domain.payments import pans
+from sandbox.domain.payments.cards import CARD_FIELD, READER_FIELD
 from sandbox.domain.payments.outcomes import OUTCOMES, why_not_for
-from sandbox.domain.payments.pans import CARD_FIELD, READER_FIELD
-from sandbox.domain.readings.former import MISSING_HEADERS
-from sandbox.domain.readings.wire import (
+from sandbox.domain.readings import (
     EXPIRY_WITHOUT_OFFSET,
     LIMIT_ABOVE_MAXIMUM,
+    MISSING_HEADERS,
     UNKNOWN_KEY_FIELDS,
     VALIDATION_DETAIL,
     VALIDATION_STATUS,
 )
-from sandbox.domain.secret_text import PRODUCTION_KEY, misplaced, written_out
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.secrets import PRODUCTION_KEY, find_misplaced, may_hold_secret, write_out
+from sandbox.domain.text import did_you_mean
 from sandbox.platform import wire
 from sandbox.platform.context import RequestContext
 from sandbox.platform.operation import Row, is_key_path
 from sandbox.platform.rare_log import shown
 from sandbox.platform.wire import BadInput
 from sandbox.scenarios.outcome_choice import UnknownOutcome, check_word
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
 
 OUTCOME_HEADER: Final = b"x-sandbox-outcome"
 """Chooses an outcome in a request, and names the one chosen in an answer (assumed D3, 6.3)."""
@@ -104,16 +99,12 @@ def malformed(
     return Refusal(fault, text, mistakes=[mistake])
 
 
-def _body(context: RequestContext, shape: "type[BaseModel]") -> "BaseModel":
+def _body(context: RequestContext, shape: type[BaseModel]) -> BaseModel:
     """The body in the row's shape, without secrets outside the fields for them."""
     sent, body = _without_known_blanks(context, read_object(context)), context.incoming.body or b""
     is_for_key = is_key_path(context.incoming.path)
-    # What `model_validate` does, without its call.
-    checked: BaseModel = shape.__pydantic_validator__.validate_python(
-        _of_key(context, sent, shape) if is_for_key else sent
-    )
-    context.may_hold_cards = has(body, b"\\u") or pans.may_mention(body)
-    if context.may_hold_cards or has(body, context.world.profile.key_format.hint_bytes):
+    checked = shape.model_validate(_of_key(context, sent, shape) if is_for_key else sent)
+    if may_hold_secret(body, context.world.profile.key_format):
         _refuse_misplaced(context, sent, shape)
     _note_unknown(context, sent, shape, "body field")
     return checked
@@ -135,7 +126,7 @@ def _without_known_blanks(context: RequestContext, sent: dict[str, Any]) -> dict
 
 
 def _of_key(
-    context: RequestContext, sent: dict[str, Any], shape: "type[BaseModel]"
+    context: RequestContext, sent: dict[str, Any], shape: type[BaseModel]
 ) -> dict[str, Any]:
     """The body of an API key as the readings take it. Source: assumed D35-fields, D35-offset."""
     readings = context.world.readings
@@ -148,7 +139,7 @@ def _of_key(
     return sent
 
 
-def _query(context: RequestContext, shape: "type[BaseModel]") -> "BaseModel":
+def _query(context: RequestContext, shape: type[BaseModel]) -> BaseModel:
     """The query in the row's shape. A parameter that it holds once must not be sent twice."""
     sent = wire.parse_query(context.incoming.query_string)
     repeatable: frozenset[str] = getattr(shape, "repeatable", frozenset())
@@ -184,7 +175,7 @@ def _query(context: RequestContext, shape: "type[BaseModel]") -> "BaseModel":
     return query
 
 
-def _clamped(limit: str, shape: "type[BaseModel]") -> str:
+def _clamped(limit: str, shape: type[BaseModel]) -> str:
     """The limit, or the maximum of the list where it is above it. Source: assumed D35-limit."""
     field = shape.model_fields.get("limit")
     if field is None or not limit.isdecimal():
@@ -195,7 +186,7 @@ def _clamped(limit: str, shape: "type[BaseModel]") -> str:
 
 
 def _note_unknown(
-    context: RequestContext, sent: Mapping[str, Any], shape: "type[BaseModel]", what: str
+    context: RequestContext, sent: Mapping[str, Any], shape: type[BaseModel], what: str
 ) -> None:
     """Note ignored fields in the journal (assumed C8): most likely they are misspelt."""
     known = wire.field_names(shape)
@@ -230,7 +221,7 @@ def read_object(context: RequestContext) -> dict[str, Any]:
     if body and not content_type:
         _missing_header(context, "Content-Type")
     sent = wire.parse_object(body)
-    if has(body, b"\\u") or has(body, context.world.profile.key_format.hint_bytes):
+    if b"\\u" in body or context.world.profile.key_format.hint_bytes in body:
         _refuse_production_key(context, sent)
     # Only after the check, so a repeated request is refused again.
     context.sent = sent
@@ -239,7 +230,7 @@ def read_object(context: RequestContext) -> dict[str, Any]:
 
 def _refuse_production_key(context: RequestContext, sent: dict[str, Any]) -> None:
     """Refuse a production key anywhere in a body; nothing of it is stored (assumed D5)."""
-    if context.world.profile.key_format.mentions_production(written_out(sent)):
+    if context.world.profile.key_format.mentions_production(write_out(sent)):
         note = "a production key was sent to a sandbox, in a body; it was not stored"
         context.note(note)
         raise Refusal(
@@ -251,9 +242,9 @@ def _refuse_production_key(context: RequestContext, sent: dict[str, Any]) -> Non
 
 
 def _refuse_misplaced(
-    context: RequestContext, sent: dict[str, Any], shape: "type[BaseModel]"
+    context: RequestContext, sent: dict[str, Any], shape: type[BaseModel]
 ) -> None:
-    """Refuse keys and card numbers outside the fields for them (decisions 8, 19 and 44).
+    """Refuse keys and card numbers outside the fields for them (assumed 6.4-everywhere).
 
     The row's shape names these fields. The operation checks their values.
     """
@@ -262,7 +253,7 @@ def _refuse_misplaced(
         others.pop(profile.supplied_key_field, None)
     if READER_FIELD in known:
         _set_card_data_apart(others, profile.key_format)
-    found = misplaced(others, profile.key_format)
+    found = find_misplaced(others, profile.key_format)
     if found is not None:
         raise Refusal(VALIDATION_ERROR, str(found), source=found.secret.source)
 

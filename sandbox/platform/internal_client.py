@@ -9,8 +9,9 @@ from collections.abc import Coroutine
 from time import perf_counter
 from typing import Any, Final
 
+from msgspec import Struct
+
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.values import Value
 from sandbox.platform.application import Platform
 from sandbox.platform.context import Headers, IncomingRequest, PresentedKey
 from sandbox.platform.wire import Body, by_name
@@ -21,7 +22,7 @@ _WITHOUT_KEY: Final = PresentedKey(None, None, "no API key was sent")
 _NO_ANSWER: Final = ("drop_before", "drop_after")
 
 
-class InternalRequest(Value, frozen=True, kw_only=True):
+class InternalRequest(Struct, frozen=True, kw_only=True, gc=False):
     """A request as the sandbox sends it: the path is decoded, the query is as in a URL."""
 
     method: str
@@ -39,7 +40,7 @@ class InternalRequest(Value, frozen=True, kw_only=True):
         )
 
 
-class InternalAnswer(Value, frozen=True, kw_only=True):
+class InternalAnswer(Struct, frozen=True, kw_only=True, gc=False):
     """What a client would have got. `status` is None where the connection would be closed."""
 
     request_id: str

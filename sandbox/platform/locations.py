@@ -2,17 +2,21 @@
 
 from typing import Any, Final, cast
 
+from msgspec.structs import replace
 from pydantic import Field, StrictStr
 
-from sandbox.domain.accounts import Account, ResourceStatus
 from sandbox.domain.currencies import CurrencyWord
-from sandbox.domain.directory import LOCATIONS
+from sandbox.domain.directory import (
+    LOCATIONS,
+    Account,
+    Location,
+    ResourceStatus,
+    Terminal,
+    relate_with_admin_reach,
+)
 from sandbox.domain.faults import VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import Text
-from sandbox.domain.hierarchy import relate_with_admin_reach
-from sandbox.domain.locations import Location
-from sandbox.domain.rendering import Page
-from sandbox.domain.terminals import Terminal
+from sandbox.domain.records import Page
 from sandbox.platform import directory
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import AccountsOwnQuery, AddressBody, CreateBody, PricedBody
@@ -92,7 +96,7 @@ def list_all(context: OperationContext, query: LocationsQuery) -> Page:
     "GET",
     "/v1/locations/{location_id}",
     needs="locations:read",
-    target=_TARGET.but(relate=relate_with_admin_reach),
+    target=replace(_TARGET, relate=relate_with_admin_reach),
     source="spec 4.4-paths-locations",
 )
 def read(context: OperationContext, location: Location) -> Location:

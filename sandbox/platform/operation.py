@@ -10,16 +10,15 @@ from inspect import getdoc, iscoroutinefunction, signature
 from operator import attrgetter
 from typing import Any, Final, Literal, TypeVar
 
+from msgspec import Struct
 from pydantic import BaseModel
 
 from sandbox.domain.access import Need, need
-from sandbox.domain.accounts import Account
+from sandbox.domain.directory import Account, Relation, relate
 from sandbox.domain.faults import Fault
-from sandbox.domain.hierarchy import Relation, relate
+from sandbox.domain.payments.cards import CARD_FIELDS
 from sandbox.domain.payments.outcomes import Operation
-from sandbox.domain.payments.pans import CARD_FIELDS
 from sandbox.domain.profile import Profile
-from sandbox.domain.values import Value
 from sandbox.worlds.journal import Decision
 
 Shape = Callable[[Profile], type[BaseModel]]
@@ -30,7 +29,7 @@ Run = TypeVar("Run", bound=Callable[..., Any])
 Relate = Callable[[Account, Account | None], Relation]
 
 
-class Target(Value, frozen=True, gc=True, eq=False, dict=True):
+class Target(Struct, frozen=True, eq=False, dict=True):
     """The target of a request, and where the request names it.
 
     `name` is the parameter or field with the id of a record of this `kind`. Without an account's id
@@ -67,14 +66,14 @@ class Target(Value, frozen=True, gc=True, eq=False, dict=True):
         return (self, *self.others)
 
 
-class Listing(Value, frozen=True):
+class Listing(Struct, frozen=True, gc=False):
     """A response that is a page of rows, under the name `plural` (assumed 0.5-lists)."""
 
     plural: str
     of: Any
 
 
-class Extended(Value, frozen=True):
+class Extended(Struct, frozen=True, gc=False):
     """A response that is a record with one more field.
 
     `texts` are further fields with strings, which it has only where a reading says so.
@@ -86,7 +85,7 @@ class Extended(Value, frozen=True):
     texts: tuple[str, ...] = ()
 
 
-class Row(Value, frozen=True, kw_only=True, gc=True, eq=False, dict=True):
+class Row(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     """One endpoint. Without `run` it is a retired one: 405, before authentication.
 
     `narrow` selects the needed permission by the body, if the row leaves it open. `needs_besides`

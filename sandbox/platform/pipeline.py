@@ -21,10 +21,9 @@ from typing import Any, Final
 
 from sandbox.domain.faults import METHOD_NOT_ALLOWED, NOT_FOUND, RETIRED, Refusal
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.readings.wire import UNKNOWN_ROUTES, UNSET_STRINGS
-from sandbox.domain.rendering import rows_of, to_bytes, to_parts
-from sandbox.domain.unset import filled
-from sandbox.domain.words import nearest
+from sandbox.domain.readings import UNKNOWN_ROUTES, UNSET_STRINGS
+from sandbox.domain.records import filled, rows_of, to_bytes, to_parts
+from sandbox.domain.text import nearest
 from sandbox.platform.access import authenticate, check_visibility, find_target
 from sandbox.platform.context import RequestContext
 from sandbox.platform.form import check_form

@@ -67,7 +67,7 @@ class Recorder:
             None if key is None else key.account_id,
             status,
             duration_ms,
-            captured(sent, profile, secrets, may_hold_cards=context.may_hold_cards),
+            captured(sent, profile, secrets),
             captured_answer(beginning_of(body), profile),
             context.decisions,
             context.events,

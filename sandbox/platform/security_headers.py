@@ -7,7 +7,7 @@ because no page of another origin may read an answer.
 from enum import Enum
 from typing import Final
 
-from sandbox.domain.values import Value
+from msgspec import Struct
 
 Raw = tuple[tuple[bytes, bytes], ...]
 """Headers as ASGI has them."""
@@ -35,7 +35,7 @@ class AnswerKind(Enum):
     """An answer of the platform that may hold the plaintext of an API key."""
 
 
-class SecurityHeader(Value, frozen=True, kw_only=True):
+class SecurityHeader(Struct, frozen=True, kw_only=True, gc=False):
     """One header, why it is there, and its value for each kind of answer that has it."""
 
     name: str

@@ -8,9 +8,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, cast
 
+from msgspec import structs
 from pydantic_core import from_json, to_json
 
-from sandbox.domain.batch_schedules import BatchSchedule
 from sandbox.domain.batches import (
     ACCEPTED,
     BATCH_LIFE,
@@ -21,25 +21,20 @@ from sandbox.domain.batches import (
     RECENT_MAX,
     TRIGGER_OF_ANSWER,
     Batch,
+    BatchSchedule,
     Result,
     counting,
     next_number,
     result_of,
 )
-from sandbox.domain.clock import LATEST
-from sandbox.domain.durations import parse_duration
+from sandbox.domain.clock import BATCH_CLOSES, BATCH_RESULT, LATEST, Timer
+from sandbox.domain.directory import Terminal, processor_of
 from sandbox.domain.faults import VALIDATION_ERROR, Refusal
+from sandbox.domain.instants import parse_duration
+from sandbox.domain.payments.outcomes import SETTLEMENTS
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import SETTLE, transitions_from
-from sandbox.domain.payments.triggers import SETTLEMENTS
-from sandbox.domain.processors import processor_of
 from sandbox.domain.states import NoSuchStep, Step
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.timers import (
-    BATCH_CLOSES,
-    BATCH_RESULT,
-    Timer,
-)
 from sandbox.platform.context import OperationContext
 from sandbox.platform.payments.scenario_follow_ups import schedule_follow_ups
 from sandbox.scenarios.matcher import MatchedRule, NearMisses
@@ -130,12 +125,12 @@ def members_of(context: OperationContext, batch: Batch) -> list[Transaction]:
 def move(tx: Transaction, batch_id: str | None) -> Transaction:
     """The payment in another batch, or in none; its capture settles there (assumed 2.10)."""
     history = tuple(
-        attempt.but(batch_id=batch_id)
+        structs.replace(attempt, batch_id=batch_id)
         if attempt.status == "captured" and attempt.transaction_type != "refund"
         else attempt
         for attempt in tx.history
     )
-    return tx.but(batch_id=batch_id, history=history)
+    return structs.replace(tx, batch_id=batch_id, history=history)
 
 
 # --- submission and result ---
@@ -224,7 +219,7 @@ def coming_result(
         return _planned(from_json(planned), members)
     result = result_of(members)
     if result == ACCEPTED and _repeats_a_number(context, batch):
-        return Result("rejected", "duplicate_batch")
+        return Result(answer="rejected", reason="duplicate_batch")
     return result
 
 
@@ -248,7 +243,11 @@ def _planned(then: dict[str, Any], members: list[Transaction]) -> Result:
     ids = [tx.transaction_id for tx in members]
     wanted = then["rejected"] or 0
     rejected = wanted if isinstance(wanted, list) else ids[:wanted]
-    return Result(then["batch"], then["reason"], tuple(id for id in rejected if id in ids))
+    return Result(
+        answer=then["batch"],
+        reason=then["reason"],
+        rejected=tuple(id for id in rejected if id in ids),
+    )
 
 
 def answer(
@@ -296,19 +295,19 @@ def _counts(batch: Batch, rejected: int) -> dict[str, int]:
 def _settled(tx: Transaction) -> Transaction:
     """Captured payments become settled; fully refunded ones stay refunded (assumed F36, F37)."""
     rows = transitions_from(SETTLE, tx.status)
-    return tx.but(status=rows[0].next_status) if rows else tx
+    return structs.replace(tx, status=rows[0].next_status) if rows else tx
 
 
 def _released(tx: Transaction, batch_id: str) -> Transaction:
     """A record that was refused is free for the terminal's next batch (assumed B12)."""
-    return move(tx, None).but(settlement=None, refused_in=(*tx.refused_in, batch_id))
+    return structs.replace(move(tx, None), settlement=None, refused_in=(*tx.refused_in, batch_id))
 
 
 def _use_up(context: OperationContext, members: list[Transaction]) -> None:
     """A rejection that happens once does not happen again."""
     for tx in members:
         if tx.settlement is not None and SETTLEMENTS[tx.settlement].is_once:
-            context.unit.put(tx.but(settlement=None))
+            context.unit.put(structs.replace(tx, settlement=None))
 
 
 # --- schedules ---

@@ -2,20 +2,24 @@
 
 from typing import Annotated, Any, Final, cast
 
+from msgspec.structs import replace
 from pydantic import AliasChoices, ConfigDict, Field, StrictStr, model_validator
 
-from sandbox.domain.accounts import Account, AccountType, ResourceStatus
 from sandbox.domain.batches import Batch
 from sandbox.domain.currencies import CurrencyWord
-from sandbox.domain.directory import TERMINALS
+from sandbox.domain.directory import (
+    TERMINALS,
+    Account,
+    AccountType,
+    ResourceStatus,
+    Terminal,
+    relate_with_admin_reach,
+)
 from sandbox.domain.faults import CONFLICT, NO_CREATOR, VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import Mcc, Text
-from sandbox.domain.hierarchy import relate_with_admin_reach
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.readings.directory import TERMINAL_CREATORS
-from sandbox.domain.readings.payments import PAYMENTS_OF_A_TERMINAL
-from sandbox.domain.rendering import Page, to_wire_fields
-from sandbox.domain.terminals import Terminal
+from sandbox.domain.readings import PAYMENTS_OF_A_TERMINAL, TERMINAL_CREATORS
+from sandbox.domain.records import Page, to_wire_fields
 from sandbox.platform import directory
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import AccountsOwnQuery, CreateBody, PricedBody
@@ -219,7 +223,7 @@ def list_all(context: OperationContext, query: TerminalsQuery) -> Page:
     "GET",
     "/v2/terminals/{terminal_id}",
     needs="terminals:read",
-    target=_TARGET.but(relate=relate_with_admin_reach),
+    target=replace(_TARGET, relate=relate_with_admin_reach),
     response=Terminal,
     source="spec 4.4-paths-terminals",
 )

@@ -3,17 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from sandbox.domain.directory import TERMINALS
-from sandbox.domain.directory import state_of as state_of_terminal
-from sandbox.domain.keys import KEY_LIFE, ApiKey
-from sandbox.domain.keys import state_of as state_of_key
-from sandbox.domain.payments import follow_ups, initiation, transitions
-from sandbox.domain.payments.cards import NOT_READ
-from sandbox.domain.payments.outcomes import OUTCOMES, TIMED_OUT, Outcome
-from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.payments.transitions import transitions_from
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.timers import (
+from msgspec.structs import replace
+
+from sandbox.domain.clock import (
     AUTHORIZATION_EXPIRES,
     BATCH_CLOSES,
     BATCH_RESULT,
@@ -29,6 +21,15 @@ from sandbox.domain.timers import (
     UNBLOCK_TERMINAL,
     Timer,
 )
+from sandbox.domain.directory import TERMINALS, Terminal
+from sandbox.domain.directory import state_of as state_of_terminal
+from sandbox.domain.keys import KEY_LIFE, ApiKey
+from sandbox.domain.keys import state_of as state_of_key
+from sandbox.domain.payments import follow_ups, initiation, transitions
+from sandbox.domain.payments.cards import NOT_READ
+from sandbox.domain.payments.outcomes import OUTCOMES, TIMED_OUT, Outcome
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transitions import transitions_from
 from sandbox.platform import apikeys, directory, settlement
 from sandbox.platform.context import OperationContext
 from sandbox.platform.payments import event_ids, outcomes
@@ -127,7 +128,7 @@ def carry_out(world: World, unit: UnitOfWork, timer: Timer) -> None:
     waiting = world.tap_desk.get(timer.subject)
     if waiting and timer.kind == LATE_ANSWER:
         # A processor answers only once a card was read (assumed D29).
-        unit.schedule(timer.but(due=waiting.tap.until))
+        unit.schedule(replace(timer, due=waiting.tap.until))
         return
     # A payment that waits for its tap still belongs to its request.
     request_id = waiting.request_id if waiting else None

@@ -10,6 +10,7 @@ from pydantic import Field, create_model, field_validator
 
 from sandbox.domain.access import need
 from sandbox.domain.batches import Batch
+from sandbox.domain.directory import PASSTHROUGH, relate_to_its_records, relate_with_admin_reach
 from sandbox.domain.faults import (
     INVALID_TRANSACTION_STATE,
     PERMISSION_DENIED,
@@ -17,9 +18,8 @@ from sandbox.domain.faults import (
     Refusal,
 )
 from sandbox.domain.field_types import Amount, PositiveAmount, Text
-from sandbox.domain.hierarchy import relate_to_its_records, relate_with_admin_reach
-from sandbox.domain.payments import editing
-from sandbox.domain.payments.transaction_json import AttemptView, TransactionView, history_of
+from sandbox.domain.payments import edits
+from sandbox.domain.payments.transaction_view import AttemptView, TransactionView, history_of
 from sandbox.domain.payments.transactions import (
     STATUS_REASONS,
     STATUSES,
@@ -27,11 +27,10 @@ from sandbox.domain.payments.transactions import (
     Transaction,
 )
 from sandbox.domain.permissions import CHANGES_PAYMENTS
-from sandbox.domain.processors import PASSTHROUGH
 from sandbox.domain.profile import Profile
-from sandbox.domain.readings.former import STATUS_AFTER_PARTIAL_REFUND
-from sandbox.domain.rendering import Page
-from sandbox.domain.words import OneOf, did_you_mean
+from sandbox.domain.readings import STATUS_AFTER_PARTIAL_REFUND
+from sandbox.domain.records import Page
+from sandbox.domain.text import OneOf, did_you_mean
 from sandbox.platform import settlement
 from sandbox.platform.access import one_or_many, scopes_of
 from sandbox.platform.context import OperationContext
@@ -329,7 +328,7 @@ def must_be_passthrough(context: OperationContext) -> None:
     "/v1/transactions/{transaction_id}",
     needs=need(*CHANGES_PAYMENTS),
     target=Target("path", "transaction_id", Transaction),
-    needs_besides=tuple(editing.PERMISSIONS.items()),
+    needs_besides=tuple(edits.PERMISSIONS.items()),
     may=must_be_passthrough,
     response=TransactionView,
     events=(
@@ -349,14 +348,14 @@ def edit(context: OperationContext, tx: Transaction, body: EditTransaction) -> T
 
     The processor reports it afterwards. Source: assumed F8.
     """
-    if tx.status not in editing.EDITABLE or settlement.is_closed(context, tx.batch_id):
+    if tx.status not in edits.EDITABLE or settlement.is_closed(context, tx.batch_id):
         raise Refusal(
             INVALID_TRANSACTION_STATE,
             f"Its status is {tx.status}.",
             source="assumed F8",
             step="rule",
         )
-    wanted = editing.Edit(
+    wanted = edits.Edit(
         authorized_amount=body.authorized_amount,
         breakdown=body.breakdown.parts() if body.breakdown else None,
         refunded=body.refunded,
@@ -364,9 +363,9 @@ def edit(context: OperationContext, tx: Transaction, body: EditTransaction) -> T
         status=body.status,
         status_reason=body.status_reason,
     )
-    _must_be_allowed(context, editing.needed(tx, wanted))
+    _must_be_allowed(context, edits.needed(tx, wanted))
     after, joined = tx, None
-    for step in editing.steps_of(tx, wanted):
+    for step in edits.steps_of(tx, wanted):
         after, joined = _take(context, after, step, joined)
     return after
 
@@ -385,7 +384,7 @@ def _must_be_allowed(context: OperationContext, needed: tuple[str, ...]) -> None
 
 
 def _take(
-    context: OperationContext, tx: Transaction, step: editing.Edit, joined: Batch | None
+    context: OperationContext, tx: Transaction, step: edits.Edit, joined: Batch | None
 ) -> tuple[Transaction, Batch | None]:
     """Carry out one step of an edit. An outcome that is still open is no attempt.
 
@@ -393,7 +392,7 @@ def _take(
     """
     shows = context.world.readings[STATUS_AFTER_PARTIAL_REFUND.id]
     try:
-        after = editing.edited(tx, step, partial_refund_shows=shows)
+        after = edits.edited(tx, step, partial_refund_shows=shows)
     except ValueError as error:
         raise Refusal(VALIDATION_ERROR, str(error), source="assumed F8", step="rule") from None
     if after == tx:
@@ -409,7 +408,7 @@ def _take(
         # The store finds what is committed; this edit has not been yet.
         known = context.unit.get(Batch, joined.id) if joined else None
         batch = known or settlement.batch_for_entry(context, tx)
-    conclusion = editing.conclude(
+    conclusion = edits.conclude(
         tx,
         after,
         event_id=event_ids.event_id_for(context, tx.account_id, None),

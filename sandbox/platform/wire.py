@@ -26,8 +26,8 @@ from starlette.types import Receive, Send
 from sandbox.domain import json_text
 from sandbox.domain.faults import Mistake
 from sandbox.domain.field_types import sentence
-from sandbox.domain.rendering import PART_BYTES
-from sandbox.domain.words import OneOf
+from sandbox.domain.records import PART_BYTES
+from sandbox.domain.text import OneOf
 from sandbox.worlds.pauses import pause
 
 T = TypeVar("T")

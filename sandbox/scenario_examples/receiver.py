@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from sandbox.domain.webhooks.deliveries import Sent
+from sandbox.domain.webhooks import Sent
 from sandbox.webhooks.signing import is_genuine
 
 URL: Final = "http://receiver.test/webhooks"
@@ -34,7 +34,7 @@ class Receiver:
     async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
         """One attempt, as a sender makes it. Endpoints of the scenario itself are not looked at."""
         if url != URL:
-            return Sent(204, 0, "", None)
+            return Sent(status_code=204, duration_ms=0, response="", error=None)
         took = is_genuine(self.header_prefix, self.secret, body, headers)
         try:
             status = json.loads(body).get("status")
@@ -43,8 +43,8 @@ class Receiver:
         message_id = headers[f"{self.header_prefix}-id"]
         self.arrived.append(Arrived(message_id, status, took, self.is_answered))
         if took:
-            return Sent(200, 0, "", None)
-        return Sent(REFUSED, 0, "", f"answered {REFUSED}")
+            return Sent(status_code=200, duration_ms=0, response="", error=None)
+        return Sent(status_code=REFUSED, duration_ms=0, response="", error=f"answered {REFUSED}")
 
     async def close(self) -> None:
         """There are no connections to close."""

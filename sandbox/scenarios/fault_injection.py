@@ -6,8 +6,10 @@ They go before the rules of the scenario. Source: assumed D24.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
-from sandbox.domain.values import Value
-from sandbox.domain.webhooks.spoiled import Spoiled
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sandbox.domain.webhooks import Spoiled
 from sandbox.scenarios.matcher import MatchedWebhookRule, Resolve, Running, Words
 from sandbox.scenarios.parser import ScenarioError, parse_scenario
 
@@ -108,11 +110,11 @@ class Spoiling:
         if entry.left <= 1:
             self.remove([entry.id])
             return
-        used = entry.but(left=entry.left - 1)
+        used = replace(entry, left=entry.left - 1)
         self._store(tuple(used if one.id == entry.id else one for one in self.entries))
 
 
-class _Before(Value, frozen=True):
+class _Before(Struct, frozen=True, gc=False):
     first: Spoiling
     scenario: Running | None
 

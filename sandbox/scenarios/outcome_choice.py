@@ -8,29 +8,32 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Final
 
-from sandbox.domain.durations import parse_duration
-from sandbox.domain.payments import validity
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sandbox.domain.instants import parse_duration
+from sandbox.domain.payments import transitions
 from sandbox.domain.payments.cards import Card
 from sandbox.domain.payments.outcomes import (
     APPROVED,
     INITIATING,
     OUTCOMES,
     PARTIAL,
+    TRANSPORT_FAULTS,
+    TRIGGERS,
     Operation,
     Outcome,
+    TransportFault,
     for_operation,
     operations_of,
 )
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS, TransportFault
-from sandbox.domain.payments.triggers import TRIGGERS
-from sandbox.domain.values import Value
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.text import did_you_mean
 from sandbox.scenarios.matcher import NearMisses, Running, Words
 from sandbox.scenarios.queue import Queue
 from sandbox.scenarios.rules import FollowUp, Then
 
 
-class AttemptFacts(Value, frozen=True):
+class AttemptFacts(Struct, frozen=True, gc=False):
     """The facts of an attempt before its outcome.
 
     `amount` is the amount of this operation, or None if it names none. `header` is the outcome that
@@ -63,7 +66,7 @@ class AttemptFacts(Value, frozen=True):
         }
 
 
-class ChosenOutcome(Value, frozen=True):
+class ChosenOutcome(Struct, frozen=True, gc=False):
     """The outcome of an attempt, and its source.
 
     `fault` is a transport fault. `arms` and `settlement` are stored with a payment for later;
@@ -130,7 +133,7 @@ def choose(facts: AttemptFacts, queue: Queue | None) -> ChosenOutcome:
     )
     if choice is None:
         return ChosenOutcome(APPROVED, "default", "default", near_misses=near)
-    return choice.but(near_misses=near)
+    return replace(choice, near_misses=near)
 
 
 def _is_left_alone(facts: AttemptFacts) -> bool:
@@ -162,8 +165,9 @@ def choose_at_tap(facts: AttemptFacts, waiting: ChosenOutcome) -> ChosenOutcome:
         choice = ChosenOutcome(APPROVED, "default", "default")
     if choice.source == "default":
         # The scenario approved it, whatever the card.
-        choice = choice.but(source=waiting.source, rule=waiting.rule)
-    return choice.but(
+        choice = replace(choice, source=waiting.source, rule=waiting.rule)
+    return replace(
+        choice,
         delay_ms=waiting.delay_ms,
         fault=waiting.fault or choice.fault,
         follow=waiting.follow,
@@ -233,7 +237,7 @@ def _tap(then: Then) -> timedelta | None:
     """The time that the payment waits for its tap, or None."""
     if then.tap is None:
         return None
-    return validity.TAP if then.after is None else parse_duration(then.after)
+    return transitions.TAP if then.after is None else parse_duration(then.after)
 
 
 def _by_card(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:

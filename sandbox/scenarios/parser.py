@@ -12,8 +12,7 @@ from typing import Any, Final, NamedTuple, get_args
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails, ValidationError
 
-from sandbox.domain.text import NotUtf8, decode_text
-from sandbox.domain.words import nearest
+from sandbox.domain.text import NotUtf8, decode_text, nearest
 from sandbox.scenarios.scenario import Scenario
 from sandbox.scenarios.schema import HINTS
 

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Final
 
-from sandbox.domain.payments.outcomes import Operation
-from sandbox.domain.payments.queued import Queued
+from msgspec.structs import replace
+
+from sandbox.domain.payments.outcomes import Operation, Queued
 from sandbox.scenarios.matcher import NearMisses
 
 QUEUE_MAX: Final = 1_000
@@ -35,7 +36,7 @@ class Queue:
         ends = (one.id.rpartition("_")[2] for one in self.entries)
         taken = (int(end) for end in ends if end.isascii() and end.isdecimal())
         self._numbered = max(self._numbered, *taken, 0) + 1
-        entry = entry.but(id=f"next_{self._numbered}")
+        entry = replace(entry, id=f"next_{self._numbered}")
         self._store((*self.entries, entry))
         return entry
 

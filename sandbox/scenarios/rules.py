@@ -10,22 +10,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, JsonValue, field_validator, model_validator
 
 from sandbox.domain.batches import BATCH_STATUSES, REASONS
-from sandbox.domain.durations import parse_duration
-from sandbox.domain.events import EVENTS
-from sandbox.domain.field_types import EndpointId, HttpUrl, WebhookSecret
-from sandbox.domain.payments.amounts import AMOUNT_MAX
-from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.outcomes import (
-    INITIATING,
-    OUTCOMES,
-    TIMED_OUT,
-    Operation,
-    for_operation,
-    why_not_for,
-)
-from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS
-from sandbox.domain.timers import (
+from sandbox.domain.clock import (
     BLOCK_TERMINAL,
     CANCEL,
     LATE_ANSWER,
@@ -34,7 +19,22 @@ from sandbox.domain.timers import (
     SURCHARGE_EXPIRES,
     UNBLOCK_TERMINAL,
 )
-from sandbox.domain.words import UnknownWord
+from sandbox.domain.events import EVENTS
+from sandbox.domain.field_types import EndpointId, HttpUrl, WebhookSecret
+from sandbox.domain.instants import parse_duration
+from sandbox.domain.payments.amounts import AMOUNT_MAX
+from sandbox.domain.payments.cards import CARDS
+from sandbox.domain.payments.outcomes import (
+    INITIATING,
+    OUTCOMES,
+    TIMED_OUT,
+    TRANSPORT_FAULTS,
+    Operation,
+    for_operation,
+    why_not_for,
+)
+from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
+from sandbox.domain.text import UnknownWord
 from sandbox.scenarios.words import (
     Amount,
     AmountRange,

@@ -6,6 +6,7 @@ Each is checked when the file is read, and describes its values in the JSON Sche
 from collections.abc import Collection
 from typing import Annotated, Any, Final, TypeVar
 
+from msgspec import Struct
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -18,11 +19,9 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from sandbox.domain.durations import PATTERN, parse_duration
+from sandbox.domain.instants import DURATION_PATTERN, parse_duration
 from sandbox.domain.payments.amounts import AMOUNT_MAX
-from sandbox.domain.printable import obeyed_in
-from sandbox.domain.values import Value
-from sandbox.domain.words import UnknownWord
+from sandbox.domain.text import UnknownWord, obeyed_in
 
 T = TypeVar("T")
 
@@ -40,7 +39,7 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
 
-class OneOf(Value, frozen=True):
+class OneOf(Struct, frozen=True, gc=False):
     """Text that has to be one of the known words, which are `what`."""
 
     known: Collection[str]
@@ -108,7 +107,12 @@ def _duration(text: str) -> str:
 Duration = Annotated[
     str,
     AfterValidator(_duration),
-    Field(json_schema_extra={"pattern": PATTERN, "examples": ["30s", "5m", "2h", "3d", "PT36H"]}),
+    Field(
+        json_schema_extra={
+            "pattern": DURATION_PATTERN,
+            "examples": ["30s", "5m", "2h", "3d", "PT36H"],
+        }
+    ),
 ]
 """A length of time as people write it; `parse_duration` reads it."""
 

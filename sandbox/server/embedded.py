@@ -8,6 +8,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
+from msgspec import structs
+
 from sandbox.app import Sandbox, build
 from sandbox.domain.events import EVENTS
 from sandbox.scenarios.parser import ScenarioError
@@ -78,7 +80,7 @@ def embedded(settings: Settings | None = None) -> Iterator[Embedded]:
         port=0,
         control_port=None if settings.control_port is None else 0,
         # A test that freezes time at a later day must not make the others' worlds old.
-        limits=settings.limits.but(unused_after_s=float("inf")),
+        limits=structs.replace(settings.limits, unused_after_s=float("inf")),
     )
     with ExitStack() as stack:
         settings, sockets = stack.enter_context(bound(private))

@@ -5,7 +5,7 @@ import logging
 import sys
 from datetime import UTC, datetime
 
-from sandbox.domain.printable import printable
+from sandbox.domain.text import printable
 from sandbox.settings import LogFormat
 
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct, field
 
-from sandbox.domain.accounts import Account
+from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.keys import (
     LEGACY_EXPIRY,
     LOOKUP_CHARS,
@@ -21,9 +21,7 @@ from sandbox.domain.keys import (
     digest_of,
     legacy_lookup,
 )
-from sandbox.domain.locations import Location
 from sandbox.domain.records import Record
-from sandbox.domain.terminals import Terminal
 from sandbox.store.fixture import Fixture
 from sandbox.store.store import Store
 

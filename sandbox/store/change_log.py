@@ -6,8 +6,8 @@ does not grow with the store.
 
 from collections.abc import Callable
 
+from sandbox.domain.clock import Timer, timer_id
 from sandbox.domain.events import Message
-from sandbox.domain.timers import Timer, timer_id
 from sandbox.store.files.port import COUNTERS, TAKEN_IDS, TIMERS, Change, Document
 from sandbox.store.records import Records
 from sandbox.store.store import Store, UnitOfWork

@@ -10,7 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from msgspec import field
+from msgspec import Struct, field
+from msgspec.structs import replace
 from pydantic import (
     ConfigDict,
     Field,
@@ -21,15 +22,12 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from sandbox.domain.accounts import Account
+from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.field_types import FixtureLookup, WebhookSecret, sentence
 from sandbox.domain.instants import Instant
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.locations import Location
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.values import Value
-from sandbox.domain.webhooks.endpoints import ENDPOINTS_MAX, Endpoint
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.text import did_you_mean
+from sandbox.domain.webhooks import ENDPOINTS_MAX, Endpoint
 from sandbox.store.documents import DocumentModel, NotJson, model_of, read_json
 from sandbox.store.files.port import FILE
 
@@ -41,7 +39,7 @@ class FixtureError(ValueError):
     """A fixture cannot be used; the message names the file, the document, the field, the reason."""
 
 
-class Fixture(Value, frozen=True):
+class Fixture(Struct, frozen=True, gc=False):
     """A checked fixture: documents by cast name, in file order, parents before children.
 
     `document` is the whole of a file that did not come with the sandbox. With a `snapshot` a world
@@ -143,7 +141,7 @@ def read_fixture(path: Path) -> Fixture:
         document = read_json(path.read_bytes())
         if isinstance(document, dict) and FILE in document:
             return Fixture(path.stem, {}, {}, {}, {}, document=document, snapshot=document)
-        return parse_fixture(path.stem, document).but(document=document)
+        return replace(parse_fixture(path.stem, document), document=document)
     except OSError as error:
         raise FixtureError(f"{path}: cannot be read: {error}") from error
     except (FixtureError, NotJson) as error:

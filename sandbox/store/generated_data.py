@@ -8,9 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from sandbox.domain.accounts import Account, AccountType, Address
-from sandbox.domain.locations import Location
-from sandbox.domain.terminals import Terminal
+from sandbox.domain.directory import Account, AccountType, Address, Location, Terminal
 from sandbox.store.cast import put_all
 from sandbox.store.fixture import FixtureError
 from sandbox.store.store import Store, UnitOfWork

@@ -3,7 +3,8 @@
 from collections.abc import Collection, Mapping
 from typing import Final, TypeVar
 
-from sandbox.domain.values import Value
+from msgspec import Struct
+
 from sandbox.store.tables import Row
 
 R = TypeVar("R", bound=Row)
@@ -25,7 +26,7 @@ Only for tables whose records have a moment.
 ANY_TIME: Final[Between] = (None, None)
 
 
-class Order(Value, frozen=True):
+class Order(Struct, frozen=True, gc=False):
     """The order of found records: by creation, or by an order of the table.
 
     Equal records follow in the order of creation.

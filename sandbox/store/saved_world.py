@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from msgspec import Struct
+
+from sandbox.domain.clock import Timer
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.timers import Timer
-from sandbox.domain.values import Value
 from sandbox.store.documents import Read, Unreadable, from_document, from_own
 from sandbox.store.files.port import (
     COUNTERS,
@@ -38,7 +39,7 @@ class NotRestored(ValueError):
     """Documents that make no world; the message names the table, the document and the field."""
 
 
-class SavedWorld(Value, frozen=True, gc=True):
+class SavedWorld(Struct, frozen=True):
     """The documents of a world.
 
     Documents from the server's own file are not written to it again. Documents that people cannot

@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from sandbox.domain.accounts import Account
+from sandbox.domain.clock import Timer
+from sandbox.domain.directory import Account
 from sandbox.domain.events import Message
-from sandbox.domain.timers import Timer
 from sandbox.store.queries import (
     ANY_TIME,
     NEWEST_FIRST,

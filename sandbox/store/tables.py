@@ -8,22 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
-from msgspec import field
+from msgspec import Struct, field
 
-from sandbox.domain.accounts import Account
 from sandbox.domain.batches import Batch, refund_batches
-from sandbox.domain.credentials import Credential
+from sandbox.domain.directory import Account, Credential, Location, Terminal
 from sandbox.domain.keys import ApiKey, KeyUsage
-from sandbox.domain.locations import Location
-from sandbox.domain.payments.busy import BusyPayment
 from sandbox.domain.payments.cards import NOT_READ
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import BusyPayment, Transaction
 from sandbox.domain.records import Record
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.values import Value
-from sandbox.domain.webhooks.applications import Application
-from sandbox.domain.webhooks.deliveries import Delivery
-from sandbox.domain.webhooks.endpoints import Endpoint
+from sandbox.domain.webhooks import Application, Delivery, Endpoint
 from sandbox.store.world_state import WorldState
 
 Row = Record | Application | Endpoint | Delivery | KeyUsage | BusyPayment | WorldState
@@ -39,7 +32,7 @@ Filter = Callable[[Any, Any], bool]
 Rank = Callable[[Any], int]
 
 
-class Table(Value, frozen=True, kw_only=True):
+class Table(Struct, frozen=True, kw_only=True, gc=False):
     """One kind of record: its name in files, the field that identifies it, and how it is found.
 
     A value in a `unique` lookup belongs to one record forever, deleted or not. `lookups` lead from

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from datetime import datetime
 from hashlib import sha256
 
+from msgspec import Struct
 from pydantic_core import from_json, to_json
 
-from sandbox.domain.values import Value
 from sandbox.store.documents import Unreadable, from_document, to_document
 
 
-class TeamToken(Value, frozen=True, kw_only=True):
+class TeamToken(Struct, frozen=True, kw_only=True, gc=False):
     """A token by which a team uses the control API. `digest` is its SHA-256 in hex digits."""
 
     id: str

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from heapq import heappop, heappush
 from typing import Final
 
-from sandbox.domain.timers import Timer
+from sandbox.domain.clock import Timer
 
 _Key = tuple[str, str, str]
 

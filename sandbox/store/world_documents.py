@@ -10,14 +10,15 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec import structs
 from pydantic_core import to_json
 
+from sandbox.domain.clock import Timer
 from sandbox.domain.events import Message
 from sandbox.domain.instants import to_wire
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.cards import STORED_CARDS
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.timers import Timer
 from sandbox.store.documents import Read, Unreadable, read_value, to_document, to_text
 from sandbox.store.files.port import COUNTERS, FIXTURE, MESSAGES, RECORDS, TIMERS, Document
 from sandbox.store.store import Store
@@ -121,7 +122,7 @@ def body_text(message: Message) -> str:
     if isinstance(record, dict):
         return to_json({BODY: record}).decode()
     if isinstance(record, Transaction):
-        fields = to_document(record.but(origin=None))
+        fields = to_document(structs.replace(record, origin=None))
         del fields["origin"]
         return to_json({CARD: record.origin.card.token, NAMES[Transaction]: fields}).decode()
     if isinstance(record, ApiKey):
@@ -154,8 +155,8 @@ def read_body(body: Any, subject: Any, payment_of: PaymentOf, read_record: Read)
         raise Unreadable("subject: there is no such payment")
     origin = payment.origin
     if origin.card.token != token:
-        origin = origin.but(card=STORED_CARDS[token])
+        origin = structs.replace(origin, card=STORED_CARDS[token])
     read: Transaction = read_record(Transaction, document | {"origin": origin})
     # Attempts are held once, however many messages there are about them.
     known = payment.history[: len(read.history)]
-    return read.but(history=known) if known == read.history else read
+    return structs.replace(read, history=known) if known == read.history else read

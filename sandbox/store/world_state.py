@@ -8,22 +8,22 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 from msgspec import Struct, field
+from pydantic import AfterValidator, Field
 
+from sandbox.domain import readings as readings_table
 from sandbox.domain.clock import ClockSetting, ClockState
-from sandbox.domain.field_types import Check, Limits, WorldName
+from sandbox.domain.field_types import WorldName
 from sandbox.domain.instants import Instant
-from sandbox.domain.payments.queued import OutcomeName, Queued
-from sandbox.domain.readings import table as readings_table
+from sandbox.domain.payments.outcomes import OutcomeName, Queued
 from sandbox.domain.switches import checked
-from sandbox.domain.values import Value
-from sandbox.domain.webhooks.spoiled import Spoiled
+from sandbox.domain.webhooks import Spoiled
 
 COUNT_MAX: Final = 2**63 - 1
 
-Counted = Annotated[int, Limits("int", ge=0, le=COUNT_MAX)]
+Counted = Annotated[int, Field(strict=True, ge=0, le=COUNT_MAX)]
 """A number that only grows."""
 
-Seed = Annotated[int, Limits("int", ge=-(2**63), le=COUNT_MAX)]
+Seed = Annotated[int, Field(strict=True, ge=-(2**63), le=COUNT_MAX)]
 """The number that ids depend on."""
 
 OF_THE_SERVER: Final = "of the server"
@@ -36,11 +36,11 @@ RECORDS_MAX: Final = 50_000
 """The most terminals, and the most locations, in all. To generate them takes seconds and a sixth of
 a gigabyte; meanwhile all worlds of the server run at half speed."""
 
-MerchantCount = Annotated[int, Limits("int", ge=0, le=MERCHANTS_MAX)]
-PerMerchantCount = Annotated[int, Limits("int", ge=0, le=PER_MERCHANT_MAX)]
+MerchantCount = Annotated[int, Field(strict=True, ge=0, le=MERCHANTS_MAX)]
+PerMerchantCount = Annotated[int, Field(strict=True, ge=0, le=PER_MERCHANT_MAX)]
 
 
-class GeneratedData(Value, frozen=True, kw_only=True):
+class GeneratedData(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """How much data to generate."""
 
     merchants: MerchantCount
@@ -75,18 +75,18 @@ AS_IT_IS: Final = ClockSetting()
 """Sets nothing."""
 
 
-class Beginning(Value, frozen=True, kw_only=True):
+class Beginning(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """How a world began: a reset returns it to this. `fixture` is a name."""
 
     fixture: str
     name: WorldName = ""
     seed: Seed = 1
-    keys: Annotated[str, Check(_known_keys)] = ""
+    keys: Annotated[str, AfterValidator(_known_keys)] = ""
     clock: ClockSetting = AS_IT_IS
-    generated_data: Annotated[GeneratedData, Check(_in_all)] | None = None
+    generated_data: Annotated[GeneratedData, AfterValidator(_in_all)] | None = None
 
 
-class WorldState(Value, frozen=True, kw_only=True):
+class WorldState(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """The one record of the world itself.
 
     `queue` are the next outcomes, `spoiled` the next deliveries to spoil. `terminal_outcomes` are
@@ -97,14 +97,14 @@ class WorldState(Value, frozen=True, kw_only=True):
 
     id: str
     begins: Beginning
-    clock: Annotated[ClockState, Check(_standing)]
-    switches: Annotated[Mapping[str, Any], Check(checked)] = field(default_factory=dict)
+    clock: Annotated[ClockState, AfterValidator(_standing)]
+    switches: Annotated[Mapping[str, Any], AfterValidator(checked)] = field(default_factory=dict)
     queue: tuple[Queued, ...] = ()
     spoiled: tuple[Spoiled, ...] = ()
     terminal_outcomes: Mapping[str, OutcomeName] = field(default_factory=dict)
     scenario: Mapping[str, Any] | None = None
     scenario_since: Instant | None = None
-    readings: Annotated[Mapping[str, str], Check(readings_table.checked)] = field(
+    readings: Annotated[Mapping[str, str], AfterValidator(readings_table.checked)] = field(
         default_factory=dict
     )
 

@@ -13,8 +13,7 @@ from typing import Any, Final, Protocol
 
 import aiohttp
 
-from sandbox.domain.webhooks.deliveries import Sent
-from sandbox.domain.webhooks.schedule import TIMEOUT_S
+from sandbox.domain.webhooks import TIMEOUT_S, Sent
 from sandbox.webhooks.address_guard import Guard
 
 RESPONSE_CHARS_MAX: Final = 4_096

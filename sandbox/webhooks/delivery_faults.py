@@ -8,11 +8,11 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any, Final
 
+from msgspec.structs import replace
 from pydantic_core import from_json
 
 from sandbox.domain.events import Message
-from sandbox.domain.webhooks.deliveries import AttemptTrigger, SentHead
-from sandbox.domain.webhooks.endpoints import Endpoint
+from sandbox.domain.webhooks import AttemptTrigger, Endpoint, SentHead
 from sandbox.scenarios.fault_injection import WebhookRules
 from sandbox.scenarios.matcher import MatchedWebhookRule
 from sandbox.scenarios.rules import WebhookThen
@@ -68,7 +68,7 @@ def contradiction(
     only_for: str,
 ) -> Message:
     """A message of the same moment and request that contradicts the first, for one endpoint."""
-    return message.but(id=id, record={**fields, **changes}, only_for=only_for)
+    return replace(message, id=id, record={**fields, **changes}, only_for=only_for)
 
 
 def apply_fault(
@@ -106,12 +106,12 @@ def head_of(
     """What to keep of an attempt that was sent at that system time."""
     timestamp = int(headers[f"{prefix}-timestamp"])
     return SentHead(
-        timestamp,
-        headers.get(f"{prefix}-signature"),
-        int(sent_at) - timestamp,
-        len(body),
-        sha256(body).hexdigest(),
-        () if then is None else _spoilt(then),
+        timestamp=timestamp,
+        signature=headers.get(f"{prefix}-signature"),
+        age_s=int(sent_at) - timestamp,
+        size=len(body),
+        sha256=sha256(body).hexdigest(),
+        spoilt=() if then is None else _spoilt(then),
     )
 
 

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+from msgspec.structs import replace
 from pydantic_core import from_json
 
-from sandbox.domain.accounts import Account
+from sandbox.domain.directory import Account
 from sandbox.domain.events import Message
-from sandbox.domain.webhooks.endpoints import ENDPOINTS_MAX, Endpoint
+from sandbox.domain.webhooks import ENDPOINTS_MAX, Endpoint
 from sandbox.store.store import Store
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
 
@@ -46,7 +47,8 @@ def declare(store: Store, endpoints: Iterable[Endpoint]) -> None:
             unit.put(declared)
             continue
         unit.put(
-            before.but(
+            replace(
+                before,
                 url=declared.url,
                 secret=declared.secret,
                 description=declared.description,

@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final, Protocol
 
+from msgspec import Struct
+
 from sandbox.domain.events import Message, body_of
-from sandbox.domain.values import Value
-from sandbox.domain.webhooks.deliveries import AttemptTrigger, delivery_id
+from sandbox.domain.webhooks import AttemptTrigger, delivery_id
 from sandbox.scenarios.fault_injection import WebhookRules
 from sandbox.scenarios.rules import WebhookThen
 from sandbox.store.store import Store
@@ -73,7 +74,7 @@ Later = Callable[[float, Callable[[], None]], Callable[[], None]]
 """Calls a function after this many real seconds; returns a function that cancels it."""
 
 
-class Job(Value, frozen=True, gc=True):
+class Job(Struct, frozen=True):
     """One attempt to make at an endpoint. With `is_single` a failure is not retried (assumed D22).
 
     `then` is the effect of a scenario rule, which applies to a delivery's first attempt only.

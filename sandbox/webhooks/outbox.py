@@ -9,13 +9,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec.structs import replace
 from pydantic_core import from_json
 
+from sandbox.domain.clock import WEBHOOK_RETRY, Timer
 from sandbox.domain.events import Message
-from sandbox.domain.timers import WEBHOOK_RETRY, Timer
-from sandbox.domain.webhooks.deliveries import AttemptTrigger, Delivery, Sent, delivery_id
-from sandbox.domain.webhooks.endpoints import Endpoint
-from sandbox.domain.webhooks.schedule import DEAD_AFTER, GONE, TOO_MANY_REQUESTS, wait_after
+from sandbox.domain.webhooks import (
+    DEAD_AFTER,
+    GONE,
+    TOO_MANY_REQUESTS,
+    AttemptTrigger,
+    Delivery,
+    Endpoint,
+    Sent,
+    delivery_id,
+    wait_after,
+)
 from sandbox.scenarios.fault_injection import WebhookRules
 from sandbox.scenarios.matcher import MatchedWebhookRule
 from sandbox.store.queries import OLDEST_FIRST, Where
@@ -124,7 +133,7 @@ class Outbox:
         ]
         unit = self._world.store.begin()
         for job in jobs:
-            unit.put(Delivery(job.message.id, job.endpoint_id))
+            unit.put(Delivery(message_id=job.message.id, endpoint_id=job.endpoint_id))
         unit.commit()
         for job in jobs:
             self._put(job)
@@ -138,8 +147,11 @@ class Outbox:
                 self._put_by_rule(message, endpoint, matched)
 
     def _put_by_rule(self, message: Message, endpoint: Endpoint, by: MatchedWebhookRule) -> None:
-        then, delivery = by.then, Delivery(message.id, endpoint.id, rule=by.rule)
-        self._store(delivery.but(status="dropped") if then.drop else delivery)
+        then, delivery = (
+            by.then,
+            Delivery(message_id=message.id, endpoint_id=endpoint.id, rule=by.rule),
+        )
+        self._store(replace(delivery, status="dropped") if then.drop else delivery)
         if then.drop:
             return
         jobs = [Job(message, endpoint.id, trigger_of(then), then=then)]
@@ -166,7 +178,7 @@ class Outbox:
         )
         unit = self._world.store.begin()
         unit.emit(other)
-        unit.put(Delivery(other.id, endpoint.id))
+        unit.put(Delivery(message_id=other.id, endpoint_id=endpoint.id))
         unit.commit()
         return Job(other, endpoint.id, "scenario")
 
@@ -194,9 +206,9 @@ class Outbox:
     ) -> None:
         known = self.delivery(delivery_id(message.id, endpoint.id))
         if known is None:
-            self._store(Delivery(message.id, endpoint.id))
+            self._store(Delivery(message_id=message.id, endpoint_id=endpoint.id))
         elif not is_single:
-            again = known.but(status="pending", failures=0, next_attempt_at=None)
+            again = replace(known, status="pending", failures=0, next_attempt_at=None)
             self._store(again, known)
         self._put(Job(message, endpoint.id, trigger, is_single))
 
@@ -268,7 +280,7 @@ class Outbox:
             return  # The world was reset meanwhile.
         if sent.error is None:
             tried = known.tried(sent, self._world.now(), job.trigger)
-            delivery = tried.but(status="delivered", next_attempt_at=None)
+            delivery = replace(tried, status="delivered", next_attempt_at=None)
             self._store(delivery, known)
             self._note_success(job)
         else:
@@ -282,7 +294,7 @@ class Outbox:
         self.delivered.append(job.message.id)
         endpoint = self.endpoints.get(job.endpoint_id)
         if endpoint is not None and endpoint.failing_since is not None:
-            self.store_endpoint(endpoint.but(failing_since=None))
+            self.store_endpoint(replace(endpoint, failing_since=None))
 
     def _failed(self, job: Job, known: Delivery, sent: Sent) -> Delivery:
         """The delivery after a failed attempt, stored, and with a retry if there is one."""
@@ -296,7 +308,7 @@ class Outbox:
             return delivery
         failing_since = endpoint.failing_since or now
         if endpoint.failing_since is None:
-            self.store_endpoint(endpoint.but(failing_since=now))
+            self.store_endpoint(replace(endpoint, failing_since=now))
         if sent.status_code == GONE:
             self.disable(endpoint.id, "it answered 410 Gone")
         elif now - failing_since >= DEAD_AFTER:
@@ -307,7 +319,7 @@ class Outbox:
         """An open delivery after a failed attempt: failed, or to be tried again."""
         if job.is_single:
             is_over = not self._is_tried_again(delivery)
-            return delivery.but(status="failed") if is_over else delivery
+            return replace(delivery, status="failed") if is_over else delivery
         failures = delivery.failures + 1
         wait = wait_after(
             failures,
@@ -317,8 +329,8 @@ class Outbox:
             scale=self._world.time_scale,
         )
         if wait is None:
-            return delivery.but(failures=failures, status="failed")
-        return delivery.but(failures=failures, next_attempt_at=now + wait)
+            return replace(delivery, failures=failures, status="failed")
+        return replace(delivery, failures=failures, next_attempt_at=now + wait)
 
     def _is_tried_again(self, delivery: Delivery) -> bool:
         """Whether another attempt at this delivery is planned, queued or in progress."""
@@ -336,7 +348,7 @@ class Outbox:
             return
         message = self._world.store.message(delivery.message_id)
         if message is not None:
-            self._store(delivery.but(next_attempt_at=None), delivery)
+            self._store(replace(delivery, next_attempt_at=None), delivery)
             self._put(Job(message, delivery.endpoint_id))
 
     # --- what operators do
@@ -344,7 +356,7 @@ class Outbox:
     def disable(self, endpoint_id: str, reason: str) -> Endpoint:
         """Send nothing there any more; what still waited is canceled."""
         self._cancel(endpoint_id)
-        disabled = self.endpoints[endpoint_id].but(disabled_reason=reason)
+        disabled = replace(self.endpoints[endpoint_id], disabled_reason=reason)
         self.store_endpoint(disabled)
         self._on_change()
         return disabled
@@ -352,7 +364,7 @@ class Outbox:
     def enable(self, endpoint_id: str) -> Endpoint:
         """Send there again, from the next message on; `recover` sends the missed ones."""
         endpoint = self.endpoints[endpoint_id]
-        return self.store_endpoint(endpoint.but(disabled_reason=None, failing_since=None))
+        return self.store_endpoint(replace(endpoint, disabled_reason=None, failing_since=None))
 
     def remove(self, endpoint_id: str) -> None:
         """Forget the endpoint; what still waited for it is canceled."""
@@ -370,7 +382,7 @@ class Outbox:
         for delivery in self._open_at(endpoint_id):
             if delivery.next_attempt_at is not None:
                 unit.cancel(WEBHOOK_RETRY, delivery.id)
-            unit.put(delivery.but(status="canceled", next_attempt_at=None))
+            unit.put(replace(delivery, status="canceled", next_attempt_at=None))
         unit.commit()
 
     def resend(self, message: Message, endpoint: Endpoint) -> None:

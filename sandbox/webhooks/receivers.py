@@ -14,10 +14,8 @@ from time import perf_counter
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from sandbox.domain.webhooks.deliveries import Sent
-from sandbox.domain.webhooks.endpoints import Endpoint
-from sandbox.domain.webhooks.schedule import TIMEOUT_S
-from sandbox.domain.words import did_you_mean
+from sandbox.domain.text import did_you_mean
+from sandbox.domain.webhooks import TIMEOUT_S, Endpoint, Sent
 from sandbox.webhooks.signing import Verification, verify
 
 HOST: Final = "receiver.invalid"
@@ -148,9 +146,11 @@ class Inbox:
         duration_ms = round((perf_counter() - started) * 1000, 3)
         if not in_time:
             why = f"no complete answer within {TIMEOUT_S:g} s"
-            return Sent(None, duration_ms, "", why, is_timeout=True)
+            return Sent(
+                status_code=None, duration_ms=duration_ms, response="", error=why, is_timeout=True
+            )
         error = None if answer < 300 else f"answered {answer}"
-        return Sent(answer, duration_ms, "", error)
+        return Sent(status_code=answer, duration_ms=duration_ms, response="", error=error)
 
     def _keep(self, endpoint_id: str, came: Received) -> None:
         kept = self._received.setdefault(endpoint_id, deque(maxlen=RECEIVED_MAX))

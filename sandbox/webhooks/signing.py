@@ -10,10 +10,10 @@ from functools import lru_cache
 from hmac import compare_digest
 from typing import Final, Literal
 
+from msgspec import Struct
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from sandbox.domain.field_types import SECRET_PREFIX
-from sandbox.domain.values import Value
 
 KEY_BYTES: Final = 32
 _PARTS: Final = ("id", "timestamp", "signature")
@@ -97,7 +97,7 @@ TIMESTAMP_MAX: Final = 253_402_300_799
 """The last second of the year 9999."""
 
 
-class Verification(Value, frozen=True):
+class Verification(Struct, frozen=True, gc=False):
     """The result of a check: the step at which it failed, or None, and what was compared."""
 
     step: VerifyStep | None

@@ -8,8 +8,9 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
-from sandbox.domain.webhooks.deliveries import Delivery, Sent
-from sandbox.domain.webhooks.endpoints import Endpoint
+from msgspec.structs import replace
+
+from sandbox.domain.webhooks import Delivery, Endpoint, Sent
 from sandbox.store.files.port import StoreError
 from sandbox.store.store import Store
 from sandbox.webhooks.client import ERROR_CHARS_MAX, Sending
@@ -240,7 +241,7 @@ class DeliveryWorker(Generic[W]):
         assert self._loop
         if sent.is_unreachable and world.advance_id is not None:
             self._unreachable[id(world), endpoint_id] = _Unreachable(
-                sent.but(duration_ms=0), world.advance_id, self._loop.time() + DOWN_S
+                replace(sent, duration_ms=0), world.advance_id, self._loop.time() + DOWN_S
             )
 
     # --- one attempt
@@ -277,7 +278,7 @@ class DeliveryWorker(Generic[W]):
         if sent.is_unreachable:
             return sent
         head = head_of(self._prefix, headers, body, sent_at=sent_at, then=job.then)
-        return sent.but(head=head)
+        return replace(sent, head=head)
 
     def _write(
         self, world: W, endpoint: Endpoint, job: Job, body: bytes, sent_at: float
@@ -306,4 +307,4 @@ class DeliveryWorker(Generic[W]):
 
 
 def _not_sent(why: str) -> Sent:
-    return Sent(None, 0, "", why[:ERROR_CHARS_MAX])
+    return Sent(status_code=None, duration_ms=0, response="", error=why[:ERROR_CHARS_MAX])

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TypedDict
 
+from msgspec.structs import replace
+
 from sandbox.domain.clock import RUNNING, ClockSetting, ClockState, Mode
 from sandbox.domain.instants import from_ms, to_wire
 
@@ -25,7 +27,7 @@ def continued(clock: ClockState, system_clock: SystemClock) -> ClockState:
     """The clock of an earlier run; a running one has run on, if it was noted since when."""
     if clock.mode == "frozen" or clock.now is None or clock.system_s is not None:
         return clock
-    return clock.but(system_s=system_clock())
+    return replace(clock, system_s=system_clock())
 
 
 class ClockView(TypedDict):

@@ -4,8 +4,7 @@ import logging
 from datetime import datetime
 from typing import Final
 
-from sandbox.domain.clock import ClockSetting
-from sandbox.domain.timers import WEBHOOK_RETRY, Timer
+from sandbox.domain.clock import WEBHOOK_RETRY, ClockSetting, Timer
 from sandbox.store.store import UnitOfWork
 from sandbox.worlds.pauses import pause
 from sandbox.worlds.world import World

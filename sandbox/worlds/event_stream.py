@@ -10,17 +10,15 @@ from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, NamedTuple
 
-from sandbox.domain.accounts import Account
+from msgspec.structs import replace
+
 from sandbox.domain.batches import Batch
-from sandbox.domain.credentials import Credential
+from sandbox.domain.directory import Account, Credential, Location, Terminal
 from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.locations import Location
-from sandbox.domain.payments.taps import Tap
+from sandbox.domain.payments.cards import Tap
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.webhooks.deliveries import Delivery, DeliveryAttempt
-from sandbox.domain.webhooks.endpoints import Endpoint
+from sandbox.domain.webhooks import Delivery, DeliveryAttempt, Endpoint
 from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.world_state import WorldState
 from sandbox.webhooks.jobs import Job
@@ -257,5 +255,5 @@ class Subscriptions:
         if before is None or state.scenario is not before.scenario:
             self._tell(SCENARIO, None)
         # Its clock has a kind of its own.
-        if before is None or state.but(clock=before.clock) != before:
+        if before is None or replace(state, clock=before.clock) != before:
             self._tell(WORLD, None)

@@ -12,14 +12,13 @@ from heapq import merge
 from itertools import chain
 from typing import Any, Final, Literal, TypedDict
 
+from msgspec import Struct
 from pydantic_core import from_json, to_json
 
-from sandbox.domain.byte_search import has
 from sandbox.domain.instants import Instant, to_wire
-from sandbox.domain.payments import pans
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.profile import SECRET_CHARS_MAX, Profile
-from sandbox.domain.values import Value
+from sandbox.domain.secrets import may_hold_secret
 from sandbox.scenarios import matcher
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.store.world_state import Counters
@@ -112,7 +111,7 @@ class EntryView(TypedDict):
     notes: list[str]
 
 
-class Entry(Value, frozen=True):
+class Entry(Struct, frozen=True, gc=False):
     """One request, as it was recorded. Texts and bodies are scrubbed already.
 
     `scenario` is the document of the scenario that ran, which the entries of its time share.
@@ -195,7 +194,7 @@ def client_of(headers: Headers) -> str | None:
     return named.partition(" ")[0] if named else None
 
 
-class WaitingRequest(Value, frozen=True):
+class WaitingRequest(Struct, frozen=True, gc=False):
     """A request that waits for a card or for its processor, and the payment that it waits with."""
 
     id: str
@@ -250,8 +249,6 @@ def captured(
     body: bytes | None,
     profile: Profile,
     secrets: tuple[str, ...] = (),
-    *,
-    may_hold_cards: bool = True,
 ) -> bytes | None:
     """The stored part of a request's body, with everything masked that looks like a key or a card.
 
@@ -260,13 +257,11 @@ def captured(
     """
     if not body:
         return None
-    # Looking for one byte is many times as fast as looking for two.
-    has_escapes = has(body, b"\\") and has(body, b"\\u")
+    has_escapes = b"\\u" in body
     # If none of them begins in the part that is stored, none is stored.
     if secrets and (has_escapes or _has_any(secrets, body)):
         body = _without(body, secrets)
-    hint = profile.key_format.hint_bytes
-    if has(body, hint) or has_escapes or (may_hold_cards and pans.may_mention(body)):
+    if has_escapes or may_hold_secret(body, profile.key_format):
         return _scrubbed(body, profile)
     if len(body) > CAPTURE_BYTES_MAX:
         return body[:CAPTURE_BYTES_MAX] + CUT_OFF

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from sandbox.domain.clock import RUNNING
+from msgspec.structs import replace
+
+from sandbox.domain.clock import RUNNING, TAP_EXPIRES, Timer
 from sandbox.domain.instants import from_ms
 from sandbox.domain.keys import ApiKey, expiry_of
-from sandbox.domain.payments.busy import BusyPayment
-from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.timers import TAP_EXPIRES, Timer
-from sandbox.domain.webhooks.endpoints import Endpoint
+from sandbox.domain.payments.transactions import BusyPayment, Transaction
+from sandbox.domain.webhooks import Endpoint
 from sandbox.store.cast import Cast, seed
 from sandbox.store.generated_data import generate
 from sandbox.store.saved_world import SavedWorld
@@ -38,20 +38,20 @@ def begin_anew(world: World, fresh: World) -> None:
     back to the fixture; messages and journal are cleared. Switches, readings and endpoints stay,
     unless the fixture is a saved world with endpoints of its own (assumed D25).
     """
-    state = fresh.state.but(switches=world.state.switches, readings=world.state.readings)
+    state = replace(fresh.state, switches=world.state.switches, readings=world.state.readings)
     scenario = fresh.scenario
     endpoints: tuple[Endpoint, ...] = ()
     if scenario is None and (scenario := world.scenario) is not None:
         scenario.restart()
-        state = state.but(scenario=world.state.scenario)
+        state = replace(state, scenario=world.state.scenario)
     if world.spec.fixture.snapshot is None:
         endpoints = tuple(world.outbox.endpoints.values())
         clock = RUNNING.after(world.spec.clock, world.system_clock())
-        state = state.but(clock=clock)
+        state = replace(state, clock=clock)
     world.take_over(fresh, state, scenario)
     unit = world.store.begin()
     for endpoint in endpoints:
-        unit.put(endpoint.but(failing_since=None))
+        unit.put(replace(endpoint, failing_since=None))
     unit.commit()
     world.clock.tell()
     world.outbox.resume()

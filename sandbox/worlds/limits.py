@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from sandbox.domain.values import Value
+from msgspec import Struct
 
 UNUSED_AFTER_S: Final = 86_400.0
 """Time after which an unused world in memory is dropped. Worlds in a file stay (decision 45)."""
@@ -27,7 +27,7 @@ class Protected(ValueError):
     """The world `default` cannot be removed."""
 
 
-class Limits(Value, frozen=True, kw_only=True):
+class Limits(Struct, frozen=True, kw_only=True, gc=False):
     """Limits: the number of worlds, of all and of a team; the time unused; a journal's length.
 
     `unused_after_s` None: a day in memory, no limit if the worlds are in a file.

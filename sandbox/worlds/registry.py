@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Final
 
+from msgspec.structs import replace
+
 from sandbox.domain.keys import ApiKey, ParsedKey, secret_fits
 from sandbox.domain.profile import Profile
 from sandbox.domain.teams import OPERATOR, team_of, world_of
@@ -108,7 +110,7 @@ class Worlds:
 
     def _candidates(self, spec: WorldSpec, team: str) -> Iterator[WorldSpec]:
         """The spec, or without an id those of the team's next numbers. Raises WorldTaken."""
-        spec = spec.but(keys_are_known=self.known_keys)
+        spec = replace(spec, keys_are_known=self.known_keys)
         if spec.id:
             yield spec
             return
@@ -119,7 +121,7 @@ class Worlds:
                 id := world_of(team, f"world-{number}")
             ) in self._by_id or id in self._reserved_ids:
                 number += 1
-            yield spec.but(id=id)
+            yield replace(spec, id=id)
         raise WorldTaken(
             f"the keys of {SKIPPED_MAX:,} worlds up to 'world-{number}' are in use in other "
             "worlds; give the new world an id"
@@ -239,7 +241,7 @@ class Worlds:
             # The world gets keys of its own, independent of the saved world's keys.
             before = self._by_id.get(spec.id)
             known = self.known_keys if before is None else before.spec.keys_are_known
-            return spec.but(keys_are_known=known)
+            return replace(spec, keys_are_known=known)
         if not (spec.keys_are_known or self.secret):
             raise NotRestored("its keys are made of the server's secret, which the file has lost")
         return spec

@@ -8,21 +8,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from sandbox.domain.accounts import Account
+from msgspec import structs
+
 from sandbox.domain.batches import Batch
 from sandbox.domain.clock import ClockSetting
-from sandbox.domain.credentials import Credential
+from sandbox.domain.directory import Account, Credential, Location, Terminal
 from sandbox.domain.events import body_of
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.locations import Location
-from sandbox.domain.payments.invariants import ABOUT, broken
+from sandbox.domain.payments.edits import ABOUT, broken
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.readings.table import default_of
+from sandbox.domain.readings import default_of
 from sandbox.domain.records import Record, account_id_of
 from sandbox.domain.switches import defaults, parted
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.webhooks.deliveries import Delivery
-from sandbox.domain.webhooks.endpoints import ENDPOINTS_MAX
+from sandbox.domain.webhooks import ENDPOINTS_MAX, Delivery
 from sandbox.scenarios.fault_injection import SPOILED_MAX
 from sandbox.scenarios.queue import QUEUE_MAX
 from sandbox.store.files.port import (
@@ -135,7 +133,8 @@ def _restore_state(
     world.draws = world.draws_of(world.spec.seed)
     world.journal.restart(counters)
     world.store.put(
-        state.but(
+        structs.replace(
+            state,
             id=own.id,
             begins=own.begins,
             clock=own.clock if has_own_clock else continued(state.clock, world.system_clock),

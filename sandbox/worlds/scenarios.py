@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sandbox.domain.secret_text import misplaced
-from sandbox.domain.words import UnknownWord
+from sandbox.domain.secrets import find_misplaced
+from sandbox.domain.text import UnknownWord
 from sandbox.scenarios.matcher import Running
 from sandbox.scenarios.parser import ScenarioError, parse_scenario
 from sandbox.webhooks.endpoints import TooManyEndpoints, declare, endpoint_of
@@ -20,7 +20,7 @@ def run_scenario(world: World, scenario: "Scenario") -> Running:
     Raises ScenarioError if it names something that this world lacks; then nothing changed.
     """
     document = scenario.model_dump(mode="json", exclude_unset=True)
-    if found := misplaced(document, world.profile.key_format):
+    if found := find_misplaced(document, world.profile.key_format):
         raise ScenarioError(str(found))
     running = _running(world, scenario)
     _declare_endpoints(world, scenario)

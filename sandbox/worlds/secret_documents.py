@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from sandbox.domain.keys import KeyFormat, KeyKind
-from sandbox.domain.secret_text import CARD_NUMBER, Misplaced, misplaced, secret_in
+from sandbox.domain.secrets import CARD_NUMBER, Misplaced, find_misplaced, find_secret
 from sandbox.store.files.port import FILE, FIXTURE, fields_of
 from sandbox.store.saved_world import NotRestored, SavedWorld
 
@@ -36,16 +36,16 @@ def refuse_secrets_of_fixture(document: Mapping[str, Any], key_format: KeyFormat
 
 
 def _check(table: str, id: str, fields: Any, key_format: KeyFormat) -> None:
-    if secret := secret_in(id, key_format):
+    if secret := find_secret(id, key_format):
         raise NotRestored(f"{table[:80]}: _id: {secret.sentence}")
     if found := _misplaced(_without_readable_keys(table, fields, key_format), key_format):
         raise NotRestored(f"{table[:80]}, {id[:80]}: {found}")
 
 
 def _misplaced(fields: Any, key_format: KeyFormat) -> Misplaced | None:
-    found = misplaced(fields, key_format)
+    found = find_misplaced(fields, key_format)
     if found is not None and found.secret is CARD_NUMBER:
-        return misplaced(_without_our_numbers(fields), key_format)
+        return find_misplaced(_without_our_numbers(fields), key_format)
     return found
 
 

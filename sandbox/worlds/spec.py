@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from msgspec import field
+from msgspec import Struct, field
 
 from sandbox.domain.clock import RUNNING, ClockSetting
 from sandbox.domain.switches import defaults, parted
-from sandbox.domain.values import Value
 from sandbox.store.fixture import Fixture
 from sandbox.store.world_state import OF_THE_SERVER, Beginning, GeneratedData, WorldState
 
@@ -15,7 +14,7 @@ DEFAULT_WORLD: Final = "default"
 """The world that is there from the start, with fixed keys."""
 
 
-class WorldSpec(Value, frozen=True, kw_only=True):
+class WorldSpec(Struct, frozen=True, kw_only=True, gc=False):
     """How a world begins, and the state to which a reset returns it.
 
     `keys_are_known`: its key material follows from seed and id alone, and from no secret.

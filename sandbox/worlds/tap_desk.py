@@ -11,8 +11,7 @@ from typing import Protocol
 from msgspec import Struct, field
 
 from sandbox.domain.faults import NOT_FOUND, Refusal
-from sandbox.domain.payments.cards import Card
-from sandbox.domain.payments.taps import Tap, Tapped
+from sandbox.domain.payments.cards import Card, Tap, Tapped
 
 
 class PaymentByCard(Protocol):

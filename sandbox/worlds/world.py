@@ -8,18 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sandbox.domain import switches
-from sandbox.domain.accounts import Account
+from msgspec.structs import replace
+
+from sandbox.domain import readings, switches
+from sandbox.domain.clock import Timer
+from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey, KeyUsage
-from sandbox.domain.locations import Location
-from sandbox.domain.payments.taps import Tap
+from sandbox.domain.payments.cards import Tap
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.profile import Profile
-from sandbox.domain.readings import table
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.timers import Timer
-from sandbox.domain.words import UnknownWord
+from sandbox.domain.text import UnknownWord
 from sandbox.scenarios.fault_injection import Spoiling, WebhookRules
 from sandbox.scenarios.matcher import Running
 from sandbox.scenarios.queue import Queue
@@ -92,7 +91,7 @@ class World:
         self._on_new_key: Callable[[ApiKey], None] = self._new_keys.append
         self.switches: Mapping[str, Any] = {}
         self._noted: tuple[Mapping[str, Any], Mapping[str, str]] = ({}, {})
-        self.readings = table.in_force(profile.readings, {})
+        self.readings = readings.in_force(profile.readings, {})
         self.clock = Clock(system_clock, lambda clock: self.put_state(clock=clock))
         self.queue = Queue(lambda queue: self.put_state(queue=queue))
         self.spoiling = Spoiling(lambda entries: self.put_state(spoiled=entries), self.named)
@@ -137,14 +136,14 @@ class World:
         before, self.state = self._noted, state
         if state.switches is not before[0] or state.readings is not before[1]:
             self._noted = state.switches, state.readings
-            self.readings = table.in_force(self.profile.readings, state.readings)
+            self.readings = readings.in_force(self.profile.readings, state.readings)
             self.switches = switches.in_force(state.switches, self.readings)
         self.clock.state, self.queue.entries = state.clock, state.queue
         self.spoiling.entries = state.spoiled
 
     def put_state(self, **changes: Any) -> None:
         """Store these fields of the world's state anew."""
-        self.store.put(self.state.but(**changes))
+        self.store.put(replace(self.state, **changes))
 
     @property
     def terminal_outcomes(self) -> Mapping[str, str]:
@@ -273,8 +272,11 @@ class World:
 
         Raises UnknownReading; then nothing changed.
         """
-        table.checked(
-            {id: table.default_of(id) if value is None else value for id, value in wanted.items()}
+        readings.checked(
+            {
+                id: readings.default_of(id) if value is None else value
+                for id, value in wanted.items()
+            }
         )
         both = {**self.state.readings, **wanted}
         self.put_state(readings={id: value for id, value in both.items() if value is not None})

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.outcomes import OUTCOMES
-from sandbox.domain.payments.triggers import TRIGGERS
+from sandbox.domain.payments.outcomes import OUTCOMES, TRIGGERS
 from tests.cli.asking import ask, assert_refused, told
 
 

@@ -16,9 +16,7 @@ import pytest
 from sandbox import library
 from sandbox.domain.events import EVENTS
 from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.outcomes import OUTCOMES
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS
-from sandbox.domain.payments.triggers import TRIGGERS
+from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS, TRIGGERS
 from sandbox.domain.switches import SWITCHES
 from tests.cli.asking import add_world, told
 from tests.cli.test_showing import commands

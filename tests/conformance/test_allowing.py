@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.conformance.probes.table import PHASES, ProbeError, probes_of, read_probes
-from sandbox.domain.readings.table import READINGS
+from sandbox.domain.readings import READINGS
 from tests.cli.asking import ask, assert_refused
 
 UAT = "https://uat.example.com"

@@ -3,7 +3,7 @@
 import pytest
 
 from sandbox.control import clock as control_agenda
-from sandbox.domain.timers import TIMER_KINDS
+from sandbox.domain.clock import TIMER_KINDS
 from tests.control.test_control import assert_refused
 from tests.directory.making import location_id
 from tests.scenarios.running import running

@@ -4,9 +4,7 @@ import pytest
 
 from sandbox.domain.batches import REASONS
 from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.outcomes import OUTCOMES
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS
-from sandbox.domain.payments.triggers import TRIGGERS
+from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS, TRIGGERS
 from tests.control.test_control import assert_refused
 from tests.support.payments import paid_id, pay, read
 

@@ -15,7 +15,9 @@ from sandbox.domain.payments.amounts import (
 )
 
 components = st.integers(min_value=0, max_value=20_000_000)
-breakdowns = st.builds(Amounts, components, components, components, components)
+breakdowns = st.builds(
+    Amounts, subtotal=components, tax=components, tip=components, surcharge=components
+)
 
 
 def test_the_largest_amount_has_eight_digits():
@@ -75,21 +77,23 @@ def test_a_share_is_rounded_half_up(component, part, whole, expected):
 
 @pytest.mark.proves("assumed M1")
 def test_a_total_is_the_sum_of_its_components():
-    amounts = Amounts(1000, 88, 200, 30)
+    amounts = Amounts(subtotal=1000, tax=88, tip=200, surcharge=30)
 
     assert (amounts.total, amounts.goods) == (1318, 1088)
 
 
 def test_nothing_is_nothing():
-    assert (Amounts(0).total, EMPTY.held, EMPTY.kept, EMPTY.refundable) == (0, 0, 0, 0)
+    assert (Amounts(subtotal=0).total, EMPTY.held, EMPTY.kept, EMPTY.refundable) == (0, 0, 0, 0)
 
 
 def test_one_component_is_replaced_and_the_others_stay():
-    amounts = Amounts(1000, 88, 200, 30)
+    amounts = Amounts(subtotal=1000, tax=88, tip=200, surcharge=30)
 
-    assert amounts.with_tip(0) == Amounts(1000, 88, 0, 30)
-    assert amounts.without_surcharge() == Amounts(1000, 88, 200, 0)
-    assert amounts.plus(Amounts(1, 2, 3, 4)) == Amounts(1001, 90, 203, 34)
+    assert amounts.with_tip(0) == Amounts(subtotal=1000, tax=88, tip=0, surcharge=30)
+    assert amounts.without_surcharge() == Amounts(subtotal=1000, tax=88, tip=200, surcharge=0)
+    assert amounts.plus(Amounts(subtotal=1, tax=2, tip=3, surcharge=4)) == Amounts(
+        subtotal=1001, tax=90, tip=203, surcharge=34
+    )
 
 
 @pytest.mark.proves("assumed 2.5-capture")
@@ -97,12 +101,28 @@ def test_one_component_is_replaced_and_the_others_stay():
     ("amounts", "total", "expected"),
     [
         # assumed 2.5-capture: tax, tip and surcharge half up, the subtotal takes the rest.
-        (Amounts(1000, 88, 200), 644, Amounts(500, 44, 100)),
-        (Amounts(1000, 88, 200, 39), 1000, Amounts(754, 66, 151, 29)),
-        (Amounts(1000), 1, Amounts(1)),
-        (Amounts(1, 1, 1, 1), 2, Amounts(0, 1, 1, 0)),
-        (Amounts(1, 1, 1, 1), 1, Amounts(1, 0, 0, 0)),
-        (Amounts(0, 1, 1, 0), 1, Amounts(0, 1, 0, 0)),
+        (Amounts(subtotal=1000, tax=88, tip=200), 644, Amounts(subtotal=500, tax=44, tip=100)),
+        (
+            Amounts(subtotal=1000, tax=88, tip=200, surcharge=39),
+            1000,
+            Amounts(subtotal=754, tax=66, tip=151, surcharge=29),
+        ),
+        (Amounts(subtotal=1000), 1, Amounts(subtotal=1)),
+        (
+            Amounts(subtotal=1, tax=1, tip=1, surcharge=1),
+            2,
+            Amounts(subtotal=0, tax=1, tip=1, surcharge=0),
+        ),
+        (
+            Amounts(subtotal=1, tax=1, tip=1, surcharge=1),
+            1,
+            Amounts(subtotal=1, tax=0, tip=0, surcharge=0),
+        ),
+        (
+            Amounts(subtotal=0, tax=1, tip=1, surcharge=0),
+            1,
+            Amounts(subtotal=0, tax=1, tip=0, surcharge=0),
+        ),
     ],
 )
 def test_a_smaller_total_keeps_the_proportions(amounts, total, expected):
@@ -111,7 +131,7 @@ def test_a_smaller_total_keeps_the_proportions(amounts, total, expected):
 
 @pytest.mark.proves("assumed 2.5-capture, M2")
 @given(breakdowns, st.data())
-@example(Amounts(0, 1, 1, 1), None)
+@example(Amounts(subtotal=0, tax=1, tip=1, surcharge=1), None)
 def test_however_it_is_scaled_the_sum_is_the_total_and_nothing_is_negative(amounts, data):
     assume(amounts.total > 0)
     total = 1 if data is None else data.draw(st.integers(1, amounts.total))

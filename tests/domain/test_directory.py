@@ -4,13 +4,19 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sandbox.domain.accounts import Account, AccountType
-from sandbox.domain.credentials import Credential, view
-from sandbox.domain.directory import DIRECTORIES, in_state, state_of
+from sandbox.domain.directory import (
+    DIRECTORIES,
+    Account,
+    AccountType,
+    Credential,
+    Location,
+    Terminal,
+    in_state,
+    state_of,
+    view_credential,
+)
 from sandbox.domain.events import EVENTS
-from sandbox.domain.locations import Location
 from sandbox.domain.states import NoSuchStep
-from sandbox.domain.terminals import Terminal
 
 BORN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -91,7 +97,7 @@ def test_a_change_of_state_is_dated(kind):
 def test_a_deleted_credential_shows_itself_inactive():
     deleted = in_state(RECORDS["credential"], "deleted", NOW)
 
-    assert view(deleted) == {
+    assert view_credential(deleted) == {
         "id": "c",
         "account_id": "a",
         "code": "482913750264",

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from sandbox.domain.durations import parse_duration
+from sandbox.domain.instants import parse_duration
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.domain.instants import (
-    add_years,
-    from_ms,
-    parse_rfc3339,
-    to_millisecond,
-    to_wire,
-)
+from sandbox.domain.instants import add_years, from_ms, parse_rfc3339, to_millisecond, to_wire
 
 OFFSETS = st.integers(-1439, 1439).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 INSTANTS = st.datetimes(datetime(1970, 1, 1), datetime(9000, 1, 1), timezones=st.just(UTC)).map(

@@ -2,12 +2,7 @@
 
 import pytest
 
-from sandbox.domain.payments.outcomes import (
-    OUTCOMES,
-    Operation,
-    for_operation,
-    of_host_code,
-)
+from sandbox.domain.payments.outcomes import OUTCOMES, Operation, for_operation, of_host_code
 from sandbox.domain.payments.transactions import STATUS_REASONS
 from tests.payments.outcome_rows import ROWS, WORD_OF, answered, is_for
 

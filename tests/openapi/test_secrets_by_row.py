@@ -1,7 +1,7 @@
 """What must never be kept is refused in every field of every row, and is nowhere afterwards.
 
 The fields are those of both surfaces' own documents, which are made of the rows: a row that is
-added is tried as well. Source: assumed D5, 6.4-everywhere; decisions 8, 19 and 44.
+added is tried as well. Source: assumed D5, 6.4-everywhere.
 """
 
 import json

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.domain.payments.invariants import broken
+from sandbox.domain.payments.edits import broken
 from tests.properties import examples
 from tests.support.payments import (
     act,

@@ -3,8 +3,7 @@
 import pytest
 
 from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.outcomes import Operation
-from sandbox.domain.payments.queued import Queued
+from sandbox.domain.payments.outcomes import Operation, Queued
 from sandbox.scenarios.outcome_choice import AttemptFacts, choose
 from sandbox.scenarios.queue import Queue
 from tests.directory.making import terminal_id

@@ -3,9 +3,10 @@
 import re
 
 import pytest
+from msgspec.structs import replace
 
 from sandbox.domain.currencies import CURRENCIES
-from sandbox.domain.payments.transaction_json import view
+from sandbox.domain.payments.transaction_view import view
 from tests.directory.making import (
     a_location,
     a_terminal,
@@ -160,9 +161,9 @@ def test_the_merchant_goes_by_the_name_that_its_terminal_has_for_it(sandbox):
 @pytest.mark.proves("assumed 7.1-owner")
 def test_a_merchant_that_stands_below_nobody_owns_its_payments(sandbox):
     tx = record_of(sandbox, sold(sandbox)["transaction_id"])
-    site = tx.origin.site.but(parent_account_ids=())
+    site = replace(tx.origin.site, parent_account_ids=())
 
-    shown = view(tx.but(origin=tx.origin.but(site=site)))
+    shown = view(replace(tx, origin=replace(tx.origin, site=site)))
 
     assert (shown["owner_id"], shown["parent_account_ids"]) == (shown["account_id"], [])
 

@@ -12,7 +12,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from sandbox.domain.payments.invariants import broken
+from sandbox.domain.payments.edits import broken
 from tests.directory.making import set_clock
 from tests.payments.driving_money import (
     check_account,

@@ -5,10 +5,10 @@ Source: assumed 2.3, rows F4, F8, F9, F21, F36, F37, F42; times assumed 8.1, 8.2
 
 import pytest
 
+from sandbox.domain.clock import TAP_EXPIRES
 from sandbox.domain.payments import follow_ups
 from sandbox.domain.payments.amounts import EMPTY
 from sandbox.domain.payments.transitions import transitions_from
-from sandbox.domain.timers import TAP_EXPIRES
 from tests.directory.making import a_terminal, set_clock, shown
 from tests.support.payments import (
     acted,

@@ -10,7 +10,7 @@ from functools import partial
 import httpx2
 import pytest
 
-from sandbox.domain.payments.queued import Queued
+from sandbox.domain.payments.outcomes import Queued
 from sandbox.platform.responses import ConnectionClosed
 from tests.conftest import NOW
 from tests.directory.making import terminal_id

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from sandbox.domain.payments.queued import Queued
+from sandbox.domain.payments.outcomes import Queued
 from tests.payments.waits import action, delay, sale, waiting, world_of
 from tests.support.payments import (
     ask_on_loop,

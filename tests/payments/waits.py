@@ -3,8 +3,7 @@
 import asyncio
 from typing import Any
 
-from sandbox.domain.payments.outcomes import Operation
-from sandbox.domain.payments.queued import Queued
+from sandbox.domain.payments.outcomes import Operation, Queued
 from sandbox.worlds.world import World
 from tests.directory.making import terminal_id
 from tests.driving import InProcess, Response

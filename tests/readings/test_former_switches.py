@@ -3,8 +3,8 @@
 import pytest
 
 from sandbox.app import build
+from sandbox.domain import readings
 from sandbox.domain.profile import parse_profile
-from sandbox.domain.readings import former
 from sandbox.domain.switches import SWITCHES
 from sandbox.settings import Settings
 from tests.driving import InProcess
@@ -29,7 +29,7 @@ def put(sandbox, kind, world="default", **values):
 
 
 def test_every_former_switch_has_the_default_of_its_reading():
-    assert {one.reading.id for one in FORMER.values()} == {row.id for row in former.ROWS}
+    assert {one.reading.id for one in FORMER.values()} == {row.id for row in readings.FORMER_ROWS}
     assert all(one.default == one.values[0] for one in FORMER.values())
 
 

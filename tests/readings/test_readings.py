@@ -4,7 +4,7 @@ import pytest
 
 from sandbox.app import build
 from sandbox.domain.profile import parse_profile
-from sandbox.domain.readings.table import READINGS
+from sandbox.domain.readings import READINGS
 from sandbox.settings import Settings
 from tests.driving import InProcess
 from tests.readings.choosing import choose

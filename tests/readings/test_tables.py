@@ -1,4 +1,4 @@
-"""The tables of readings against the code and against the tests of this folder."""
+"""The table of readings against the code and against the tests of this folder."""
 
 import ast
 import importlib
@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.domain.readings.table import READINGS
+from sandbox.domain import readings
+from sandbox.domain.readings import READINGS
 
 HERE = Path(__file__).parent
 PACKAGE = HERE.parents[1] / "sandbox"
-TABLES = PACKAGE / "domain" / "readings"
+TABLE = PACKAGE / "domain" / "readings.py"
 NAMES = {
     value.id if hasattr(value, "id") else value: name
-    for path in TABLES.glob("*.py")
-    for name, value in vars(importlib.import_module(f"sandbox.domain.readings.{path.stem}")).items()
+    for name, value in vars(readings).items()
     if name.isupper() and (value in READINGS if isinstance(value, str) else hasattr(value, "id"))
 }
 """The constant of each reading, by its id."""
@@ -53,11 +53,11 @@ def test_a_test_tries_every_value_of_the_reading(tried, id):
 
 
 def _used():
-    """The names that the code outside of the tables uses."""
+    """The names that the code outside of the table uses."""
     return {
         node.id
         for path in PACKAGE.rglob("*.py")
-        if TABLES not in path.parents
+        if path != TABLE
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Name)
     }

@@ -9,7 +9,7 @@ from typing import Any
 from sandbox.app import build
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.domain.webhooks.deliveries import Sent
+from sandbox.domain.webhooks import Sent
 from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.driving import InProcess
@@ -57,8 +57,8 @@ class Receiver:
     async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
         self.got.append((url, body, dict(headers)))
         if len(self.got) % 3 == 0:
-            return Sent(503, 0, "later", "answered 503")
-        return Sent(204, 0, "", None)
+            return Sent(status_code=503, duration_ms=0, response="later", error="answered 503")
+        return Sent(status_code=204, duration_ms=0, response="", error=None)
 
     async def close(self) -> None:
         pass

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.domain.durations import PATTERN, parse_duration
+from sandbox.domain.instants import DURATION_PATTERN, parse_duration
 from sandbox.library import folder
 from sandbox.scenarios.parser import ScenarioError, parse_scenario
 from sandbox.scenarios.schema import DIRECTIVE, HINTS, scenario_schema
@@ -182,7 +182,7 @@ def test_what_a_file_may_not_say_does_not_fit_the_schema_either(document):
     assert fits(document) == (False, False)
 
 
-@given(st.from_regex(r"[PT0-9.a-zWDHMS]{0,12}", fullmatch=True) | st.from_regex(PATTERN))
+@given(st.from_regex(r"[PT0-9.a-zWDHMS]{0,12}", fullmatch=True) | st.from_regex(DURATION_PATTERN))
 def test_the_schema_takes_the_lengths_of_time_that_are_read(text):
     try:
         parse_duration(text.removesuffix("\n"))

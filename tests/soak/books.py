@@ -9,7 +9,7 @@ from collections import Counter
 from random import Random
 from typing import Any
 
-from sandbox.domain.payments.invariants import broken
+from sandbox.domain.payments.edits import broken
 from tests.driving import Response
 from tests.payments.driving_money import (
     check_account,

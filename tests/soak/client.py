@@ -12,8 +12,8 @@ from typing import Any
 from sandbox.app import build
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import from_ms
-from sandbox.domain.readings.table import DEFAULTS
-from sandbox.domain.webhooks.deliveries import Sent
+from sandbox.domain.readings import DEFAULTS
+from sandbox.domain.webhooks import Sent
 from sandbox.platform.responses import ABORT
 from sandbox.settings import Settings
 from sandbox.worlds.limits import Limits
@@ -133,19 +133,31 @@ class Receivers:
 
     async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
         if "beside" in url:
-            return Sent(200, 1.0, "", None)
+            return Sent(status_code=200, duration_ms=1.0, response="", error=None)
         digest = blake2b(url.encode() + body, digest_size=2).digest()
         kind, size = digest[0] % 8, digest[1]
         if kind == 0:
             await asyncio.sleep(size / 20)
-            return Sent(None, size * 50.0, "", "no answer within 15 s", is_timeout=True)
+            return Sent(
+                status_code=None,
+                duration_ms=size * 50.0,
+                response="",
+                error="no answer within 15 s",
+                is_timeout=True,
+            )
         if kind == 1:
-            return Sent(500, 1.0, "no", "answered 500")
+            return Sent(status_code=500, duration_ms=1.0, response="no", error="answered 500")
         if kind == 2:
-            return Sent(429, 1.0, "", "answered 429", retry_after_s=float(size))
+            return Sent(
+                status_code=429,
+                duration_ms=1.0,
+                response="",
+                error="answered 429",
+                retry_after_s=float(size),
+            )
         if kind == 3:
             await asyncio.sleep(size / 100)
-        return Sent(200, 1.0, "", None)
+        return Sent(status_code=200, duration_ms=1.0, response="", error=None)
 
     async def close(self) -> None:
         """There are no connections."""

@@ -6,8 +6,7 @@ from typing import Any
 
 from sandbox.domain.events import EVENTS
 from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.outcomes import OUTCOMES
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS
+from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
 from sandbox.domain.permissions import CONCRETE
 
 KEPT_MAX = 60

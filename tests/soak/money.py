@@ -9,8 +9,7 @@ from typing import Any
 
 from sandbox.domain.batches import REASONS
 from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.outcomes import OUTCOMES
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS
+from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
 from sandbox.domain.switches import SWITCHES
 from tests.directory.making import terminal_id
 from tests.payments.driving_money import kept

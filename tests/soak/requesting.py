@@ -313,7 +313,7 @@ def _must_keep_no_secret(client: Client, worlds: list[str]) -> None:
         for what in ("snapshot", "messages", "requests", "scenario", "endpoints", "taps", ""):
             shown = client.control("GET", f"/worlds/{world}/{what}".rstrip("/")).body
             for secret in SECRETS:
-                # Within a longer run of digits it is no card number (decision 44).
+                # Within a longer run of digits it is no card number.
                 if found := re.search(rb"(?<!\d)%b(?!\d)" % re.escape(secret.encode()), shown):
                     around = shown[max(0, found.start() - 150) : found.start() + 60]
                     raise Found(f"{secret!r} is kept, GET /{what} of its world shows\n{around!r}")

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.invariants import broken
+from sandbox.domain.payments.edits import broken
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.scenarios.parser import ScenarioError, parse_scenario, read_scenario
 from tests.driving import Response

@@ -7,7 +7,7 @@ from typing import Any
 from sandbox.app import build
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.domain.webhooks.deliveries import Sent
+from sandbox.domain.webhooks import Sent
 from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.directory.making import a_credential, a_location, a_terminal, an_account

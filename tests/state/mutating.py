@@ -11,7 +11,7 @@ from typing import Any
 from sandbox.app import build
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.domain.webhooks.deliveries import Sent
+from sandbox.domain.webhooks import Sent
 from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.driving import InProcess, Response, on_loop
@@ -145,7 +145,7 @@ class Taking:
     """Takes every webhook, without a network. Fulfils `Sending`."""
 
     async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
-        return Sent(204, 0, "", None)
+        return Sent(status_code=204, duration_ms=0, response="", error=None)
 
     async def close(self) -> None:
         pass

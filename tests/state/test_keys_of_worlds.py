@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from sandbox.app import build
 from sandbox.domain.keys import digest_of
@@ -164,7 +165,7 @@ def _on(path: Path) -> Iterator[InProcess]:
 def test_a_key_leads_to_the_same_world_after_a_restart(tmp_path: Path):
     path = tmp_path / "state.json"
     with _on(path) as sandbox:
-        sandbox.sandbox.worlds.create(sandbox.sandbox.worlds.default.spec.but(id="alice"))
+        sandbox.sandbox.worlds.create(replace(sandbox.sandbox.worlds.default.spec, id="alice"))
 
     with _on(path) as sandbox:
         key_format = sandbox.sandbox.worlds.profile.key_format
@@ -182,7 +183,7 @@ def test_a_file_in_which_a_world_has_the_key_of_another_is_refused(tmp_path: Pat
     path = tmp_path / "state.json"
     with _on(path) as sandbox:
         victim = sandbox.key("merchant")
-        sandbox.sandbox.worlds.create(sandbox.sandbox.worlds.default.spec.but(id="alice"))
+        sandbox.sandbox.worlds.create(replace(sandbox.sandbox.worlds.default.spec, id="alice"))
     document = json.loads(path.read_bytes())
     own = {"api_keys": document["alice.api_keys"]}
     document["alice.api_keys"] = with_key(own, victim)["api_keys"]

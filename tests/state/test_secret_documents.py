@@ -1,6 +1,6 @@
 """A fixture, a saved world or a scenario that somebody brings holds no secret, whatever the field.
 
-Source: assumed D5, D26, 6.4-everywhere; decision 44.
+Source: assumed D5, D26, 6.4-everywhere.
 """
 
 import json

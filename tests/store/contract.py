@@ -4,10 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from sandbox.domain.accounts import Account
+from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.locations import Location
-from sandbox.domain.terminals import Terminal
 from sandbox.store.queries import DuplicateValue, UnitClosed
 from sandbox.store.store import Store
 from tests.store.contract_finding import FindingContract

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sandbox.domain.accounts import Account
+from sandbox.domain.directory import Account
 from sandbox.domain.keys import ApiKey
 from sandbox.store.store import Store
 from tests.properties import examples

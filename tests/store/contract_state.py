@@ -1,10 +1,11 @@
 """What every store promises about the state of a world beside its directory and payments."""
 
+from msgspec.structs import replace
+
+from sandbox.domain.clock import TAP_EXPIRES, Timer
 from sandbox.domain.keys import KeyUsage
-from sandbox.domain.payments.busy import BusyPayment
-from sandbox.domain.timers import TAP_EXPIRES, Timer
-from sandbox.domain.webhooks.deliveries import Delivery
-from sandbox.domain.webhooks.endpoints import Endpoint
+from sandbox.domain.payments.transactions import BusyPayment
+from sandbox.domain.webhooks import Delivery, Endpoint
 from sandbox.store.queries import OLDEST_FIRST
 from sandbox.store.store import Store
 from sandbox.store.world_state import Counters
@@ -22,7 +23,7 @@ class StateContract:
         all_of_them = store.all(Endpoint)
         assert not all_of_them
 
-        put(store, endpoint("b"), endpoint("a"), endpoint("b").but(description="changed"))
+        put(store, endpoint("b"), endpoint("a"), replace(endpoint("b"), description="changed"))
 
         assert list(all_of_them) == ["b", "a"]
         assert all_of_them["b"].description == "changed"
@@ -79,7 +80,11 @@ class StateContract:
     def test_deliveries_are_found_by_their_message_and_while_they_are_open_by_their_endpoint(
         self, store: Store
     ):
-        first, second, other = Delivery("m1", "e"), Delivery("m2", "e"), Delivery("m1", "f")
+        first, second, other = (
+            Delivery(message_id="m1", endpoint_id="e"),
+            Delivery(message_id="m2", endpoint_id="e"),
+            Delivery(message_id="m1", endpoint_id="f"),
+        )
         put(store, first, second, other)
 
         def open_at(endpoint_id: str) -> list[Delivery]:
@@ -87,19 +92,23 @@ class StateContract:
             return store.begin().find(Delivery, where, order=OLDEST_FIRST)[0]
 
         before = open_at("e")
-        put(store, first.but(status="delivered"))
+        put(store, replace(first, status="delivered"))
 
         assert before == [first, second]
         assert open_at("e") == [second]
         assert store.begin().find(Delivery, {"message": "m1"}, order=OLDEST_FIRST)[0] == [
-            first.but(status="delivered"),
+            replace(first, status="delivered"),
             other,
         ]
 
     def test_a_later_use_of_a_key_replaces_the_one_before(self, store: Store):
-        put(store, KeyUsage("k", AT), KeyUsage("k", AT.replace(hour=13)))
+        put(
+            store,
+            KeyUsage(key_id="k", last_used_at=AT),
+            KeyUsage(key_id="k", last_used_at=AT.replace(hour=13)),
+        )
 
-        assert store.all(KeyUsage) == {"k": KeyUsage("k", AT.replace(hour=13))}
+        assert store.all(KeyUsage) == {"k": KeyUsage(key_id="k", last_used_at=AT.replace(hour=13))}
 
     def test_numbers_that_were_counted_stay_counted_without_a_commit(self, store: Store):
         store.begin()
@@ -131,7 +140,13 @@ class StateContract:
         assert (store.place_of("m2"), store.place_of("m3")) == (1, None)
 
     def test_a_cleared_store_has_forgotten_its_state_too(self, store: Store):
-        put(store, endpoint("a"), Delivery("m", "a"), KeyUsage("k", AT), BusyPayment("t"))
+        put(
+            store,
+            endpoint("a"),
+            Delivery(message_id="m", endpoint_id="a"),
+            KeyUsage(key_id="k", last_used_at=AT),
+            BusyPayment(transaction_id="t"),
+        )
         store.counters.requests += 1
 
         store.clear()

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from sandbox.domain.accounts import Account, AccountType
+from sandbox.domain.directory import Account, AccountType
 from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey
 from sandbox.store.store import Store

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sandbox.domain.webhooks.spoiled import Spoiled
+from sandbox.domain.webhooks import Spoiled
 from sandbox.store.documents import Unreadable, from_document, from_own, to_document, to_text
 
 HUGE = 10**30

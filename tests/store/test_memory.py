@@ -2,9 +2,8 @@
 
 import pytest
 
-from sandbox.domain.accounts import Account
+from sandbox.domain.directory import Account, Terminal
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.terminals import Terminal
 from sandbox.store.queries import DuplicateValue
 from sandbox.store.store import Store
 from tests.store.contract import StoreContract

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.domain.terminals import Terminal
+from sandbox.domain.directory import Terminal
 from sandbox.store.store import Store
 from tests.properties import examples
 from tests.store.records import AT, account, put

@@ -4,13 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from sandbox.domain.accounts import Account
-from sandbox.domain.timers import (
-    AUTHORIZATION_EXPIRES,
-    BATCH_RESULT,
-    SURCHARGE_EXPIRES,
-    Timer,
-)
+from sandbox.domain.clock import AUTHORIZATION_EXPIRES, BATCH_RESULT, SURCHARGE_EXPIRES, Timer
+from sandbox.domain.directory import Account
 from sandbox.store.queries import DuplicateValue, UnitClosed
 from sandbox.store.store import Store
 from tests.store.records import AT, account, key, put

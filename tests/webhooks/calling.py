@@ -52,7 +52,17 @@ def emit(world: World, count: int, text: str = "") -> list[str]:
     ids = [world.draws.message_id() for _ in range(count)]
     unit = world.store.begin()
     for id in ids:
-        unit.emit(Message(id, "account.updated", account_id, account_id, None, world.now(), record))
+        unit.emit(
+            Message(
+                id=id,
+                event_type="account.updated",
+                account_id=account_id,
+                subject=account_id,
+                request_id=None,
+                created_at=world.now(),
+                record=record,
+            )
+        )
     unit.commit()
     return ids
 

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from sandbox.app import build
-from sandbox.domain.webhooks.deliveries import Sent
+from sandbox.domain.webhooks import Sent
 from sandbox.settings import Settings
 from tests.driving import InProcess
 from tests.in_process import http_scope
@@ -24,7 +24,7 @@ class Noting:
     async def send(self, url, body, headers):
         self.happened.append(("attempt", json.loads(body).get("transaction_id")))
         await asyncio.sleep(0)
-        return Sent(204, 0, "", None)
+        return Sent(status_code=204, duration_ms=0, response="", error=None)
 
     async def close(self):
         pass

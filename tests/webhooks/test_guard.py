@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from sandbox.app import build
-from sandbox.domain.webhooks.deliveries import Sent
+from sandbox.domain.webhooks import Sent
 from sandbox.settings import Settings, SettingsError
 from sandbox.webhooks.address_guard import Guard
 from sandbox.webhooks.client import WebhookClient

@@ -8,13 +8,13 @@ import json
 from collections import Counter
 
 import pytest
+from msgspec.structs import replace
 
 from sandbox.app import build
 from sandbox.control.endpoints import MESSAGES_IN_A_ROW
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.domain.webhooks.deliveries import Sent
-from sandbox.domain.webhooks.endpoints import ENDPOINTS_MAX
+from sandbox.domain.webhooks import ENDPOINTS_MAX, Sent
 from sandbox.scenarios.words import WEBHOOK_RULES_MAX
 from sandbox.settings import Settings
 from sandbox.webhooks.worker import STARTS_IN_A_TURN
@@ -104,7 +104,7 @@ def test_a_state_file_from_before_the_limit_opens_and_takes_no_more(tmp_path, na
     asyncio.run(control(before, "POST", ENDPOINTS, {"id": "e0", **ONE_MORE}))
     outbox = world_of(before).outbox
     for number in range(1, ENDPOINTS_MAX + 1):
-        outbox.store_endpoint(outbox.endpoints["e0"].but(id=f"e{number}"))
+        outbox.store_endpoint(replace(outbox.endpoints["e0"], id=f"e{number}"))
     asyncio.run(control(before, "PUT", f"{WORLD}/switches", {}))
     ended(before)
 
@@ -143,7 +143,7 @@ class Noting:
 
     async def send(self, url, body, headers):
         self.sent_in[self.turn] += 1
-        return Sent(204, 0, "", None)
+        return Sent(status_code=204, duration_ms=0, response="", error=None)
 
     async def close(self):
         pass
@@ -180,7 +180,13 @@ class Refusing(Noting):
     async def send(self, url, body, headers):
         self.sent_in[self.turn] += 1
         await asyncio.sleep(0)
-        return Sent(None, 0, "", "connection refused", is_unreachable=True)
+        return Sent(
+            status_code=None,
+            duration_ms=0,
+            response="",
+            error="connection refused",
+            is_unreachable=True,
+        )
 
 
 def test_many_messages_for_all_endpoints_are_few_attempts_in_each_turn_to_the_last():
@@ -284,7 +290,9 @@ def test_disabling_an_endpoint_cancels_thousands_of_retries_in_a_short_turn(sand
     expiries = len(world.store.timers)
     ids = emit(world_of(sandbox), MANY)
     while (job := world.outbox.take("e0")) is not None:
-        world.outbox.conclude(job, Sent(500, 0, "", "answered 500"))
+        world.outbox.conclude(
+            job, Sent(status_code=500, duration_ms=0, response="", error="answered 500")
+        )
     assert len(world.store.timers) == MANY + expiries
 
     assert calls_of(lambda: change(sandbox, "e0", disabled=True)) < 60 * MANY

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.domain.webhooks.deliveries import Sent
+from sandbox.domain.webhooks import Sent
 from sandbox.webhooks.address_guard import Guard
 from sandbox.webhooks.client import WebhookClient
 from tests.webhooks import misbehaving as bad
@@ -288,6 +288,6 @@ def test_an_answer_that_only_drips_is_given_up_and_what_came_is_kept():
 
 @pytest.mark.proves("assumed 8.3-success")
 def test_an_attempt_may_take_fifteen_seconds():
-    from sandbox.domain.webhooks.schedule import TIMEOUT_S
+    from sandbox.domain.webhooks import TIMEOUT_S
 
     assert TIMEOUT_S == 15

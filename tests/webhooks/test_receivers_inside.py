@@ -6,7 +6,7 @@ import json
 import pytest
 from standardwebhooks import Webhook
 
-from sandbox.domain.webhooks.endpoints import Endpoint
+from sandbox.domain.webhooks import Endpoint
 from sandbox.webhooks import receivers as inside
 from sandbox.webhooks.signing import write_secret
 from tests.conftest import NOW

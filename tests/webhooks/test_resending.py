@@ -4,7 +4,7 @@ from threading import Event
 
 import pytest
 
-from sandbox.domain.webhooks.deliveries import ATTEMPTS_MAX, Sent
+from sandbox.domain.webhooks import ATTEMPTS_MAX, Sent
 from tests.control.test_control import assert_refused
 from tests.webhooks.calling import WORLD, add, message, sample, world_of
 from tests.webhooks.hooked import Hooked, until
@@ -218,7 +218,9 @@ def test_of_very_many_attempts_the_newest_are_kept(sandbox):
     for number in range(ATTEMPTS_MAX + 5):
         assert sandbox.control("POST", f"{WORLD}/messages/{id}/resend", {}).status == 202
         while (job := outbox.take("e")) is not None:
-            outbox.conclude(job, Sent(200, 0, str(number), None))
+            outbox.conclude(
+                job, Sent(status_code=200, duration_ms=0, response=str(number), error=None)
+            )
 
     (delivery,) = message(sandbox, id)["deliveries"]
     assert [one["response"] for one in delivery["attempts"]] == [

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.domain.webhooks.schedule import wait_after
+from sandbox.domain.webhooks import wait_after
 
 DOCUMENTED_S = [5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600, 10 * 3600]
 """The waits after the first to the seventh failure."""

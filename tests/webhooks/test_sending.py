@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import uvloop
 
-from sandbox.domain.webhooks.deliveries import Sent
+from sandbox.domain.webhooks import Sent
 from sandbox.server import tls as certificates
 from sandbox.webhooks.address_guard import Guard
 from sandbox.webhooks.client import WebhookClient

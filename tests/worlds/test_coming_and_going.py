@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from sandbox.app import build
 from sandbox.settings import Settings
@@ -187,7 +188,7 @@ def _on(
 
 
 def _make(sandbox: InProcess, id: str) -> None:
-    sandbox.sandbox.worlds.create(sandbox.sandbox.worlds.default.spec.but(id=id))
+    sandbox.sandbox.worlds.create(replace(sandbox.sandbox.worlds.default.spec, id=id))
 
 
 def _dropped(sandbox: InProcess) -> list[str]:

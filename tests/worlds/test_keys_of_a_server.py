@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from sandbox.app import build
 from sandbox.settings import Settings
@@ -59,7 +60,7 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def make(sandbox: InProcess, id: str) -> None:
-    sandbox.sandbox.worlds.create(sandbox.sandbox.worlds.default.spec.but(id=id))
+    sandbox.sandbox.worlds.create(replace(sandbox.sandbox.worlds.default.spec, id=id))
 
 
 # --- in memory --------------------------------------------------------------------------------

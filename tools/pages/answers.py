@@ -2,20 +2,24 @@
 
 from typing import Final
 
-from sandbox.domain.payments.cards import CARDS, DEFAULT_CARD, Card
+from sandbox.domain.payments.cards import CARD_FIELD, CARDS, DEFAULT_CARD, READER_FIELD, Card
 from sandbox.domain.payments.outcomes import (
     AFTER_PROMPT,
+    FIRST_AMOUNT,
     FORCED_RULES,
     INITIATING,
+    LAST_AMOUNT,
     OUTCOMES,
     PARTIAL,
+    SLOW_MS,
+    TRANSPORT_FAULTS,
+    TRIGGERS,
     Operation,
     Outcome,
+    TransportFault,
+    Trigger,
     for_operation,
 )
-from sandbox.domain.payments.pans import CARD_FIELD, READER_FIELD
-from sandbox.domain.payments.transport import SLOW_MS, TRANSPORT_FAULTS, TransportFault
-from sandbox.domain.payments.triggers import FIRST_AMOUNT, LAST_AMOUNT, TRIGGERS, Trigger
 from tools.pages.markdown import NONE, code, dollars, listed, page, table
 
 _ANY: Final = "any"

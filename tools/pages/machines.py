@@ -3,13 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Final, get_args
 
-from sandbox.domain.batches import (
-    BATCH_LIFE,
-    BATCH_STATUSES,
-    DEFAULT_REASON,
-    FROZEN,
-    REASONS,
-)
+from sandbox.domain.batches import BATCH_LIFE, BATCH_STATUSES, DEFAULT_REASON, FROZEN, REASONS
 from sandbox.domain.directory import DIRECTORIES
 from sandbox.domain.faults import (
     DUPLICATE_EVENT,
@@ -18,11 +12,14 @@ from sandbox.domain.faults import (
     Fault,
 )
 from sandbox.domain.keys import KEY_LIFE
-from sandbox.domain.payments.editing import EDITABLE
+from sandbox.domain.payments.edits import EDITABLE
 from sandbox.domain.payments.outcomes import (
     INITIATING,
     OUTCOMES,
+    SETTLEMENTS,
+    TRIGGERS,
     Operation,
+    Settlement,
     Verdict,
     for_operation,
 )
@@ -37,7 +34,6 @@ from sandbox.domain.payments.transitions import (
     Transition,
     transitions_from,
 )
-from sandbox.domain.payments.triggers import SETTLEMENTS, TRIGGERS, Settlement
 from sandbox.domain.states import Machine
 from sandbox.platform.transactions import EditTransaction
 from tools.pages.markdown import BEGINNING, NONE, Arrow, code, diagram, listed, page, table

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from sandbox.control.routes import CONTROL
 from sandbox.domain.access import ACCESS
+from sandbox.domain.directory import Relation
 from sandbox.domain.events import EVENTS
 from sandbox.domain.faults import FAULTS
-from sandbox.domain.hierarchy import Relation
 from sandbox.domain.permissions import ACTIONS
-from sandbox.domain.readings.table import READINGS
+from sandbox.domain.readings import READINGS
 from sandbox.domain.switches import SWITCHES
 from sandbox.platform.operation import Row
 from sandbox.platform.routes import OPERATIONS
@@ -134,12 +134,12 @@ def readings() -> str:
         (
             code(reading.id),
             reading.sentence,
-            code(value.name) + (" (default)" if value.name == reading.default else ""),
-            value.meaning,
+            code(name) + (" (default)" if name == reading.default else ""),
+            meaning,
             reading.clause,
         )
         for reading in READINGS.values()
-        for value in reading.values
+        for name, meaning in reading.values.items()
     ]
     return page(
         "Readings",

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, PlainValidator, ValidationError, model_va
 from sandbox.conformance.probes.conditions import Condition, parse_condition
 from sandbox.conformance.probes.steps import Step
 from sandbox.domain.profile import Profile
-from sandbox.domain.readings.table import READINGS
+from sandbox.domain.readings import READINGS
 from sandbox.domain.switches import SWITCHES
 from sandbox.settings import mistakes
 

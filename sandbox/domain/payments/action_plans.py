@@ -7,11 +7,13 @@ Source: assumed 2.5. Invalid amounts raise ValueError with a sentence for the cl
 from collections.abc import Callable
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from sandbox.domain.payments.amounts import AMOUNT_MAX, Amounts, Ledger, percent_of
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.pricing import Breakdown, tip_type_of
 from sandbox.domain.payments.transactions import Rates, TipCapture, Transaction
-from sandbox.domain.values import Value
 
 TIP_HEADROOM_PERCENT: Final = 100
 """The most by which a tip may raise a capture above the hold, in percent of the subtotal.
@@ -23,7 +25,7 @@ HEADROOM_PERCENTS: Final = {"nothing": 0, "small_tip": 20}
 """The same by the readings `above_the_hold` that have another. Source: assumed D35-above."""
 
 
-class ActionRequest(Value, frozen=True, kw_only=True):
+class ActionRequest(Struct, frozen=True, kw_only=True, gc=False):
     """A client's request for an action. Amounts are minor units; None means not stated.
 
     `confirms` is False if the cardholder declined the surcharge; `percentage` is the tip in
@@ -39,7 +41,7 @@ class ActionRequest(Value, frozen=True, kw_only=True):
     limit: str = "tip_and_surcharge"
 
 
-class Plan(Value, frozen=True):
+class Plan(Struct, frozen=True, kw_only=True, gc=False):
     """The money after the action. `amount` is that of the operation.
 
     `exceeds` means that the action asks for more than there is; `is_full` that it leaves nothing.
@@ -85,7 +87,7 @@ def _plan(tx: Transaction, amount: int, **changes: object) -> Plan:
         tip_capture_mode=tx.tip_capture_mode,
         is_partial=tx.is_partial,
     )
-    return unchanged.but(**changes)
+    return replace(unchanged, **changes)
 
 
 # --- capture ----------------------------------------------------------------------------------
@@ -114,7 +116,7 @@ def _capture(tx: Transaction, action: ActionRequest) -> Plan:
     if tip:
         amounts = amounts.with_tip(amounts.tip + tip)
         changes = {"tip_type": "fixed", "tip_capture_mode": "capture"}
-    ledger = tx.ledger.but(captured=amount, added=max(0, amount - held))
+    ledger = replace(tx.ledger, captured=amount, added=max(0, amount - held))
     return _plan(tx, amount, amounts=amounts, ledger=ledger, **changes)
 
 
@@ -123,7 +125,7 @@ def _with_tip(breakdown: Breakdown, tip: int | None) -> Breakdown:
         return breakdown
     if breakdown.tip_amount not in (None, tip):
         raise ValueError("tip_amount: is not the tip of the breakdown")
-    return breakdown.but(tip_amount=tip)
+    return replace(breakdown, tip_amount=tip)
 
 
 def _capture_as_stated(tx: Transaction, action: ActionRequest, stated: Breakdown) -> Plan:
@@ -131,7 +133,7 @@ def _capture_as_stated(tx: Transaction, action: ActionRequest, stated: Breakdown
     amounts = _stated(tx, stated, action.amount)
     _must_be_within_its_own_rate(stated, amounts)
     amount, held = amounts.total, tx.ledger.held
-    ledger = tx.ledger.but(captured=amount, added=max(0, amount - held))
+    ledger = replace(tx.ledger, captured=amount, added=max(0, amount - held))
     return _plan(
         tx,
         amount,
@@ -176,10 +178,11 @@ def _rates(tx: Transaction, stated: Breakdown, amounts: Amounts) -> Rates:
     rates = tx.rates
     if amounts.tax != tx.amounts.tax:
         source, basis = ("transaction", "subtotal") if amounts.tax else (None, None)
-        rates = rates.but(tax_rate=stated.tax_rate or 0, tax_source=source, tax_basis=basis)
+        rates = replace(rates, tax_rate=stated.tax_rate or 0, tax_source=source, tax_basis=basis)
     if amounts.surcharge != tx.amounts.surcharge:
         source, basis = ("transaction", "total") if amounts.surcharge else (None, None)
-        rates = rates.but(
+        rates = replace(
+            rates,
             surcharge_rate=stated.surcharge_rate or 0,
             surcharge_source=source,
             surcharge_basis=basis,
@@ -204,7 +207,7 @@ def _tip_changes(
 def _increment(tx: Transaction, action: ActionRequest) -> Plan:
     """`amount` comes on top. Source: spec 6.3-transaction.increment; assumed 2.5-increment."""
     assert action.amount is not None
-    more = Amounts(action.amount)
+    more = Amounts(subtotal=action.amount)
     if action.breakdown is not None:
         more = _stated(tx, action.breakdown, action.amount)
     amounts = tx.amounts.plus(more)
@@ -214,7 +217,7 @@ def _increment(tx: Transaction, action: ActionRequest) -> Plan:
         changes["rates"] = _rates(tx, action.breakdown, amounts)
     if amounts.total > AMOUNT_MAX:
         raise ValueError(f"amount: the authorization would exceed {AMOUNT_MAX}")
-    ledger = tx.ledger.but(authorized=tx.ledger.authorized + more.total)
+    ledger = replace(tx.ledger, authorized=tx.ledger.authorized + more.total)
     return _plan(tx, more.total, amounts=amounts, ledger=ledger, **changes)
 
 
@@ -236,7 +239,7 @@ def _adjust(tx: Transaction, action: ActionRequest) -> Plan:
         tx,
         tip,
         amounts=tx.amounts.with_tip(tip),
-        ledger=ledger.but(captured=captured, added=max(0, captured - ledger.held)),
+        ledger=replace(ledger, captured=captured, added=max(0, captured - ledger.held)),
         tip_type=tip_type,
         tip_capture_mode="adjust" if tip else None,
         exceeds=not 0 < captured <= limit,
@@ -248,7 +251,7 @@ def _adjust_hold(tx: Transaction, tip: int, tip_type: str, limit: str) -> Plan:
     amounts = tx.amounts.with_tip(tip)
     if amounts.total > AMOUNT_MAX:
         raise ValueError(f"amount: the authorization would exceed {AMOUNT_MAX}")
-    ledger = tx.ledger.but(authorized=tx.ledger.authorized + tip - tx.amounts.tip)
+    ledger = replace(tx.ledger, authorized=tx.ledger.authorized + tip - tx.amounts.tip)
     return _plan(
         tx,
         tip,
@@ -278,9 +281,9 @@ def _reverse(tx: Transaction, action: ActionRequest) -> Plan:
     there = ledger.kept if is_captured else ledger.held
     amount = there if action.amount is None else action.amount
     if is_captured:
-        after = ledger.but(reversed=ledger.reversed + amount)
+        after = replace(ledger, reversed=ledger.reversed + amount)
     else:
-        after = ledger.but(voided=ledger.voided + amount)
+        after = replace(ledger, voided=ledger.voided + amount)
     return _plan(tx, amount, ledger=after, exceeds=amount > there, is_full=amount == there)
 
 
@@ -291,7 +294,7 @@ def _refund(tx: Transaction, action: ActionRequest) -> Plan:
     return _plan(
         tx,
         amount,
-        ledger=ledger.but(refunded=ledger.refunded + amount),
+        ledger=replace(ledger, refunded=ledger.refunded + amount),
         exceeds=amount > ledger.refundable,
         is_full=amount == ledger.refundable,
     )
@@ -318,7 +321,7 @@ def _confirm(tx: Transaction, action: ActionRequest) -> Plan:
         surcharge = action.amount - amounts.without_surcharge().total
         if surcharge < 0:
             raise ValueError("amount: is less than the total without a surcharge")
-        amounts = amounts.but(surcharge=surcharge)
+        amounts = replace(amounts, surcharge=surcharge)
     ledger = Ledger(authorized=amounts.total, captured=amounts.total)
     return _plan(tx, amounts.total, amounts=amounts, ledger=ledger, rates=rates, **changes)
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
-from sandbox.domain.values import Value
+from msgspec import Struct
+from msgspec.structs import replace
 
 AMOUNT_MAX: Final = 99_999_999
 """The largest amount of one operation: eight digits. Source: assumed 1.8-amount."""
@@ -29,7 +30,7 @@ def share_of(component: int, part: int, whole: int) -> int:
     return int(exact.quantize(_ONE, ROUND_HALF_UP))
 
 
-class Amounts(Value, frozen=True):
+class Amounts(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """The components of a total, in minor units, none of them negative.
 
     Their sum is the total, always (assumed M1).
@@ -67,27 +68,28 @@ class Amounts(Value, frozen=True):
             part = min(share_of(component, total, whole), rest)
             scaled.append(part)
             rest -= part
-        return Amounts(rest, *scaled)
+        tax, tip, surcharge = scaled
+        return Amounts(subtotal=rest, tax=tax, tip=tip, surcharge=surcharge)
 
     def with_tip(self, tip: int) -> "Amounts":
         """The same with another tip."""
-        return self.but(tip=tip)
+        return replace(self, tip=tip)
 
     def without_surcharge(self) -> "Amounts":
         """The same with no surcharge."""
-        return self.but(surcharge=0)
+        return replace(self, surcharge=0)
 
     def plus(self, other: "Amounts") -> "Amounts":
         """Component by component."""
         return Amounts(
-            self.subtotal + other.subtotal,
-            self.tax + other.tax,
-            self.tip + other.tip,
-            self.surcharge + other.surcharge,
+            subtotal=self.subtotal + other.subtotal,
+            tax=self.tax + other.tax,
+            tip=self.tip + other.tip,
+            surcharge=self.surcharge + other.surcharge,
         )
 
 
-class Ledger(Value, frozen=True):
+class Ledger(Struct, frozen=True, gc=False, omit_defaults=True):
     """The state of a payment's money, in minor units. Source: assumed 2.2.
 
     In the order of its letters there: A authorized, R0 `voided` before the capture, C captured,

@@ -1,16 +1,24 @@
-"""Test cards: the card of a reader's data, and the answer of its issuer.
+"""Test cards, with the answers of their issuers, and taps: payments that wait for a card.
 
-Source: assumed 6.4. A card that is not in the table is refused, so live card data never enters the
-sandbox; a number of the table is masked before anything is stored.
+A card that is not in the table is refused, so live card data never enters the sandbox; a number of
+the table is masked before anything is stored. Source: assumed 6.4, D24.
 """
 
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Final
 
-from sandbox.domain.payments.outcomes import Operation
-from sandbox.domain.payments.pans import masked, numbers_in
-from sandbox.domain.words import did_you_mean
+from msgspec import Struct
+
+from sandbox.domain.instants import Instant
+from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
+from sandbox.domain.secrets import find_cards, mask_card
+from sandbox.domain.text import did_you_mean
+
+READER_FIELD: Final = "card_reader_data"
+CARD_FIELD: Final = "paymentCardData"
+CARD_FIELDS: Final = (READER_FIELD, CARD_FIELD, "generalCardData")
+"""The fields of a body in which a reader's data belongs."""
 
 TOKEN_PREFIX: Final = "tok_"  # noqa: S105 - what the names of test cards begin with
 
@@ -48,7 +56,7 @@ class Card:
     @cached_property
     def masked(self) -> str:
         """First six and last four, a star for every digit between. Source: assumed 2.11."""
-        return masked(self.pan)
+        return mask_card(self.pan)
 
     @cached_property
     def speaks(self) -> bool:
@@ -128,10 +136,40 @@ def card_of(reader_data: str | None) -> Card:
             raise ValueError(f"there is no such test card{did_you_mean(reader_data, CARDS)}")
         return card
     number = reader_data.replace(" ", "").replace("-", "")
-    named = [number] if number.isascii() and number.isdecimal() else numbers_in(reader_data)
+    named = (
+        [number]
+        if number.isascii() and number.isdecimal()
+        else [card.digits for card in find_cards(reader_data)]
+    )
     if not named:
         return DEFAULT_CARD
     card = _BY_PAN.get(named[0])
     if card is None or len(named) > 1:
         raise ValueError("only the card numbers of the test cards may be sent to a sandbox")
     return card
+
+
+class Tap(Struct, frozen=True, kw_only=True, gc=False):
+    """A tap that a payment waits for. `amount` is in minor units of the currency."""
+
+    transaction_id: str
+    operation: Operation
+    amount: int
+    currency: str
+    terminal_id: str
+    since: Instant
+    until: Instant
+
+
+class Tapped(Struct, frozen=True, kw_only=True, gc=False):
+    """The result of a tap: a card, whose issuer then answers, or the end of the attempt."""
+
+    card: Card | None = None
+    outcome: Outcome | None = None
+
+
+CANCELED_BY: Final = {
+    "user": OUTCOMES["user_canceled"],
+    "merchant": OUTCOMES["merchant_canceled"],
+}
+"""Who can cancel at the reader, and the resulting status of the payment."""

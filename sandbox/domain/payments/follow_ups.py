@@ -7,30 +7,34 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from sandbox.domain.faults import VALIDATION_ERROR, Refusal
 from sandbox.domain.payments.action_plans import ActionRequest, Plan, plan
 from sandbox.domain.payments.amounts import EMPTY
-from sandbox.domain.payments.attempts import Conclusion, gateway_id, host_answer
 from sandbox.domain.payments.outcomes import FORCED_RULES, Operation, Outcome, Verdict
-from sandbox.domain.payments.reading_rows import UNSETTLED, announced
-from sandbox.domain.payments.transactions import Transaction, attempt_of
+from sandbox.domain.payments.transactions import Transaction, with_attempt
 from sandbox.domain.payments.transitions import (
     AS_ANSWERED,
     AS_BEGUN,
     SAME,
+    UNSETTLED,
+    Conclusion,
     Transition,
+    announced,
+    gateway_id,
+    host_answer,
     transitions_from,
 )
-from sandbox.domain.readings.payments import (
+from sandbox.domain.readings import (
+    DEFAULTS,
     REFUND_BEFORE_SETTLEMENT,
     REFUSED_ATTEMPTS,
     TIP_ON_A_HOLD,
 )
-from sandbox.domain.readings.table import DEFAULTS
 
 
-class Case(Struct, eq=False):
+class Case(Struct, eq=False, kw_only=True):
     """The facts that decide the row of a follow-up.
 
     `batch_is_closed`: the batch of the payment was submitted or has its result. `readings` are
@@ -210,7 +214,8 @@ def conclude(
     shown_type = "sale" if operation is Operation.CONFIRM else operation.value
     # A refund is sent to the host by itself, and gets a code of its own (assumed D28).
     earlier = None if operation is Operation.REFUND else tx.answer
-    attempted = tx.but(
+    attempted = replace(
+        tx,
         event_id=event_id,
         transaction_type=shown_type,
         answer=host_answer(outcome, event_id, earlier),
@@ -225,7 +230,8 @@ def conclude(
         status = status if wanted == "unchanged" else wanted
     plan = case.plan
     is_captured = taken.batch_entry == "capture"
-    after = attempted.but(
+    after = replace(
+        attempted,
         status=status,
         status_reason=taken.reason,
         amounts=plan.amounts,
@@ -242,21 +248,20 @@ def conclude(
     after = _with(after, case, at, settles_in)
     assert taken.event
     if taken.shown_reading is None or case.readings[taken.shown_reading] == "unchanged":
-        return Conclusion(taken, after, after, ((taken.event, after),))
+        return Conclusion(taken=taken, record=after, shown=after, events=((taken.event, after),))
     shown = _shown_as(after, case.readings[taken.shown_reading])
-    after = after.but(history=shown.history)
-    return Conclusion(taken, after, shown, ((taken.event, shown),))
+    after = replace(after, history=shown.history)
+    return Conclusion(taken=taken, record=after, shown=shown, events=((taken.event, shown),))
 
 
 def _shown_as(tx: Transaction, status: str) -> Transaction:
     """The payment with this status, in its last history element too."""
     *before, last = tx.history
-    return tx.but(status=status, history=(*before, last.but(status=status)))
+    return replace(tx, status=status, history=(*before, replace(last, status=status)))
 
 
 def _with(tx: Transaction, case: Case, at: int, batch_id: str | None = None) -> Transaction:
-    attempt = attempt_of(tx, case.amount, at, batch_id=batch_id)
-    return tx.but(history=(*tx.history, attempt))
+    return with_attempt(tx, case.amount, at, batch_id=batch_id)
 
 
 def _failed(
@@ -268,25 +273,26 @@ def _failed(
         status, reason = outcome.verdict.value, outcome.status_reason
     else:
         status, reason = taken.shown_status, taken.reason
-    over = attempted.but(status=status, status_reason=reason)
+    over = replace(attempted, status=status, status_reason=reason)
     event = taken.event
     assert event
     if taken.money == "emptied":
         # Confirming completes the sale, so its failure is the sale's (assumed F2).
-        over = over.but(amounts=over.amounts.without_surcharge(), ledger=EMPTY)
+        over = replace(over, amounts=over.amounts.without_surcharge(), ledger=EMPTY)
         if status == "canceled":
             event = "transaction.cancel"  # spec 6.3-transaction.cancel: for every cancellation
         record = over = _with(over, case, at)
     else:
         over = _with(over, case, at)
-        record = case.tx.but(history=over.history)
-    return Conclusion(taken, record, over, ((event, over),))
+        record = replace(case.tx, history=over.history)
+    return Conclusion(taken=taken, record=record, shown=over, events=((event, over),))
 
 
 def _canceled(case: Case, taken: Transition, attempted: Transaction, at: int) -> Conclusion:
     """Called off before anything was captured: the proposal of a surcharge goes (assumed D12)."""
     tx = case.tx
-    after = attempted.but(
+    after = replace(
+        attempted,
         transaction_type=tx.origin.operation.value,  # assumed D17
         status="canceled",
         status_reason=taken.reason,
@@ -295,7 +301,7 @@ def _canceled(case: Case, taken: Transition, attempted: Transaction, at: int) ->
     )
     after = _with(after, case, at)
     assert taken.event
-    return Conclusion(taken, after, after, ((taken.event, after),))
+    return Conclusion(taken=taken, record=after, shown=after, events=((taken.event, after),))
 
 
 def expire(tx: Transaction, taken: Transition, *, event_id: str, at: int) -> Conclusion:
@@ -308,8 +314,9 @@ def expire(tx: Transaction, taken: Transition, *, event_id: str, at: int) -> Con
     if event == AS_BEGUN:
         event = EVENT_OF[tx.origin.operation]
     if taken.next_status == "reversed":
-        shown_type, ledger = Operation.REVERSE, ledger.but(voided=ledger.authorized)
-    after = tx.but(
+        shown_type, ledger = Operation.REVERSE, replace(ledger, voided=ledger.authorized)
+    after = replace(
+        tx,
         event_id=event_id,
         transaction_type=shown_type.value,
         status=taken.next_status,
@@ -318,13 +325,14 @@ def expire(tx: Transaction, taken: Transition, *, event_id: str, at: int) -> Con
         ledger=ledger,
         answer=None,
     )
-    after = after.but(history=(*after.history, attempt_of(after, amounts.total, at)))
-    return Conclusion(taken, after, after, ((event, after),))
+    after = with_attempt(after, amounts.total, at)
+    return Conclusion(taken=taken, record=after, shown=after, events=((event, after),))
 
 
 def disarmed(conclusion: Conclusion) -> Conclusion:
     """The payment without its armed outcome: it applies only once (assumed 6.2-later)."""
-    return conclusion.but(
-        record=conclusion.record.but(armed=None),
-        shown=conclusion.shown.but(armed=None),
+    return replace(
+        conclusion,
+        record=replace(conclusion.record, armed=None),
+        shown=replace(conclusion.shown, armed=None),
     )

@@ -6,8 +6,10 @@ Applies the rows I1 to I10 of `transitions`.
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from sandbox.domain.payments.amounts import EMPTY, Amounts, Ledger
-from sandbox.domain.payments.attempts import Conclusion, gateway_id, host_answer
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sandbox.domain.payments.amounts import Amounts, Ledger
 from sandbox.domain.payments.outcomes import (
     AFTER_PROMPT,
     APPROVED,
@@ -18,16 +20,15 @@ from sandbox.domain.payments.outcomes import (
     Verdict,
 )
 from sandbox.domain.payments.pricing import Price
-from sandbox.domain.payments.transactions import (
-    Attempt,
-    HostAnswer,
-    Origin,
-    Transaction,
-    attempt_of,
-    step_after,
+from sandbox.domain.payments.transactions import Origin, Transaction, with_attempt
+from sandbox.domain.payments.transitions import (
+    AS_ANSWERED,
+    Conclusion,
+    Transition,
+    gateway_id,
+    host_answer,
+    transitions_from,
 )
-from sandbox.domain.payments.transitions import AS_ANSWERED, Transition, transitions_from
-from sandbox.domain.values import Value
 
 
 def created(
@@ -43,75 +44,24 @@ def created(
     It leaves out a surcharge that is still to be confirmed (assumed D12).
     """
     amounts = price.amounts.without_surcharge() if price.needs_prompt else price.amounts
-    # By position, in the order of the fields: with names it takes twice as long.
-    word = origin.operation._value_
-    first = Attempt(
-        event_id,
-        word,
-        "pending",
-        "pending",
-        amounts.total,
-        amounts,
-        0,
-        0,
-        None,
-        None,
-        None,
-        origin.created_at,
+    tx = Transaction(
+        origin=origin,
+        event_id=event_id,
+        transaction_type=origin.operation.value,
+        status="pending",
+        status_reason="pending",
+        amounts=amounts,
+        rates=price.rates,
+        surcharge_applied=amounts.surcharge > 0,
+        tip_type=price.tip_type,
+        tip_capture_mode="sale" if amounts.tip else None,
+        armed=armed,
+        settlement=settlement,
     )
-    return Transaction(
-        origin,
-        event_id,
-        word,
-        "pending",
-        "pending",
-        amounts,
-        EMPTY,
-        price.rates,
-        amounts.surcharge > 0,
-        price.tip_type,
-        "sale" if amounts.tip else None,
-        None,
-        None,
-        None,
-        False,
-        armed,
-        settlement,
-        (first,),
-    )
+    return with_attempt(tx, amounts.total, origin.created_at)
 
 
-def as_created(tx: Transaction) -> Transaction:
-    """The record at its creation, worked out from a later version of it.
-
-    It differs from what `created` gave if rates or tips were changed since; who relies on it
-    compares.
-    """
-    first = tx.history[0]
-    return Transaction(
-        tx.origin,
-        first.event_id,
-        first.transaction_type,
-        first.status,
-        first.status_reason,
-        first.amounts,
-        EMPTY,
-        tx.rates,
-        first.amounts.surcharge > 0,
-        tx.tip_type,
-        "sale" if first.amounts.tip else None,
-        None,
-        None,
-        None,
-        False,
-        tx.armed,
-        tx.settlement,
-        tx.history[:1],
-        tx.tells_amounts,
-    )
-
-
-class Start(Value, frozen=True):
+class Start(Struct, frozen=True, kw_only=True, gc=False):
     """The facts that decide the row of an initiation.
 
     `outcome` is None if no processor answered. `approved_amount` is the issuer's maximum;
@@ -149,7 +99,11 @@ def answered_late(tx: Transaction, outcome: Outcome) -> Start:
     The surcharge can no longer be confirmed, so it is not charged.
     """
     amounts = tx.amounts.without_surcharge() if not tx.surcharge_applied else tx.amounts
-    return Start(tx, Price(amounts, tx.rates, tx.tip_type, needs_prompt=False), outcome)
+    return Start(
+        tx=tx,
+        price=Price(amounts=amounts, rates=tx.rates, tip_type=tx.tip_type, needs_prompt=False),
+        outcome=outcome,
+    )
 
 
 def _has_verdict(verdict: Verdict) -> Callable[[Start], bool]:
@@ -222,7 +176,7 @@ def conclude(
     tx, outcome = start.tx, start.outcome
     if taken.is_told_later:
         # The outcome is reported later, through an edit (spec 4.3-search-edit).
-        return Conclusion(taken, tx, tx)
+        return Conclusion(taken=taken, record=tx, shown=tx)
     reason = taken.reason
     if reason == AS_ANSWERED:
         assert outcome
@@ -231,60 +185,22 @@ def conclude(
     host_id = gateway_id(tx.origin.transaction_id) if with_id else None
     answer = host_answer(outcome, tx.event_id)
     amounts, ledger, is_partial = _money(start, taken)
-    history = tx.history
-    if taken.event is not None:
-        attempt = _attempt(tx, taken, reason, amounts, host_id, answer, batch_id, at)
-        history = (*history, attempt)
-    # By position as in `created`: by name it takes twice as long.
-    after = Transaction(
-        tx.origin,
-        tx.event_id,
-        tx.transaction_type,
-        taken.next_status,
-        reason,
-        amounts,
-        ledger,
-        tx.rates,
-        tx.surcharge_applied and amounts.surcharge > 0,
-        tx.tip_type,
-        tx.tip_capture_mode,
-        host_id,
-        answer,
-        batch_id,
-        is_partial,
-        tx.armed,
-        tx.settlement,
-        history,
-        tx.tells_amounts,
+    after = replace(
+        tx,
+        status=taken.next_status,
+        status_reason=reason,
+        amounts=amounts,
+        ledger=ledger,
+        surcharge_applied=tx.surcharge_applied and amounts.surcharge > 0,
+        gateway_transaction_id=host_id,
+        answer=answer,
+        batch_id=batch_id,
+        is_partial=is_partial,
     )
-    events = () if taken.event is None else ((taken.event, after),)
-    return Conclusion(taken, after, after, events)
-
-
-def _attempt(
-    tx: Transaction,
-    taken: Transition,
-    reason: str,
-    amounts: Amounts,
-    host_id: str | None,
-    answer: HostAnswer | None,
-    batch_id: str | None,
-    at: int,
-) -> Attempt:
-    return Attempt(
-        tx.event_id,
-        tx.transaction_type,
-        taken.next_status,
-        reason,
-        amounts.total,
-        amounts,
-        0,
-        0,
-        host_id,
-        answer,
-        batch_id,
-        step_after(tx.history, at),
-    )
+    if taken.event is None:
+        return Conclusion(taken=taken, record=after, shown=after)
+    after = with_attempt(after, amounts.total, at, batch_id=batch_id)
+    return Conclusion(taken=taken, record=after, shown=after, events=((taken.event, after),))
 
 
 def _money(start: Start, taken: Transition) -> tuple[Amounts, Ledger, bool]:
@@ -310,16 +226,17 @@ def prompt_and_resolve(start: Start, at: int) -> Conclusion:
     Three events in all: the creation, the sale that waits, the cancellation.
     """
     assert start.outcome
-    asking = start.but(outcome=APPROVED)
+    asking = replace(start, outcome=APPROVED)
     shown = conclude(asking, transition_for(asking), at=at)
     waiting = shown.record
     back = waiting.amounts.without_surcharge()
-    canceled = waiting.but(
+    canceled = replace(
+        waiting,
         status="canceled",
         status_reason=start.outcome.status_reason,
         amounts=back,
         answer=None,
     )
-    canceled = canceled.but(history=(*canceled.history, attempt_of(canceled, back.total, at)))
+    canceled = with_attempt(canceled, back.total, at)
     events = (*shown.events, ("transaction.cancel", canceled))
-    return Conclusion(transition_for(start), canceled, canceled, events)
+    return Conclusion(taken=transition_for(start), record=canceled, shown=canceled, events=events)

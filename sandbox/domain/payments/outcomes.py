@@ -1,14 +1,29 @@
-"""The processor's answers: every outcome that an attempt can have, one row each.
+"""The processor's answers: every outcome that an attempt can have, and what chooses one.
 
-Source: assumed 5.2, whose keys are stable identifiers; the status reasons are those of the spec
-(2.4-reasons). The state machine has the effect of an outcome on a payment.
+The keys of outcomes are stable identifiers; the status reasons are those of the spec (2.4-reasons).
+The state machine has the effect of an outcome on a payment. Amounts in the nine-thousand blocks
+choose: "nine thousand and the response code", 900051 is host code 51. Only amounts from $9,000.00
+to $9,004.99 are triggers, so ordinary test amounts never are. Transport faults go wrong between
+client and platform, not in a payment. Source: assumed 5.2, 5.3, 6.2.
 """
 
 from enum import StrEnum
 from functools import cache
-from typing import Final
+from typing import Annotated, Final, Literal
 
-from sandbox.domain.values import Value
+from msgspec import Struct
+from msgspec.structs import replace
+from pydantic import AfterValidator
+
+from sandbox.domain.faults import (
+    BAD_GATEWAY,
+    GATEWAY_TIMEOUT,
+    RATE_LIMITED,
+    SERVER_FAILED,
+    UNAVAILABLE,
+    Fault,
+)
+from sandbox.domain.field_types import DelayMs, PositiveAmount
 
 
 class Operation(StrEnum):
@@ -54,7 +69,7 @@ class Verdict(StrEnum):
     PENDING = "pending"
 
 
-class Outcome(Value, frozen=True):
+class Outcome(Struct, frozen=True, kw_only=True, gc=False):
     """One row. `response_code` None means that no answer came at all.
 
     `has_gateway_id` tells whether a first attempt gets a gateway_transaction_id; `latency_ms` is
@@ -86,17 +101,17 @@ def _rows() -> dict[str, Outcome]:
             cell.strip() for cell in line.split("|")
         )
         rows[key] = Outcome(
-            key,
-            frozenset().union(*(SCOPES[word] for word in scope.split(", "))),
-            Verdict(verdict),
-            reason,
-            None if resp == "-" else resp,
-            None if host in ("-", "null") else host,
-            None if message == "-" else message,
-            approval == "num",
-            gtid == "yes",
-            int(ms),
-            retry,
+            key=key,
+            scope=frozenset().union(*(SCOPES[word] for word in scope.split(", "))),
+            verdict=Verdict(verdict),
+            status_reason=reason,
+            response_code=None if resp == "-" else resp,
+            host_code=None if host in ("-", "null") else host,
+            message=None if message == "-" else message,
+            has_approval_code=approval == "num",
+            has_gateway_id=gtid == "yes",
+            latency_ms=int(ms),
+            retry=retry,
         )
     return rows
 
@@ -193,7 +208,7 @@ FORCED_RULES: Final = frozenset(
 """Outcomes that answer as the rule failures of that name. Source: assumed 5.2-forced."""
 
 LOST_AS_DECLINED: Final[dict[str, Outcome]] = {
-    key: OUTCOMES[key].but(status_reason="declined")
+    key: replace(OUTCOMES[key], status_reason="declined")
     for key in ("lost_card", "stolen_card", "pick_up_card", "pick_up_fraud", "restricted_card")
 }
 """The outcomes of lost and stolen cards, as declines. Source: assumed D35-lost."""
@@ -252,4 +267,209 @@ def why_not_for(key: str, operation: Operation) -> str | None:
 
 
 def _as_declined_increment(row: Outcome) -> Outcome:
-    return row.but(status_reason="incremental_auth_declined")
+    return replace(row, status_reason="incremental_auth_declined")
+
+
+FIRST_AMOUNT: Final = 900_000
+LAST_AMOUNT: Final = 900_499
+
+Kind = Literal["outcome", "later", "fault", "settlement"]
+
+
+class Trigger(Struct, frozen=True, gc=False):
+    """The meaning of one amount.
+
+    `key` is an outcome, a transport fault, or a settlement. A `later` trigger makes the named
+    `operation` fail once; a settlement is stored with the payment until its batch closes.
+    """
+
+    amount: int
+    kind: Kind
+    key: str
+    about: str
+    operation: Operation | None = None
+
+    @property
+    def rule(self) -> str:
+        """How answers name it. Source: assumed D14."""
+        return f"amount:{self.amount}"
+
+
+class Settlement(Struct, frozen=True, gc=False):
+    """The result of a batch that contains a certain record. Source: assumed 6.2-settlement.
+
+    `answer` is the result of the batch; `reason` is a key of `batches.REASONS`. With `is_once` it
+    applies to the first close only.
+    """
+
+    key: str
+    answer: Literal["partially_accepted", "rejected", "none"]
+    reason: str | None = None
+    is_once: bool = False
+
+
+SETTLEMENTS: Final[dict[str, Settlement]] = {
+    one.key: one
+    for one in (
+        Settlement("record_rejected", "partially_accepted"),
+        Settlement("batch_rejected_hash_mismatch", "rejected", "hash_mismatch"),
+        Settlement("batch_rejected_duplicate", "rejected", "duplicate_batch"),
+        Settlement("batch_rejected_bad_terminal", "rejected", "bad_terminal"),
+        Settlement("batch_rejected_once", "rejected", "hash_mismatch", is_once=True),
+        Settlement("no_result", "none"),
+    )
+}
+
+_TECHNICAL: Final = (
+    "processor_timeout",
+    "timed_out",
+    "network_connectivity_error",
+    "invalid_gateway_response",
+    "format_error",
+    "payment_failed",
+    "invalid_terminal",
+    "duplicate_event",
+    "user_canceled",
+    "merchant_canceled",
+    "surcharge_prompt",
+    "surcharge_declined_by_payer",
+    "surcharge_expired",
+    "pending_forever",
+)
+"""From $9,001.01 on, in this order."""
+
+_LATER: Final = (
+    (Operation.CAPTURE, "capture_declined"),
+    (Operation.INCREMENT, "incremental_auth_declined"),
+    (Operation.REFUND, "refund_declined"),
+    (Operation.REVERSE, "already_reversed"),
+    (Operation.ADJUST, "invalid_tip_adjustment"),
+    (Operation.CONFIRM, "do_not_honor"),
+)
+"""From $9,002.01 on; the same operations time out from 11 on and are cut off from 21 on."""
+
+_FAULTS: Final = {
+    0: "http_500",
+    2: "http_502",
+    3: "http_503",
+    4: "http_504",
+    29: "http_429",
+    8: "drop_before",
+    9: "drop_after",
+}
+
+_SETTLING: Final = {
+    1: "record_rejected",
+    2: "batch_rejected_hash_mismatch",
+    3: "batch_rejected_duplicate",
+    4: "batch_rejected_bad_terminal",
+    5: "batch_rejected_once",
+    9: "no_result",
+}
+
+
+def _trigger_rows() -> list[Trigger]:
+    rows = []
+    for cents in range(100):
+        outcome = of_host_code(f"{cents:02}")
+        if outcome is not None:
+            about = f"host code {cents:02}: {outcome.key}"
+            rows.append(Trigger(900_000 + cents, "outcome", outcome.key, about))
+    for cents, key in enumerate(_TECHNICAL, 1):
+        rows.append(Trigger(900_100 + cents, "outcome", key, key))
+    for first, forced in ((1, None), (11, "processor_timeout"), (21, "network_connectivity_error")):
+        for cents, (operation, usual) in enumerate(_LATER, first):
+            key = forced or usual
+            about = f"approved; the next {operation} ends as {key}"
+            rows.append(Trigger(900_200 + cents, "later", key, about, operation))
+    for cents, key in _FAULTS.items():
+        rows.append(Trigger(900_300 + cents, "fault", key, f"transport fault {key}"))
+    for cents, key in _SETTLING.items():
+        about = f"approved; at settlement {key.replace('_', ' ')}"
+        rows.append(Trigger(900_400 + cents, "settlement", key, about))
+    return rows
+
+
+TRIGGERS: Final[dict[int, Trigger]] = {row.amount: row for row in _trigger_rows()}
+
+assert all(row.key in OUTCOMES for row in TRIGGERS.values() if row.kind in ("outcome", "later"))
+
+
+When = Literal["before", "after"]
+
+SLOW_MS: Final = 3_000
+"""The default delay of `slow`."""
+
+
+class TransportFault(Struct, frozen=True, gc=False):
+    """One fault. `before` the engine runs nothing is recorded; `after` it, everything is.
+
+    `answer` is the refusal that is answered instead; None where the answer itself is spoiled.
+    """
+
+    key: str
+    when: When
+    effect: str
+    answer: Fault | None = None
+
+
+TRANSPORT_FAULTS: Final[dict[str, TransportFault]] = {
+    fault.key: fault
+    for fault in (
+        TransportFault("http_500", "before", "500 internal_error", SERVER_FAILED),
+        TransportFault("http_502", "before", "502 bad_gateway", BAD_GATEWAY),
+        TransportFault("http_503", "before", "503 unavailable", UNAVAILABLE),
+        TransportFault("http_504", "before", "504 gateway_timeout", GATEWAY_TIMEOUT),
+        TransportFault("http_429", "before", "429 rate_limited, Retry-After: 1", RATE_LIMITED),
+        TransportFault("drop_before", "before", "connection closed, nothing done"),
+        TransportFault("drop_after", "after", "done and committed, then connection closed"),
+        TransportFault("slow", "after", "a normal answer, late"),
+        TransportFault("malformed_json", "after", "done and committed; the body is cut off"),
+    )
+}
+
+
+def _known_outcome(outcome: str) -> str:
+    if outcome not in OUTCOMES:
+        raise ValueError("must be a known outcome")
+    return outcome
+
+
+def _known_fault(fault: str) -> str:
+    if fault not in TRANSPORT_FAULTS:
+        raise ValueError("must be a known transport fault")
+    return fault
+
+
+OutcomeName = Annotated[str, AfterValidator(_known_outcome)]
+"""The key of an outcome."""
+
+FaultName = Annotated[str, AfterValidator(_known_fault)]
+"""The key of a transport fault."""
+
+
+class Queued(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+    """One next outcome, for the next attempt that matches. Source: assumed D24.
+
+    `amount` (minor units) must be equal. Without `operation` it matches every operation that the
+    outcome applies to. `approved_amount` belongs to a partial approval; `delay_ms` is real time.
+    The queue gives it its `id`.
+    """
+
+    outcome: OutcomeName | None = None
+    operation: Operation | None = None
+    amount: PositiveAmount | None = None
+    delay_ms: DelayMs = 0
+    fault: FaultName | None = None
+    approved_amount: PositiveAmount | None = None
+    id: str = ""
+
+    def mismatch(self, operation: Operation, amount: int | None) -> str | None:
+        """Why this is not for such an attempt; None when it is."""
+        if self.operation is not None and operation is not self.operation:
+            return f"waits for {self.operation}"
+        if self.amount is not None and amount != self.amount:
+            return f"waits for the amount {self.amount}"
+        if self.outcome is not None and for_operation(self.outcome, operation) is None:
+            return f"{self.outcome} is not for {operation}"
+        return None

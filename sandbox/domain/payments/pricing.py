@@ -7,12 +7,11 @@ refused with ValueError, in a sentence for the client.
 from collections.abc import Sequence
 from typing import Final, TypeVar
 
-from sandbox.domain.accounts import Account
-from sandbox.domain.locations import Location
+from msgspec import Struct
+
+from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.payments.amounts import Amounts, first_of, percent_of
 from sandbox.domain.payments.transactions import NO_RATES, Rates
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.values import Value
 
 PROHIBITED_STATES: Final = frozenset({"CT", "MA", "ME", "PR"})
 """Where nothing is surcharged: data, not legal advice. Source: assumed 2.8-never."""
@@ -31,7 +30,7 @@ Level = Account | Terminal | Location
 _T = TypeVar("_T")
 
 
-class Breakdown(Value, frozen=True, kw_only=True):
+class Breakdown(Struct, frozen=True, kw_only=True, gc=False):
     """A client's breakdown of an amount, in minor units; rates are percentages. None: not stated.
 
     With `bypass` there is no surcharge. `surcharge_amount` and `surcharge_rate` together come only
@@ -83,7 +82,7 @@ class Breakdown(Value, frozen=True, kw_only=True):
     @property
     def amounts(self) -> Amounts:
         """The components, as stated or computed from stated rates."""
-        return Amounts(self.subtotal, self.tax, self.tip, self.surcharge)
+        return Amounts(subtotal=self.subtotal, tax=self.tax, tip=self.tip, surcharge=self.surcharge)
 
     def must_sum_to(self, amount: int) -> None:
         """Raises ValueError if the parts do not add up to the amount. Source: assumed 1.8-sum.
@@ -103,7 +102,7 @@ class Breakdown(Value, frozen=True, kw_only=True):
             )
 
 
-class PointOfSale(Value, frozen=True):
+class PointOfSale(Struct, frozen=True, kw_only=True, gc=False):
     """Where a sale happens: the levels at which rates are set, the most specific first."""
 
     account: Account
@@ -129,7 +128,7 @@ class PointOfSale(Value, frozen=True):
         return (self.state or "").upper() not in PROHIBITED_STATES
 
 
-class Price(Value, frozen=True):
+class Price(Struct, frozen=True, kw_only=True, gc=False):
     """The price of a payment. With `needs_prompt` the surcharge is only proposed so far."""
 
     amounts: Amounts
@@ -154,24 +153,33 @@ def price(
     if breakdown is not None:
         breakdown.must_sum_to(amount)
     if breakdown is None and not forces_prompt and _is_plain(place):
-        return Price(Amounts(amount), NO_RATES, "fixed", False)
+        return Price(
+            amounts=Amounts(subtotal=amount), rates=NO_RATES, tip_type="fixed", needs_prompt=False
+        )
     stated = breakdown or Breakdown(subtotal=amount)
     tax, tax_rate, tax_source, tax_basis = _tax(stated, place)
-    before = Amounts(stated.subtotal, tax, stated.tip)
+    before = Amounts(subtotal=stated.subtotal, tax=tax, tip=stated.tip)
     surcharge = _surcharge(
         before, stated, place, is_sale=is_sale, is_credit=is_credit, forced=forces_prompt
     )
     rates = Rates(
-        tax_rate,
-        tax_source,
-        tax_basis,
-        surcharge.rate,
-        surcharge.source,
-        surcharge.basis,
-        surcharge.confirmation_required,
+        tax_rate=tax_rate,
+        tax_source=tax_source,
+        tax_basis=tax_basis,
+        surcharge_rate=surcharge.rate,
+        surcharge_source=surcharge.source,
+        surcharge_basis=surcharge.basis,
+        confirmation_required=surcharge.confirmation_required,
     )
-    amounts = Amounts(before.subtotal, before.tax, before.tip, surcharge.amount)
-    return Price(amounts, rates, tip_type_of(stated), surcharge.needs_prompt)
+    amounts = Amounts(
+        subtotal=before.subtotal, tax=before.tax, tip=before.tip, surcharge=surcharge.amount
+    )
+    return Price(
+        amounts=amounts,
+        rates=rates,
+        tip_type=tip_type_of(stated),
+        needs_prompt=surcharge.needs_prompt,
+    )
 
 
 def tip_type_of(breakdown: Breakdown) -> str:
@@ -208,14 +216,14 @@ def _tax(stated: Breakdown, place: PointOfSale) -> tuple[int, float, str | None,
         return 0, 0, None, None
     source, rate = found
     basis = _first_stated([level.tax_basis for _, level in place.levels]) or DEFAULT_TAX_BASIS
-    base = based_on(basis, Amounts(stated.subtotal, 0, stated.tip))
+    base = based_on(basis, Amounts(subtotal=stated.subtotal, tax=0, tip=stated.tip))
     return percent_of(base, rate), rate, source, basis
 
 
 # --- surcharge --------------------------------------------------------------------------------
 
 
-class _Surcharge(Value, frozen=True):
+class _Surcharge(Struct, frozen=True, kw_only=True, gc=False):
     amount: int = 0
     rate: float = 0
     source: str | None = None
@@ -251,7 +259,14 @@ def _surcharge(
     required = _first_stated([level.surcharge_confirmation_required for _, level in place.levels])
     # Null at every level prompts: card brands require disclosure before the sale completes.
     asks = forced or required is None or required
-    return _Surcharge(amount, rate, source, basis, bool(asks), asks and amount > 0)
+    return _Surcharge(
+        amount=amount,
+        rate=rate,
+        source=source,
+        basis=basis,
+        confirmation_required=bool(asks),
+        needs_prompt=asks and amount > 0,
+    )
 
 
 def _stated_surcharge(
@@ -268,7 +283,13 @@ def _stated_surcharge(
         amount = percent_of(before.total, rate)
     if not amount:
         return _Surcharge(source="transaction")
-    return _Surcharge(amount, rate, "transaction", DEFAULT_SURCHARGE_BASIS, False)
+    return _Surcharge(
+        amount=amount,
+        rate=rate,
+        source="transaction",
+        basis=DEFAULT_SURCHARGE_BASIS,
+        confirmation_required=False,
+    )
 
 
 def agreed_rate(before: Amounts, surcharge: int, rate: float) -> float:

@@ -6,10 +6,12 @@ One payment is one record for its whole life; every attempt is appended to its h
 
 from typing import Any, Final, Literal
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from sandbox.domain.payments.amounts import EMPTY, Amounts, Ledger
 from sandbox.domain.payments.cards import Card
 from sandbox.domain.payments.outcomes import Operation
-from sandbox.domain.values import Value
 
 Status = Literal[
     "pending",
@@ -68,7 +70,7 @@ TipCapture = Literal["sale", "capture", "adjust"]
 """When the tip was stated. Source: assumed 2.9."""
 
 
-class TransactionSite(Value, frozen=True):
+class TransactionSite(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """The place of a payment: the fields that all its transactions share (assumed 7.1).
 
     `device_id` is that of the terminal, for clients that name none.
@@ -93,7 +95,7 @@ class TransactionSite(Value, frozen=True):
         return self.parent_account_ids[-1] if self.parent_account_ids else self.account_id
 
 
-class Origin(Value, frozen=True):
+class Origin(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """The parts of a payment that never change after its creation.
 
     `created_at` is in Unix milliseconds; `details` are the client's own, as it sent them.
@@ -111,7 +113,7 @@ class Origin(Value, frozen=True):
     details: dict[str, Any] | None
 
 
-class Rates(Value, frozen=True):
+class Rates(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """The rates that a payment was made at, in percent, and where each came from.
 
     Sources and bases are None when nothing applied (assumed 2.8-values).
@@ -129,7 +131,7 @@ class Rates(Value, frozen=True):
 NO_RATES: Final = Rates()
 
 
-class HostAnswer(Value, frozen=True):
+class HostAnswer(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """The gateway's answer to an attempt. Source: spec 2.4-response."""
 
     response_code: str | None
@@ -138,7 +140,7 @@ class HostAnswer(Value, frozen=True):
     host_code: str | None
 
 
-class Attempt(Value, frozen=True):
+class Attempt(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """One element of the history. `amount` is that of the operation; times are Unix ms.
 
     `batch_id` is the batch in which this entry settles.
@@ -158,7 +160,7 @@ class Attempt(Value, frozen=True):
     created_at: int
 
 
-class Transaction(Value, frozen=True):
+class Transaction(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """A payment as stored.
 
     `ledger` is the state of the money. `is_partial` marks a partial approval; `armed` is a later
@@ -205,13 +207,15 @@ class Transaction(Value, frozen=True):
         return None
 
 
-def attempt_of(tx: Transaction, amount: int, at: int, *, batch_id: str | None = None) -> Attempt:
-    """The next history element, for the record's present state. `at` is in Unix milliseconds.
+def with_attempt(
+    tx: Transaction, amount: int, at: int, *, batch_id: str | None = None
+) -> Transaction:
+    """The record with its present state as the next history element. `at` is in Unix milliseconds.
 
     It is at least a millisecond later than the one before, so times order the events of a payment
     strictly, also in a world whose clock stands still. Source: spec 6.1.10; assumed 2.10-order.
     """
-    return Attempt(
+    attempt = Attempt(
         event_id=tx.event_id,
         transaction_type=tx.transaction_type,
         status=tx.status,
@@ -223,10 +227,12 @@ def attempt_of(tx: Transaction, amount: int, at: int, *, batch_id: str | None = 
         gateway_transaction_id=tx.gateway_transaction_id,
         answer=tx.answer,
         batch_id=batch_id,
-        created_at=step_after(tx.history, at),
+        created_at=max(at, tx.history[-1].created_at + 1) if tx.history else at,
     )
+    return replace(tx, history=(*tx.history, attempt))
 
 
-def step_after(history: tuple[Attempt, ...], at: int) -> int:
-    """The moment of the next element of this history, in Unix milliseconds."""
-    return max(at, history[-1].created_at + 1)
+class BusyPayment(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+    """A payment that waits for its processor. If the server dies meanwhile, the payment fails."""
+
+    transaction_id: str

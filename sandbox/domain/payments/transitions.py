@@ -18,8 +18,21 @@ Source: spec 3.2-transitions; assumed I1 to I11, F1 to F42, D24.
 """
 
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from functools import cache
+from hashlib import blake2b
 from typing import Any, Final, Literal
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sandbox.domain.clock import (
+    AUTHORIZATION_EXPIRES,
+    CANCEL,
+    HOLD_REVERSED,
+    SURCHARGE_EXPIRES,
+    TAP_EXPIRES,
+)
 from sandbox.domain.faults import (
     EXCEEDS_ORIGINAL_AUTH,
     INVALID_CAPTURE_SEQUENCE,
@@ -29,18 +42,9 @@ from sandbox.domain.faults import (
     REVERSE_EXCEEDS_AVAILABLE,
     Fault,
 )
-from sandbox.domain.payments.outcomes import Operation
-from sandbox.domain.payments.transactions import STATUSES
-from sandbox.domain.readings.former import STATUS_AFTER_PARTIAL_REFUND
-from sandbox.domain.readings.payments import STATUS_OF_PARTIAL_REVERSE
-from sandbox.domain.timers import (
-    AUTHORIZATION_EXPIRES,
-    CANCEL,
-    HOLD_REVERSED,
-    SURCHARGE_EXPIRES,
-    TAP_EXPIRES,
-)
-from sandbox.domain.values import Value
+from sandbox.domain.payments.outcomes import Operation, Outcome
+from sandbox.domain.payments.transactions import STATUSES, HostAnswer, Origin, Transaction
+from sandbox.domain.readings import STATUS_AFTER_PARTIAL_REFUND, STATUS_OF_PARTIAL_REVERSE
 
 HostAnswered = Literal["approved", "failed"]
 Entry = Literal["capture", "refund"]
@@ -69,7 +73,7 @@ FINISHED: Final = ("refunded", "reversed", "declined", "error", "canceled")
 """States that nothing leaves. Source: assumed F35."""
 
 
-class Transition(Value, frozen=True, kw_only=True):
+class Transition(Struct, frozen=True, kw_only=True, gc=False):
     """One row.
 
     `trigger` is the operation, the kind of a timer, or another cause without a request. `when`
@@ -390,3 +394,98 @@ _BY_PAIR: Final = _by_pair()
 def transitions_from(trigger: str, state: str = NEW) -> tuple[Transition, ...]:
     """The rows for a trigger in a state, in the order in which they are tried."""
     return _BY_PAIR.get((trigger, state), ())
+
+
+UNSETTLED: Final = Transition(
+    id="D35-refund",
+    trigger=Operation.REFUND,
+    states=("captured",),
+    when="before settlement",
+    fault=INVALID_TRANSACTION_STATE,
+)
+"""A refund before settlement, refused. Source: assumed D35-refund."""
+
+_EVENTS: Final[Mapping[str, str]] = {
+    Operation.CONFIRM: "transaction.sale",
+    Operation.CAPTURE: "transaction.capture",
+    Operation.INCREMENT: "transaction.increment",
+    Operation.ADJUST: "transaction.tip_adjust",
+    Operation.REVERSE: "transaction.reverse",
+    Operation.REFUND: "transaction.refund",
+}
+
+
+@cache
+def announced(row: Transition) -> Transition:
+    """The silent refusal as an attempt that fails, with its event. Source: assumed D35-attempts."""
+    return replace(row, shown_status="error", reason="payment_failed", event=_EVENTS[row.trigger])
+
+
+_GATEWAY_ALPHABET: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+_TO_GATEWAY_CHARS: Final = bytes(ord(_GATEWAY_ALPHABET[byte % 36]) for byte in range(256))
+
+
+class Conclusion(Struct, frozen=True, kw_only=True, gc=False):
+    """The result of an attempt: the row, the record to store, and the one to show.
+
+    They differ where a failed attempt is laid over an unchanged record (assumed 2.1-failed).
+    `events` are announced in this order, each with the record of its moment.
+    """
+
+    taken: Transition
+    record: Transaction
+    shown: Transaction
+    events: tuple[tuple[str, Transaction], ...] = ()
+
+
+def host_answer(
+    outcome: Outcome | None, event_id: str, earlier: HostAnswer | None = None
+) -> HostAnswer | None:
+    """The gateway's answer; None if no answer came. Source: assumed 5.1.
+
+    It repeats the approval code of an earlier one, which receipts print (assumed D28).
+    """
+    if outcome is None or outcome.response_code is None:
+        return None
+    code = (earlier.approval_code if earlier else None) or approval_code(event_id)
+    return HostAnswer(
+        response_code=outcome.response_code,
+        message=outcome.message,
+        approval_code=code if outcome.has_approval_code else None,
+        host_code=outcome.host_code,
+    )
+
+
+def approval_code(event_id: str) -> str:
+    """Six digits that follow from the event_id. Source: assumed 5.1."""
+    number = int.from_bytes(blake2b(event_id.encode(), digest_size=8).digest(), "big")
+    return f"{number % 1_000_000:06}"
+
+
+def gateway_id(transaction_id: str) -> str:
+    """Ten capitals and digits, the same for the life of a payment. Source: assumed 7.1."""
+    digest = blake2b(transaction_id.encode(), digest_size=10).digest()
+    return digest.translate(_TO_GATEWAY_CHARS).decode()
+
+
+AUTHORIZATION_DAYS: Final = {"Visa": 5, "MasterCard": 30, "Amex": 7, "Discover": 10}
+OTHER_BRANDS_DAYS: Final = 7
+LONG_STAY_MCCS: Final = frozenset({"7011", "7512", "7513"})
+"""Hotels and car rentals hold for a month, whatever the brand. Source: assumed 8.1."""
+LONG_STAY_DAYS: Final = 30
+
+SURCHARGE_PROMPT: Final = timedelta(minutes=5)
+"""Source: assumed 8.2-surcharge."""
+
+HOLD_AFTER_TIMEOUT: Final = timedelta(seconds=60)
+"""The time after which the host reverses a hold that nobody knows of. Source: assumed F42."""
+
+TAP: Final = timedelta(seconds=60)
+"""The default time that a payment waits for its tap. Source: assumed 8.2-deadline."""
+
+
+def authorization_lifetime(origin: Origin) -> timedelta:
+    """How long an authorization holds; an increment does not begin it anew."""
+    if origin.site.mcc in LONG_STAY_MCCS:
+        return timedelta(days=LONG_STAY_DAYS)
+    return timedelta(days=AUTHORIZATION_DAYS.get(origin.card.brand, OTHER_BRANDS_DAYS))

@@ -7,14 +7,11 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from msgspec import field
+from msgspec import Struct, field
 
-from sandbox.domain.payments.outcomes import OUTCOMES
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS
+from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
 from sandbox.domain.profile import Profile
-from sandbox.domain.readings.directory import DELETE_ANSWERS
-from sandbox.domain.readings.table import in_force
-from sandbox.domain.values import Value
+from sandbox.domain.readings import DELETE_ANSWERS, in_force
 from sandbox.platform import wire
 from sandbox.platform.openapi.examples import (
     PLATFORM_ANSWERS,
@@ -76,7 +73,7 @@ _OUTCOME: Final[Schema] = {
 }
 
 
-class _Types(Value, frozen=True):
+class _Types(Struct, frozen=True, gc=False):
     """The schemas of all types that the document refers to, and the responses that rows share."""
 
     refs: dict[tuple[int, Mode], Schema]

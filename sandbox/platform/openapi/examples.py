@@ -11,7 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from sandbox.domain.values import Value
+from msgspec import Struct
+
 from sandbox.platform.openapi.words import Schema
 
 Cast = Mapping[str, Mapping[str, str]]
@@ -25,7 +26,7 @@ OF_CAST: Final = re.compile(r"\{(\w+)\.(\w+)\}")
 VERSION_OF_NAME: Final = re.compile(r"_v\d$")
 
 
-class Example(Value, frozen=True, kw_only=True):
+class Example(Struct, frozen=True, kw_only=True, gc=False):
     """A request by the key `by` of the cast; `id` is the one in its path.
 
     `first` creates a resource that must exist before. Its id goes into the path, or into the field

@@ -18,13 +18,13 @@ from sandbox.domain.faults import (
     VALIDATION_ERROR,
     Fault,
 )
-from sandbox.domain.payments.transport import TRANSPORT_FAULTS
+from sandbox.domain.payments.outcomes import TRANSPORT_FAULTS
 from sandbox.domain.profile import Profile
-from sandbox.domain.readings.table import in_force
-from sandbox.domain.readings.wire import (
+from sandbox.domain.readings import (
     LIMIT_ABOVE_MAXIMUM,
     VALIDATION_DETAIL,
     VALIDATION_STATUS,
+    in_force,
 )
 from sandbox.platform.openapi.schemas import Schema, record
 from sandbox.platform.operation import Row, is_key_path

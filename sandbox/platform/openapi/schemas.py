@@ -10,12 +10,15 @@ from typing import (
     Final,
     Literal,
     NotRequired,
+    Union,
     get_args,
     get_origin,
     get_type_hints,
     is_typeddict,
 )
 
+import msgspec
+from msgspec import Struct, UnsetType
 from pydantic import AliasChoices, BaseModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
@@ -60,8 +63,8 @@ class _Writer(GenerateJsonSchema):
     def _closed(self, shown: JsonSchemaValue) -> JsonSchemaValue:
         """The schema of an answer: without defaults and further fields."""
         if self.mode == "serialization":
-            for field in shown["properties"].values():
-                field.pop("default", None)
+            fields = shown["properties"].items()
+            shown["properties"] = {name: _without_limits(field) for name, field in fields}
             shown["additionalProperties"] = False
         return shown
 
@@ -72,6 +75,18 @@ class _Writer(GenerateJsonSchema):
         if schema.get("default", ...) is None:
             return self.generate_inner(schema["schema"])
         return super().default_schema(schema)
+
+
+_ONLY_READ: Final = frozenset(
+    {"default", "minLength", "maxLength", "pattern", "minimum", "maximum", "minItems", "maxItems"}
+)
+
+
+def _without_limits(value: Any) -> Any:
+    """A field of an answer with its type alone: limits are for what a client sends."""
+    if isinstance(value, dict):
+        return {word: _without_limits(one) for word, one in value.items() if word not in _ONLY_READ}
+    return [_without_limits(one) for one in value] if isinstance(value, list) else value
 
 
 class _OfQueries(_Writer):
@@ -153,16 +168,25 @@ def _with_limits(value: Any) -> Any:
 
 
 def _in_classes(hint: Any) -> Any:
-    """The type with a dataclass for every typed dictionary in it.
+    """The type with a dataclass for every typed dictionary and struct in it.
 
-    Before Python 3.12 pydantic does not read those of the standard library.
+    Pydantic reads no structs, and before Python 3.12 no typed dictionaries of the standard library.
     """
-    if is_typeddict(hint):
+    if is_typeddict(hint) or (isinstance(hint, type) and issubclass(hint, Struct)):
         return as_class(hint)
-    if get_origin(hint) is UnionType:
+    if get_origin(hint) in (UnionType, Union):
         return reduce(or_, map(_in_classes, get_args(hint)))
     if get_origin(hint) in (list, dict, tuple):
         return get_origin(hint)[tuple(map(_in_classes, get_args(hint)))]
+    return hint
+
+
+def _without_absence(hint: Any) -> Any:
+    """The type of a field without the marks that it may be left out."""
+    if get_origin(hint) is NotRequired:
+        return get_args(hint)[0]
+    if get_origin(hint) in (UnionType, Union) and UnsetType in get_args(hint):
+        return reduce(or_, (one for one in get_args(hint) if one is not UnsetType))
     return hint
 
 
@@ -175,13 +199,19 @@ def _field(is_required: bool) -> Any:
 
 
 @cache
-def as_class(kind: type) -> type:
-    """The typed dictionary as a dataclass."""
-    required: frozenset[str] = kind.__required_keys__  # type: ignore[attr-defined]
+def as_class(kind: Any) -> type:
+    """The typed dictionary or struct as a dataclass."""
+    hints = get_type_hints(kind, include_extras=True)
+    if is_typeddict(kind):
+        required = {name: name in kind.__required_keys__ for name in hints}
+        names = {name: name for name in hints}
+    else:
+        given = msgspec.structs.fields(kind)
+        required = {one.name: one.required for one in given}
+        names = {one.name: one.encode_name for one in given}
     fields = [
-        (name, _in_classes(of), _field(name in required))
-        for name, of in get_type_hints(kind, include_extras=True).items()
-        for of in (get_args(of)[0] if get_origin(of) is NotRequired else of,)
+        (names[name], _in_classes(_without_absence(of)), _field(required[name]))
+        for name, of in hints.items()
     ]
     made = dataclasses.make_dataclass(kind.__name__, fields, kw_only=True)
     made.__doc__, made.__module__ = kind.__doc__, kind.__module__

@@ -3,15 +3,12 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from sandbox.domain.accounts import Account
 from sandbox.domain.batches import Batch
-from sandbox.domain.credentials import CredentialView
+from sandbox.domain.directory import Account, CredentialView, Location, Terminal
 from sandbox.domain.events import EVENTS, EventRow
 from sandbox.domain.keys import ApiKeyEvent
-from sandbox.domain.locations import Location
-from sandbox.domain.payments.transaction_json import TransactionView
+from sandbox.domain.payments.transaction_view import TransactionView
 from sandbox.domain.profile import Profile
-from sandbox.domain.terminals import Terminal
 from sandbox.platform.openapi.schemas import Schema, record
 
 BODIES: Final[dict[str, Any]] = {

@@ -11,11 +11,10 @@ from sandbox.domain.payments import follow_ups
 from sandbox.domain.payments.action_plans import ActionRequest
 from sandbox.domain.payments.follow_ups import Case
 from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
-from sandbox.domain.payments.transaction_json import TransactionView
+from sandbox.domain.payments.transaction_view import TransactionView
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import TRANSITIONS, Transition
-from sandbox.domain.readings.former import RULE_FAILURES
-from sandbox.domain.readings.payments import ABOVE_THE_HOLD, RATES_BELOW_ONE
+from sandbox.domain.readings import ABOVE_THE_HOLD, RATES_BELOW_ONE, RULE_FAILURES
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext, RequestContext
 from sandbox.platform.operation import Target, operation
@@ -302,7 +301,7 @@ def _choose(context: OperationContext, tx: Transaction, action: ActionRequest) -
 
 def _case(context: OperationContext, tx: Transaction, action: ActionRequest) -> Case:
     is_closed = settlement.is_closed(context, tx.batch_id)
-    return Case(tx, action, is_closed, context.world.readings)
+    return Case(tx=tx, action=action, batch_is_closed=is_closed, readings=context.world.readings)
 
 
 def _conclude(

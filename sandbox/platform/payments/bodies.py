@@ -5,6 +5,7 @@ Null is the same as leaving a field out (assumed C10).
 
 from typing import Annotated, Any, Literal
 
+from msgspec.structs import replace
 from pydantic import (
     ConfigDict,
     Field,
@@ -21,7 +22,7 @@ from sandbox.domain.faults import VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import Amount, PositiveAmount, Rate, Text
 from sandbox.domain.payments.cards import Card, card_of
 from sandbox.domain.payments.pricing import Breakdown, agreed_rate
-from sandbox.domain.readings.payments import RATES_BELOW_ONE
+from sandbox.domain.readings import RATES_BELOW_ONE
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import Body
 
@@ -317,7 +318,8 @@ def parts_of(context: OperationContext, body: BreakdownBody | None) -> Breakdown
     if context.world.readings[RATES_BELOW_ONE] == "fraction":
         # The percentage beside a surcharge's amount is the one that agrees with it.
         is_agreed = body.surcharge is not None and body.surcharge.amount is not None
-        return parts.but(
+        return replace(
+            parts,
             tax_rate=as_percent(parts.tax_rate),
             tip_rate=as_percent(parts.tip_rate),
             surcharge_rate=parts.surcharge_rate if is_agreed else as_percent(parts.surcharge_rate),

@@ -3,7 +3,7 @@
 from sandbox.domain.faults import DUPLICATE_EVENT, Refusal
 from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.readings.former import DUPLICATE_EVENT_ID
+from sandbox.domain.readings import DUPLICATE_EVENT_ID
 from sandbox.platform.context import OperationContext
 from sandbox.store.tables import used_event
 

@@ -4,13 +4,14 @@ from datetime import timedelta
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sandbox.domain.access import Need, need
-from sandbox.domain.accounts import AccountType
+from sandbox.domain.clock import TAP_EXPIRES, Timer
+from sandbox.domain.directory import AccountType, Location, Terminal
 from sandbox.domain.faults import DUPLICATE_EVENT, Refusal
-from sandbox.domain.locations import Location
-from sandbox.domain.payments import initiation, receipts
-from sandbox.domain.payments.cards import NOT_READ, Card
+from sandbox.domain.payments import initiation, transaction_view
+from sandbox.domain.payments.cards import NOT_READ, READER_FIELD, Card, Tap, Tapped
 from sandbox.domain.payments.initiation import Start
 from sandbox.domain.payments.outcomes import (
     AFTER_PROMPT,
@@ -23,18 +24,10 @@ from sandbox.domain.payments.outcomes import (
     Outcome,
     Verdict,
 )
-from sandbox.domain.payments.pans import READER_FIELD
 from sandbox.domain.payments.pricing import Breakdown, PointOfSale, Price, price
-from sandbox.domain.payments.taps import Tap, Tapped
-from sandbox.domain.payments.transaction_json import TransactionView
+from sandbox.domain.payments.transaction_view import TransactionView
 from sandbox.domain.payments.transactions import Origin, Transaction, TransactionSite
-from sandbox.domain.readings.payments import (
-    RECEIPT_DATA,
-    RESPONSE_FIELDS,
-    TOTAL_OF_PARTIAL_APPROVAL,
-)
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.timers import TAP_EXPIRES, Timer
+from sandbox.domain.readings import RECEIPT_DATA, RESPONSE_FIELDS, TOTAL_OF_PARTIAL_APPROVAL
 from sandbox.platform.context import RequestContext
 from sandbox.platform.operation import Target, operation
 from sandbox.platform.payments import (
@@ -229,7 +222,7 @@ def _begin(
     event_id = event_ids.event_id_for(context, site.account_id, sent)
     origin = _origin(context, body, operation, site, card)
     tx = initiation.created(
-        origin if _is_read_at_once(choice) else origin.but(card=NOT_READ),
+        origin if _is_read_at_once(choice) else replace(origin, card=NOT_READ),
         cost,
         event_id,
         armed=choice.arms if choice else None,
@@ -250,7 +243,7 @@ def _note_tap(context: RequestContext, payment: _Payment, tapped: Tapped | None)
     if tapped is None:
         ended = context.unit.get(Transaction, payment.id)
         if ended is not None and ended.status_reason in OUTCOMES:
-            context.choice = choice.but(outcome=OUTCOMES[ended.status_reason])
+            context.choice = replace(choice, outcome=OUTCOMES[ended.status_reason])
         context.fault = context.choice.fault if context.choice else None
         return 0
     operation, terminal_id = payment.origin.operation, payment.origin.site.terminal_id
@@ -285,14 +278,14 @@ def _finish(
     begun = _as_read(payment, tx)
     readings = context.world.readings
     if readings[RECEIPT_DATA] == "emv" and choice and choice.outcome.response_code:
-        begun = receipts.with_receipt(begun)
+        begun = transaction_view.with_receipt(begun)
     if readings[RESPONSE_FIELDS] == "amounts":
-        begun = begun.but(tells_amounts=True)
+        begun = replace(begun, tells_amounts=True)
     outcome = choice.outcome if choice else None
     start = Start(
-        begun,
-        payment.cost,
-        OUTCOMES["payment_failed"] if is_key_lost else outcome,
+        tx=begun,
+        price=payment.cost,
+        outcome=OUTCOMES["payment_failed"] if is_key_lost else outcome,
         is_passthrough=payment.known.is_passthrough,
         is_misconfigured=payment.known.problem is not None,
         approved_amount=choice.approved_amount if choice else None,
@@ -320,13 +313,13 @@ def _as_read(payment: _Payment, tx: Transaction) -> Transaction:
     assert choice
     # The pending record as it would be had this card been known from the beginning.
     begun = initiation.created(
-        tx.origin.but(card=card),
+        replace(tx.origin, card=card),
         payment.cost,
         tx.event_id,
         armed=choice.arms,
         settlement=choice.settlement,
     )
-    return begun.but(history=tx.history)
+    return replace(begun, history=tx.history)
 
 
 # --- the parts of the first phase -------------------------------------------------------------
@@ -415,7 +408,7 @@ def _as_partial(choice: ChosenOutcome, cost: Price) -> ChosenOutcome:
     near = NearMisses()
     near.take(choice.near_misses)
     near.append(f"partial_approval: the issuer approves all of {total}")
-    return choice.but(outcome=APPROVED, approved_amount=None, near_misses=near)
+    return replace(choice, outcome=APPROVED, approved_amount=None, near_misses=near)
 
 
 def _as_priced(choice: ChosenOutcome, cost: Price) -> ChosenOutcome:
@@ -435,7 +428,7 @@ def _as_priced(choice: ChosenOutcome, cost: Price) -> ChosenOutcome:
     near = NearMisses()
     near.take(choice.near_misses)
     near.append(why)
-    return choice.but(outcome=APPROVED, near_misses=near)
+    return replace(choice, outcome=APPROVED, near_misses=near)
 
 
 def _origin(
@@ -447,16 +440,16 @@ def _origin(
 ) -> Origin:
     device = body.device_id or body.reader_identifier or site.device_id
     return Origin(
-        context.world.draws.uuid(),
-        operation,
-        site,
-        card,
-        context.now_ms,
-        device,
-        body.reader_identifier or device,
-        body.apple_transaction_id or "",
-        body.payment_method or "contactlessIcc",
-        body.additional_details,
+        transaction_id=context.world.draws.uuid(),
+        operation=operation,
+        site=site,
+        card=card,
+        created_at=context.now_ms,
+        device_id=device,
+        reader_identifier=body.reader_identifier or device,
+        apple_transaction_id=body.apple_transaction_id or "",
+        payment_method=body.payment_method or "contactlessIcc",
+        details=body.additional_details,
     )
 
 

@@ -3,25 +3,20 @@
 from collections.abc import Callable
 from typing import Any
 
+from msgspec.structs import replace
+
 from sandbox.domain.batches import Batch
+from sandbox.domain.clock import AUTHORIZATION_EXPIRES, HOLD_REVERSED, SURCHARGE_EXPIRES, Timer
 from sandbox.domain.faults import Refusal
 from sandbox.domain.instants import Instant, from_ms
-from sandbox.domain.payments import validity
-from sandbox.domain.payments.attempts import Conclusion
-from sandbox.domain.payments.cards import NOT_READ, Card
+from sandbox.domain.payments import transitions
+from sandbox.domain.payments.cards import NOT_READ, Card, Tapped
 from sandbox.domain.payments.initiation import Start, conclude, transition_for
-from sandbox.domain.payments.outcomes import LOST_AS_DECLINED, Operation, Outcome
+from sandbox.domain.payments.outcomes import LOST_AS_DECLINED, Operation, Outcome, TransportFault
 from sandbox.domain.payments.pricing import above_cap
-from sandbox.domain.payments.taps import Tapped
 from sandbox.domain.payments.transactions import Transaction, TransactionSite
-from sandbox.domain.payments.transport import TransportFault
-from sandbox.domain.readings.payments import LOST_CARDS, STORED_TRANSACTION_TYPE
-from sandbox.domain.timers import (
-    AUTHORIZATION_EXPIRES,
-    HOLD_REVERSED,
-    SURCHARGE_EXPIRES,
-    Timer,
-)
+from sandbox.domain.payments.transitions import Conclusion
+from sandbox.domain.readings import LOST_CARDS, STORED_TRANSACTION_TYPE
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext
 from sandbox.scenarios.matcher import Words
@@ -76,7 +71,8 @@ def _as_read(context: OperationContext, choice: ChosenOutcome) -> ChosenOutcome:
         choice.outcome.status_reason == "invalid_card"
         and context.world.readings[LOST_CARDS] == "declined"
     ):
-        return choice.but(
+        return replace(
+            choice,
             outcome=LOST_AS_DECLINED.get(choice.outcome.key, choice.outcome),
         )
     return choice
@@ -92,7 +88,7 @@ def decide_at_tap(
 ) -> ChosenOutcome:
     """The outcome of the attempt after a tap, a cancellation or an outcome at the tap desk."""
     if tapped.outcome is not None:
-        choice = _as_read(context, waiting.but(outcome=tapped.outcome))
+        choice = _as_read(context, replace(waiting, outcome=tapped.outcome))
         why = "at the tap desk"
     else:
         assert tapped.card
@@ -156,7 +152,7 @@ def save(
     """Store the record, count it in its batches, set its timers, and fire its events."""
     record = conclusion.record
     if context.world.readings[STORED_TRANSACTION_TYPE] == "first":  # assumed D35-type
-        record = record.but(transaction_type=record.origin.operation.value)
+        record = replace(record, transaction_type=record.origin.operation.value)
     context.unit.put(record)
     _note_cap(context, before, record)
     settlement.count(context, before, record, joined)
@@ -203,11 +199,11 @@ def _set_timers(context: OperationContext, before: Transaction | None, record: T
     if before is not None and before.status == "error":
         context.unit.cancel(HOLD_REVERSED, id)
     if record.status == "error" and record.ledger.held > 0:
-        due = context.now + validity.HOLD_AFTER_TIMEOUT
+        due = context.now + transitions.HOLD_AFTER_TIMEOUT
         context.unit.schedule(Timer(kind=HOLD_REVERSED, subject=id, due=due))
     if record.status == "authorized":
         # Counted from the beginning; an increment does not begin it anew (assumed 8.1).
-        due = from_ms(record.origin.created_at) + validity.of_authorization(record.origin)
+        due = from_ms(record.origin.created_at) + transitions.authorization_lifetime(record.origin)
         context.unit.schedule(Timer(kind=AUTHORIZATION_EXPIRES, subject=id, due=due))
     if record.status == "surcharge_pending":
         due = _prompt_ends(context, from_ms(record.origin.created_at))
@@ -219,4 +215,4 @@ def _prompt_ends(context: OperationContext, begun: Instant) -> Instant:
     for one in context.choice.follow if context.choice else ():
         if one.do == SURCHARGE_EXPIRES:
             return context.now + one.wait
-    return begun + validity.SURCHARGE_PROMPT
+    return begun + transitions.SURCHARGE_PROMPT

@@ -5,15 +5,21 @@ Source: assumed 1.8-where, D16; the fields of a transaction assumed 7.1.
 
 from hashlib import blake2b
 
-from sandbox.domain.accounts import Account, AccountType
+from msgspec import Struct
+
 from sandbox.domain.currencies import in_letters
+from sandbox.domain.directory import (
+    PASSTHROUGH,
+    Account,
+    AccountType,
+    Location,
+    Terminal,
+    gateway_of,
+    processor_of,
+)
 from sandbox.domain.faults import NOT_FOUND, VALIDATION_ERROR, Refusal
-from sandbox.domain.locations import Location
 from sandbox.domain.payments.pricing import PointOfSale
 from sandbox.domain.payments.transactions import TransactionSite
-from sandbox.domain.processors import PASSTHROUGH, gateway_of, processor_of
-from sandbox.domain.terminals import Terminal
-from sandbox.domain.values import Value
 from sandbox.platform.context import OperationContext
 from sandbox.store.store import UnitOfWork
 
@@ -21,7 +27,7 @@ Named = tuple[str | None, str | None, str | None]
 """The ids in a body: terminal_id, location_id, account_id."""
 
 
-class KnownPlace(Value, frozen=True):
+class KnownPlace(Struct, frozen=True, gc=False):
     """A place, the fields of its transactions, and whether any processor serves it."""
 
     place: PointOfSale
@@ -78,7 +84,7 @@ def _work_out(
         location = _location_of(context, terminal)
     elif location.account_id != account.id:
         raise invalid("location_id: belongs to another account", "assumed 1.8-where")
-    return PointOfSale(account, terminal, location)
+    return PointOfSale(account=account, terminal=terminal, location=location)
 
 
 def _only_terminal(context: OperationContext, account_id: str) -> Terminal:

@@ -9,11 +9,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from sandbox.domain import keys
+from sandbox.domain.clock import TAP_EXPIRES, Timer
 from sandbox.domain.faults import AUTHENTICATION_FAILED, NOT_FOUND, Refusal
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.payments.busy import BusyPayment
-from sandbox.domain.payments.taps import Tap, Tapped
-from sandbox.domain.timers import TAP_EXPIRES, Timer
+from sandbox.domain.payments.cards import Tap, Tapped
+from sandbox.domain.payments.transactions import BusyPayment
 from sandbox.platform.access import named
 from sandbox.platform.context import RequestContext
 from sandbox.worlds.due_timers import fire_due
@@ -77,7 +77,7 @@ async def wait_for_answer(
     if event is not None:
         taken[event] = payment
     # If the server dies, the next start ends the payment.
-    context.world.store.put(BusyPayment(payment))
+    context.world.store.put(BusyPayment(transaction_id=payment))
     try:
         await asyncio.sleep(delay_ms / 1000)
     except asyncio.CancelledError:

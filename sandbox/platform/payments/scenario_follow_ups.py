@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 
-from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.timers import (
+from sandbox.domain.clock import (
     BLOCK_TERMINAL,
     LATE_ANSWER,
     REINSTATE_KEY,
@@ -12,6 +11,7 @@ from sandbox.domain.timers import (
     UNBLOCK_TERMINAL,
     Timer,
 )
+from sandbox.domain.payments.transactions import Transaction
 from sandbox.platform.context import OperationContext
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.scenarios.rules import FollowUp

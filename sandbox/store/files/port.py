@@ -7,9 +7,8 @@ After `write` returns, the data survives the death of the process.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
+from msgspec import Struct
 from pydantic_core import from_json, to_json
-
-from sandbox.domain.values import Value
 
 PROGRAM: Final = "uat-sandbox"
 """What a file says of who wrote it."""
@@ -64,7 +63,7 @@ class Document(NamedTuple):
     text: str
 
 
-class Parsed(Value, frozen=True):
+class Parsed(Struct, frozen=True, gc=False):
     """A document whose text was read already. Replaces a `Document`."""
 
     id: str

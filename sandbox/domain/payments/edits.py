@@ -1,18 +1,111 @@
 """The edit of a passthrough transaction: the processor's final outcome, reported afterwards.
 
+The sandbox holds itself to invariants of a payment's money (assumed M1 to M8): the tests check them
+after every operation, and an edit that would break one is refused.
+
 Source: spec 4.3-search-edit; the body and its effects assumed 1.7-edit, F8.
 """
 
+from collections.abc import Callable, Mapping
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sandbox.domain.payments.action_plans import headroom
 from sandbox.domain.payments.amounts import Ledger
-from sandbox.domain.payments.attempts import Conclusion
-from sandbox.domain.payments.invariants import ABOUT, broken
+from sandbox.domain.payments.cards import NOT_READ
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.pricing import Breakdown
-from sandbox.domain.payments.transactions import Status, Transaction, attempt_of
-from sandbox.domain.payments.transitions import EDIT, TRANSITIONS
-from sandbox.domain.values import Value
+from sandbox.domain.payments.transactions import Status, Transaction, with_attempt
+from sandbox.domain.payments.transitions import EDIT, TRANSITIONS, Conclusion
+
+
+def _components_are_not_negative(tx: Transaction) -> bool:
+    amounts, ledger = tx.amounts, tx.ledger
+    parts = (amounts.subtotal, amounts.tax, amounts.tip, amounts.surcharge)
+    money = (ledger.authorized, ledger.voided, ledger.captured, ledger.reversed, ledger.refunded)
+    return all(type(one) is int and one >= 0 for one in (*parts, *money))
+
+
+def _captures_no_more_than_was_held(tx: Transaction) -> bool:
+    ledger = tx.ledger
+    limit = headroom(tx.amounts) + tx.amounts.surcharge
+    return ledger.captured <= ledger.held + ledger.added and 0 <= ledger.added <= limit
+
+
+def _refunds_at_most_the_captured(tx: Transaction) -> bool:
+    return tx.ledger.refunded <= tx.ledger.kept
+
+
+def _reverses_no_more_than_there_was(tx: Transaction) -> bool:
+    ledger = tx.ledger
+    return ledger.reversed_in_all <= ledger.authorized + ledger.added
+
+
+def _money_fits_the_status(tx: Transaction) -> bool:
+    ledger, status = tx.ledger, tx.status
+    if status == "authorized":
+        return ledger.captured == ledger.refunded == 0 and ledger.held > 0
+    if status in ("captured", "settled"):
+        return ledger.kept > 0
+    if status == "reversed":
+        return ledger.held == 0 or (ledger.captured > 0 and ledger.kept == 0)
+    if status == "refunded":
+        return ledger.refunded > 0 and ledger.kept > 0
+    if status in ("declined", "error", "canceled"):
+        # A canceled authorization may have been reversed in part before (assumed D11).
+        voided = 0 if status == "canceled" else ledger.voided
+        return ledger.captured == ledger.refunded == ledger.reversed == voided == 0
+    return ledger.captured == ledger.refunded == ledger.reversed_in_all == 0
+
+
+def _the_total_is_what_was_approved(tx: Transaction) -> bool:
+    total, ledger = tx.amounts.total, tx.ledger
+    if tx.is_partial:
+        return total > (ledger.captured or ledger.authorized)
+    if tx.status == "authorized":
+        return total == ledger.authorized
+    if tx.status in ("captured", "settled", "refunded"):
+        return total == ledger.captured
+    return True
+
+
+def _surcharge_is_applied_when_there_is_one(tx: Transaction) -> bool:
+    is_charged, card = tx.amounts.surcharge > 0, tx.origin.card
+    if is_charged and not card.is_credit and card is not NOT_READ:
+        return False
+    if tx.status == "surcharge_pending":
+        return not tx.surcharge_applied
+    return tx.surcharge_applied == is_charged
+
+
+INVARIANTS: Final[Mapping[str, Callable[[Transaction], bool]]] = {
+    "M2": _components_are_not_negative,
+    "M3": _captures_no_more_than_was_held,
+    "M4": _refunds_at_most_the_captured,
+    "M5": _reverses_no_more_than_there_was,
+    "M6": _money_fits_the_status,
+    "M7": _the_total_is_what_was_approved,
+    "M8": _surcharge_is_applied_when_there_is_one,
+}
+"""Clause to whether it holds. M1 holds by construction: the total is the sum of its components."""
+
+ABOUT: Final[Mapping[str, str]] = {
+    "M2": "no amount may be negative",
+    "M3": "no more can be captured than was authorized",
+    "M4": "no more can be refunded than was captured",
+    "M5": "no more can be reversed than was authorized",
+    "M6": "the amounts do not fit the status",
+    "M7": "the total is neither what was authorized nor what was captured",
+    "M8": "the surcharge does not fit the card or the status",
+}
+
+
+def broken(tx: Transaction) -> list[str]:
+    """The clauses that do not hold for this record."""
+    return [clause for clause, holds in INVARIANTS.items() if not holds(tx)]
+
 
 _EDIT: Final = next(row for row in TRANSITIONS if row.trigger == EDIT)
 EDITABLE: Final = _EDIT.states
@@ -37,7 +130,7 @@ Source: assumed D37.
 """
 
 
-class Edit(Value, frozen=True, kw_only=True):
+class Edit(Struct, frozen=True, kw_only=True, gc=False):
     """The content of the edit; None changes nothing. A breakdown replaces all amounts."""
 
     authorized_amount: int | None = None
@@ -70,7 +163,8 @@ def steps_of(tx: Transaction, edit: Edit) -> list[Edit]:
     steps = [edit]
     if back is not None or refunded is not None:
         steps = [
-            edit.but(
+            replace(
+                edit,
                 reversed=edit.reversed if back is None else None,
                 refunded=edit.refunded if refunded is None else None,
             )
@@ -126,17 +220,17 @@ def _with_money_back(tx: Transaction, edit: Edit, partial_refund_shows: str) -> 
     ledger, status = tx.ledger, tx.status
     if edit.reversed is not None:
         if ledger.captured:
-            ledger = ledger.but(reversed=edit.reversed - ledger.voided)
+            ledger = replace(ledger, reversed=edit.reversed - ledger.voided)
         else:
-            ledger = ledger.but(voided=edit.reversed)
+            ledger = replace(ledger, voided=edit.reversed)
         if edit.reversed and not (ledger.kept if ledger.captured else ledger.held):
             status = "reversed"
     if edit.refunded is not None:
-        ledger = ledger.but(refunded=edit.refunded)
+        ledger = replace(ledger, refunded=edit.refunded)
         if edit.refunded and (not ledger.refundable or partial_refund_shows == "refunded"):
             status = "refunded"
     reason = edit.status_reason or tx.status_reason
-    return tx.but(status=status, status_reason=reason, ledger=ledger)
+    return replace(tx, status=status, status_reason=reason, ledger=ledger)
 
 
 def _as_told(tx: Transaction, edit: Edit) -> Transaction:
@@ -153,7 +247,8 @@ def _as_told(tx: Transaction, edit: Edit) -> Transaction:
     reason = edit.status_reason or tx.status_reason
     if edit.status is not None and edit.status_reason is None:
         reason = _REASONS.get(status, "partial_approval" if is_partial else "approved")
-    return tx.but(
+    return replace(
+        tx,
         status=status,
         status_reason=reason,
         amounts=amounts,
@@ -222,11 +317,12 @@ def conclude(
     elif told == "reversed" or (told == tx.status and reversed_):
         told, amount = "reversed", reversed_
     shown_type, event = _shown_as(tx, told)
-    after = after.but(event_id=event_id, transaction_type=shown_type, batch_id=capture_batch_id)
+    after = replace(
+        after, event_id=event_id, transaction_type=shown_type, batch_id=capture_batch_id
+    )
     settles_in = refund_batch_id or capture_batch_id
-    attempt = attempt_of(after, amount, at, batch_id=settles_in)
-    after = after.but(history=(*after.history, attempt))
-    return Conclusion(_EDIT, after, after, ((event, after),))
+    after = with_attempt(after, amount, at, batch_id=settles_in)
+    return Conclusion(taken=_EDIT, record=after, shown=after, events=((event, after),))
 
 
 def _shown_as(tx: Transaction, status: str) -> tuple[str, str]:

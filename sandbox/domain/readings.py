@@ -1,0 +1,493 @@
+"""Readings: sentences of the spec that can be read in several ways, and the readings of a world.
+
+One row for each. Its default is what the sandbox does unless the profile or the world says
+otherwise. The first four were switches before there were readings, and can still be set as
+switches: `switches` has a row for each. Source: assumed D35.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from msgspec import Struct
+
+from sandbox.domain.text import did_you_mean
+
+
+class Reading(Struct, frozen=True, kw_only=True, gc=False):
+    """A sentence that can be read in several ways.
+
+    `values` are the ways by name, each with what the sandbox then does. The first is the default.
+    """
+
+    id: str
+    sentence: str
+    values: Mapping[str, str]
+    clause: str
+
+    @property
+    def default(self) -> str:
+        """The value where neither profile nor world names one."""
+        return next(iter(self.values))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its values, the default first."""
+        return tuple(self.values)
+
+
+STATUS_AFTER_PARTIAL_REFUND: Final = Reading(
+    id="status_after_partial_refund",
+    sentence="The status of a payment after a part of it was refunded.",
+    values={
+        "unchanged": "The payment stays captured or settled.",
+        "refunded": "The payment is refunded; the rest of it can still be refunded.",
+    },
+    clause="assumed D35-partial-refund",
+)
+DUPLICATE_EVENT_ID: Final = Reading(
+    id="duplicate_event_id",
+    sentence="An event_id that was used before.",
+    values={
+        "reject": "The attempt is refused with 400 duplicate_event.",
+        "replay": (
+            "The attempt is answered with the payment as it is, where operation and amount are "
+            "the same. Any other attempt is refused with 400."
+        ),
+        "failed_attempt": (
+            "The attempt fails with status error and reason duplicate_event, under an event_id of "
+            "its own, and its event fires. What the payment's state forbids is refused as ever."
+        ),
+    },
+    clause="assumed D35-duplicate",
+)
+RULE_FAILURES: Final = Reading(
+    id="rule_failures",
+    sentence="How an attempt against a rule, such as a capture above the hold, is answered.",
+    values={
+        "http_400": "A refusal. The event fires all the same.",
+        "http_200": "The failed transaction.",
+    },
+    clause="assumed D35-rule-failures",
+)
+MISSING_HEADERS: Final = Reading(
+    id="missing_headers",
+    sentence="Accept and Content-Type are always sent.",
+    values={
+        "served": "A request without Accept, or a body without Content-Type, is served.",
+        "refused": "It is refused with 400.",
+    },
+    clause="assumed D35-headers",
+)
+
+FORMER_ROWS: Final = (
+    STATUS_AFTER_PARTIAL_REFUND,
+    DUPLICATE_EVENT_ID,
+    RULE_FAILURES,
+    MISSING_HEADERS,
+)
+
+
+STORED_TRANSACTION_TYPE: Final = "stored_transaction_type"
+REFUND_BEFORE_SETTLEMENT: Final = "refund_before_settlement"
+TOTAL_OF_PARTIAL_APPROVAL: Final = "total_of_partial_approval"
+LOST_CARDS: Final = "lost_cards"
+EDIT_OF_CLOSED_BATCH: Final = "edit_of_closed_batch"
+RECEIPT_DATA: Final = "receipt_data"
+RESPONSE_FIELDS: Final = "response_fields"
+STATUS_OF_PARTIAL_REVERSE: Final = "status_of_partial_reverse"
+TIP_ON_A_HOLD: Final = "tip_on_a_hold"
+ABOVE_THE_HOLD: Final = "above_the_hold"
+REFUSED_ATTEMPTS: Final = "refused_attempts"
+RATES_BELOW_ONE: Final = "rates_below_one"
+PAYMENTS_OF_A_TERMINAL: Final = "payments_of_a_terminal"
+
+_PAYMENT_ROWS: Final = (
+    Reading(
+        id=STORED_TRANSACTION_TYPE,
+        sentence="The transaction_type of a stored transaction.",
+        values={
+            "last": "The type of the last operation, such as refund.",
+            "first": (
+                "The type with which the payment began. Answers and events of an operation "
+                "still name the operation."
+            ),
+        },
+        clause="assumed D35-type",
+    ),
+    Reading(
+        id=REFUND_BEFORE_SETTLEMENT,
+        sentence="Funds refunded after settlement.",
+        values={
+            "allowed": "A captured payment can be refunded.",
+            "refused": (
+                "Only a settled payment can be refunded. Before that, a refund is answered "
+                "with 400 invalid_transaction_state."
+            ),
+        },
+        clause="assumed D35-refund",
+    ),
+    Reading(
+        id=TOTAL_OF_PARTIAL_APPROVAL,
+        sentence="The total_amount of a payment that was approved for less than requested.",
+        values={
+            "requested": "The requested amount.",
+            "approved": (
+                "The approved amount, with its components in proportion. remaining_amount says "
+                "what is still to be paid, until the next operation."
+            ),
+        },
+        clause="assumed D35-partial-approval",
+    ),
+    Reading(
+        id=LOST_CARDS,
+        sentence="The status_reason of a card that is lost, stolen, restricted or to be picked up.",
+        values={
+            "invalid_card": "The card is invalid.",
+            "declined": "The issuer declined.",
+        },
+        clause="assumed D35-lost",
+    ),
+    Reading(
+        id=EDIT_OF_CLOSED_BATCH,
+        sentence="A batch is edited before it is closed.",
+        values={
+            "rejected_too": "A rejected batch can be edited, which opens it again.",
+            "open_only": "Only an open batch can be edited; any other is 400.",
+        },
+        clause="assumed D35-batch-edit",
+    ),
+    Reading(
+        id=RECEIPT_DATA,
+        sentence="The additional_details of a payment.",
+        values={
+            "none": "They have no receipt data.",
+            "emv": (
+                "Once the processor answered, they have rrn, stan, entry_mode and emv, for "
+                "printing receipts. The values are made up from the event_id."
+            ),
+        },
+        clause="assumed D35-receipt",
+    ),
+    Reading(
+        id=RESPONSE_FIELDS,
+        sentence="The fields of gateway_transaction_response.",
+        values={
+            "codes": "The four strings of the spec.",
+            "amounts": (
+                "For a payment's last answer, authorizedAmount, type, status and currency too. "
+                "The history has the four strings."
+            ),
+        },
+        clause="assumed D35-response",
+    ),
+    Reading(
+        id=STATUS_OF_PARTIAL_REVERSE,
+        sentence="The status after a part of a hold or of a captured payment was reversed.",
+        values={
+            "unchanged": "Answer and event say authorized or captured.",
+            "reversed": (
+                "Answer and event say reversed. The payment itself stays authorized or captured, "
+                "because the rest is still held."
+            ),
+        },
+        clause="assumed D35-partial-reverse",
+    ),
+    Reading(
+        id=TIP_ON_A_HOLD,
+        sentence="Whether the tip of an authorized payment can be adjusted.",
+        values={
+            "refused": "The answer is 400 invalid_tip_adjustment.",
+            "allowed": "The tip changes, and the hold changes with it.",
+        },
+        clause="assumed D35-tip",
+    ),
+    Reading(
+        id=ABOVE_THE_HOLD,
+        sentence="What exceeds the original authorization.",
+        values={
+            "tip_and_surcharge": (
+                "A tip of up to 100 % of the subtotal and a surcharge may exceed it."
+            ),
+            "nothing": "Nothing may exceed it.",
+            "small_tip": "A tip of up to 20 % of the subtotal and a surcharge may exceed it.",
+            "tip_tax_and_surcharge": (
+                "A tip of up to 100 % of the subtotal, tax and a surcharge may exceed it."
+            ),
+        },
+        clause="assumed D35-above",
+    ),
+    Reading(
+        id=REFUSED_ATTEMPTS,
+        sentence="A declined or errored attempt fires the same event as a success.",
+        values={
+            "named_rules": (
+                "Of the attempts that a rule refuses, only those with a status_reason of their "
+                "own fire one: exceeds_original_auth, invalid_capture_sequence, "
+                "invalid_tip_adjustment."
+            ),
+            "all": (
+                "Every action that the payment's state or amounts forbid fires one, with status "
+                "error and reason payment_failed, and stands in the history."
+            ),
+        },
+        clause="assumed D35-attempts",
+    ),
+    Reading(
+        id=RATES_BELOW_ONE,
+        sentence="The unit of a rate below 1 in the body of a payment, such as taxRate 0.0875.",
+        values={
+            "percent": "It is 0.0875 %. The journal notes it.",
+            "fraction": "It is a fraction of 1, so 8.75 %.",
+        },
+        clause="assumed D35-rates",
+    ),
+    Reading(
+        id=PAYMENTS_OF_A_TERMINAL,
+        sentence="The transactions of a terminal.",
+        values={
+            "empty": "The list is always empty.",
+            "latest": (
+                "A read of one terminal lists its latest 20 payments, to a key that holds "
+                "payments:read. Other answers and events have an empty list."
+            ),
+        },
+        clause="assumed D35-terminal",
+    ),
+)
+
+
+KEY_DELETES_ITSELF: Final = "key_deletes_itself"
+ALL_GRANTED_BY: Final = "all_granted_by"
+KEY_AFTER_A_CHANGE: Final = "key_after_a_change"
+DELETE_ANSWERS: Final = "delete_answers"
+DELETED_RESOURCES: Final = "deleted_resources"
+APPLICATION_IN_ANSWER: Final = "application_in_answer"
+PAST_EXPIRY: Final = "past_expiry"
+TERMINAL_CREATORS: Final = "terminal_creators"
+ADMIN_SEES: Final = "admin_sees"
+
+_DIRECTORY_ROWS: Final = (
+    Reading(
+        id=KEY_DELETES_ITSELF,
+        sentence="The key of a request should not be the one deleted.",
+        values={
+            "allowed": "A key can delete itself.",
+            "refused": "A key that deletes itself is refused with 400.",
+        },
+        clause="assumed D35-delete",
+    ),
+    Reading(
+        id=ALL_GRANTED_BY,
+        sentence="webhooks permissions can be granted only by PSP accounts, and all grants "
+        "every permission.",
+        values={
+            "every_holder": (
+                "Every key that holds all can grant it; the new key lacks what its creator's "
+                "account may not grant."
+            ),
+            "psp": "Only a PSP account grants all, because it has webhooks permissions.",
+        },
+        clause="assumed D35-all",
+    ),
+    Reading(
+        id=KEY_AFTER_A_CHANGE,
+        sentence="The plaintext of a retrievable or legacy key is shown on reads.",
+        values={
+            "shown": "Answers to PUT and DELETE show it too.",
+            "hidden": "Answers to PUT and DELETE have null as key.",
+        },
+        clause="assumed D35-plaintext",
+    ),
+    Reading(
+        id=DELETE_ANSWERS,
+        sentence="A soft-deleted resource has a deleted_at value.",
+        values={
+            "empty": "The deletion of an account, terminal or location answers 204, empty.",
+            "resource": "It answers 200 with the deleted resource and its deleted_at.",
+        },
+        clause="assumed D35-deletion",
+    ),
+    Reading(
+        id=DELETED_RESOURCES,
+        sentence="Soft-deleted resources can be read afterwards, or not.",
+        values={
+            "hidden": "Reading a deleted resource by its id answers 404.",
+            "shown": (
+                "A deleted account, terminal, location or credential can be read by its id, with "
+                "the keys that could read it before. Lists leave it out."
+            ),
+        },
+        clause="assumed D35-deleted",
+    ),
+    Reading(
+        id=APPLICATION_IN_ANSWER,
+        sentence="v2 creation of an account also provisions a webhook application.",
+        values={
+            "left_out": "Only the control API shows the application.",
+            "named": "The answer has its id too, as application_id.",
+        },
+        clause="assumed D35-application",
+    ),
+    Reading(
+        id=PAST_EXPIRY,
+        sentence="expires_at says when a key expires.",
+        values={
+            "refused": "An expiry that has passed is answered with 400.",
+            "expires_at_once": "It is accepted, and the key is expired at once.",
+        },
+        clause="assumed D35-past",
+    ),
+    Reading(
+        id=TERMINAL_CREATORS,
+        sentence="A partner-level key manages merchants and terminals under it.",
+        values={
+            "every_account": "A merchant creates terminals for itself.",
+            "partner_and_above": "A merchant that creates a terminal is answered with 403.",
+        },
+        clause="assumed D35-boarding",
+    ),
+    Reading(
+        id=ADMIN_SEES,
+        sentence="Admins see all accounts.",
+        values={
+            "own_tree": (
+                "A list that names no account shows an admin its own hierarchy. Keys of other "
+                "accounts need the :sub form."
+            ),
+            "all": (
+                "A list that names no account shows an admin every hierarchy, and either form of "
+                "apikeys:read shows it the keys of all accounts."
+            ),
+        },
+        clause="assumed D35-admin",
+    ),
+)
+
+
+LIMIT_ABOVE_MAXIMUM: Final = "limit_above_maximum"
+UNSET_STRINGS: Final = "unset_strings"
+VALIDATION_STATUS: Final = "validation_status"
+VALIDATION_DETAIL: Final = "validation_detail"
+FOREIGN_ACCOUNT_FILTER: Final = "foreign_account_filter"
+UNKNOWN_ROUTES: Final = "unknown_routes"
+EXPIRY_WITHOUT_OFFSET: Final = "expiry_without_offset"
+UNKNOWN_KEY_FIELDS: Final = "unknown_key_fields"
+
+_WIRE_ROWS: Final = (
+    Reading(
+        id=LIMIT_ABOVE_MAXIMUM,
+        sentence="The limit of a list has a maximum.",
+        values={
+            "refused": "A higher limit is answered with 400.",
+            "clamped": "A higher limit counts as the maximum.",
+            "unprocessable": "A higher limit is answered with 422.",
+        },
+        clause="assumed D35-limit",
+    ),
+    Reading(
+        id=UNSET_STRINGS,
+        sentence="Fields of accounts, terminals and locations that are typed as plain strings.",
+        values={
+            "as_null": "Without a value they are null in answers and events.",
+            "as_empty": 'Without a value they are "" in answers and events.',
+        },
+        clause="assumed D35-unset",
+    ),
+    Reading(
+        id=VALIDATION_STATUS,
+        sentence="A request is not valid.",
+        values={
+            "bad_request": "A malformed body or query is answered with 400.",
+            "unprocessable": (
+                "It is answered with 422, except on the routes of API keys. Rules stay 400."
+            ),
+        },
+        clause="assumed D35-validation",
+    ),
+    Reading(
+        id=VALIDATION_DETAIL,
+        sentence="The detail of a malformed body or query.",
+        values={
+            "text": "It is one string.",
+            "objects": (
+                "It is a list of objects with type, loc and msg, as web frameworks write it; not "
+                "on the routes of API keys."
+            ),
+        },
+        clause="assumed D35-detail",
+    ),
+    Reading(
+        id=FOREIGN_ACCOUNT_FILTER,
+        sentence="Filters on several accounts are subject to caller access.",
+        values={
+            "hidden": "One account out of reach among several is answered with 404.",
+            "ignored": "Accounts out of reach are ignored as long as one of them is in reach.",
+        },
+        clause="assumed D35-foreign",
+    ),
+    Reading(
+        id=UNKNOWN_ROUTES,
+        sentence="Every request is authenticated by API key.",
+        values={
+            "path": (
+                "Unknown paths answer 404, wrong methods and retired routes 405, without a key."
+            ),
+            "key": "Without a usable key they answer 401.",
+        },
+        clause="assumed D35-routes",
+    ),
+    Reading(
+        id=EXPIRY_WITHOUT_OFFSET,
+        sentence="expires_at is an ISO 8601 / RFC 3339 date-time.",
+        values={
+            "refused": "A date-time without an offset is answered with 400.",
+            "utc": "A date-time without an offset is in UTC.",
+        },
+        clause="assumed D35-offset",
+    ),
+    Reading(
+        id=UNKNOWN_KEY_FIELDS,
+        sentence="Unknown fields are rejected in the bodies of API keys.",
+        values={
+            "refused": "An unknown field is answered with 400.",
+            "ignored": "It is ignored, as on other routes.",
+        },
+        clause="assumed D35-fields",
+    ),
+)
+
+
+READINGS: Final[Mapping[str, Reading]] = {
+    reading.id: reading for reading in (*FORMER_ROWS, *_PAYMENT_ROWS, *_DIRECTORY_ROWS, *_WIRE_ROWS)
+}
+
+DEFAULTS: Final[Mapping[str, str]] = MappingProxyType(
+    {id: reading.default for id, reading in READINGS.items()}
+)
+
+
+class UnknownReading(ValueError):
+    """A reading that does not exist, or a value that it does not have; the message helps."""
+
+
+def checked(wanted: Mapping[str, Any]) -> dict[str, str]:
+    """The same choices, every one known and of a value that its reading has."""
+    for id, value in wanted.items():
+        reading = READINGS.get(id)
+        if reading is None:
+            raise UnknownReading(f"{id[:80]!r} is not a reading{did_you_mean(id[:80], READINGS)}")
+        if value not in reading.names:
+            hint = did_you_mean(value[:80], reading.names) if isinstance(value, str) else ""
+            raise UnknownReading(f"{id}: must be one of {', '.join(reading.names)}{hint}")
+    return dict(wanted)
+
+
+def in_force(of_profile: Mapping[str, str], own: Mapping[str, str]) -> Mapping[str, str]:
+    """Every reading with its value: the world's own, else the profile's, else the default."""
+    return MappingProxyType({**DEFAULTS, **of_profile, **own})
+
+
+def default_of(id: str) -> str:
+    """The default of a reading; any text for an unknown one, which `checked` refuses."""
+    return READINGS[id].default if id in READINGS else ""

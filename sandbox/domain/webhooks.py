@@ -1,0 +1,295 @@
+"""Webhooks: endpoints with filters and signing secrets, deliveries, and the retry schedule.
+
+Source: spec 6.1.3, 6.1.9, 6.1.11; subscriptions and filters assumed 8.3; rotation assumed D22.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from hashlib import blake2b
+from typing import Annotated, Any, Final, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+from pydantic import AfterValidator, Field, Strict
+
+from sandbox.domain.batches import BATCH_STATUSES
+from sandbox.domain.events import EVENTS
+from sandbox.domain.field_types import EndpointDescription, EndpointId, HttpUrl, WebhookSecret
+from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
+from sandbox.domain.text import did_you_mean
+
+RETRIES_S: Final = (5, 300, 1_800, 7_200, 18_000, 36_000, 36_000)
+"""Seconds from one failure to the next attempt: eight attempts in all."""
+
+JITTER: Final = 0.2
+"""How much of the planned wait is added at most, so retries do not come all at once."""
+
+THROTTLED_MIN_S: Final = 60
+"""After a 429 or a time-out at least so long."""
+
+TIMEOUT_S: Final = 15.0
+"""The time limit for an endpoint's answer."""
+
+DEAD_AFTER: Final = timedelta(days=5)
+"""An endpoint is disabled this long after its first failure, if nothing succeeded since."""
+
+GONE: Final = 410
+TOO_MANY_REQUESTS: Final = 429
+
+
+def wait_after(
+    failures: int,
+    *,
+    jitter: float,
+    retry_after_s: float | None = None,
+    is_throttled: bool = False,
+    scale: float = 1,
+) -> timedelta | None:
+    """The wait after this many failures in a row; None if there are no more attempts.
+
+    `jitter` lies between 0 and 1. A `Retry-After` of the endpoint is respected between the planned
+    wait and twice as long. `scale` stretches or compresses all of it.
+    """
+    if failures > len(RETRIES_S):
+        return None
+    wait_s = RETRIES_S[failures - 1] * (1 + JITTER * jitter)
+    if retry_after_s is not None:
+        wait_s = max(wait_s, min(retry_after_s, 2 * wait_s))
+    if is_throttled:
+        wait_s = max(wait_s, THROTTLED_MIN_S)
+    return timedelta(milliseconds=round(wait_s * scale * 1000))
+
+
+_ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_ID_CHARS: Final = 27
+
+
+class Application(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+    """One application. An account has one at most, so its account finds it."""
+
+    account_id: str
+    created_at: datetime
+
+    @property
+    def id(self) -> str:
+        """`app_` and 27 characters, which follow from the account's id."""
+        return application_id(self.account_id)
+
+
+def application_id(account_id: str) -> str:
+    """The id of the account's application. It takes no draw, so ids of later records stay."""
+    digest = blake2b(account_id.encode(), digest_size=_ID_CHARS, person=b"application").digest()
+    return "app_" + "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in digest)
+
+
+GRACE: Final = timedelta(hours=24)
+"""The default time for which an old secret still signs. Source: assumed D22."""
+
+BY_HAND: Final = "disabled by hand"
+
+ENDPOINTS_MAX: Final = 100
+"""The most endpoints of one world. Each message is compared with all of them, then signed and sent
+for each subscriber. Platforms allow some 20 to 100."""
+
+
+FilterName = Literal["transaction_type", "status", "processor"]
+"""The fields of a body that an endpoint can select."""
+
+FILTER_VALUES: Final[Mapping[str, tuple[str, ...]]] = {
+    "transaction_type": TRANSACTION_TYPES,
+    "status": (*STATUSES, *BATCH_STATUSES, "active", "blocked", "revoked", "deleted"),
+}
+"""The allowed values of filters. Processors may have any name."""
+
+
+def _known_event(event_type: str) -> str:
+    if event_type not in EVENTS:
+        raise ValueError(f"must be a known event{did_you_mean(event_type, EVENTS)}")
+    return event_type
+
+
+def _known_values(filters: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
+    for name, values in filters.items():
+        known = FILTER_VALUES.get(name)
+        if known is not None and not set(values) <= set(known):
+            raise ValueError(f"{name}: must be of {', '.join(known)}")
+    return filters
+
+
+EventType = Annotated[str, Strict(), AfterValidator(_known_event)]
+"""The name of an event. Source: spec 6.3."""
+
+Filters = Annotated[Mapping[FilterName, tuple[str, ...]], AfterValidator(_known_values)]
+"""Field of a body to the values of which any will do. Source: assumed 8.3-filters."""
+
+
+class OldSecret(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+    """A secret that was replaced, and the world's moment until which it still signs."""
+
+    secret: WebhookSecret
+    until: datetime
+
+
+class Endpoint(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+    """One endpoint.
+
+    `account_id` None subscribes to the whole world. No `event_types` means all of them; `filters`
+    name a field of the body and its accepted values. `failing_since` is the time of the first
+    failure since the last success, or None. `replaced_secret` is the newest one that was rotated
+    out, even if it does not sign any more: a scenario may sign with it (assumed D22).
+    """
+
+    id: EndpointId
+    url: HttpUrl
+    secret: WebhookSecret
+    created_at: datetime
+    description: EndpointDescription = ""
+    account_id: str | None = None
+    event_types: tuple[EventType, ...] = ()
+    filters: Filters = field(default_factory=dict)
+    old_secrets: tuple[OldSecret, ...] = ()
+    replaced_secret: WebhookSecret | None = None
+    disabled_reason: str | None = None
+    failing_since: datetime | None = None
+
+    @property
+    def is_disabled(self) -> bool:
+        """Whether nothing is sent there."""
+        return self.disabled_reason is not None
+
+    def subscribes_to(self, event_type: str, path: tuple[str, ...]) -> bool:
+        """Whether the event is for it: its type, and an account of its own or below.
+
+        `path` is the event's account and all above it. Source: assumed 8.3-audience.
+        """
+        if self.event_types and event_type not in self.event_types:
+            return False
+        return self.account_id is None or self.account_id in path
+
+    def matches(self, body: Mapping[str, Any]) -> bool:
+        """Whether the filters let the body through: every one, by any of its values.
+
+        A filter on a field that the body lacks lets nothing through (assumed 8.3-filters). The
+        processor of a batch is its `processor_name` (assumed D43).
+        """
+        named = {"processor": body.get("processor_name"), **body}
+        return all(named.get(name) in values for name, values in self.filters.items())
+
+    def secrets_at(self, now: datetime) -> tuple[str, ...]:
+        """What signs at this moment of the world: the secret, and old ones for a while."""
+        return (self.secret, *(old.secret for old in self.old_secrets if now < old.until))
+
+
+ATTEMPTS_MAX: Final = 200
+"""The newest attempts to store of one delivery. The schedule makes eight and a scenario at most a
+hundred copies; resending by hand has no limit, and each attempt has up to 4 KiB of an answer."""
+
+DeliveryStatus = Literal["pending", "delivered", "failed", "dropped", "canceled"]
+"""`canceled`: its endpoint no longer subscribes. `dropped`: a scenario suppressed it."""
+
+DELIVERY_STATUSES: Final[tuple[DeliveryStatus, ...]] = DeliveryStatus.__args__  # type: ignore[attr-defined]
+
+AttemptTrigger = Literal["scheduled", "manual", "scenario"]
+
+
+class SentHead(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+    """What an attempt sent, without the body and without a secret.
+
+    `timestamp` and `signature` are the headers, None where a scenario left one out. `age_s` is how
+    old the timestamp was then. `size` is in bytes, `sha256` is of the sent bytes. `spoilt` names
+    what a scenario changed. Source: assumed D22.
+    """
+
+    timestamp: int
+    signature: str | None
+    age_s: int
+    size: int
+    sha256: str
+    spoilt: tuple[str, ...] = ()
+
+
+class Sent(Struct, frozen=True, kw_only=True, gc=False):
+    """The result of an attempt. `error` None means that the endpoint accepted the message.
+
+    `is_unreachable`: there was no connection. `head` is what was sent, if anything was.
+    """
+
+    status_code: int | None
+    duration_ms: float
+    response: str
+    error: str | None
+    retry_after_s: float | None = None
+    is_timeout: bool = False
+    is_unreachable: bool = False
+    head: SentHead | None = None
+
+
+class DeliveryAttempt(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+    """One attempt. `at` is the world's time; `status_code` is None if no answer came.
+
+    `response` is the beginning of the answer's body; `error` gives the reason of a failure. `sent`
+    is None if nothing was sent.
+    """
+
+    at: datetime
+    status_code: int | None
+    duration_ms: float
+    response: str
+    error: str | None
+    trigger: AttemptTrigger
+    sent: SentHead | None = None
+
+
+class Delivery(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+    """How a message fares at an endpoint.
+
+    `failures` counts the failed attempts of the present run of the schedule. `attempts` are the
+    newest `ATTEMPTS_MAX`. `rule` is the rule of a scenario that changed the delivery.
+    """
+
+    message_id: str
+    endpoint_id: str
+    status: DeliveryStatus = "pending"
+    attempts: tuple[DeliveryAttempt, ...] = ()
+    next_attempt_at: datetime | None = None
+    failures: int = 0
+    rule: str | None = None
+
+    @property
+    def id(self) -> str:
+        """The id of the delivery, which its timer has as its subject."""
+        return delivery_id(self.message_id, self.endpoint_id)
+
+    def tried(self, sent: Sent, at: datetime, trigger: AttemptTrigger) -> "Delivery":
+        """The delivery after one more attempt."""
+        attempt = DeliveryAttempt(
+            at=at,
+            status_code=sent.status_code,
+            duration_ms=sent.duration_ms,
+            response=sent.response,
+            error=sent.error,
+            trigger=trigger,
+            sent=sent.head,
+        )
+        return replace(self, attempts=(*self.attempts, attempt)[-ATTEMPTS_MAX:])
+
+
+def delivery_id(message_id: str, endpoint_id: str) -> str:
+    """The id of the delivery of that message to that endpoint."""
+    return f"{message_id}/{endpoint_id}"
+
+
+TIMES_MAX: Final = 1_000
+"""The most deliveries that one entry applies to."""
+
+
+class Spoiled(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+    """An entry of the queue: which deliveries, what is done to them, and to how many more.
+
+    `when` and `then` are those of a webhook rule, without `times`. Source: assumed D24.
+    """
+
+    id: str
+    when: Mapping[str, Any] = field(default_factory=dict)
+    then: Mapping[str, Any]
+    left: Annotated[int, Field(strict=True, ge=1, le=TIMES_MAX)] = 1

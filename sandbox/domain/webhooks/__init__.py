@@ -1,4 +1,0 @@
-"""Webhook records: endpoints, deliveries, and the retry schedule.
-
-This room knows no network.
-"""
