@@ -131,12 +131,18 @@ def body_text(message: Message) -> str:
     return to_json({NAMES[type(record)]: to_document(record)}).decode()
 
 
+_MAY_BE_NONE: Final = ("request_id", "only_for")
+
+
 def read_message(fields: Any, record: Any) -> Message:
     """The message of a document, with its record. Raises Unreadable."""
     try:
-        return Message(
-            **{**fields, "created_at": read_value(datetime, fields["created_at"])}, record=record
-        )
+        texts = {name: value for name, value in fields.items() if name != "created_at"}
+        for name, value in texts.items():
+            if not isinstance(value, str) and (value is not None or name not in _MAY_BE_NONE):
+                raise ValueError(f"{name} must be a string")
+        created_at = read_value(datetime, fields["created_at"])
+        return Message(**texts, created_at=created_at, record=record)
     except (KeyError, TypeError, ValueError) as error:
         raise Unreadable(f"is no message: {error}") from None
 

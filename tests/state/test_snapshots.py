@@ -315,6 +315,14 @@ REFUSED: dict[str, tuple[Callable[[Document], Any], tuple[str, ...]]] = {
         changed(_first("messages"), "event_type", to=5),
         ("messages", "event_type"),
     ),
+    "a message whose id is an object": (
+        changed(_first("messages"), "id", to={"a": 1}),
+        ("messages", "id must be a string"),
+    ),
+    "a message with the id of another": (
+        changed(_first("messages"), "id", to="msg_0"),
+        ("messages", "its id must be"),
+    ),
     "an amount that is a text": (
         changed(_first("transactions"), "amounts", "subtotal", to=SECRET),
         ("transactions", "amounts.subtotal", "whole number", "text"),
