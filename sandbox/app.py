@@ -47,8 +47,7 @@ from sandbox.scenarios.scenario import Scenario
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.fixture import Fixture
 from sandbox.webhooks.address_guard import Guard
-from sandbox.webhooks.client import Sending, WebhookClient, create_tls_context
-from sandbox.webhooks.worker import DeliveryWorker
+from sandbox.webhooks.worker import DeliveryWorker, Sending
 from sandbox.worlds.background import Background
 from sandbox.worlds.clock import SystemClock, system_seconds
 from sandbox.worlds.due_timers import fire_due
@@ -115,7 +114,7 @@ def build(
     fixture = startup.fixture_of(settings)
     guard = _guard(settings)
     measured, timers = Measured(), Timers()
-    deliveries = _delivery_worker(settings, sender or _webhook_client(settings, guard), measured)
+    deliveries = _delivery_worker(settings, guard, sender, measured)
     background = Background(deliveries, timers, measured)
     startup.check_webhooks(settings, guard)
     kept = _kept(settings, system_clock, ticks, background, fixture)
@@ -363,18 +362,9 @@ def _guard(settings: Settings) -> Guard:
 
 
 def _delivery_worker(
-    settings: Settings, client: Sending, measured: Measured
+    settings: Settings, guard: Guard, sender: Sending | None, measured: Measured
 ) -> DeliveryWorker[World]:
-    return DeliveryWorker(
-        client,
-        header_prefix=settings.profile.webhook_header_prefix,
-        metrics=measured,
-        after_attempt=fire_due,
-    )
-
-
-def _webhook_client(settings: Settings, guard: Guard) -> WebhookClient:
-    """The client that sends webhooks, with its share of connections. Raises SettingsError."""
+    """The worker that sends with this sender, else over the network. Raises SettingsError."""
     if (ca := settings.webhooks_ca) is not None:
         try:
             ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(ca)
@@ -383,9 +373,23 @@ def _webhook_client(settings: Settings, guard: Guard) -> WebhookClient:
             raise SettingsError(
                 f"--webhooks-ca {ca}: {why}; name a file with certificates in PEM"
             ) from None
+    return DeliveryWorker(
+        sender,
+        open_client=partial(_webhook_client, settings, guard),
+        header_prefix=settings.profile.webhook_header_prefix,
+        metrics=measured,
+        after_attempt=fire_due,
+    )
+
+
+def _webhook_client(settings: Settings, guard: Guard) -> Sending:
+    """The client that sends webhooks over the network."""
+    # Its HTTP client takes a sixth of the start of a server to load.
+    from sandbox.webhooks.client import WebhookClient, create_tls_context
+
     return WebhookClient(
         guard,
         user_agent=f"uat-sandbox/{__version__}",
         mask=settings.profile.scrub,
-        create_tls_context=partial(create_tls_context, ca),
+        create_tls_context=partial(create_tls_context, settings.webhooks_ca),
     )

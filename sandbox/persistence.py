@@ -12,8 +12,6 @@ from sandbox import library
 from sandbox.control.identity import Tokens
 from sandbox.settings import is_database
 from sandbox.store import team_tokens
-from sandbox.store.files.disk import about_good_copy, cannot
-from sandbox.store.files.file_kinds import open_file
 from sandbox.store.files.port import SECRET_BYTES, StateFile, StoreError
 from sandbox.store.fixture import FixtureError
 from sandbox.store.saved_world import NotRestored, SavedWorld
@@ -28,13 +26,20 @@ log = logging.getLogger("sandbox.store")
 
 def saver_of(path: Path) -> FileSaver:
     """The saver of the state file, which is opened and locked. Raises StoreError."""
-    return FileSaver(open_file(path))
+    return FileSaver(_open(path))
+
+
+def _open(path: Path) -> StateFile:
+    # The kinds of files need TinyDB, SQLite and file locks.
+    from sandbox.store.files.file_kinds import open_file
+
+    return open_file(path)
 
 
 def opened(store: str) -> StateFile:
     """A state file, or the worlds of a database that no server uses. Raises StoreError."""
     if not is_database(store):
-        return open_file(Path(store))
+        return _open(Path(store))
     must_have_driver()
     from sandbox.store.postgres.idle_database import IdleDatabase
 
@@ -80,6 +85,8 @@ def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
             worlds.restore(spec_of(saved, library.fixture_of, id=id), saved)
         except (NotRestored, FixtureError) as error:
             why = f"world {id!r}: {error}"
+            from sandbox.store.files.disk import about_good_copy, cannot
+
             raise cannot(path, "be read", why, about_good_copy(path)) from None
     file.keep_good_copy()
 

@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sandbox.internal_client import send_json
 from sandbox.settings import Settings
-from sandbox.webhooks.client import Sending
+from sandbox.webhooks.worker import Sending
 from sandbox.worlds.registry import Worlds
 
 

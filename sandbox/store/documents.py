@@ -132,7 +132,7 @@ def read_value(kind: Any, value: Any) -> Any:
 class DocumentModel(BaseModel):
     """The model of a document: no other fields than it has."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
 
 M = TypeVar("M", bound=DocumentModel)

@@ -130,7 +130,7 @@ def _table_of(name: str) -> Any:
 
 _Tables: Final = create_model(
     "_Tables",
-    __config__=ConfigDict(extra="forbid", frozen=True),
+    __config__=ConfigDict(extra="forbid", frozen=True, defer_build=True),
     **{table: _table_of(table) for table in _DOCUMENTS},
 )
 

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from time import perf_counter, time
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import aiohttp
 
 from sandbox.domain.webhooks import TIMEOUT_S, Sent
 from sandbox.webhooks.address_guard import Guard
+from sandbox.webhooks.worker import ERROR_CHARS_MAX
 
 RESPONSE_CHARS_MAX: Final = 4_096
 """Characters stored of a receiver's answer: enough for an error message."""
@@ -24,9 +25,6 @@ _MARGIN_BYTES: Final = 256
 
 BODY_BYTES_MAX: Final = RESPONSE_CHARS_MAX + _MARGIN_BYTES
 """The client closes the connection instead of reading the rest of a longer body."""
-
-ERROR_CHARS_MAX: Final = 500
-"""Characters stored of an attempt's error, which may quote the receiver."""
 
 CONNECTIONS_MAX: Final = 1_000
 """The most attempts that hold a connection at a time."""
@@ -39,16 +37,6 @@ _RECEIVED_BYTES: Final = 16_384
 if it is made of thousands of interim answers."""
 
 _ESCAPE: Final = re.compile(r"\\u00([0-7][0-9a-fA-F])")
-
-
-class Sending(Protocol):
-    """Sends webhooks."""
-
-    async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
-        """Make one attempt: 2xx in time is a success, anything else is not. Never raises."""
-
-    async def close(self) -> None:
-        """Close all connections."""
 
 
 class AddressRefused(Exception):

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from sandbox.domain.webhooks import Delivery, Endpoint, Sent
 from sandbox.store.files.port import StoreError
 from sandbox.store.store import Store
-from sandbox.webhooks.client import ERROR_CHARS_MAX, Sending
 from sandbox.webhooks.delivery_faults import apply_fault, head_of
 from sandbox.webhooks.jobs import Job
 from sandbox.webhooks.outbox import Outbox
@@ -33,7 +32,20 @@ DOWN_S: Final = 0.1
 """Do not try an unreachable endpoint again for so many real seconds while a clock advances: in so
 short a time it is still unreachable, however much time passes in the world."""
 
+ERROR_CHARS_MAX: Final = 500
+"""Characters stored of an attempt's error, which may quote the receiver."""
+
 log = logging.getLogger("sandbox.webhooks")
+
+
+class Sending(Protocol):
+    """Sends webhooks."""
+
+    async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
+        """Make one attempt: 2xx in time is a success, anything else is not. Never raises."""
+
+    async def close(self) -> None:
+        """Close all connections."""
 
 
 class SendingWorld(Protocol):
@@ -108,17 +120,21 @@ class DeliveryWorker(Generic[W]):
 
     The task makes one attempt after the other, so an endpoint gets its messages in order, and no
     endpoint holds up another. `after_attempt` is called with the world after each attempt.
+    Without a `client`, `open_client` makes it before the first attempt over the network, in a
+    thread: loading one takes a while.
     """
 
     def __init__(
         self,
-        client: Sending,
+        client: Sending | None,
         *,
+        open_client: Callable[[], Sending],
         header_prefix: str,
         metrics: Metrics,
         after_attempt: Callable[[W], object],
     ) -> None:
         self._client = client
+        self._open_client = open_client
         self._prefix = header_prefix
         self._metrics = metrics
         self._after_attempt = after_attempt
@@ -127,6 +143,7 @@ class DeliveryWorker(Generic[W]):
 
     def _begin_anew(self) -> None:
         self._is_closed = False
+        self._opening = asyncio.Lock()
         self._lanes: dict[tuple[int, str], _Lane[W]] = {}
         self._unreachable: dict[tuple[int, str], _Unreachable] = {}
         self._starts_left = STARTS_IN_A_TURN
@@ -170,7 +187,8 @@ class DeliveryWorker(Generic[W]):
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self._client.close()
+        if self._client is not None:
+            await self._client.close()
 
     def _create_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         assert self._loop
@@ -274,11 +292,18 @@ class DeliveryWorker(Generic[W]):
                 endpoint, body, headers, prefix=self._prefix, now=world.now(), at_s=sent_at
             )
         else:
-            sent = await self._client.send(endpoint.url, body, headers)
+            client = self._client or await self._get_client()
+            sent = await client.send(endpoint.url, body, headers)
         if sent.is_unreachable:
             return sent
         head = head_of(self._prefix, headers, body, sent_at=sent_at, then=job.then)
         return replace(sent, head=head)
+
+    async def _get_client(self) -> Sending:
+        async with self._opening:
+            if self._client is None:
+                self._client = await asyncio.to_thread(self._open_client)
+        return self._client
 
     def _write(
         self, world: W, endpoint: Endpoint, job: Job, body: bytes, sent_at: float
