@@ -1,4 +1,4 @@
-"""Teams that share a server: which world belongs to which (decision 64).
+"""Teams that share a server: which world belongs to which (docs/design/security.md).
 
 The id of a team's world is `<world>@<team>`. Without `@` a world belongs to the operator.
 """

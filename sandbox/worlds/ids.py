@@ -3,7 +3,7 @@
 A draw is a keyed hash of the world's seed and the number of the draw, so the only state is a
 counter. The same seed and the same requests give the same ids, and worlds do not disturb each
 other. The numbers are repeatable on purpose. Nothing here is secret, except key material into which
-a server mixes a secret of its own (decision 45).
+a server mixes a secret of its own (docs/design/worlds.md).
 """
 
 from collections.abc import Collection

@@ -5,7 +5,7 @@ from typing import Final
 from msgspec import Struct
 
 UNUSED_AFTER_S: Final = 86_400.0
-"""Time after which an unused world in memory is dropped. Worlds in a file stay (decision 45)."""
+"""Time after which an unused world in memory is dropped. Worlds in a file stay."""
 WORLDS_MAX: Final = 1_000
 WORLDS_PER_TEAM_MAX: Final = 100
 JOURNAL_ENTRIES_MAX: Final = 1_000

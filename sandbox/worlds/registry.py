@@ -259,7 +259,7 @@ class Worlds:
         return world
 
     def _refuse_shared_keys(self, world: World) -> None:
-        """No key of a world leads to another one as well (decisions 6 and 45).
+        """No key of a world leads to another one as well (docs/design/worlds.md).
 
         The salts and digests of documents can be forged, so they prove nothing about the secret.
         If neither plaintext is known, an equal lookup counts as the same key.

@@ -1,6 +1,6 @@
 """What a scenario, the queue and the journal hold has a limit, and each limit is said in words.
 
-Source: decision 42.
+Source: docs/design/worlds.md.
 """
 
 import json

@@ -1,6 +1,6 @@
 """A snapshot is believed where this process has written it, and looked through otherwise.
 
-A digest in the head proves nothing: everybody can work one out. Source: decision 45.
+A digest in the head proves nothing: everybody can work one out. Source: docs/design/worlds.md.
 """
 
 import json

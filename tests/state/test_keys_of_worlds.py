@@ -1,4 +1,7 @@
-"""A key leads to one world, whatever is in a snapshot. Source: assumed D25; decisions 6 and 45."""
+"""A key leads to one world, whatever is in a snapshot.
+
+Source: assumed D25; docs/design/worlds.md.
+"""
 
 import json
 from collections.abc import Iterator

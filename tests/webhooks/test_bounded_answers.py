@@ -1,6 +1,6 @@
 """A receiver's answer costs little, however long it is and whatever it is made of.
 
-Source: decision 42.
+Source: docs/design/webhooks.md.
 """
 
 import asyncio

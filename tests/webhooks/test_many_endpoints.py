@@ -1,6 +1,6 @@
 """A world has so many endpoints, and sending to all of them leaves others their turn.
 
-Source: decision 42.
+Source: docs/design/webhooks.md.
 """
 
 import asyncio

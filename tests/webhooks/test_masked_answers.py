@@ -1,4 +1,7 @@
-"""Secrets that a receiver answers with are not kept. Source: assumed D5; decision 42."""
+"""Secrets that a receiver answers with are not kept.
+
+Source: assumed D5; docs/design/webhooks.md.
+"""
 
 import pytest
 

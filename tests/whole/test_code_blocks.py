@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from sandbox.app import build
-from sandbox.cli.main import main
+from sandbox.cli.serve import serve
 from sandbox.scenario_examples import run_examples
 from sandbox.scenarios.parser import parse_scenario
 from sandbox.settings import read_profile
@@ -128,7 +128,7 @@ def as_yaml(narrative: Narrative, block: Block) -> None:
     if "services" in content:
         for service in content["services"].values():
             if service.get("image") == "uat-sandbox":
-                main.commands["serve"].make_context("serve", list(service.get("command", [])))
+                serve.make_context("serve", list(service.get("command", [])))
     elif "jobs" in content:
         for job in content["jobs"].values():
             as_github_job(narrative, job)

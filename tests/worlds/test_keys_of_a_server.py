@@ -1,4 +1,7 @@
-"""Keys off loopback are of one server only, unless they are to be known. Source: decision 45."""
+"""Keys off loopback are of one server only, unless they are to be known.
+
+Source: docs/design/worlds.md.
+"""
 
 import asyncio
 import json
