@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from sandbox.domain.batches import Batch, refund_batches
 from sandbox.domain.directory import Account, Credential, Location, Terminal
 from sandbox.domain.keys import ApiKey, KeyUsage
-from sandbox.domain.payments.cards import NOT_READ
+from sandbox.domain.payments.cards import NOT_READ, STORED_CARDS
 from sandbox.domain.payments.transactions import BusyPayment, Transaction
 from sandbox.domain.records import Record
 from sandbox.domain.webhooks import Application, Delivery, Endpoint
@@ -98,9 +98,12 @@ def _with_event(payments: list[Transaction], wanted: str) -> list[Transaction]:
 
 def _with_card(payments: list[Transaction], wanted: str) -> list[Transaction]:
     """Those whose card has these last four digits, or a masked number that begins like this."""
+    numbers = [card.masked for card in STORED_CARDS.values()]
     if len(wanted) == LAST_DIGITS:
-        return [tx for tx in payments if tx.origin.card.masked.endswith(wanted)]
-    return [tx for tx in payments if tx.origin.card.masked.startswith(wanted)]
+        fitting = {number for number in numbers if number.endswith(wanted)}
+    else:
+        fitting = {number for number in numbers if number.startswith(wanted)}
+    return [tx for tx in payments if tx.origin.card.masked in fitting]
 
 
 LAST_DIGITS: Final = 4
