@@ -203,7 +203,12 @@ class Records:
         return [one for one in records if not values.isdisjoint(values_of(one))]
 
     def _in_order(self) -> list[Any]:
-        return list(self.by_id.values()) if self._is_in_order else self._with_ids(self.by_id)
+        if not self._is_in_order:
+            # Payments that are made at one time are stored as they end.
+            ids = sorted(self.by_id, key=self.numbers.__getitem__)
+            self.by_id = {id: self.by_id[id] for id in ids}
+            self._is_in_order = True
+        return list(self.by_id.values())
 
     def _with_ids(self, ids: Iterable[str], *, is_in_order: bool = False) -> list[Any]:
         """The records with these ids, oldest first."""
