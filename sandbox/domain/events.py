@@ -82,7 +82,7 @@ EventType = Annotated[str, OneOf(EVENTS)]
 """The name of an event."""
 
 
-class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Message(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """One event, with the record as it was at that moment.
 
     `record` is frozen, so its body can be rendered when it is read or sent, and is the

@@ -1,5 +1,6 @@
 """The records of one table in memory: a dictionary by id, and one for each lookup."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, Final
@@ -9,6 +10,9 @@ from sandbox.store.tables import EVERYTHING, Row, Table
 
 _PUT_BITS: Final = 40
 """The number of a record with a moment is the moment, then so many bits for the order of puts."""
+
+FEW: Final = 8
+"""To compare all records is faster than a lookup that leads to more than one in so many."""
 
 Claims = Sequence[tuple[str, str]]
 """Names of unique lookups, each with a value that a record newly takes."""
@@ -121,10 +125,13 @@ class Records:
         """A page in the requested order, and the total."""
         found = self._matching(where)
         if between != ANY_TIME:
-            assert self.table.moment
+            # They are in the order of their moments.
+            moment = self.table.moment
+            assert moment
             first, last = between
-            moment, end = self.table.moment, float("inf") if last is None else last
-            found = [one for one in found if (first or 0) <= moment(one) <= end]
+            start = 0 if first is None else bisect_left(found, first, key=moment)
+            end = None if last is None else bisect_right(found, last, key=moment)
+            found = found[start:end]
         if order.by:
             found.sort(key=self.table.orders[order.by])
         total = len(found)
@@ -136,49 +143,72 @@ class Records:
         return page, total
 
     def _matching(self, where: Where) -> list[Any]:
-        """All records that match every condition, oldest first."""
-        table, left = self.table, dict(where)
-        text_name = table.texts[0] if table.texts else ""
-        name = next((name for name in where if name in table.lookups), None)
-        if name is not None:
-            found = self._with_ids(self._looked_up(name, left.pop(name)))
-        elif text_name in left:
-            piece = str(left.pop(text_name)).lower()
-            ids = [id for id, text in self._all_texts().items() if piece in text]
+        """All records that match every condition, oldest first.
+
+        It begins with those that a lookup leads to, unless all are compared sooner.
+        """
+        table, text_name = self.table, self.table.texts[0] if self.table.texts else ""
+        pieces = [str(wanted).lower() for name, wanted in where.items() if name == text_name]
+        conditions = self._conditions(where)
+        narrowest = self._narrowest(conditions)
+        if narrowest is not None:
+            conditions.remove(narrowest)
+            found = self._looked_up(*narrowest)
+        elif pieces:
+            texts, piece = self._all_texts(), pieces.pop()
+            ids = [id for id, text in texts.items() if piece in text]
             found = self._with_ids(ids, is_in_order=self._is_in_order)
-        elif "scope" in left:
-            found = self._within(left.pop("scope"))
         else:
             found = self._in_order()
         if table.has_deleted and where:
             found = [one for one in found if one.deleted_at is None]
-        # The slow conditions come last.
-        for name in sorted(left, key=lambda name: name in table.filters):
-            found = self._those_with(name, left[name], found)
+        for name, values in conditions:
+            found = self._those_with(name, values, found)
+        for name, fitting in table.filters.items():
+            if name in where:
+                found = fitting(found, where[name])
+        for piece in pieces:
+            found = [one for one in found if piece in self._text_of(one)]
         return found
 
-    def _those_with(self, name: str, wanted: Any, records: list[Any]) -> list[Any]:
-        """Those of the records that fulfil the condition."""
-        table = self.table
-        if name in table.filters:
-            fits = table.filters[name]
-            return [one for one in records if fits(one, wanted)]
-        if table.texts and name == table.texts[0]:
-            piece = str(wanted).lower()
-            return [one for one in records if piece in self._text_of(one)]
-        if name == "scope":
-            if EVERYTHING in wanted:
-                return records
-            name, wanted = "account", self._accounts_within(wanted)
-        values = _set_of(wanted)
-        if name in table.lookups:
-            values_of = table.lookups[name]
-            return [one for one in records if not values.isdisjoint(values_of(one))]
-        value_of = table.fields[name]
-        return [one for one in records if value_of(one) in values]
+    def _conditions(self, where: Where) -> list[tuple[str, set[str]]]:
+        """The names of lookups and fields, each with the values of which one must match."""
+        table, conditions = self.table, []
+        for name, wanted in where.items():
+            if name == "scope":
+                accounts, entries = self._accounts_within(wanted), self.lookups["account"]
+                count = sum(len(entries[id]) for id in accounts if id in entries)
+                if EVERYTHING not in accounts and count < len(self.by_id):
+                    conditions.append(("account", accounts))
+            elif name not in table.filters and (table.texts is None or name != table.texts[0]):
+                conditions.append((name, _set_of(wanted)))
+        return conditions
+
+    def _narrowest(self, conditions: list[tuple[str, set[str]]]) -> tuple[str, set[str]] | None:
+        """The condition whose lookup leads to the fewest records, if these are few."""
+        narrowest, least = None, len(self.by_id) // FEW
+        for name, values in conditions:
+            if name in self.lookups:
+                entries = self.lookups[name]
+                count = sum(len(entries[value]) for value in values if value in entries)
+                if count <= least or (narrowest is None and name not in self.table.fields):
+                    narrowest, least = (name, values), count
+        return narrowest
+
+    def _those_with(self, name: str, values: set[str], records: list[Any]) -> list[Any]:
+        """Those of the records that have one of the values."""
+        if name in self.table.fields:
+            return self.table.fields[name](records, values)
+        values_of = self.table.lookups[name]
+        return [one for one in records if not values.isdisjoint(values_of(one))]
 
     def _in_order(self) -> list[Any]:
-        return list(self.by_id.values()) if self._is_in_order else self._with_ids(self.by_id)
+        if not self._is_in_order:
+            # Payments that are made at one time are stored as they end.
+            ids = sorted(self.by_id, key=self.numbers.__getitem__)
+            self.by_id = {id: self.by_id[id] for id in ids}
+            self._is_in_order = True
+        return list(self.by_id.values())
 
     def _with_ids(self, ids: Iterable[str], *, is_in_order: bool = False) -> list[Any]:
         """The records with these ids, oldest first."""
@@ -186,19 +216,10 @@ class Records:
             ids = sorted(ids, key=self.numbers.__getitem__)
         return [self.by_id[id] for id in ids]
 
-    def _looked_up(self, name: str, wanted: Any) -> dict[str, None]:
-        """The ids of the records with any of the values in the lookup."""
-        entries, ids = self.lookups[name], dict[str, None]()
-        for value in _set_of(wanted):
-            ids.update(dict.fromkeys(entries.get(value, ())))
-        return ids
-
-    def _within(self, scopes: Any) -> list[Any]:
-        """The records of these accounts and of all below them, oldest first."""
-        if EVERYTHING in scopes:
-            return self._in_order()
-        ids = self._looked_up("account", self._accounts_within(scopes))
-        return self._in_order() if len(ids) == len(self.by_id) else self._with_ids(ids)
+    def _looked_up(self, name: str, values: set[str]) -> list[Any]:
+        """The records with any of the values in the lookup, oldest first."""
+        entries = self.lookups[name]
+        return self._with_ids({id for value in values for id in entries.get(value, ())})
 
     def _all_texts(self) -> dict[str, str]:
         if self._texts is None:

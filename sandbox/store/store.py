@@ -66,7 +66,6 @@ class Store:
             self._tables[table.kind] = Records(table, self._tables.get(Account))
         self._messages: list[Message] = []
         self._places: dict[str, int] = {}
-        self._by_subject: dict[str, list[Message]] = {}
         self._timers = Timers()
         self._counters = Counters()
         self.ids_may_repeat = False
@@ -75,7 +74,6 @@ class Store:
         """Replace everything here with the content of the other, which is not used any more."""
         self._tables, self._timers = other._tables, other._timers
         self._messages, self._places = other._messages, other._places
-        self._by_subject = other._by_subject
         self._counters, self.ids_may_repeat = other._counters, other.ids_may_repeat
         if self.log is not None:
             self.log.begin_anew()
@@ -122,7 +120,7 @@ class Store:
 
     def messages_about(self, subject: str) -> Sequence[Message]:
         """The messages about the record with this id, oldest first."""
-        return self._by_subject.get(subject, ())
+        return [message for message in self._messages if message.subject == subject]
 
     def messages_now(self) -> Sequence[Message]:
         """The messages that there are now; those that come later are not added to them."""
@@ -132,7 +130,6 @@ class Store:
         """Add these at the end."""
         for place, message in enumerate(messages, len(self._messages)):
             self._places[message.id] = place
-            self._by_subject.setdefault(message.subject, []).append(message)
         self._messages += messages
 
     def timer(self, kind: str, subject: str, tag: str = "") -> Timer | None:

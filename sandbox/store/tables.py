@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from sandbox.domain.batches import Batch, refund_batches
 from sandbox.domain.directory import Account, Credential, Location, Terminal
 from sandbox.domain.keys import ApiKey, KeyUsage
-from sandbox.domain.payments.cards import NOT_READ
+from sandbox.domain.payments.cards import NOT_READ, STORED_CARDS
 from sandbox.domain.payments.transactions import BusyPayment, Transaction
 from sandbox.domain.records import Record
 from sandbox.domain.webhooks import Application, Delivery, Endpoint
@@ -27,8 +27,7 @@ EVERYTHING: Final = "*"
 
 Values = Callable[[Any], Sequence[str]]
 Texts = Callable[[Any], tuple[str | None, ...]]
-Field = Callable[[Any], Any]
-Filter = Callable[[Any, Any], bool]
+Fitting = Callable[[list[Any], Any], list[Any]]
 Rank = Callable[[Any], int]
 
 
@@ -37,7 +36,8 @@ class Table(Struct, frozen=True, kw_only=True, gc=False):
 
     A value in a `unique` lookup belongs to one record forever, deleted or not. `lookups` lead from
     a value to the records that have it; that of `account` answers queries within a scope. `fields`
-    are compared with the wanted values, and `filters` decide themselves. `texts` are the name of
+    give those of the records that have one of the wanted values, and `filters` those that fit the
+    wanted argument; a lookup among the fields is faster for many records. `texts` are the name of
     the text search, and what it searches. `orders` are orders other than creation. With a `moment`,
     in Unix milliseconds, records are listed by it and can be queried by time. A change of a
     `can_wait` table alone need not be durable before an answer: a state file gets it with the next
@@ -49,9 +49,9 @@ class Table(Struct, frozen=True, kw_only=True, gc=False):
     key: str
     unique: Mapping[str, Values] = field(default_factory=dict)
     lookups: Mapping[str, Values] = field(default_factory=dict)
-    fields: Mapping[str, Field] = field(default_factory=dict)
+    fields: Mapping[str, Fitting] = field(default_factory=dict)
     texts: tuple[str, Texts] | None = None
-    filters: Mapping[str, Filter] = field(default_factory=dict)
+    filters: Mapping[str, Fitting] = field(default_factory=dict)
     orders: Mapping[str, Rank] = field(default_factory=dict)
     moment: Rank | None = None
     has_deleted: bool = False
@@ -84,17 +84,26 @@ def _used_events(tx: Transaction) -> Sequence[str]:
     return list({used_event(account_id, attempt.event_id): None for attempt in tx.history})
 
 
-def _has_event(tx: Transaction, wanted: str) -> bool:
-    history = tx.history
-    if len(history) <= _OF_A_CREATION:
-        return history[0].event_id == wanted
-    return any(attempt.event_id == wanted for attempt in history)
+def _with_event(payments: list[Transaction], wanted: str) -> list[Transaction]:
+    """Those with an attempt that has this event_id."""
+    return [
+        tx
+        for tx in payments
+        if (history := tx.history)[0].event_id == wanted
+        or (
+            len(history) > _OF_A_CREATION and any(attempt.event_id == wanted for attempt in history)
+        )
+    ]
 
 
-def _looks_like(tx: Transaction, wanted: str) -> bool:
-    """The card by its last four digits, or by the beginning of its masked number."""
-    card = tx.origin.card.masked
-    return card.endswith(wanted) if len(wanted) == LAST_DIGITS else card.startswith(wanted)
+def _with_card(payments: list[Transaction], wanted: str) -> list[Transaction]:
+    """Those whose card has these last four digits, or a masked number that begins like this."""
+    numbers = [card.masked for card in STORED_CARDS.values()]
+    if len(wanted) == LAST_DIGITS:
+        fitting = {number for number in numbers if number.endswith(wanted)}
+    else:
+        fitting = {number for number in numbers if number.startswith(wanted)}
+    return [tx for tx in payments if tx.origin.card.masked in fitting]
 
 
 LAST_DIGITS: Final = 4
@@ -117,10 +126,10 @@ def _texts_of(tx: Transaction) -> tuple[str | None, ...]:
     )
 
 
-def _if_read(field_name: str) -> Field:
-    """What only a payment has whose card was read. Source: assumed D29."""
+def _having(field_name: str) -> Fitting:
+    """Those whose field has one of the values."""
     value_of = attrgetter(field_name)
-    return lambda tx: None if tx.origin.card is NOT_READ else value_of(tx)
+    return lambda records, values: [one for one in records if value_of(one) in values]
 
 
 def _open_at(delivery: Delivery) -> tuple[str, ...]:
@@ -138,9 +147,12 @@ TABLES: Final[tuple[Table, ...]] = (
         key="id",
         lookups={"account": _one("id"), "ancestor": attrgetter("parent_account_ids")},
         fields={
-            "parent": lambda account: next(reversed(account.parent_account_ids), None),
-            "status": attrgetter("status"),
-            "type": attrgetter("type"),
+            "account": _having("id"),
+            "parent": lambda accounts, values: [
+                one for one in accounts if not values.isdisjoint(one.parent_account_ids[-1:])
+            ],
+            "status": _having("status"),
+            "type": _having("type"),
         },
         texts=("search", lambda account: (account.name,)),
         has_deleted=True,
@@ -154,10 +166,11 @@ TABLES: Final[tuple[Table, ...]] = (
             "processor_identity": lambda terminal: (processor_identity(terminal),),
         },
         fields={
-            "status": attrgetter("status"),
-            "processor_config_id": attrgetter("processor_config_id"),
-            "mid": attrgetter("mid"),
-            "tid": attrgetter("tid"),
+            "account": _having("account_id"),
+            "status": _having("status"),
+            "processor_config_id": _having("processor_config_id"),
+            "mid": _having("mid"),
+            "tid": _having("tid"),
         },
         texts=("search", lambda terminal: (terminal.name, terminal.mid, terminal.tid)),
         has_deleted=True,
@@ -167,7 +180,7 @@ TABLES: Final[tuple[Table, ...]] = (
         kind=Location,
         key="id",
         lookups={"account": _one("account_id"), "terminal": _one("terminal_id")},
-        fields={"status": attrgetter("status")},
+        fields={"account": _having("account_id"), "status": _having("status")},
         texts=("search", lambda location: (location.name,)),
         has_deleted=True,
     ),
@@ -176,6 +189,7 @@ TABLES: Final[tuple[Table, ...]] = (
         kind=Credential,
         key="id",
         lookups={"account": _one("account_id"), "code": _one("code")},
+        fields={"account": _having("account_id")},
         has_deleted=True,
     ),
     Table(
@@ -185,6 +199,7 @@ TABLES: Final[tuple[Table, ...]] = (
         unique={"lookup": _one("lookup")},
         # Deleted keys are not listed; revoked and expired ones are (assumed 4.5-deleted).
         lookups={"account": _one("account_id")},
+        fields={"account": _having("account_id")},
         texts=("search", lambda key: (key.name,)),
         has_deleted=True,
     ),
@@ -201,26 +216,52 @@ TABLES: Final[tuple[Table, ...]] = (
             "refused_in": attrgetter("refused_in"),
         },
         fields={
-            "status": attrgetter("status"),
-            "transaction_type": attrgetter("transaction_type"),
-            "status_reason": attrgetter("status_reason"),
-            "transaction_id": attrgetter("origin.transaction_id"),
-            "terminal_id": attrgetter("origin.site.terminal_id"),
-            "location_id": attrgetter("origin.site.location_id"),
-            "mid": attrgetter("origin.site.account_id"),
-            "processor_mid": attrgetter("origin.site.processor_mid"),
-            "processor_tid": attrgetter("origin.site.processor_tid"),
-            "reader_identifier": attrgetter("origin.reader_identifier"),
-            "gateway_transaction_id": attrgetter("gateway_transaction_id"),
-            "owner_id": attrgetter("origin.site.owner_id"),
-            "card_brand": _if_read("origin.card.brand"),
-            "payment_method": _if_read("origin.payment_method"),
+            "account": lambda txs, of: [tx for tx in txs if tx.origin.site.account_id in of],
+            "batch_id": lambda txs, of: [tx for tx in txs if tx.batch_id in of],
+            "status": lambda txs, of: [tx for tx in txs if tx.status in of],
+            "transaction_type": lambda txs, of: [tx for tx in txs if tx.transaction_type in of],
+            "status_reason": lambda txs, of: [tx for tx in txs if tx.status_reason in of],
+            "transaction_id": lambda txs, of: [tx for tx in txs if tx.origin.transaction_id in of],
+            "terminal_id": lambda txs, of: [tx for tx in txs if tx.origin.site.terminal_id in of],
+            "location_id": lambda txs, of: [tx for tx in txs if tx.origin.site.location_id in of],
+            "mid": lambda txs, of: [tx for tx in txs if tx.origin.site.account_id in of],
+            "processor_mid": lambda txs, of: [
+                tx for tx in txs if tx.origin.site.processor_mid in of
+            ],
+            "processor_tid": lambda txs, of: [
+                tx for tx in txs if tx.origin.site.processor_tid in of
+            ],
+            "reader_identifier": lambda txs, of: [
+                tx for tx in txs if tx.origin.reader_identifier in of
+            ],
+            "gateway_transaction_id": lambda txs, of: [
+                tx for tx in txs if tx.gateway_transaction_id in of
+            ],
+            "owner_id": lambda txs, of: [tx for tx in txs if tx.origin.site.owner_id in of],
+            # Only a payment whose card was read has these (assumed D29).
+            "card_brand": lambda txs, of: [
+                tx for tx in txs if (card := tx.origin.card).brand in of and card is not NOT_READ
+            ],
+            "payment_method": lambda txs, of: [
+                tx
+                for tx in txs
+                if (made := tx.origin).payment_method in of and made.card is not NOT_READ
+            ],
         },
         filters={
-            "event_id": _has_event,
-            "min_amount": lambda tx, least: tx.amounts.total >= least,
-            "max_amount": lambda tx, most: tx.amounts.total <= most,
-            "card_number": _looks_like,
+            "event_id": _with_event,
+            "card_number": _with_card,
+            "min_amount": lambda txs, least: [
+                tx
+                for tx in txs
+                # The total is at least the subtotal, and seldom more.
+                if (amounts := tx.amounts).subtotal >= least or amounts.total >= least
+            ],
+            "max_amount": lambda txs, most: [
+                tx
+                for tx in txs
+                if (amounts := tx.amounts).subtotal <= most and amounts.total <= most
+            ],
         },
         texts=("search_term", _texts_of),
         orders={"total_amount": attrgetter("amounts.total")},
@@ -235,8 +276,9 @@ TABLES: Final[tuple[Table, ...]] = (
             "open_at_terminal": _open_batch,
         },
         fields={
-            "status": attrgetter("status"),
-            "processor_config_id": attrgetter("processor_config_id"),
+            "account": _having("account_id"),
+            "status": _having("status"),
+            "processor_config_id": _having("processor_config_id"),
         },
     ),
     Table(name="applications", kind=Application, key="account_id"),

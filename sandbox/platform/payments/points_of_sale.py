@@ -3,6 +3,7 @@
 Source: assumed 1.8-where, D16; the fields of a transaction assumed 7.1.
 """
 
+from functools import lru_cache
 from hashlib import blake2b
 
 from msgspec import Struct
@@ -44,7 +45,7 @@ def find(context: OperationContext, named: Named) -> KnownPlace:
     place = _work_out(context, *named)
     return KnownPlace(
         place,
-        _site(place),
+        _held_once(_site(place)),
         _misconfiguration(place),
         processor_of(place.terminal.processor_config_id) == PASSTHROUGH,
     )
@@ -146,6 +147,12 @@ def _site(place: PointOfSale) -> TransactionSite:
         # The device of a terminal where a client names none: 64 hex digits.
         device_id=blake2b(terminal.terminal_id.encode(), digest_size=32).hexdigest(),
     )
+
+
+@lru_cache(maxsize=1_000)
+def _held_once(site: TransactionSite) -> TransactionSite:
+    """The site, or an equal one of an earlier payment: those of a terminal share it."""
+    return site
 
 
 def _currency(terminal: Terminal, location: Location | None) -> str:
