@@ -28,6 +28,7 @@ log = logging.getLogger("sandbox.server")
 _BACKLOG: Final = 2048
 _GRACE_S: Final = 2
 _IDLE_S: Final = 5
+_HANDSHAKE_S: Final = 10.0
 
 
 async def _do_nothing() -> None:
@@ -41,22 +42,47 @@ class Server(uvicorn.Server):
         self,
         config: uvicorn.Config,
         *,
+        tls: Tls | None = None,
         on_ready: Callable[[], None] = lambda: None,
         beside: Callable[[], Coroutine[Any, Any, None]] = _do_nothing,
         before_stop: Callable[[], Awaitable[None]] = _do_nothing,
         on_end: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(config)
+        self._tls = tls
         self._on_ready, self._beside = on_ready, beside
         self._before_stop, self._on_end = before_stop, on_end
         self._task: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then announce it."""
-        await super().startup(sockets)
+        if self._tls is None:
+            await super().startup(sockets)
+        else:
+            await super().startup([])
+            await self._listen_with_tls(sockets or [], self._tls)
         await self.on_tick(0)
         self._on_ready()
         self._task = asyncio.create_task(self._beside())
+
+    async def _listen_with_tls(self, sockets: list[socket.socket], tls: Tls) -> None:
+        """Listen as uvicorn does, with a limit for the time of a handshake."""
+        loop = asyncio.get_running_loop()
+        make = partial(
+            Protocol,
+            config=self.config,
+            server_state=self.server_state,
+            app_state=self.lifespan.state,
+        )
+        for one in sockets:
+            server = await loop.create_server(
+                make,
+                sock=one,
+                ssl=tls.context,
+                ssl_handshake_timeout=_HANDSHAKE_S,
+                backlog=_BACKLOG,
+            )
+            self.servers.append(server)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End what runs beside, hand the worlds over, end the streams, then the server."""
@@ -129,9 +155,8 @@ def server_of(
         timeout_keep_alive=_IDLE_S,
         timeout_graceful_shutdown=_GRACE_S,
         limit_concurrency=_connections_max(settings),
-        ssl_context_factory=None if tls is None else lambda *_: tls.context,
     )
-    return Server(config, **options)
+    return Server(config, tls=tls, **options)
 
 
 def _connections_max(settings: Settings | None) -> int | None:

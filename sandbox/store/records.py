@@ -206,7 +206,10 @@ class Records:
         if not self._is_in_order:
             # Payments that are made at one time are stored as they end.
             ids = sorted(self.by_id, key=self.numbers.__getitem__)
-            self.by_id = {id: self.by_id[id] for id in ids}
+            ordered = {id: self.by_id[id] for id in ids}
+            # In place: views of this dictionary are out.
+            self.by_id.clear()
+            self.by_id.update(ordered)
             self._is_in_order = True
         return list(self.by_id.values())
 
