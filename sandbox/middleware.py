@@ -38,7 +38,7 @@ class OneHost:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or answer 400."""
         if scope["type"] == "http" and scope.get("http_version") in ("1.0", "1.1"):
-            hosts = sum(name == b"host" for name, _ in scope["headers"])
+            hosts = [name for name, _ in scope["headers"]].count(b"host")
             if hosts > 1 or (not hosts and scope["http_version"] == "1.1"):
                 why = "A request must have one Host header (RFC 9112, 3.2)."
                 await surface_of(scope).refuse(scope, send, Refusal(VALIDATION_ERROR, why))

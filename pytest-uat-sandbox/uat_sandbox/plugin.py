@@ -169,7 +169,10 @@ def sandbox_settings(pytestconfig: pytest.Config) -> "Settings | None":
 
     if not is_ours(_folders(pytestconfig)):
         return None
-    from sandbox.settings import Settings
+    from uat_sandbox.collector import without_collector
+
+    with without_collector():
+        from sandbox.settings import Settings
 
     return Settings()
 
@@ -258,7 +261,10 @@ def _start_errors(where: "Place") -> tuple[type[Exception], ...]:
     """What a start in this process raises besides SandboxError."""
     if not where.is_here:
         return ()
-    from sandbox.server.embedded import START_ERRORS
+    from uat_sandbox.collector import without_collector
+
+    with without_collector():
+        from sandbox.server.embedded import START_ERRORS
 
     return START_ERRORS
 

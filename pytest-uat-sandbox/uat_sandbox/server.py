@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from uat_sandbox.collector import without_collector
 from uat_sandbox.control import PREFIX, Control
 from uat_sandbox.coverage import Coverage, merged
 from uat_sandbox.errors import SandboxError
@@ -283,7 +284,8 @@ def sandbox_server(
 @contextmanager
 def of_this_process(settings: "Settings | None") -> Iterator[Server]:
     """A sandbox in this process. Raises like `sandbox_server`."""
-    from sandbox.server.embedded import embedded
+    with without_collector():
+        from sandbox.server.embedded import embedded
 
     with ExitStack() as stack:
         one = stack.enter_context(embedded(settings))

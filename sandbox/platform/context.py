@@ -163,6 +163,7 @@ class RequestContext(OperationContext, kw_only=True):
     refusal: str | None = None
     notes: tuple[str, ...] = ()
     sent: dict[str, Any] | None = None
+    may_hold_secret: bool = True
     foreign: frozenset[str] = frozenset()
 
     def note(self, note: str) -> None:

@@ -104,7 +104,8 @@ def _body(context: RequestContext, shape: type[BaseModel]) -> BaseModel:
     sent, body = _without_known_blanks(context, read_object(context)), context.incoming.body or b""
     is_for_key = is_key_path(context.incoming.path)
     checked = shape.model_validate(_of_key(context, sent, shape) if is_for_key else sent)
-    if may_hold_secret(body, context.world.profile.key_format):
+    context.may_hold_secret = may_hold_secret(body, context.world.profile.key_format)
+    if context.may_hold_secret:
         _refuse_misplaced(context, sent, shape)
     _note_unknown(context, sent, shape, "body field")
     return checked

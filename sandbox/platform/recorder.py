@@ -67,7 +67,7 @@ class Recorder:
             None if key is None else key.account_id,
             status,
             duration_ms,
-            captured(sent, profile, secrets),
+            captured(sent, profile, secrets, may_hold_secret=context.may_hold_secret),
             captured_answer(beginning_of(body), profile),
             context.decisions,
             context.events,

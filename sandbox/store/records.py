@@ -56,6 +56,11 @@ class Records:
         ids = self.lookups[name].get(value)
         return self.by_id[max(ids, key=self.numbers.__getitem__)] if ids else None
 
+    def all_with(self, name: str, value: str) -> list[Any]:
+        """The records with this value in a lookup, without those that were deleted."""
+        found = [self.by_id[id] for id in self.lookups[name].get(value, ())]
+        return [one for one in found if one.deleted_at is None]
+
     def claims(self, id: str, record: Any) -> Claims:
         """The values that the record newly takes in unique lookups.
 

@@ -189,6 +189,10 @@ class UnitOfWork:
         """The last created of the committed records with this value in a lookup; or None."""
         return self._store._tables[kind].newest(lookup, value)  # type: ignore[no-any-return]
 
+    def all_with(self, kind: type[R], lookup: str, value: str) -> list[R]:
+        """The committed records with this value in a lookup, without those that were deleted."""
+        return self._store._tables[kind].all_with(lookup, value)
+
     def find(
         self,
         kind: type[R],
@@ -254,7 +258,8 @@ class UnitOfWork:
         puts = list(self._put.values())
         # Everything is checked before anything is changed.
         claims = [rows.claims(id, record) if rows.unique else () for rows, id, record in puts]
-        _must_differ(puts, claims)
+        if sum(map(bool, claims)) > 1:
+            _must_differ(puts, claims)
         for (rows, id, record), claimed in zip(puts, claims, strict=True):
             rows.put(id, record, claimed)
             if (watcher := store._watchers.get(type(record))) is not None:

@@ -18,7 +18,6 @@ from pydantic_core import from_json, to_json
 from sandbox.domain.instants import Instant, to_wire
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.profile import SECRET_CHARS_MAX, Profile
-from sandbox.domain.secrets import may_hold_secret
 from sandbox.scenarios import matcher
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.store.world_state import Counters
@@ -249,11 +248,13 @@ def captured(
     body: bytes | None,
     profile: Profile,
     secrets: tuple[str, ...] = (),
+    *,
+    may_hold_secret: bool = True,
 ) -> bytes | None:
     """The stored part of a request's body, with everything masked that looks like a key or a card.
 
-    A body needs no closer look if it has no prefix of a key, too few digits for a card number,
-    and no escape that could hide either. The values of fields in `secrets` are always masked.
+    A body needs no closer look if it has no escape and is known to hold no secret. The values
+    of fields in `secrets` are always masked.
     """
     if not body:
         return None
@@ -261,7 +262,7 @@ def captured(
     # If none of them begins in the part that is stored, none is stored.
     if secrets and (has_escapes or _has_any(secrets, body)):
         body = _without(body, secrets)
-    if has_escapes or may_hold_secret(body, profile.key_format):
+    if has_escapes or may_hold_secret:
         return _scrubbed(body, profile)
     if len(body) > CAPTURE_BYTES_MAX:
         return body[:CAPTURE_BYTES_MAX] + CUT_OFF

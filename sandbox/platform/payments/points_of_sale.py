@@ -82,7 +82,7 @@ def _work_out(
     if account.type is not AccountType.MERCHANT:
         raise invalid("the terminal's account is not a merchant", "assumed 1.8-merchant")
     if location is None:
-        location = _location_of(context, terminal)
+        location = _location_of(context.unit, terminal)
     elif location.account_id != account.id:
         raise invalid("location_id: belongs to another account", "assumed 1.8-where")
     return PointOfSale(account=account, terminal=terminal, location=location)
@@ -100,20 +100,15 @@ def _only_terminal(context: OperationContext, account_id: str) -> Terminal:
     return active[0]
 
 
-def _location_of(context: OperationContext, terminal: Terminal) -> Location | None:
+def _location_of(unit: UnitOfWork, terminal: Terminal) -> Location | None:
     """The location that points at the terminal, when exactly one does (assumed D16)."""
-    return _only(context.unit.find(Location, {"terminal": terminal.terminal_id}))
-
-
-def _only(found: tuple[list[Location], int]) -> Location | None:
-    locations, total = found
-    return locations[0] if total == 1 else None
+    found = unit.all_with(Location, "terminal", terminal.terminal_id)
+    return found[0] if len(found) == 1 else None
 
 
 def currency_at(unit: UnitOfWork, terminal: Terminal) -> str:
     """The currency, in letters, of payments that name this terminal and no location."""
-    location = _only(unit.find(Location, {"terminal": terminal.terminal_id}))
-    return _currency(terminal, location)
+    return _currency(terminal, _location_of(unit, terminal))
 
 
 def _misconfiguration(place: PointOfSale) -> str | None:
