@@ -293,6 +293,7 @@ def of_this_process(settings: "Settings | None") -> Iterator[Server]:
         stack.callback(control.close)
         receiver = Receiver(_LOOPBACK, _LOOPBACK)
         stack.callback(receiver.close)
+        one.receivers.add(receiver.origin, receiver.take_local)
         server = Server(
             url=one.url,
             control=control,
