@@ -36,7 +36,7 @@ from sandbox.middleware import (
     SeparatePorts,
     surface_of,
 )
-from sandbox.persistence import must_have_driver, renew, tokens_of
+from sandbox.persistence import renew, tokens_of
 from sandbox.platform import routes as platform
 from sandbox.platform.application import Platform
 from sandbox.platform.hosts import Hosts
@@ -58,12 +58,10 @@ from sandbox.worlds.timers import Timers
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
+    # It needs asyncpg, which is an optional extra.
+    from sandbox.cluster.server import ClusterServer
     from sandbox.scenario_examples import Step
     from sandbox.scenario_examples.running_world import PlayedStep
-
-    # These need asyncpg, which is an optional extra.
-    from sandbox.servers.fleet import Fleet
-    from sandbox.sharing import Sharing
 
 USER_AGENT: Final = f"uat-sandbox/{__version__}"
 """How webhooks say who sends them."""
@@ -123,14 +121,14 @@ def build(
     background = Background(deliveries, timers, measured)
     startup.check_webhooks(settings, guard)
     kept = _kept(settings, system_clock, ticks, background, fixture)
-    worlds, fleet = kept.worlds, kept.fleet
+    worlds, cluster = kept.worlds, kept.cluster
     token = _token(settings)
     answering = Platform(
         worlds,
         explain_headers=settings.explain_headers,
         log_requests=settings.log_requests,
         body_bytes_max=settings.body_bytes_max,
-        elsewhere=fleet,
+        elsewhere=cluster,
     )
     inside = InternalClient(answering)
     tokens = kept.tokens_with(token)
@@ -155,7 +153,7 @@ def build(
         worlds=worlds,
         token=token,
         store=services.store,
-        leave=None if fleet is None else fleet.leave,
+        leave=None if cluster is None else cluster.leave,
     )
 
 
@@ -207,35 +205,30 @@ def _token(settings: Settings) -> str | None:
 class _Kept(Struct, frozen=True):
     """The worlds, the clock, and what was kept of the tokens of teams.
 
-    `sharing` connects the server with others, if they share worlds.
+    `cluster` connects the server with others, if they share worlds.
     """
 
     worlds: Worlds
     clock: SystemClock
     teams: str
-    sharing: "Sharing | None" = None
-
-    @property
-    def fleet(self) -> "Fleet | None":
-        """The servers that share worlds, if they do."""
-        return None if self.sharing is None else self.sharing.fleet
+    cluster: "ClusterServer | None" = None
 
     def lifespan(self, *first: Callable[[], Awaitable[None]]) -> Lifespan[Starlette]:
         """Continue the work of an earlier run; at the end close these, then write what remains."""
 
         @asynccontextmanager
         async def lifespan(app: Starlette) -> AsyncIterator[None]:
-            if self.fleet is None:
+            if self.cluster is None:
                 self.worlds.wake()
             else:
-                await self.fleet.begin()
+                await self.cluster.begin()
             watching = asyncio.create_task(self.worlds.measured.watch_loop())
             yield
             watching.cancel()
             for close in first:
                 await close()
-            if self.fleet is not None:
-                await self.fleet.close()
+            if self.cluster is not None:
+                await self.cluster.close()
             elif self.worlds.saver is not None:
                 await self.worlds.saver.close()
 
@@ -249,8 +242,8 @@ class _Kept(Struct, frozen=True):
             self.worlds.saver,
             now=lambda: from_ms(int(self.clock() * 1000)),
         )
-        if self.sharing is not None:
-            self.sharing.on_tokens = partial(renew, tokens)
+        if self.cluster is not None:
+            self.cluster.on_tokens = partial(renew, tokens)
         return tokens
 
 
@@ -265,26 +258,8 @@ def _kept(
     if settings.database is None:
         own = startup.own_worlds(settings, system_clock, ticks, background, fixture)
         return _Kept(own[0], system_clock, own[1])
-    must_have_driver()
-    from sandbox.sharing import Sharing, agree
-
-    agreed = agree(settings, fixture)
-    sharing = Sharing(
-        settings,
-        begin_default=partial(startup.begin, settings=settings, fixture=fixture),
-        abort=close_connection,
-    )
-    worlds = startup.shared_worlds(
-        settings,
-        sharing.clock,
-        ticks,
-        background,
-        fixture,
-        saver=sharing.saver,
-        secret=agreed.secret,
-    )
-    sharing.connect(worlds)
-    return _Kept(worlds, sharing.clock, agreed.tokens, sharing)
+    cluster, teams = startup.cluster(settings, ticks, background, fixture, abort=close_connection)
+    return _Kept(cluster.worlds, cluster.clock, teams, cluster)
 
 
 def _services(
@@ -322,7 +297,7 @@ def _services(
         inside=inside,
         endpoints=control.CONTROL,
         ca=settings.ca,
-        elsewhere=kept.fleet,
+        elsewhere=kept.cluster,
     )
 
 

@@ -41,16 +41,16 @@ def opened(store: str) -> StateFile:
     if not is_database(store):
         return _open(Path(store))
     must_have_driver()
-    from sandbox.store.postgres.idle_database import IdleDatabase
+    from sandbox.cluster.archive import Archive
 
-    return IdleDatabase(store)
+    return Archive(store)
 
 
 def shown_name(store: str) -> str:
     """A store in messages, without a password."""
     if not is_database(store):
         return store
-    from sandbox.store.postgres.database import name_of
+    from sandbox.cluster.database import name_of
 
     return name_of(store)
 

@@ -1,17 +1,21 @@
 """How a server begins: the worlds of an earlier run, and `default` as the settings have it."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from hashlib import sha256
 from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from msgspec.structs import replace
+from pydantic_core import to_json
 
-from sandbox import library
+from sandbox import __version__, library
 from sandbox.domain.field_types import HttpUrl
 from sandbox.domain.secrets import find_secret
-from sandbox.persistence import have_secret, restore_all, saver_of
+from sandbox.persistence import have_secret, must_have_driver, restore_all, saver_of
 from sandbox.platform import timers
 from sandbox.scenarios.parser import ScenarioError
 from sandbox.settings import Settings, SettingsError
@@ -27,6 +31,10 @@ from sandbox.worlds.scenarios import run_scenario
 from sandbox.worlds.secret_documents import refuse_secrets_of_fixture
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import DEFAULT_WORLD, World
+
+if TYPE_CHECKING:
+    # It needs asyncpg, which is an optional extra.
+    from sandbox.cluster.server import ClusterServer
 
 log = logging.getLogger("sandbox.store")
 
@@ -91,25 +99,97 @@ def own_worlds(
         raise
 
 
-def shared_worlds(
+def cluster(
     settings: Settings,
-    system_clock: SystemClock,
     ticks: Ticks,
     background: Background[World],
     fixture: Fixture,
     *,
-    saver: Saver[World],
-    secret: bytes,
-) -> Worlds:
-    """No worlds yet: they are in the database. Raises FixtureError."""
-    worlds = worlds_of(settings, system_clock, ticks, background, saver)
-    worlds.secret = secret
+    abort: Callable[[Any, Any], Awaitable[None]],
+) -> tuple["ClusterServer", str]:
+    """A server that shares its worlds with others over PostgreSQL.
+
+    Returns the tokens of teams as well, as the database has them. Raises as `build` does.
+    """
+    must_have_driver()
+    from sandbox.cluster.server import ClusterServer
+    from sandbox.cluster.session import Address
+    from sandbox.cluster.setup import agree
+
+    assert settings.database is not None
+    _check_shared(settings)
+    agreed = agree(settings.database, _in_common(settings, fixture))
+    url = settings.advertised_url
+    server = ClusterServer(
+        settings.database,
+        Address(
+            name=settings.server_name or url.partition("://")[2],
+            url=url,
+            control_url=settings.advertised_control_url,
+            version=__version__,
+        ),
+        fixture_of=library.fixture_of,
+        begin_default=partial(_begin_shared, settings=settings, fixture=fixture),
+        abort=abort,
+    )
+    worlds = worlds_of(settings, server.clock, ticks, background, server.saver)
+    worlds.secret = agreed.secret
     try:
         spec = replace(_spec(settings, fixture), keys_are_known=worlds.known_keys)
         worlds.likeness = worlds.sketch(spec)
     except NotRestored as error:
         raise FixtureError(f"{settings.fixture}: {error}") from None
-    return worlds
+    server.worlds = worlds
+    return server, agreed.tokens
+
+
+def _check_shared(settings: Settings) -> None:
+    """Raises SettingsError for what servers that share worlds cannot have."""
+    if settings.watch:
+        raise SettingsError(
+            "--watch: the world 'default' may be on another server; have a scenario run with "
+            "`sandbox scenario run`"
+        )
+    if settings.is_tls:
+        raise SettingsError(
+            "--tls: servers that share worlds speak plain HTTP with each other; let the load "
+            "balancer in front of them speak HTTPS"
+        )
+    if settings.token is None and not settings.is_private:
+        raise SettingsError(
+            "--store: servers that share worlds need the same token; give it to each of them with "
+            "SANDBOX_TOKEN or --token-file"
+        )
+
+
+def _in_common(settings: Settings, fixture: Fixture) -> dict[str, str]:
+    """What a server must have as the others have it, by option."""
+    profile = repr(settings.profile).encode()
+    document = b"" if fixture.document is None else to_json(fixture.document)
+    return {
+        "--fixture": f"{fixture.name} {sha256(document).hexdigest()[:12]}"
+        if document
+        else fixture.name,
+        "--seed": str(settings.seed),
+        "--profile": sha256(profile).hexdigest()[:12],
+        "--known-keys": "yes" if settings.has_known_keys else "no",
+    }
+
+
+def _begin_shared(worlds: Worlds, is_new: bool, *, settings: Settings, fixture: Fixture) -> None:
+    """Make the world `default`, unless the database has it."""
+    if is_new:
+        begin(worlds, settings, fixture)
+        return
+    usual = Settings()
+    given = {
+        "--webhook": settings.webhooks != usual.webhooks,
+        "--scenario": settings.scenario != usual.scenario,
+        "--clock": settings.clock != usual.clock,
+        "--invent": settings.generated_data != usual.generated_data,
+    }
+    if unheard := ", ".join(option for option, is_given in given.items() if is_given):
+        log.warning("%s did not apply: the database holds the world 'default' already", unheard)
 
 
 def _spec(settings: Settings, fixture: Fixture) -> WorldSpec:

@@ -258,14 +258,14 @@ class Platform:
         """The answer, once its changes are written; a refusal if they cannot be.
 
         Reading still works while a file cannot be written. A world that another server may have
-        is not answered for: the connection is closed, as if this server had died.
+        is not answered for: whether it was changed, the client learns when it asks again.
         """
         try:
             await saver.saved(world)
         except WorldLost:
             if self._worlds.saver is None or world is self._worlds.likeness:
                 return answer
-            return Answer(0, b"", [], TRANSPORT_FAULTS["drop_after"])
+            return render_refusal(Refusal(UNAVAILABLE), incoming.path, self._worlds.profile)
         except Unavailable:
             return render_refusal(Refusal(UNAVAILABLE), incoming.path, self._worlds.profile)
         except StoreError:

@@ -13,7 +13,7 @@ from sandbox.store.files.port import StoreError, Unavailable
 from sandbox.worlds.elsewhere import Elsewhere
 from sandbox.worlds.registry import Worlds
 
-log = logging.getLogger("sandbox.servers")
+log = logging.getLogger("sandbox.cluster")
 
 FORWARDED: Final = b"x-sandbox-forwarded"
 """The header of a request that another server has sent on. It is not sent on again."""

@@ -105,10 +105,7 @@ class FleetOrdeal(Ordeal):
             running[name] = stack, stack.enter_context(serving(self._url, self._folder, name))
 
     def _owner(self) -> str:
-        asked = (
-            "SELECT s.name FROM uat_sandbox.worlds w JOIN uat_sandbox.servers s ON s.id = w.owner "
-            "WHERE w.id = 'default'"
-        )
+        asked = "SELECT name FROM uat_sandbox.owned WHERE id = 'default'"
         return self._postgres.asked(self._url, asked)
 
     def _load_fleet(

@@ -18,9 +18,6 @@ import httpx2
 import pytest
 
 from sandbox.control.routes import CONTROL
-from sandbox.servers.membership import Membership, SharedClock
-from sandbox.store.postgres.database import Database
-from sandbox.store.postgres.schema import prepare
 from tests.processes import run
 from tests.servers.cutting import Cutter
 from tests.servers.postgres import Postgres, serving_postgres
@@ -28,7 +25,7 @@ from tests.servers.serving import refused, serving
 from tests.state.saved_worlds import SavedWorld
 from tests.webhooks.receiving import receiving
 
-LEASE_S = 5.0
+SILENT_S = 5.0
 PAGE = 200
 WAITS_S = 15.0
 SUITES = ("payments", "directory", "platform", "readings", "control")
@@ -293,7 +290,7 @@ def test_a_server_that_is_killed_is_replaced_within_a_second(two):
     took_s = until(lambda: works(other))
 
     assert made in payments(other)
-    assert took_s < LEASE_S + 2
+    assert took_s < SILENT_S + 2
 
 
 def test_a_server_that_ends_hands_its_worlds_over_at_once(two):
@@ -331,38 +328,6 @@ def test_requests_that_are_under_way_when_a_server_ends_are_answered_by_another(
     assert {answer.status_code for answer in paid} == {200}
 
 
-def test_a_server_that_ends_knows_those_that_came_after_its_last_sign_of_life(url: str):
-    def member_at(database: Database, name: str) -> Membership:
-        async def heard(tokens: str) -> None: ...
-
-        return Membership(
-            database,
-            name=name,
-            url=f"http://{name}",
-            control_url=f"http://{name}",
-            version="1",
-            clock=SharedClock(),
-            on_dead=lambda: None,
-            on_beat=heard,
-        )
-
-    async def known_at_the_end() -> list[str]:
-        database = Database(url)
-        await database.open()
-        async with database.connection() as connection:
-            await prepare(connection, database.name)
-        one = member_at(database, "one")
-        await one.begin()
-        await member_at(database, "late").join()
-        await one.say_leaving()
-        known = [other.name for other in one.others]
-        await one.end()
-        await database.close()
-        return known
-
-    assert asyncio.run(known_at_the_end()) == ["late"]
-
-
 def test_a_world_for_which_many_ask_at_once_is_taken_over_once(two):
     one, other = two
     key, body = one.key("merchant"), {"amount": 100}
@@ -385,7 +350,7 @@ def test_a_world_for_which_many_ask_at_once_is_taken_over_once(two):
     assert {answer.status_code for answer in answers} == {200}
     assert {answer.json()["transaction_id"] for answer in answers} == payments(other)
     came = [line["message"] for line in other.said() if "is here now" in line["message"]]
-    assert came == ["the world 'default' is here now (epoch 2)"]
+    assert came == ["the world 'default' is here now"]
 
 
 def test_retries_go_on_at_another_server_though_nobody_asks(two):
@@ -397,14 +362,14 @@ def test_retries_go_on_at_another_server_though_nobody_asks(two):
         until(lambda: one.control("PUT", "/worlds/default/clock", json={"rate": 1}).is_success)
         pay(one)
         one.kill()
-        receiver.wait_for(2, LEASE_S + WAITS_S)
+        receiver.wait_for(2, SILENT_S + WAITS_S)
     assert other.process.poll() is None
 
 
 def test_a_stopped_server_answers_nothing_stale_when_it_goes_on(two):
     one, other = two
     one.process.send_signal(signal.SIGSTOP)
-    until(lambda: works(other), within_s=LEASE_S * 4)
+    until(lambda: works(other), within_s=SILENT_S * 4)
     made = payments(other)
 
     one.process.send_signal(signal.SIGCONT)
@@ -457,18 +422,25 @@ def test_a_commit_whose_answer_is_lost_is_neither_lost_nor_done_twice(
     with Cutter(postgres.port) as cutter, ExitStack() as stack:
         through = url.replace(f":{postgres.port}/", f":{cutter.port}/")
         one = stack.enter_context(serving(through, tmp_path, "one"))
-        made = []
+        there, doubtful = set(), 0
         for number in range(8):
             cutter.cut_after_next_commit()
-            made.append(pay(one, event_id=f"CUT-{number}"))
+            sale = pay(one, event_id=f"CUT-{number}")
+            while sale.status_code == 503:
+                assert sale.headers["retry-after"] == "1"
+                doubtful += 1
+                sale = pay(one, event_id=f"CUT-{number}")
+            query = {"event_id": f"CUT-{number}"}
+            (done,) = one.ask("GET", "/v1/transactions", key="merchant", params=query).json()
+            assert sale.status_code == 200 or sale.json()["error"] == "duplicate_event", sale.text
+            there.add(done["transaction_id"])
 
-        assert {answer.status_code for answer in made} == {200}
-        assert {answer.json()["transaction_id"] for answer in made} == payments(one)
-        assert cutter.cuts >= 4
+        assert (len(there), there) == (8, payments(one))
+        assert min(cutter.cuts, doubtful) >= 4
         one.kill()
         other = stack.enter_context(serving(url, tmp_path, "two"))
         until(lambda: works(other))
-        assert {answer.json()["transaction_id"] for answer in made} <= payments(other)
+        assert there <= payments(other)
 
 
 # --- what is refused --------------------------------------------------------------------------

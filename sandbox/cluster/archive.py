@@ -1,40 +1,30 @@
-"""A database as a state file that nobody uses, for copying worlds from and to files."""
+"""A database as a state file that no server uses, for copying worlds from and to files."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TypeVar
 
+import asyncpg
 from pydantic_core import from_json
 
+from sandbox.cluster import commits
+from sandbox.cluster.commits import Head, Rows
+from sandbox.cluster.database import FAILURES, Database
+from sandbox.cluster.tables import prepare, put_meta
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.teams import team_of
-from sandbox.store.files.port import (
-    COUNTERS,
-    FORMAT,
-    RECORDS,
-    Change,
-    StoreError,
-    Tables,
-)
-from sandbox.store.postgres import commits
-from sandbox.store.postgres.commits import CommitHead
-from sandbox.store.postgres.database import AWAY, Database
-from sandbox.store.postgres.loading import load
-from sandbox.store.postgres.rows import Places, Written, write
-from sandbox.store.postgres.schema import prepare, put_meta
+from sandbox.store.files.port import COUNTERS, FORMAT, Change, StoreError, Tables
 from sandbox.store.tables import NAMES
-
-if TYPE_CHECKING:
-    import asyncpg
 
 T = TypeVar("T")
 
+_NO_SESSION = 0
 _BEGIN = """
-INSERT INTO uat_sandbox.worlds (id, wid, team, owner, epoch, n, format)
-VALUES ($1, nextval('uat_sandbox.wids'), $2, NULL, 1, 0, $3)"""
+INSERT INTO uat_sandbox.worlds (id, wid, team, session, n, format)
+VALUES ($1, (random() * 9e18)::bigint, $2, $3, 0, $4) RETURNING wid"""
 
 
-class IdleDatabase:
+class Archive:
     """The worlds of a database that no server uses. Fulfils the port of state files.
 
     Each method connects anew. Raises StoreError where a server lives.
@@ -82,66 +72,53 @@ class IdleDatabase:
 
     # --- with a connection
 
-    def _run(self, work: "Callable[[asyncpg.Connection], Coroutine[Any, Any, T]]") -> T:
+    def _run(self, work: Callable[[asyncpg.Connection], Awaitable[T]]) -> T:
         async def connected() -> T:
             await self._database.open()
             try:
                 async with self._database.connection() as connection:
                     return await work(connection)
-            except AWAY as error:
+            except FAILURES as error:
                 raise self._database.unreachable(error) from error
             finally:
                 await self._database.close()
 
         return asyncio.run(connected())
 
-    async def _prepare(self, connection: "asyncpg.Connection") -> dict[str, str]:
+    async def _prepare(self, connection: asyncpg.Connection) -> dict[str, str]:
         await prepare(connection, self.name)
-        servers = await connection.fetchval(
-            "SELECT string_agg(name, ', ') FROM uat_sandbox.servers "
-            "WHERE state <> 'dead' AND beat_until > now()"
-        )
+        servers = await connection.fetchval("SELECT string_agg(name, ', ') FROM uat_sandbox.living")
         if servers:
             raise StoreError(
                 f"{self.name} is in use by the servers {servers}; stop them, and try again"
             )
         return dict(await connection.fetch("SELECT name, value FROM uat_sandbox.meta"))
 
-    async def _load(self, connection: "asyncpg.Connection") -> dict[str, Tables]:
-        worlds: dict[str, Tables] = {}
+    async def _load(self, connection: asyncpg.Connection) -> dict[str, Tables]:
         rows = await connection.fetch(
             "SELECT id, wid FROM uat_sandbox.worlds WHERE n > 0 ORDER BY id"
         )
-        for id, wid in rows:
-            saved = (await load(connection, wid)).saved
-            worlds[id] = saved.tables
-        return worlds
+        return {id: (await commits.load(connection, wid)).tables for id, wid in rows}
 
-    async def _write(self, connection: "asyncpg.Connection", changes: Sequence[Change]) -> None:
+    async def _write(self, connection: asyncpg.Connection, changes: Sequence[Change]) -> None:
         async with connection.transaction():
             for name, value in self._meta.items():
                 await put_meta(connection, name, value)
             for change in changes:
-                await connection.execute(_BEGIN, change.world, team_of(change.world), FORMAT)
-                wid, rows = await commits.new_wid(connection), Written()
-                state = write(_in_order(change), wid, Places(), rows)
+                whose = team_of(change.world)
+                wid = await connection.fetchval(_BEGIN, change.world, whose, _NO_SESSION, FORMAT)
+                rows, new_wid = Rows(), wid ^ 1
                 tables = [table for table, _ in change.puts]
                 (counters,) = (one.text for table, one in change.puts if table == COUNTERS)
-                head = CommitHead(
-                    id=change.world,
+                head = Head(
                     wid=wid,
-                    epoch=1,
+                    new_wid=new_wid,
                     n=1,
-                    state=state,
+                    state=rows.add(change, new_wid),
                     payments=tables.count(NAMES[Transaction]),
                     requests=from_json(counters).get("requests", 0),
-                    # Whoever comes first looks what is due.
+                    # The server that comes first looks what is due.
                     due_s=0.0,
                 )
-                await commits.commit_anew(connection, head, rows)
-
-
-def _in_order(change: Change) -> Change:
-    """The same with each message before what it says."""
-    puts = sorted(change.puts, key=lambda put: put[0] == RECORDS)
-    return change._replace(puts=puts)
+                await commits.write_rows(connection, rows, new_wid)
+                await commits.commit(connection, _NO_SESSION, [head], Rows(), format=FORMAT)

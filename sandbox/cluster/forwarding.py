@@ -1,27 +1,32 @@
 """Requests that another server answers: sent on as they came, and their answers passed back."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any, Final
 from urllib.parse import quote
 
-if TYPE_CHECKING:
-    import aiohttp
+import aiohttp
+from yarl import URL
+
+from sandbox.cluster.ownership import Peer
+from sandbox.store.files.port import Unavailable
 
 FORWARDED: Final = "x-sandbox-forwarded"
-"""The header of a request that was sent on once: whoever gets it answers, or says 421."""
+"""The header of a request that was sent on once: the server that gets it answers, or says 421."""
+
 SERVER: Final = b"x-sandbox-server"
 """The header of an answer that another server gave: its name, for balancers that learn."""
 
 NOT_HERE: Final = 421
 
-_AGAIN: Final = "sandbox.carried_again"
+_AGAIN: Final = "sandbox.forwarded_again"
 """In the scope of a request that was sent on a second time."""
 
 _CONNECT_S: Final = 2.0
 _ASK_S: Final = 10.0
 _KEPT_S: Final = 3.0
 """Shorter than a server keeps an idle connection, so no request meets one that is being closed."""
+
 _OF_THE_CONNECTION: Final = frozenset(
     (
         *(b"connection", b"keep-alive", b"transfer-encoding", b"upgrade", b"expect", b"te"),
@@ -32,34 +37,38 @@ _LEFT_OUT: Final = (b"connection", b"keep-alive", b"transfer-encoding")
 
 
 class Refused(Exception):
-    """Nobody listens at the address; nothing was sent."""
+    """The server cannot be reached; nothing was sent."""
 
 
-class Carrier:
-    """Connections to the other servers, which are kept."""
+class Forwarding:
+    """Connections to the other servers, which are kept.
+
+    `abort` closes the connection of a client without an answer.
+    """
 
     def __init__(self, abort: Callable[[Any, Any], Awaitable[None]]) -> None:
-        self._session: aiohttp.ClientSession | None = None
+        self._client: aiohttp.ClientSession | None = None
         self._abort = abort
-        self._under_way: dict[str, set[asyncio.Task[bool]]] = {}
+        self._under_way: dict[int, set[asyncio.Task[bool]]] = {}
 
-    async def carry(
-        self, url: str, name: str, scope: Any, receive: Any, send: Any, body: bytes
+    async def forward(
+        self, peer: Peer, url: str, scope: Any, receive: Any, send: Any, body: bytes
     ) -> bool:
-        """Have the server at this URL answer; False if it does not have the world any more.
+        """Have the server answer; False if it does not have the world any more.
 
         The `body` was read already. If the connection to that server breaks before or in its
-        answer, so does that of the client. Raises Refused if nobody listens there.
+        answer, so does that of the client. Raises Refused, and Unavailable if the server is gone.
         """
         started: list[bool] = []
 
-        async def passed_on(message: Any) -> None:
+        async def pass_on(message: Any) -> None:
             started.append(True)
             await send(message)
 
-        task = asyncio.ensure_future(self._exchange(url, name, scope, passed_on, body))
+        exchange = self._exchange(peer, url, scope, pass_on, body)
+        task = asyncio.ensure_future(exchange)
         leaving = asyncio.ensure_future(_until_gone(receive))
-        under_way = self._under_way.setdefault(url, set())
+        under_way = self._under_way.setdefault(peer.session, set())
         under_way.add(task)
         try:
             await asyncio.wait({task, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -69,33 +78,28 @@ class Carrier:
         finally:
             under_way.discard(task)
             if not under_way:
-                self._under_way.pop(url, None)
+                self._under_way.pop(peer.session, None)
             leaving.cancel()
             task.cancel()
 
     async def _result(
         self, task: "asyncio.Task[bool]", scope: Any, receive: Any, has_started: bool
     ) -> bool:
-        import aiohttp
-
         try:
             return task.result()
-        except aiohttp.ClientConnectorError as error:
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             raise Refused(str(error)) from error
-        except aiohttp.ConnectionTimeoutError:
-            # Nothing was sent. Who is silent for a lease has no worlds any more.
-            return False
-        except (aiohttp.ClientError, OSError, asyncio.CancelledError):
-            if scope["method"] == "GET" and not has_started and _AGAIN not in scope:
-                # Reading changes nothing, so it is asked once more, of whoever has the world then.
+        except (aiohttp.ClientError, OSError, asyncio.CancelledError) as error:
+            if not has_started and scope["method"] == "GET" and _AGAIN not in scope:
+                # Reading changes nothing, so it is asked once more, of the owner of then.
                 scope[_AGAIN] = True
                 return False
+            if not has_started and isinstance(error, asyncio.CancelledError):
+                raise Unavailable("the server that has the world is gone") from None
             await self._abort(scope, receive)
             return True
 
-    async def _exchange(self, url: str, name: str, scope: Any, send: Any, body: bytes) -> bool:
-        from yarl import URL
-
+    async def _exchange(self, peer: Peer, url: str, scope: Any, send: Any, body: bytes) -> bool:
         target = quote(scope["path"], safe="/:@!$&'()*+,;=~-._")
         if scope["query_string"]:
             target += "?" + scope["query_string"].decode("latin-1")
@@ -116,16 +120,13 @@ class Carrier:
         ) as answer:
             if answer.status == NOT_HERE and FORWARDED in answer.headers:
                 return False
-            await _pass_on(answer, name, send)
+            await _pass_on(answer, peer.name, send)
         return True
 
     async def ask(
         self, url: str, target: str, headers: Sequence[tuple[bytes, bytes]]
     ) -> bytes | None:
         """What a server answers to a GET about its own worlds; None if it does not answer well."""
-        import aiohttp
-        from yarl import URL
-
         sent = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
         try:
             async with self._open().get(
@@ -137,36 +138,35 @@ class Carrier:
         except (aiohttp.ClientError, OSError, TimeoutError):
             return None
 
-    def _open(self) -> "aiohttp.ClientSession":
-        import aiohttp
-
-        if self._session is None or self._session.closed:
-            self._session = aiohttp.ClientSession(
+    def _open(self) -> aiohttp.ClientSession:
+        if self._client is None or self._client.closed:
+            self._client = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_S),
                 timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_connect=_CONNECT_S),
                 auto_decompress=False,
                 skip_auto_headers=("user-agent", "accept", "accept-encoding", "content-type"),
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
-        return self._session
+        return self._client
 
     @property
-    def urls(self) -> set[str]:
-        """The servers at which something is under way."""
-        return set(self._under_way)
+    def sessions(self) -> list[int]:
+        """The sessions of servers at which something is under way."""
+        return list(self._under_way)
 
-    def cut(self, url: str) -> None:
-        """End what is under way at a server that is gone."""
-        for task in list(self._under_way.pop(url, ())):
-            task.cancel()
+    def end(self, sessions: Iterable[int]) -> None:
+        """End what is under way at servers that are gone."""
+        for session in sessions:
+            for task in list(self._under_way.pop(session, ())):
+                task.cancel()
 
     async def close(self) -> None:
         """Close all connections."""
-        if self._session is not None:
-            await self._session.close()
+        if self._client is not None:
+            await self._client.close()
 
 
-async def _pass_on(answer: "aiohttp.ClientResponse", name: str, send: Any) -> None:
+async def _pass_on(answer: aiohttp.ClientResponse, name: str, send: Any) -> None:
     headers = [
         (key.lower(), value) for key, value in answer.raw_headers if key.lower() not in _LEFT_OUT
     ]
@@ -179,5 +179,5 @@ async def _pass_on(answer: "aiohttp.ClientResponse", name: str, send: Any) -> No
 
 async def _until_gone(receive: Any) -> None:
     while (await receive())["type"] != "http.disconnect":
-        # What sends without end leaves others their turn.
+        # A client that sends without end leaves others their turn.
         await asyncio.sleep(0)

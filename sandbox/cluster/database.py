@@ -1,0 +1,146 @@
+"""Connections to PostgreSQL, and what it says when something is wrong."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+from urllib.parse import urlsplit
+
+import asyncpg
+
+from sandbox.store.files.port import StoreError, Unavailable
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+CONNECTIONS_MAX: Final = 4
+"""The most connections of a server beside its owner session."""
+
+CONNECT_S: Final = 3.0
+ANSWER_S: Final = 10.0
+"""How long PostgreSQL may take for one statement. Without a limit, a lost answer would be awaited
+forever."""
+
+PATIENCE_S: Final = 3.0
+"""How long a request waits while PostgreSQL cannot be reached; then it is refused."""
+
+AGAIN_S: Final = 0.1
+
+FAILURES: Final = (
+    OSError,
+    TimeoutError,
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+)
+"""What the driver raises when a statement or a connection fails."""
+
+_READ_ONLY: Final = "25006"
+_ENDED: Final = ("08", "57P")
+
+_SETTINGS: Final = {
+    "timeout": CONNECT_S,
+    "server_settings": {"application_name": "uat-sandbox"},
+    # With several hosts in the URL, the one that takes writes.
+    "target_session_attrs": "read-write",
+}
+
+
+def ends_connection(error: BaseException) -> bool:
+    """Whether a connection is of no use after this error."""
+    if not isinstance(error, asyncpg.PostgresError):
+        return True
+    state = str(error.sqlstate or "")
+    return state.startswith(_ENDED) or state == _READ_ONLY
+
+
+def name_of(url: str) -> str:
+    """The database in messages, without user and password."""
+    parts = urlsplit(url)
+    # There may be several hosts, each with a port of its own.
+    where = parts.netloc.rpartition("@")[2] or "the local socket"
+    return f"PostgreSQL at {where}{parts.path}"
+
+
+class Database:
+    """The database at a URL, which may name several hosts."""
+
+    def __init__(self, url: str) -> None:
+        self.name = name_of(url)
+        self._url = url
+        self._pool: asyncpg.Pool | None = None
+
+    async def open(self) -> None:
+        """Connect. Raises StoreError, with a sentence for what is wrong."""
+        try:
+            self._pool = await asyncpg.create_pool(
+                self._url,
+                min_size=1,
+                max_size=CONNECTIONS_MAX,
+                command_timeout=ANSWER_S,
+                **_SETTINGS,
+            )
+        except asyncpg.TargetServerAttributeNotMatched as error:
+            raise StoreError(
+                f"{self.name} cannot be used: it is a standby, which only answers reads; name the "
+                "primary in the URL of --store, or all hosts of which one is the primary"
+            ) from error
+        except (ValueError, asyncpg.PostgresError) as error:
+            if isinstance(error, asyncpg.PostgresError) and ends_connection(error):
+                raise self.unreachable(error) from error
+            raise StoreError(
+                f"{self.name} cannot be used: {error}; mend the URL of --store, or the database"
+            ) from error
+        except FAILURES as error:
+            raise self.unreachable(error) from error
+
+    async def connect(self) -> asyncpg.Connection:
+        """A connection of its own, which no pool resets or closes."""
+        return await asyncpg.connect(self._url, **_SETTINGS)
+
+    def unreachable(self, error: BaseException) -> Unavailable:
+        """Say that PostgreSQL cannot be reached at the moment."""
+        return Unavailable(f"{self.name} cannot be reached: {describe(error)}")
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[asyncpg.Connection]:
+        """A connection for one or more statements."""
+        assert self._pool is not None
+        async with self._pool.acquire(timeout=CONNECT_S) as connection:
+            try:
+                yield connection
+            except asyncpg.InternalClientError:
+                # It would take every further statement for one too many.
+                connection.terminate()
+                raise
+
+    async def ask(
+        self,
+        question: Callable[Concatenate[asyncpg.Connection, P], Awaitable[T]],
+        *values: P.args,
+        **more: P.kwargs,
+    ) -> T:
+        """Ask what may be asked again, for some seconds if need be. Raises Unavailable."""
+        deadline_s = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                async with self.connection() as connection:
+                    return await question(connection, *values, **more)
+            except FAILURES as error:
+                if not ends_connection(error) or time.monotonic() > deadline_s:
+                    raise self.unreachable(error) from error
+            await asyncio.sleep(AGAIN_S)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._pool is not None:
+            with suppress(*FAILURES):
+                await asyncio.wait_for(self._pool.close(), CONNECT_S)
+            self._pool.terminate()
+            self._pool = None
+
+
+def describe(error: Any) -> str:
+    """What an error says, or its name if it says nothing."""
+    return str(error) or type(error).__name__

@@ -1,0 +1,274 @@
+"""Which session owns a world: finding, claiming, reserving and giving back.
+
+A world belongs to the session in its row for as long as that session lives. A claim names the
+session that it has seen there, so of several claims one succeeds.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import asyncpg
+
+from sandbox.cluster.session import SILENT_S
+from sandbox.domain.keys import ParsedKey, digest_of
+from sandbox.domain.teams import OPERATOR, team_of, world_of
+from sandbox.store.files.port import FORMAT, Unavailable
+from sandbox.worlds.elsewhere import KeptWorld, ServerRow
+from sandbox.worlds.limits import Limits, TooManyWorlds, WorldTaken
+from sandbox.worlds.spec import DEFAULT_WORLD
+
+SKIPPED_MAX: Final = 1_000
+"""The most world numbers to skip at once because other worlds have that id."""
+
+_PAGE: Final = 500
+_MAKING: Final = 4_511_902_661
+"""The number of the advisory lock under which worlds are counted and reserved."""
+
+
+class Peer(NamedTuple):
+    """A server that lives: the number of its session, its name, and where it answers."""
+
+    session: int
+    name: str
+    url: str
+    control_url: str
+
+
+class Found(NamedTuple):
+    """A world, the session in its row, and the server that has it, if that lives."""
+
+    id: str
+    format: int
+    session: int | None
+    owner: Peer | None
+
+
+class Claim(NamedTuple):
+    """A world that a session owns: the number of its rows, and of its last commit."""
+
+    session: int
+    wid: int
+    n: int
+
+
+_OF_ID: Final = """
+SELECT id, format, session, owner, name, url, control_url FROM uat_sandbox.owned
+WHERE id = $1 AND n > 0"""
+_OF_KEY: Final = """
+SELECT k.salt, k.digest, w.id, w.format, w.session, w.owner, w.name, w.url, w.control_url
+FROM uat_sandbox.keys k JOIN uat_sandbox.owned w USING (wid)
+WHERE k.lookup = $1 AND w.n > 0 ORDER BY w.id"""
+_CLAIM: Final = """
+UPDATE uat_sandbox.worlds SET session = $2
+WHERE id = $1 AND format <= $4 AND n > 0 AND session IS NOT DISTINCT FROM $3 AND (
+    session IS NULL OR session = $2
+    OR NOT EXISTS (SELECT FROM uat_sandbox.living l WHERE l.number = $3)
+) RETURNING $2::integer, wid, n"""
+_RESERVE: Final = """
+INSERT INTO uat_sandbox.worlds (id, wid, team, session, n, format)
+VALUES ($1, (random() * 9e18)::bigint, $2, $3, 0, $4)
+ON CONFLICT DO NOTHING RETURNING $3::integer, wid, n"""
+_NUMBERED: Final = """
+INSERT INTO uat_sandbox.meta VALUES ('numbered:' || $1, '1')
+ON CONFLICT (name) DO UPDATE SET value = (uat_sandbox.meta.value::bigint + 1)::text
+RETURNING value"""
+_RESERVE_KEY: Final = """
+INSERT INTO uat_sandbox.brought_keys VALUES ($1, $2, now())
+ON CONFLICT (fingerprint) DO UPDATE SET world = excluded.world, at = now()
+WHERE uat_sandbox.brought_keys.world = excluded.world
+    OR uat_sandbox.brought_keys.at < now() - interval '10 seconds'
+RETURNING world"""
+_LIST: Final = """
+SELECT id, state, payments, requests, owner IS NOT NULL FROM uat_sandbox.owned
+WHERE n > 0 AND state IS NOT NULL AND id > $2 AND NOT id = ANY($1) ORDER BY id LIMIT $3"""
+_SERVERS: Final = """
+SELECT name, url, CASE WHEN is_leaving THEN 'leaving' ELSE 'live' END, version, started_at,
+    (SELECT count(*) FROM uat_sandbox.worlds w WHERE w.session = l.number)
+FROM uat_sandbox.living l ORDER BY name, number"""
+_END_SILENT: Final = """
+SELECT pg_terminate_backend(a.pid)
+FROM uat_sandbox.living l JOIN pg_stat_activity a USING (pid)
+WHERE l.number = ANY($1::integer[])
+    AND extract(epoch FROM now() - greatest(a.state_change, a.backend_start)) > $2"""
+_DUE: Final = """
+SELECT id, session, owner IS NOT NULL AND owner <> $3 FROM uat_sandbox.owned
+WHERE next_due <= now() AND n > 0 AND format <= $1 ORDER BY next_due LIMIT $2"""
+_UNUSED: Final = """
+WITH gone AS (
+    DELETE FROM uat_sandbox.worlds w
+    WHERE touched_at < now() - $1::float8 * interval '1 second' AND id <> $2 AND n > 0
+        AND NOT EXISTS (SELECT FROM uat_sandbox.living l WHERE l.number = w.session)
+    RETURNING wid
+) INSERT INTO uat_sandbox.leftovers SELECT wid FROM gone ON CONFLICT DO NOTHING"""
+_SWEEP: Final = """
+DELETE FROM uat_sandbox.worlds w WHERE n = 0
+    AND NOT EXISTS (SELECT FROM uat_sandbox.living l WHERE l.number = w.session);
+DELETE FROM uat_sandbox.sessions s
+WHERE NOT EXISTS (SELECT FROM uat_sandbox.living l WHERE l.number = s.number);
+DELETE FROM uat_sandbox.brought_keys WHERE at < now() - interval '1 hour'"""
+_LEFT_OVER: Final = """
+SELECT wid FROM uat_sandbox.leftovers WHERE since < now() - interval '1 minute' LIMIT 1"""
+_SWEEP_DOCUMENTS: Final = """
+DELETE FROM uat_sandbox.documents WHERE wid = $1 AND (tbl, id) IN
+(SELECT tbl, id FROM uat_sandbox.documents WHERE wid = $1 LIMIT $2)"""
+_SPREAD: Final = """
+SELECT number, (SELECT count(*) FROM uat_sandbox.worlds w WHERE w.session = l.number) AS worlds
+FROM uat_sandbox.living l WHERE NOT is_leaving ORDER BY worlds, number"""
+
+
+def _found(id: str, format: int, session: int | None, owner: int | None, *peer: str) -> Found:
+    return Found(id, format, session, None if owner is None else Peer(owner, *peer))
+
+
+async def find(connection: asyncpg.Connection, id: str) -> Found | None:
+    """Where the world with this id is; None if there is none."""
+    row = await connection.fetchrow(_OF_ID, id)
+    return None if row is None else _found(*row)
+
+
+async def find_key(connection: asyncpg.Connection, key: ParsedKey) -> Found | None:
+    """Where the world is that has exactly this key; None if no world has it."""
+    for salt, digest, *row in await connection.fetch(_OF_KEY, key.lookup):
+        if digest_of(salt, key.secret) == digest:
+            return _found(*row)
+    return None
+
+
+async def claim(connection: asyncpg.Connection, found: Found, session: int) -> Claim | None:
+    """Claim a world for a session; None if another session that lives owns it."""
+    row = await connection.fetchrow(_CLAIM, found.id, session, found.session, FORMAT)
+    return None if row is None else Claim(*row)
+
+
+async def reserve(
+    connection: asyncpg.Connection, id: str, team: str, *, session: int, limits: Limits
+) -> tuple[str, Claim]:
+    """Reserve the id of a new world; without one, the team's next `world-N`.
+
+    Raises WorldTaken, TooManyWorlds, or Unavailable while another server makes that world.
+    """
+    whose = team_of(id) if id else team
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", _MAKING)
+        of_all, of_team = await connection.fetchrow(
+            "SELECT count(*), count(*) FILTER (WHERE team = $1) FROM uat_sandbox.worlds", whose
+        )
+        if of_all >= limits.worlds_max:
+            raise TooManyWorlds(
+                f"{of_all} worlds are in use, which is the most that these servers hold; delete "
+                "those that are done with"
+            )
+        if whose != OPERATOR and of_team >= limits.worlds_per_team_max:
+            raise TooManyWorlds(
+                f"the team has {of_team} worlds, which is the most that a team may have; delete "
+                "those that are done with"
+            )
+        for _ in range(1 if id else SKIPPED_MAX):
+            wanted = id or world_of(team, f"world-{await connection.fetchval(_NUMBERED, whose)}")
+            row = await connection.fetchrow(_RESERVE, wanted, whose, session, FORMAT)
+            if row is not None:
+                return wanted, Claim(*row)
+        if await connection.fetchval("SELECT n FROM uat_sandbox.worlds WHERE id = $1", id) == 0:
+            raise Unavailable(f"the world {id!r} is being made")
+    raise WorldTaken(f"a world {id or 'world-1'!r} and those after it are there already")
+
+
+async def take_back(connection: asyncpg.Connection, id: str) -> None:
+    """Free the id of a world that was not made."""
+    await connection.execute("DELETE FROM uat_sandbox.worlds WHERE id = $1 AND n = 0", id)
+
+
+async def reserve_key(connection: asyncpg.Connection, fingerprint: str, world: str) -> bool:
+    """Whether a key that a user brings may be given to this world now, and to no other."""
+    return await connection.fetchval(_RESERVE_KEY, fingerprint, world) is not None
+
+
+async def give(
+    connection: asyncpg.Connection, ids: Sequence[str], *, mine: int, to: int | None
+) -> None:
+    """Give worlds to another session; to None, to whichever claims them."""
+    await connection.execute(
+        "UPDATE uat_sandbox.worlds SET session = $3, touched_at = now() "
+        "WHERE id = ANY($1) AND session = $2",
+        list(ids),
+        mine,
+        to,
+    )
+
+
+async def say_leaving(connection: asyncpg.Connection, session: int) -> None:
+    """Tell the others that this server takes no more worlds."""
+    await connection.execute(
+        "UPDATE uat_sandbox.sessions SET is_leaving = true WHERE number = $1", session
+    )
+
+
+async def end_silent(connection: asyncpg.Connection, sessions: Sequence[int]) -> set[int]:
+    """End those of these sessions that were silent for too long; returns those that live.
+
+    PostgreSQL itself says how long. One that is only busy with other things speaks each second.
+    """
+    await connection.execute(_END_SILENT, list(sessions), SILENT_S)
+    rows = await connection.fetch(
+        "SELECT number FROM uat_sandbox.living WHERE number = ANY($1::integer[])", list(sessions)
+    )
+    return {row["number"] for row in rows}
+
+
+async def others(connection: asyncpg.Connection, me: int) -> list[Peer]:
+    """The other servers that live and stay."""
+    rows = await connection.fetch(
+        "SELECT number, name, url, control_url FROM uat_sandbox.living "
+        "WHERE number <> $1 AND NOT is_leaving ORDER BY number",
+        me,
+    )
+    return [Peer(*row) for row in rows]
+
+
+async def servers(connection: asyncpg.Connection) -> list[ServerRow]:
+    """All servers that live, by name."""
+    return [ServerRow(*row) for row in await connection.fetch(_SERVERS)]
+
+
+async def kept_beside(connection: asyncpg.Connection, known: list[str]) -> list[KeptWorld]:
+    """All worlds but these, by id; other requests have their turns meanwhile."""
+    found: list[KeptWorld] = []
+    while True:
+        after = found[-1].id if found else ""
+        page = await connection.fetch(_LIST, known, after, _PAGE)
+        found += [KeptWorld(*row) for row in page]
+        if len(page) < _PAGE:
+            return found
+
+
+class Due(NamedTuple):
+    """A world in which something should have happened; whether another server has it."""
+
+    id: str
+    session: int | None
+    is_anothers: bool
+
+
+async def due(connection: asyncpg.Connection, me: int, count: int) -> list[Due]:
+    """Worlds in which something should have happened by now."""
+    return [Due(*row) for row in await connection.fetch(_DUE, FORMAT, count, me)]
+
+
+async def sweep(
+    connection: asyncpg.Connection, unused_after_s: float | None, rows_max: int
+) -> None:
+    """Delete what is unused, abandoned or left over, some of it at a time."""
+    if unused_after_s is not None:
+        await connection.execute(_UNUSED, unused_after_s, DEFAULT_WORLD)
+    await connection.execute(_SWEEP)
+    wid = await connection.fetchval(_LEFT_OVER)
+    if wid is not None:
+        done = await connection.execute(_SWEEP_DOCUMENTS, wid, rows_max)
+        if done == "DELETE 0":
+            await connection.execute("DELETE FROM uat_sandbox.keys WHERE wid = $1", wid)
+            await connection.execute("DELETE FROM uat_sandbox.leftovers WHERE wid = $1", wid)
+
+
+async def count_worlds(connection: asyncpg.Connection) -> list[tuple[int, int]]:
+    """How many worlds each session owns, the fewest first."""
+    return [(row["number"], row["worlds"]) for row in await connection.fetch(_SPREAD)]

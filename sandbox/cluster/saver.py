@@ -1,0 +1,384 @@
+"""Writes owned worlds to PostgreSQL, so answers can wait until their own world is durable.
+
+Commits of all worlds that come together share one statement. While one is under way, further
+commits gather for the next. When the session is lost, so are all worlds: what was not acknowledged
+is thrown away, and PostgreSQL knows what was done.
+"""
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, TypeVar
+
+import asyncpg
+
+from sandbox.cluster import commits
+from sandbox.cluster.commits import Head, Rows
+from sandbox.cluster.database import (
+    AGAIN_S,
+    ANSWER_S,
+    FAILURES,
+    PATIENCE_S,
+    Database,
+    describe,
+)
+from sandbox.cluster.ownership import Claim
+from sandbox.cluster.session import OwnerSession, SessionLost
+from sandbox.cluster.tables import put_meta
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.store.change_log import ChangeLog
+from sandbox.store.files.port import FORMAT, Change, StoreError, Unavailable
+from sandbox.worlds.elsewhere import WorldLost
+from sandbox.worlds.measured import Measured
+from sandbox.worlds.world import World
+
+T = TypeVar("T")
+
+WORLDS_AT_ONCE: Final = 64
+"""The most worlds of one commit, so that one with many changes does not hold up all others."""
+
+ROWS_AT_ONCE: Final = 1_000
+"""A world with more rows is written anew over another connection, while commits go on."""
+
+_ROWS_PER_S: Final = 1_000
+"""A large commit has a second more for each of so many rows."""
+
+log = logging.getLogger("sandbox.cluster")
+
+
+@dataclass(slots=True, eq=False)
+class OwnedWorld:
+    """A world that the session owns, and how much of it is written.
+
+    `n` is the number of the last commit. `noted` and `written` count changes. While it `is_busy`,
+    all of it is being written, and later changes wait.
+    """
+
+    world: World
+    wid: int
+    n: int
+    log: ChangeLog | None = None
+    noted: int = 0
+    written: int = 0
+    is_lost: bool = False
+    is_gone: bool = False
+    is_busy: bool = False
+    waiting: list["asyncio.Future[None]"] = field(default_factory=list)
+
+    def wake(self) -> None:
+        """Have what waits look again."""
+        waiting, self.waiting = self.waiting, []
+        for future in waiting:
+            if not future.done():
+                future.set_result(None)
+
+    def head(self, new_wid: int, state: str | None) -> Head:
+        """What its next commit says of it."""
+        store = self.world.store
+        return Head(
+            wid=self.wid,
+            new_wid=new_wid,
+            n=self.n + 1,
+            state=state,
+            payments=len(store.all(Transaction)),
+            requests=store.counters.requests,
+            due_s=_due_s(self.world),
+        )
+
+
+def _due_s(world: World) -> float | None:
+    """The seconds until something happens in the world without a request; None if nothing will."""
+    if not world.outbox.is_idle:
+        return 0.0
+    timer = world.store.next_timer()
+    if timer is None or world.clock.mode == "frozen":
+        return None
+    return max(0.0, (timer.due - world.clock.now()).total_seconds() / world.clock.rate)
+
+
+class ClusterSaver:
+    """Writes the changes of owned worlds. Fulfils `worlds.background.Saver`.
+
+    `on_lost` is called with a world that cannot be written.
+    """
+
+    def __init__(
+        self, database: Database, session: OwnerSession, *, on_lost: Callable[[World], None]
+    ) -> None:
+        self.name = database.name
+        self.measured = Measured()
+        self._database = database
+        self._session = session
+        self._on_lost = on_lost
+        self._claims: dict[str, Claim] = {}
+        self._owned: dict[str, OwnedWorld] = {}
+        self._deleted: dict[World, OwnedWorld] = {}
+        # What has changes; a dictionary as an ordered set.
+        self._dirty: dict[OwnedWorld, None] = {}
+        self._tokens: str | None = None
+        self._tokens_waiting: list[asyncio.Future[None]] = []
+        self._work = asyncio.Event()
+        self._aside: set[asyncio.Task[None]] = set()
+
+    @property
+    def worlds(self) -> list[World]:
+        """The worlds that the session owns."""
+        return [owned.world for owned in self._owned.values()]
+
+    def has(self, id: str) -> bool:
+        """Whether a world with this id is owned here, or not deleted yet."""
+        return id in self._owned or any(world.id == id for world in self._deleted)
+
+    # --- noting
+
+    def expect(self, id: str, claim: Claim) -> None:
+        """Be about to follow a world that was claimed."""
+        self._claims[id] = claim
+
+    def unexpect(self, id: str) -> None:
+        """Forget a claim that was used, or was of no use."""
+        self._claims.pop(id, None)
+
+    def follow(self, world: World, *, is_in_file: bool) -> None:
+        """Write every change of the world from now on, and all of it unless it is there."""
+        claim, owned = self._claims.pop(world.id, None), self._owned.get(world.id)
+        if claim is not None and claim.session == self._session.number:
+            owned = OwnedWorld(world, claim.wid, claim.n)
+        elif owned is None or claim is not None:
+            # The session was lost while the world was read or made.
+            asyncio.get_running_loop().call_soon(self._on_lost, world)
+            return
+        # Otherwise another state takes the place of the world, under the same id.
+        owned.world = world
+        self._owned[world.id] = owned
+        owned.log = world.store.log = ChangeLog(
+            world.id, world.store, world.spec.fixture.document, partial(self._note, owned)
+        )
+        if not is_in_file:
+            owned.log.begin_anew()
+
+    def _note(self, owned: OwnedWorld) -> None:
+        """The world has changes to write."""
+        owned.noted += 1
+        self._dirty[owned] = None
+        self._work.set()
+
+    def forget(self, world_id: str) -> None:
+        """Delete the world."""
+        owned = self._owned.pop(world_id, None)
+        if owned is not None:
+            owned.is_gone = True
+            self._deleted[owned.world] = owned
+            self._note(owned)
+
+    def drop(self, world_ids: Iterable[str]) -> None:
+        """Write these worlds no longer, and have what waits for that fail."""
+        for id in list(world_ids):
+            if (owned := self._owned.pop(id, None)) is not None:
+                owned.is_lost = True
+                self._dirty.pop(owned, None)
+                owned.wake()
+
+    def drop_all(self) -> None:
+        """Write nothing any more of what was owned."""
+        for owned in self._deleted.values():
+            owned.is_lost = True
+            owned.wake()
+        self.drop(self._owned)
+        self._deleted, self._dirty, self._tokens = {}, {}, None
+        self._wake_tokens(Unavailable(self._session.problem))
+
+    def keep_tokens(self, tokens: str) -> None:
+        """Write these tokens of teams in place of those that are there."""
+        self._tokens = tokens
+        self._work.set()
+
+    @property
+    def has_new_tokens(self) -> bool:
+        """Whether tokens were changed here, so what was read may be older."""
+        return self._tokens is not None
+
+    # --- waiting
+
+    async def saved(self, world: World | None = None) -> None:
+        """Wait until all changes of the world so far are written; without one, the tokens.
+
+        Raises WorldLost if it is not owned any more, and Unavailable if tokens cannot be written.
+        """
+        if world is None:
+            if self._tokens is not None:
+                await self._session.ready()
+                future = asyncio.get_running_loop().create_future()
+                self._tokens_waiting.append(future)
+                await future
+            return
+        owned = self._owned.get(world.id)
+        if owned is None or owned.world is not world:
+            owned = self._deleted.get(world)
+        if owned is None:
+            raise WorldLost(world.id)
+        wanted = owned.noted
+        while owned.written < wanted and not owned.is_lost:
+            future = asyncio.get_running_loop().create_future()
+            owned.waiting.append(future)
+            await future
+        with suppress(SessionLost):
+            await self._session.confirm()
+            if not owned.is_lost:
+                return
+        raise WorldLost(world.id)
+
+    def _wake_tokens(self, error: Exception | None = None) -> None:
+        waiting, self._tokens_waiting = self._tokens_waiting, []
+        for future in waiting:
+            if not future.done():
+                if error is None:
+                    future.set_result(None)
+                else:
+                    future.set_exception(error)
+
+    # --- writing
+
+    async def keep_writing(self) -> None:
+        """Write what changes, until cancelled."""
+        while True:
+            await self._work.wait()
+            # All requests of this round of the loop share the commit.
+            await asyncio.sleep(0)
+            self._work.clear()
+            # With the session, everything was dropped.
+            with suppress(SessionLost):
+                await self._write()
+
+    async def _write(self) -> None:
+        if (tokens := self._tokens) is not None:
+            await self._session.run(partial(put_meta, name="tokens", value=tokens))
+            if self._tokens is tokens:
+                self._tokens = None
+                self._wake_tokens()
+        batch: list[tuple[OwnedWorld, Head, int]] = []
+        gone: list[OwnedWorld] = []
+        rows = Rows()
+        for owned in sorted((one for one in self._dirty if not one.is_busy), key=_by_id):
+            if len(batch) == WORLDS_AT_ONCE:
+                self._work.set()
+                break
+            del self._dirty[owned]
+            noted = owned.noted
+            if owned.is_gone:
+                gone.append(owned)
+                continue
+            assert owned.log is not None
+            change = owned.log.take()
+            if change is None:
+                self._done(owned, noted)
+            elif change.anew and len(change.puts) > ROWS_AT_ONCE:
+                self._write_aside(owned, change, noted)
+            else:
+                is_anew = change.anew and owned.n > 0
+                wid = secrets.randbits(63) if is_anew else owned.wid
+                batch.append((owned, owned.head(wid, rows.add(change, wid)), noted))
+        if gone:
+            await self._delete(gone)
+        if batch:
+            await self._commit(batch, rows)
+
+    async def _commit(self, batch: list[tuple[OwnedWorld, Head, int]], rows: Rows) -> None:
+        began_s, session = time.monotonic(), self._session.number
+        worlds, heads = [owned for owned, _, _ in batch], [head for _, head, _ in batch]
+
+        async def commit(connection: asyncpg.Connection) -> set[int]:
+            return await commits.commit(connection, session, heads, rows, format=FORMAT)
+
+        mine = await self._persist(commit, worlds, ANSWER_S + len(rows) / _ROWS_PER_S)
+        self.measured.writes.add(time.monotonic() - began_s)
+        self.measured.written_together.add(len(batch))
+        for owned, head, noted in batch:
+            if mine is not None and head.wid in mine:
+                owned.wid, owned.n = head.new_wid, head.n
+                self._done(owned, noted)
+            elif not owned.is_lost:
+                if mine is not None:
+                    log.error("the world %r has other commits than ours", owned.world.id)
+                self._on_lost(owned.world)
+
+    async def _persist(
+        self,
+        statement: Callable[[asyncpg.Connection], Awaitable[T]],
+        worlds: list[OwnedWorld],
+        within_s: float = ANSWER_S,
+    ) -> T | None:
+        """Carry it out, for some seconds if PostgreSQL refuses it; None if it never does."""
+        deadline_s = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                return await self._session.run(statement, within_s)
+            except asyncpg.PostgresError as error:
+                if time.monotonic() > deadline_s:
+                    ids = ", ".join(owned.world.id for owned in worlds)
+                    log.error("%s does not take changes of %s: %s", self.name, ids, error)
+                    return None
+            await asyncio.sleep(AGAIN_S)
+
+    async def _delete(self, gone: list[OwnedWorld]) -> None:
+        wids, session = [owned.wid for owned in gone], self._session.number
+        await self._persist(partial(commits.delete, session=session, wids=wids), gone)
+        for owned in gone:
+            self._deleted.pop(owned.world, None)
+            self._done(owned, owned.noted)
+
+    def _write_aside(self, owned: OwnedWorld, change: Change, noted: int) -> None:
+        """Write all of a large world over another connection, while commits go on."""
+        owned.is_busy = True
+        task = asyncio.get_running_loop().create_task(self._write_whole(owned, change, noted))
+        self._aside.add(task)
+        task.add_done_callback(self._aside.discard)
+
+    async def _write_whole(self, owned: OwnedWorld, change: Change, noted: int) -> None:
+        rows, wid = Rows(), secrets.randbits(63)
+        try:
+            head = owned.head(wid, rows.add(change, wid))
+            async with self._database.connection() as connection:
+                await commits.write_rows(connection, rows, wid)
+            await self._commit([(owned, head, noted)], Rows())
+        except SessionLost:
+            return
+        except FAILURES as error:
+            log.error("the world %r cannot be written: %s", owned.world.id, describe(error))
+            self._on_lost(owned.world)
+        finally:
+            owned.is_busy = False
+            if owned in self._dirty:
+                self._work.set()
+
+    def _done(self, owned: OwnedWorld, noted: int) -> None:
+        owned.written = max(owned.written, noted)
+        owned.wake()
+
+    def note_unread(self, error: Exception) -> None:
+        """Log what could not be read."""
+        log.error("%s", error)
+
+    async def flush(self, worlds: Iterable[World]) -> None:
+        """Write all of these worlds, also changes for which no answer waits."""
+        for world in worlds:
+            if (owned := self._owned.get(world.id)) is not None:
+                self._note(owned)
+        for world in worlds:
+            with suppress(WorldLost, StoreError):
+                await self.saved(world)
+
+    async def close(self) -> None:
+        """Write nothing any more."""
+        for task in self._aside:
+            task.cancel()
+        await asyncio.gather(*self._aside, return_exceptions=True)
+
+
+def _by_id(owned: OwnedWorld) -> str:
+    return owned.world.id

@@ -1,0 +1,414 @@
+"""One server of a cluster: finding worlds, claiming them, and giving them away."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from hashlib import sha256
+from typing import Any, Final
+
+from sandbox.cluster import commits, ownership
+from sandbox.cluster.database import FAILURES, Database, describe
+from sandbox.cluster.forwarding import Forwarding, Refused
+from sandbox.cluster.ownership import Found, Peer
+from sandbox.cluster.saver import ClusterSaver
+from sandbox.cluster.session import Address, OwnerSession, SessionLost
+from sandbox.cluster.supervision import Supervisor
+from sandbox.domain.keys import KeyKind, ParsedKey
+from sandbox.store.files.port import FORMAT, StoreError, Unavailable
+from sandbox.store.fixture import FixtureError
+from sandbox.store.saved_world import NotRestored
+from sandbox.worlds.elsewhere import KeptWorld, ServerRow, WorldLost
+from sandbox.worlds.limits import WorldTaken
+from sandbox.worlds.registry import Worlds
+from sandbox.worlds.restore import FixtureOf, spec_of
+from sandbox.worlds.spec import DEFAULT_WORLD
+from sandbox.worlds.world import World
+
+ROUTES_MAX: Final = 10_000
+"""Keys of which the server is remembered; then all are forgotten, and looked up anew."""
+
+SWEEP_S: Final = 1.0
+DUE_MAX: Final = 20
+SWEPT_ROWS: Final = 2_000
+"""What one sweep does at most, so that requests have their turn."""
+
+SPREAD_S: Final = 10.0
+SPREAD_MAX: Final = 5
+"""How often a server with many more worlds than the mean gives some away, and how many at once."""
+
+_SOON_S: Final = 0.02
+_FOUND_S: Final = 8.0
+"""How long a request looks for the owner of its world: longer than a silent one is left alone."""
+
+_LEAVE_S: Final = 10.0
+_LAST_ROUNDS: Final = 4
+_LAST_ROUND_S: Final = 0.05
+"""A server that has given its worlds away stays so long to say so, to requests that others sent on
+before they knew. In several rounds, since a busy machine may have kept it from reading for all of
+one."""
+
+_REFUSED: Final = "sandbox.refused_since"
+"""In the scope of a request: since when the owner of its world could not be reached."""
+
+log = logging.getLogger("sandbox.cluster")
+
+
+class ClusterServer:
+    """One server among those that share worlds. Fulfils `worlds.elsewhere.Elsewhere`.
+
+    `begin_default` makes the world `default`, or is told that the database has it already. `abort`
+    closes a client's connection without an answer. `on_tokens` is called with tokens of teams that
+    another server has changed.
+    """
+
+    worlds: Worlds
+
+    def __init__(
+        self,
+        url: str,
+        address: Address,
+        *,
+        fixture_of: FixtureOf,
+        begin_default: Callable[[Worlds, bool], None],
+        abort: Callable[[Any, Any], Awaitable[None]],
+    ) -> None:
+        self._database = Database(url)
+        self._session = OwnerSession(
+            self._database, address, on_lost=self._lose_all, on_sign=self._take_tokens
+        )
+        self.clock = self._session.clock
+        self.saver = ClusterSaver(self._database, self._session, on_lost=self._lose)
+        self.on_tokens: Callable[[str], None] = lambda tokens: None
+        self._tokens = ""
+        self._fixture_of = fixture_of
+        self._begin_default = begin_default
+        self._forwarding = Forwarding(abort)
+        self._supervisor = Supervisor(self._session.lose)
+        self._peers: dict[str, Peer] = {}
+        # The URLs of the owners of worlds, by key.
+        self._routes: dict[bytes, str] = {}
+        self._claiming: dict[str, asyncio.Task[None]] = {}
+        self._is_leaving = False
+        self._spread_s = 0.0
+
+    # --- where a world is
+
+    async def have_world(self, id: str, *, for_control: bool = True) -> str | None:
+        """Have the world be here; else the URL of the server that has it; None without one."""
+        deadline_s = time.monotonic() + _FOUND_S
+        while self.worlds.get(id) is None:
+            # One that is being given away or deleted is not looked for before that is done.
+            if not self.saver.has(id):
+                found = await self._database.ask(ownership.find, id)
+                if found is None:
+                    return None
+                if (url := await self._reach(found, for_control=for_control)) is not None:
+                    return url
+                if self.worlds.get(id) is not None:
+                    break
+            if time.monotonic() > deadline_s:
+                raise Unavailable(f"no server has the world {id!r}, and this one cannot claim it")
+            await asyncio.sleep(_SOON_S)
+        return None
+
+    async def have_key(self, sent: bytes, key: ParsedKey, *, afresh: bool = False) -> str | None:
+        """Have the world of this key be here; else the URL of the server that has it."""
+        if not afresh and (url := self._routes.get(sent)) is not None:
+            return url
+        known = None
+        if key.kind in (KeyKind.V5, KeyKind.LEGACY):
+            known = await self._database.ask(ownership.find_key, key)
+        id = DEFAULT_WORLD if known is None else known.id
+        url = await self.have_world(id, for_control=False)
+        if url is not None and known is not None:
+            if len(self._routes) >= ROUTES_MAX:
+                self._routes.clear()
+            self._routes[sent] = url
+        return url
+
+    async def _reach(self, found: Found, *, for_control: bool) -> str | None:
+        """The URL of the server that has the world; None if it is to be looked for again."""
+        owner = found.owner
+        if owner is not None and owner.url == self._session.address.url:
+            # A session of this server: the present one, or one that is about to end.
+            owner = None
+        if owner is None:
+            if found.format > FORMAT:
+                raise Unavailable(
+                    f"the world {found.id!r} was written by a later version; it waits for a server "
+                    "of that version"
+                )
+            if not self._is_leaving:
+                await self._claim_once(found)
+                return None
+            others = await self._database.ask(ownership.others, self._session.number)
+            if not others:
+                raise Unavailable("this server leaves, and there is no other")
+            owner = others[0]
+        self._peers[owner.url] = self._peers[owner.control_url] = owner
+        return owner.control_url if for_control else owner.url
+
+    # --- claiming
+
+    async def _claim_once(self, found: Found) -> None:
+        """Claim the world, unless another server is quicker. Raises StoreError."""
+        task = self._claiming.get(found.id)
+        if task is None:
+            task = asyncio.ensure_future(self._claim(found))
+            self._claiming[found.id] = task
+            task.add_done_callback(lambda _: self._claiming.pop(found.id, None))
+        await asyncio.shield(task)
+
+    async def _claim(self, found: Found) -> None:
+        """Claim and read: two statements, so that what is read is younger than the claim."""
+        session = await self._session.ready()
+        if self._is_known(found.id):
+            return
+        claimed = await self._database.ask(ownership.claim, found, session)
+        if claimed is None:
+            return
+        saved = await self._database.ask(commits.load, claimed.wid)
+        if found.id == DEFAULT_WORLD:
+            # The owner of `default` keeps the tokens of teams, and has to know the latest.
+            with suppress(SessionLost):
+                await self._session.sign()
+        if session != self._session.number or self._is_known(found.id):
+            return
+        self.saver.expect(found.id, claimed)
+        try:
+            spec = spec_of(saved, self._fixture_of, id=found.id)
+            world = await self.worlds.restore_aside(spec, saved)
+        except (NotRestored, FixtureError) as error:
+            raise StoreError(f"the world {found.id!r} cannot be read: {error}") from error
+        finally:
+            self.saver.unexpect(found.id)
+        self.worlds.measured.taken_over += 1
+        self.worlds.wake_one(world)
+        log.info("the world %r is here now", found.id)
+
+    def _is_known(self, id: str) -> bool:
+        return self.worlds.get(id) is not None or self.saver.has(id)
+
+    async def may_have_key(self, world: str, sent: str, key: ParsedKey) -> bool:
+        """Whether the key is free for this world; if so, no other world gets it now."""
+        known = await self._database.ask(ownership.find_key, key)
+        if known is not None and known.id != world:
+            return False
+        fingerprint = sha256(self.worlds.secret + sent.encode()).hexdigest()
+        return await self._database.ask(ownership.reserve_key, fingerprint, world)
+
+    @asynccontextmanager
+    async def reserved(self, id: str, team: str) -> AsyncIterator[str]:
+        """The id of a world that is made inside the block; no other world gets it.
+
+        Raises WorldTaken, TooManyWorlds, or StoreError.
+        """
+        session = await self._session.ready()
+        try:
+            async with self._database.connection() as connection:
+                id, claimed = await ownership.reserve(
+                    connection, id, team, session=session, limits=self.worlds.limits
+                )
+        except FAILURES as error:
+            raise self._database.unreachable(error) from error
+        self.saver.expect(id, claimed)
+        try:
+            yield id
+        finally:
+            self.saver.unexpect(id)
+            if not self.saver.has(id):
+                # If it cannot be freed now, it is once the session has ended.
+                with suppress(Unavailable):
+                    await self._database.ask(ownership.take_back, id)
+
+    # --- losing
+
+    def _lose(self, world: World) -> None:
+        """Forget a world that is not owned any more."""
+        self.worlds.measured.lost += 1
+        self.saver.drop([world.id])
+        self.worlds.evict(world)
+
+    def _lose_all(self) -> None:
+        """Forget all worlds: the session has ended, so others may own them."""
+        self.saver.drop_all()
+        for world in self.worlds:
+            self.worlds.measured.lost += 1
+            self.worlds.evict(world)
+
+    # --- forwarding
+
+    async def carry(self, url: str, scope: Any, receive: Any, send: Any, body: bytes) -> bool:
+        """Have that server answer the request; False if it does not have the world any more."""
+        peer = self._peers[url]
+        try:
+            if await self._forwarding.forward(peer, url, scope, receive, send, body):
+                self.worlds.measured.carried += 1
+                return True
+        except Refused:
+            # Its session has ended already, or is ended now if it is silent.
+            await self._database.ask(ownership.end_silent, [peer.session])
+            since_s = scope.setdefault(_REFUSED, time.monotonic())
+            if time.monotonic() - since_s > _FOUND_S:
+                raise Unavailable(
+                    f"the server {peer.name!r} has the world, and cannot be reached at {url}"
+                ) from None
+        except Unavailable:
+            self._forget_routes(url)
+            raise
+        self._forget_routes(url)
+        # The world may be on its way from one server to another.
+        await asyncio.sleep(_SOON_S)
+        return False
+
+    def _forget_routes(self, url: str) -> None:
+        self._routes = {sent: other for sent, other in self._routes.items() if other != url}
+
+    # --- all servers
+
+    @property
+    def name(self) -> str:
+        """The name of this server."""
+        return self._session.address.name
+
+    @property
+    def is_current(self) -> bool:
+        """Whether this server has a session that lives, and stays."""
+        return self._session.is_fresh and not self._is_leaving
+
+    async def ask_all(
+        self, path: str, query: bytes, headers: Sequence[tuple[bytes, bytes]]
+    ) -> list[bytes]:
+        """What the other servers answer to this GET."""
+        target = path + ("?" + query.decode("latin-1") if query else "")
+        others = await self._database.ask(ownership.others, self._session.number)
+        asked = [self._forwarding.ask(one.control_url, target, headers) for one in others]
+        return [body for body in await asyncio.gather(*asked) if body is not None]
+
+    async def kept_beside(self, known: Iterable[str]) -> list[KeptWorld]:
+        """All worlds but the known ones, by id."""
+        return await self._database.ask(ownership.kept_beside, list(known))
+
+    async def servers(self) -> list[ServerRow]:
+        """All servers that live, by name."""
+        return await self._database.ask(ownership.servers)
+
+    def _take_tokens(self, tokens: str) -> None:
+        if tokens != self._tokens and not self.saver.has_new_tokens:
+            self._tokens = tokens
+            self.on_tokens(tokens)
+
+    # --- sweeping
+
+    async def _keep_sweeping(self) -> None:
+        while True:
+            await asyncio.sleep(SWEEP_S)
+            try:
+                await self._end_silent()
+                if not self._is_leaving and self._session.number:
+                    await self._sweep()
+            except (StoreError, SessionLost) as error:
+                log.warning("worlds with something due were not looked for: %s", describe(error))
+
+    async def _end_silent(self) -> None:
+        """End sessions of servers that do not answer, and what is under way at those that ended."""
+        waiting = self._forwarding.sessions
+        if waiting:
+            living = await self._database.ask(ownership.end_silent, waiting)
+            self._forwarding.end(set(waiting) - living)
+
+    async def _sweep(self) -> None:
+        """Claim what is due and has no owner, delete what is left over, and spread worlds."""
+        unused_s = self.worlds.limits.unused_after_s
+        await self._database.ask(ownership.sweep, unused_s, SWEPT_ROWS)
+        due = await self._database.ask(ownership.due, self._session.number, DUE_MAX)
+        silent = {one.session for one in due if one.is_anothers and one.session is not None}
+        if silent:
+            await self._database.ask(ownership.end_silent, list(silent))
+        for one in due:
+            if not one.is_anothers:
+                await self.have_world(one.id)
+        if time.monotonic() - self._spread_s > SPREAD_S:
+            self._spread_s = time.monotonic()
+            await self._spread()
+
+    async def _spread(self) -> None:
+        """Give some idle worlds to the server with the fewest, if this one has many more."""
+        counts = await self._database.ask(ownership.count_worlds)
+        mine = dict(counts).get(self._session.number, 0)
+        mean = sum(count for _, count in counts) / max(1, len(counts))
+        if mine - mean < 2 or mine < mean * 1.5:
+            return
+        idle = sorted(filter(_is_idle, self.worlds), key=lambda world: world.touched_s)
+        chosen = idle[: min(SPREAD_MAX, int(mine - mean))]
+        await self._give_away(chosen, to=counts[0][0])
+
+    async def _give_away(self, worlds: Sequence[World], *, to: int | None) -> None:
+        """Write the rest of these worlds, answer what waits for that, and give them away."""
+        for world in worlds:
+            self.worlds.hide(world)
+        await self.saver.flush(worlds)
+        ids, session = [world.id for world in worlds], self._session.number
+        await self._session.run(partial(ownership.give, ids=ids, mine=session, to=to))
+        self.saver.drop(ids)
+        for world in worlds:
+            self.worlds.evict(world)
+
+    # --- beginning and ending
+
+    async def begin(self) -> None:
+        """Begin a session, and have `default` be on one of the servers. Raises StoreError."""
+        try:
+            await self._database.open()
+            await self._session.connect()
+        except FAILURES as error:
+            raise self._database.unreachable(error) from error
+        self._supervisor.run("keeping the session", self._session.keep)
+        self._supervisor.run("writing to PostgreSQL", self.saver.keep_writing)
+        self._supervisor.run("looking for worlds with something due", self._keep_sweeping)
+        await self._have_default()
+
+    async def _have_default(self) -> None:
+        await self.have_world(DEFAULT_WORLD)
+        if await self._database.ask(ownership.find, DEFAULT_WORLD) is not None:
+            self._begin_default(self.worlds, False)
+            return
+        # Another server that starts now may make it.
+        with suppress(WorldTaken, WorldLost, Unavailable):
+            async with self.reserved(DEFAULT_WORLD, ""):
+                self._begin_default(self.worlds, True)
+                await self.saver.saved(self.worlds.get(DEFAULT_WORLD))
+
+    async def leave(self) -> None:
+        """Give all worlds to the others, or leave them to the server that comes next."""
+        self._is_leaving = True
+        try:
+            await self._session.run(partial(ownership.say_leaving, session=self._session.number))
+            async with asyncio.timeout(_LEAVE_S):
+                await self._give_away(self.saver.worlds, to=None)
+            if await self._database.ask(ownership.others, self._session.number):
+                for _ in range(_LAST_ROUNDS):
+                    await asyncio.sleep(_LAST_ROUND_S)
+        except (*FAILURES, SessionLost, StoreError) as error:
+            log.error("not all worlds were given away: %s", describe(error))
+
+    async def close(self) -> None:
+        """End: nothing of this server is left."""
+        await self._supervisor.close()
+        await self.saver.close()
+        await self._forwarding.close()
+        await self._session.close()
+        await self._database.close()
+
+
+def _is_idle(world: World) -> bool:
+    """Whether the world may move without a user noticing."""
+    return (
+        world.id != DEFAULT_WORLD
+        and time.monotonic() - world.touched_s > SPREAD_S
+        and world.outbox.is_idle
+        and not (world.busy or len(world.tap_desk) or len(world.subscriptions))
+    )

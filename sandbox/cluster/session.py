@@ -1,0 +1,307 @@
+"""The owner session: the one connection on which the ownership of worlds hangs."""
+
+import asyncio
+import logging
+import os
+import random
+import secrets
+import socket
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import asyncpg
+
+from sandbox.cluster.database import (
+    AGAIN_S,
+    ANSWER_S,
+    FAILURES,
+    PATIENCE_S,
+    Database,
+    describe,
+    ends_connection,
+)
+from sandbox.cluster.tables import OWNERS
+from sandbox.store.files.port import StoreError, Unavailable
+
+T = TypeVar("T")
+
+SIGN_S: Final = 1.0
+"""How often a session gives a sign of life."""
+
+FRESH_S: Final = 2.0
+ASK_S: Final = 2.0
+SILENT_S: Final = 5.0
+"""A server answers and sends webhooks only while a statement of its session succeeded that began
+less than `FRESH_S` ago; otherwise it asks, for up to `ASK_S`. Other servers end a session that was
+silent for `SILENT_S`, which is more than both together. That order keeps a server that was frozen
+from answering with what is no longer true. Source: assumed D25-servers."""
+
+_AGAIN_MAX_S: Final = 1.0
+_CLOCK_STEP: Final = 0.1
+"""The part of a difference between the clocks that one sign of life takes away."""
+
+_CLOCK_JUMP_S: Final = 1.0
+"""A larger difference is taken over at once: a clock was set."""
+
+POOLED: Final = 78
+"""The exit status of a server that finds a pooler in transaction mode: EX_CONFIG."""
+
+_SETTINGS: Final = """
+SET tcp_keepalives_idle = 2; SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 3;
+SET tcp_user_timeout = 5000; SET idle_session_timeout = 0; SET statement_timeout = 0;
+SET synchronous_commit = on"""
+"""As statements, since poolers refuse them as parameters of a connection. Without them, a machine
+that vanishes would keep its lock for hours."""
+
+_SAME_URL: Final = """
+SELECT name, machine FROM uat_sandbox.living WHERE url = $1 AND machine <> $2"""
+_END_FORMER: Final = "SELECT pg_terminate_backend(pid) FROM uat_sandbox.living WHERE url = $1"
+_JOIN: Final = """
+INSERT INTO uat_sandbox.sessions (number, name, url, control_url, machine, version)
+VALUES ($1, $2, $3, $4, $5, $6)"""
+_SIGN: Final = """
+SELECT pg_backend_pid(), extract(epoch FROM clock_timestamp())::float8,
+    (SELECT value FROM uat_sandbox.meta WHERE name = 'tokens')"""
+
+log = logging.getLogger("sandbox.cluster")
+
+
+class SessionLost(Exception):
+    """The session has ended, so all worlds of the server were dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A server as others know it: its name, and where it answers."""
+
+    name: str
+    url: str
+    control_url: str
+    version: str
+
+
+class Clock:
+    """Seconds since 1970 by PostgreSQL's clock, which never go back."""
+
+    def __init__(self) -> None:
+        self._offset: float | None = None
+        self._last = 0.0
+
+    def __call__(self) -> float:
+        """The present."""
+        self._last = max(self._last, time.time() + (self._offset or 0.0))
+        return self._last
+
+    def compare(self, theirs: float) -> None:
+        """Learn the time that PostgreSQL has now."""
+        difference = theirs - time.time()
+        if self._offset is None or abs(difference - self._offset) > _CLOCK_JUMP_S:
+            self._offset = difference
+        else:
+            self._offset += (difference - self._offset) * _CLOCK_STEP
+
+
+def _elapsed_s() -> float:
+    """Seconds of a clock that runs on while a virtual machine is suspended, where there is one."""
+    clock = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if clock is None else time.clock_gettime(clock)
+
+
+class OwnerSession:
+    """One connection that holds the lock on the server's number; one statement at a time.
+
+    `on_lost` is called at once when it ends. `on_sign` is called after each sign of life with the
+    tokens of teams.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        address: Address,
+        *,
+        on_lost: Callable[[], None],
+        on_sign: Callable[[str], None],
+    ) -> None:
+        self.address = address
+        self.clock = Clock()
+        self.problem = "there is no session with PostgreSQL yet"
+        self._database = database
+        self._on_lost, self._on_sign = on_lost, on_sign
+        self._connection: asyncpg.Connection | None = None
+        self._number = self._pid = 0
+        self._spoke_s = 0.0
+        self._turn = asyncio.Lock()
+        self._is_open, self._is_lost = asyncio.Event(), asyncio.Event()
+        self._confirming: asyncio.Task[None] | None = None
+
+    @property
+    def number(self) -> int:
+        """The number of the session; 0 while there is none."""
+        return self._number if self._connection is not None else 0
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether PostgreSQL has answered lately, so the worlds in memory count."""
+        return self._connection is not None and _elapsed_s() - self._spoke_s < FRESH_S
+
+    # --- having one
+
+    async def connect(self) -> None:
+        """Begin a session. Raises StoreError, or what the driver raises."""
+        connection = await self._database.connect()
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                await self._begin(connection)
+        except BaseException:
+            connection.terminate()
+            raise
+        self._connection = connection
+        connection.add_termination_listener(
+            lambda ended: self._lose(ended, ConnectionError("PostgreSQL has ended the session"))
+        )
+        self._is_lost.clear()
+        self._is_open.set()
+        log.info("session %d of the server %r has begun", self._number, self.address.name)
+
+    async def _begin(self, connection: asyncpg.Connection) -> None:
+        address, machine = self.address, socket.gethostname()
+        await connection.execute(_SETTINGS)
+        began_s = _elapsed_s()
+        self._pid = await connection.fetchval("SELECT pg_backend_pid()")
+        other = await connection.fetchrow(_SAME_URL, address.url, machine)
+        if other is not None:
+            raise StoreError(
+                f"the server {other['name']!r} on {other['machine']} has the address "
+                f"{address.url} as well; name the address of this one with --advertise"
+            )
+        # A session of the server that had this port before.
+        await connection.execute(_END_FORMER, address.url)
+        number = 1 + secrets.randbelow(2**31 - 1)
+        if not await connection.fetchval("SELECT pg_try_advisory_lock($1, $2)", OWNERS, number):
+            raise ConnectionError("another session has the same number")
+        joining = address.name, address.url, address.control_url, machine, address.version
+        await connection.execute(_JOIN, number, *joining)
+        self._number, self._spoke_s = number, began_s
+
+    async def keep(self) -> None:
+        """Give signs of life, and begin another session when one is lost; until cancelled."""
+        wait_s = AGAIN_S
+        while True:
+            try:
+                if self._connection is None:
+                    await self.connect()
+                wait_s = AGAIN_S
+                await self.sign()
+            except SessionLost:
+                continue
+            except (*FAILURES, StoreError) as error:
+                if isinstance(error, asyncpg.PostgresError) and self._connection is not None:
+                    raise
+                self.problem = f"{self._database.name} cannot be reached: {describe(error)}"
+                await asyncio.sleep(wait_s * random.uniform(0.5, 1.5))  # noqa: S311
+                wait_s = min(2 * wait_s, _AGAIN_MAX_S)
+                continue
+            try:
+                await asyncio.wait_for(self._is_lost.wait(), SIGN_S)
+            except TimeoutError:
+                continue
+
+    async def ready(self) -> int:
+        """Wait for a session, but not for long; returns its number. Raises Unavailable."""
+        try:
+            await asyncio.wait_for(self._is_open.wait(), PATIENCE_S)
+        except TimeoutError:
+            raise Unavailable(self.problem) from None
+        return self.number
+
+    # --- using it
+
+    async def run(
+        self, statement: Callable[[asyncpg.Connection], Awaitable[T]], within_s: float = ANSWER_S
+    ) -> T:
+        """Carry out a statement. Any failure but an error of the statement ends the session.
+
+        Raises SessionLost, or PostgresError of a session that goes on. Not for requests, which may
+        be cancelled.
+        """
+        async with self._turn:
+            connection, began_s = self._connection, _elapsed_s()
+            if connection is None:
+                raise SessionLost(self.problem)
+            try:
+                async with asyncio.timeout(within_s):
+                    result = await statement(connection)
+            except BaseException as error:
+                if ends_connection(error) or connection.is_closed():
+                    self._lose(connection, error)
+                    if isinstance(error, FAILURES):
+                        raise SessionLost(self.problem) from error
+                raise
+            if self._connection is not connection:
+                raise SessionLost(self.problem)
+            self._spoke_s = began_s
+            return result
+
+    async def sign(self) -> None:
+        """Give a sign of life, and learn the time and the tokens of teams. Raises SessionLost."""
+
+        async def ask(connection: asyncpg.Connection) -> Any:
+            return await connection.fetchrow(_SIGN)
+
+        pid, now_s, tokens = await self.run(ask, ASK_S)
+        if pid != self._pid:
+            log.critical(
+                "a pooler in transaction mode is between this server and %s: name PostgreSQL "
+                "itself in --store, or a pooler in session mode; this server ends",
+                self._database.name,
+            )
+            logging.shutdown()
+            os._exit(POOLED)
+        self.clock.compare(now_s)
+        self._on_sign(tokens or "")
+
+    async def confirm(self) -> None:
+        """Make sure that the session lives: that all owned worlds are still owned.
+
+        Raises SessionLost.
+        """
+        if self.is_fresh:
+            return
+        if self._confirming is None or self._confirming.done():
+            self._confirming = asyncio.get_running_loop().create_task(self.sign())
+        await asyncio.shield(self._confirming)
+
+    # --- losing it
+
+    def lose(self, error: BaseException) -> None:
+        """End the session, with all that hangs on it."""
+        if self._connection is not None:
+            self._lose(self._connection, error)
+
+    def _lose(self, connection: asyncpg.Connection, error: BaseException) -> None:
+        if self._connection is None or self._connection is not connection:
+            return
+        self._connection = None
+        self.problem = f"the session with {self._database.name} was lost: {describe(error)}"
+        log.warning("%s", self.problem)
+        self._on_lost()
+        connection.terminate()
+        self._is_open.clear()
+        self._is_lost.set()
+
+    async def close(self) -> None:
+        """End the session: others may claim what it still owns."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            try:
+                async with self._turn:
+                    await connection.execute(
+                        "DELETE FROM uat_sandbox.sessions WHERE number = $1",
+                        self._number,
+                        timeout=PATIENCE_S,
+                    )
+                    await connection.close(timeout=PATIENCE_S)
+            except FAILURES:
+                connection.terminate()

@@ -1,1 +1,0 @@
-"""Many servers that share the worlds of one PostgreSQL database."""

@@ -1,1 +1,0 @@
-"""Worlds in a PostgreSQL database, which several servers share."""
