@@ -18,10 +18,9 @@ import click
 from httpx2 import Response
 
 from sandbox.app import Sandbox, build
-from sandbox.cli.choices import fixture_option, scenario_option, seed_option
 from sandbox.cli.control_client import PREFIX, Remote, Unanswered, world_path
+from sandbox.cli.options import fixture_option, scenario_option, seed_option, token_options
 from sandbox.cli.output import counted, reason_of, refuse, refusing, say
-from sandbox.cli.token_options import token_options
 from sandbox.control.captures import NamedCapture, read_capture, with_captures
 from sandbox.internal_client import send_json
 from sandbox.scenarios.parser import ScenarioError
@@ -53,7 +52,6 @@ _FORWARDED: Final = ("SIGINT", "SIGTERM", "SIGHUP")
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
-    show_default=True,
     help="Port of the server; 0 picks a free one.",
 )
 @fixture_option
@@ -64,7 +62,6 @@ _FORWARDED: Final = ("SIGINT", "SIGTERM", "SIGHUP")
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("sandbox-failure"),
-    show_default=True,
     help="Folder for worlds and journals if the command fails.",
 )
 @token_options
