@@ -14,7 +14,6 @@ from pydantic import Field, field_validator, model_validator
 
 from sandbox.control.context import ControlRequest, invalid, must_be_known
 from sandbox.control.models import PAGE_MAX, Body, Query, Time, View
-from sandbox.control.pauses import collect
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain import clock
 from sandbox.domain.batches import BATCH_LIFE, TRIGGER_OF_ANSWER, Batch
@@ -35,6 +34,7 @@ from sandbox.platform.settlement import coming_result, members_of
 from sandbox.platform.timers import may_answer_late
 from sandbox.worlds.clock import ClockView
 from sandbox.worlds.due_timers import advance_to, catch_up
+from sandbox.worlds.pauses import collect
 from sandbox.worlds.world import World
 
 router = Router()

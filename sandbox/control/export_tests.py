@@ -15,14 +15,13 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from sandbox.control.export_case import IN_A_QUERY, STEP_S, YOURS, ExportCase, ExportedWebhooks
-from sandbox.control.pauses import collect
 from sandbox.control.queries import cast_names
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.outcomes import PARTIAL, TRANSPORT_FAULTS
 from sandbox.domain.readings import DEFAULTS as READINGS_AS_USUAL
 from sandbox.domain.switches import SWITCHES
 from sandbox.worlds.journal import Entry, EntryView
-from sandbox.worlds.pauses import pause
+from sandbox.worlds.pauses import collect, pause
 from sandbox.worlds.world import World
 
 _ASSERTED: Final = (

@@ -16,13 +16,12 @@ from sandbox.control.export_case import ExportCase
 from sandbox.control.export_scenarios import build_scenario
 from sandbox.control.export_tests import add_needed, build_steps, world_options, write_test
 from sandbox.control.models import Body, View
-from sandbox.control.pauses import collect, select
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain.instants import Instant
 from sandbox.domain.text import nearest
 from sandbox.scenarios.parser import ScenarioError, parse_scenario, written_toml
 from sandbox.worlds.journal import Entry, EntryView
-from sandbox.worlds.pauses import run_in_thread
+from sandbox.worlds.pauses import collect, run_in_thread, select
 from sandbox.worlds.world import World
 
 router = Router()

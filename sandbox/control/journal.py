@@ -7,7 +7,6 @@ from pydantic_core import from_json
 
 from sandbox.control.context import ControlFault, ControlRequest, invalid, must_be_known, not_found
 from sandbox.control.models import LikeType, Listing, Milliseconds, Time, View, window
-from sandbox.control.pauses import collect, select
 from sandbox.control.queries import get_account
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain.instants import Instant, parse_rfc3339
@@ -17,6 +16,7 @@ from sandbox.domain.payments.transactions import Transaction
 from sandbox.platform.routes import OPERATIONS
 from sandbox.store.tables import LAST_DIGITS
 from sandbox.worlds.journal import Entry, EntryView, Origin, WaitingRequest, client_of
+from sandbox.worlds.pauses import collect, select
 from sandbox.worlds.world import World
 
 router = Router()

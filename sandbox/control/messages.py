@@ -14,7 +14,6 @@ from sandbox.control.context import (
     not_found,
 )
 from sandbox.control.models import Body, Listing, Milliseconds, Time, View, window
-from sandbox.control.pauses import collect, select
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain.events import EVENTS, EventType, Message, body_of, status_of
 from sandbox.domain.instants import Instant
@@ -27,6 +26,7 @@ from sandbox.domain.webhooks import (
 )
 from sandbox.webhooks.samples import sample
 from sandbox.worlds.ids import Ids
+from sandbox.worlds.pauses import collect, select
 from sandbox.worlds.world import DEFAULT_WORLD, World
 
 router = Router()

@@ -80,9 +80,10 @@ class View(BaseModel):
     @classmethod
     def of(cls, record: Any, **more: Any) -> Self:
         """Show a record: its attributes of the same names, and further fields in their place."""
-        names = cls.model_fields.keys() - more.keys()
-        own = {name: getattr(record, name) for name in names if hasattr(record, name)}
-        return cls(**own, **more)
+        for name in cls.model_fields:
+            if name not in more and hasattr(record, name):
+                more[name] = getattr(record, name)
+        return cls(**more)
 
     @classmethod
     def extend(cls, view: "View", **more: Any) -> Self:
