@@ -1,21 +1,15 @@
 """The batches of a world, their records, and when they close by themselves."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
 from sandbox.control.clock import view_timer
-from sandbox.control.context import (
-    ControlRequest,
-    conflict,
-    invalid,
-    must_be_known,
-    not_found,
-)
+from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
 from sandbox.control.models import Body, PageQuery, Time, View, Words, Written
-from sandbox.control.queries import find_page, get_account, get_terminal, parse_words
+from sandbox.control.queries import find_page, find_scope, get_terminal, parse_words
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain.batches import (
     BATCH_STATUSES,
@@ -39,7 +33,7 @@ from sandbox.domain.records import to_bytes
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext
 from sandbox.store.queries import OLDEST_FIRST
-from sandbox.store.tables import EVERYTHING, LAST_DIGITS
+from sandbox.store.tables import LAST_DIGITS
 from sandbox.worlds.world import World
 
 router = Router()
@@ -86,7 +80,7 @@ _RESULTS: Final[dict[BatchStatus, EntryResult]] = {
     "partially_accepted": "accepted",
     "rejected": "refused",
 }
-"""What became of the records that are still in the batch."""
+"""The result of the records that are still in the batch."""
 
 
 class BatchRow(View):
@@ -164,10 +158,8 @@ class BatchDetail(View):
 def search_batches(request: ControlRequest, query: BatchesQuery) -> BatchesPage:
     """Search the batches of a world, of all its accounts."""
     world = request.world
-    scope = EVERYTHING if query.account is None else get_account(world, query.account).id
-    words = parse_words("status", query.status, BATCH_STATUSES)
-    where: dict[str, Any] = {"scope": scope}
-    if words:
+    where: dict[str, Any] = {"scope": find_scope(world, query.account)}
+    if words := parse_words("status", query.status, BATCH_STATUSES):
         where["status"] = words
     if query.terminal is not None:
         where["terminal_id"] = get_terminal(world, query.terminal).terminal_id
@@ -213,56 +205,47 @@ def batch_row(world: World, batch: Batch) -> BatchRow:
 
 
 def _refused(batch: Batch) -> int | None:
-    if batch.status == "rejected":
-        return batch.transaction_count
-    if batch.status == "accepted":
-        return 0
-    return (batch.response or {}).get("rejected") if batch.status == "partially_accepted" else None
+    counts: dict[str, int | None] = {
+        "rejected": batch.transaction_count,
+        "accepted": 0,
+        "partially_accepted": (batch.response or {}).get("rejected"),
+    }
+    return counts.get(batch.status)
 
 
 def _entries(batch: Batch, tx: Transaction) -> Iterator[BatchEntry]:
     """The capture entry of a payment, and its refund entries. Source: assumed M10."""
+
+    def entry(kind: EntryKind, amount: int, at: int, result: EntryResult | None) -> BatchEntry:
+        return BatchEntry.of(
+            tx,
+            kind=kind,
+            amount=amount,
+            brand=tx.origin.card.brand,
+            last4=tx.origin.card.masked[-LAST_DIGITS:],
+            at=at,
+            result=result,
+            now_in=tx.batch_id,
+        )
+
     is_refused = batch.id in tx.refused_in
     result: EntryResult | None = _RESULTS.get(batch.status)
     if tx.batch_id == batch.id or is_refused:
         # What was refused may have come back into the same batch only by an edit.
         went_back = is_refused and tx.batch_id != batch.id
         kept = tx.ledger.kept if went_back else entries_of(tx, batch.id).captured
-        yield _entry(tx, "capture", kept, _captured_at(tx), "refused" if went_back else result)
+        captured = (one.created_at for one in tx.history if one.status == "captured")
+        at = next(captured, tx.origin.created_at)
+        yield entry("capture", kept, at, "refused" if went_back else result)
     for attempt in tx.history:
         if attempt.transaction_type == "refund" and attempt.batch_id == batch.id:
-            yield _entry(tx, "refund", attempt.amount, attempt.created_at, result)
-
-
-def _captured_at(tx: Transaction) -> int:
-    return next(
-        (attempt.created_at for attempt in tx.history if attempt.status == "captured"),
-        tx.origin.created_at,
-    )
-
-
-def _entry(
-    tx: Transaction, kind: EntryKind, amount: int, at_ms: int, result: EntryResult | None
-) -> BatchEntry:
-    return BatchEntry.of(
-        tx,
-        kind=kind,
-        amount=amount,
-        brand=tx.origin.card.brand,
-        last4=tx.origin.card.masked[-LAST_DIGITS:],
-        at=at_ms,
-        result=result,
-        now_in=tx.batch_id,
-    )
+            yield entry("refund", attempt.amount, attempt.created_at, result)
 
 
 def _sums(entries: list[BatchEntry]) -> EntrySums:
-    def of(kind: EntryKind) -> int:
-        return sum(one.amount for one in entries if one.kind == kind)
-
     return EntrySums(
-        captured_amount=of("capture"),
-        refunded_amount=of("refund"),
+        captured_amount=sum(one.amount for one in entries if one.kind == "capture"),
+        refunded_amount=sum(one.amount for one in entries if one.kind == "refund"),
         transaction_count=len(entries),
         refused_amount=sum(one.amount for one in entries if one.result == "refused"),
     )
@@ -270,25 +253,23 @@ def _sums(entries: list[BatchEntry]) -> EntrySums:
 
 def _explain(world: World, batch: Batch) -> tuple[str, datetime | None]:
     """What the status means, and when the processor answers."""
-    if batch.status == "submitted":
-        timer = world.store.timer(BATCH_RESULT, batch.id)
-        if timer is not None:
-            return view_timer(world, timer).says, timer.due
-        if world.switches["batch.settlement"] == "manual":
-            return "it waits for you to answer, because the switch batch.settlement is manual", None
-        return "the processor gives no result until you answer (assumed 6.2-settlement)", None
-    if batch.status == "open":
-        return "its terminal's captures and refunds go into it until it is closed", None
-    if batch.status == "accepted":
-        return "the processor settled all of its records", None
-    if batch.status == "rejected":
-        reason = (batch.response or {}).get("rejection_reason", "no reason was given")
-        return f"the processor sent it back: {reason}; edit it and close it again", None
-    return (
-        f"the processor settled it without {_refused(batch) or 0} of its records; those are in no "
-        "batch until one takes them",
-        None,
-    )
+    timer = world.store.timer(BATCH_RESULT, batch.id)
+    if batch.status == "submitted" and timer is not None:
+        return view_timer(world, timer).says, timer.due
+    if batch.status == "submitted" and world.switches["batch.settlement"] == "manual":
+        return "it waits for you to answer, because the switch batch.settlement is manual", None
+    reason = (batch.response or {}).get("rejection_reason", "no reason was given")
+    return _WHY[batch.status].format(reason=reason, refused=_refused(batch) or 0), None
+
+
+_WHY: Final[Mapping[BatchStatus, str]] = {
+    "open": "its terminal's captures and refunds go into it until it is closed",
+    "submitted": "the processor gives no result until you answer (assumed 6.2-settlement)",
+    "accepted": "the processor settled all of its records",
+    "rejected": "the processor sent it back: {reason}; edit it and close it again",
+    "partially_accepted": "the processor settled it without {refused} of its records; those are in "
+    "no batch until one takes them",
+}
 
 
 # --- batches ----------------------------------------------------------------------------------
@@ -351,8 +332,8 @@ def _rejected_members(
         if not 1 <= wanted <= len(ids):
             raise invalid(f"rejected: the batch has {len(ids)} members")
         return tuple(ids[:wanted])
-    stranger = next((id for id in wanted if id not in ids), None)
-    if stranger is not None or not wanted:
+    stranger = next((id for id in wanted or [""] if id not in ids), None)
+    if stranger is not None:
         raise invalid(f"rejected: {(stranger or 'an empty id')[:80]} is not a member of the batch")
     return tuple(dict.fromkeys(wanted))
 

@@ -8,13 +8,7 @@ from urllib.parse import unquote, urlsplit
 from msgspec.structs import replace
 from pydantic import Field
 
-from sandbox.control.context import (
-    ControlRequest,
-    conflict,
-    invalid,
-    must_be_known,
-    not_found,
-)
+from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
 from sandbox.control.models import Body, Time, View
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain.directory import Account

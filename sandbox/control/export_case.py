@@ -22,6 +22,7 @@ from sandbox.worlds.journal import EntryView
 from sandbox.worlds.world import World
 
 IN_A_QUERY: Final = "=&+,:;/@!$'()*?~-._"
+"""Characters of a query that are written as they are."""
 
 STEP_S: Final = 1.0
 """Requests that came within so long of each other come at one time of the exported clock."""

@@ -6,13 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import from_json
 
-from sandbox.control.context import (
-    ControlRequest,
-    conflict,
-    invalid,
-    must_be_known,
-    not_found,
-)
+from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
 from sandbox.control.models import Body, Listing, Milliseconds, Time, View, window
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain.events import EVENTS, EventType, Message, body_of, status_of

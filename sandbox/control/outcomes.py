@@ -5,13 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from sandbox.control.catalogues import PARTIAL_APPROVAL, FaultKey, OutcomeKey
-from sandbox.control.context import (
-    ControlRequest,
-    conflict,
-    invalid,
-    must_be_known,
-    not_found,
-)
+from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
 from sandbox.control.models import Body, Time, View
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain.field_types import DelayMs, PositiveAmount

@@ -7,9 +7,11 @@ from urllib.parse import quote, unquote
 from pydantic import Field, model_validator
 from pydantic_core import from_json
 
-from sandbox.control.context import ControlRequest, conflict, invalid, not_found
+from sandbox.control.context import ControlRequest, conflict, invalid
+from sandbox.control.export_case import IN_A_QUERY
+from sandbox.control.journal import get_entry
 from sandbox.control.models import Accepted, Body, HeaderFields, KeyWord, Milliseconds, View
-from sandbox.control.routing import WORLD, Router
+from sandbox.control.routing import PREFIX, WORLD, Router
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.text import nearest
 from sandbox.platform.context import Headers
@@ -54,15 +56,10 @@ class ReplayBody(Body):
     wait: bool = True
 
 
-_OWN_PATH: Final = "/_sandbox"
-
 _OF_THE_CONNECTION: Final = frozenset(
     {"host", "content-length", "transfer-encoding", "connection", "expect", "upgrade", "te"}
 )
 """Headers that a client's library writes by itself."""
-
-_IN_A_QUERY: Final = "=&+,:;/@!$'()*?~-._"
-"""Characters of a query that are written as they are."""
 
 
 class Answered(View):
@@ -107,12 +104,12 @@ async def send_request(request: ControlRequest, body: SendBody) -> Answered | Ac
     world = request.world
     path, _, query = body.path.partition("?")
     path = unquote(path)
-    if path == _OWN_PATH or path.startswith(_OWN_PATH + "/"):
+    if path == PREFIX or path.startswith(PREFIX + "/"):
         raise invalid("path: names the control API, and requests are sent to the platform")
     wanted = InternalRequest(
         method=body.method,
         path=path,
-        query=quote(query or body.query, safe=_IN_A_QUERY + "%"),
+        query=quote(query or body.query, safe=IN_A_QUERY + "%"),
         headers=_headers(request, body.headers, _payload(body.body)),
         body=_payload(body.body),
         key=None if body.key is None else _get_key(world, body.key),
@@ -123,7 +120,7 @@ async def send_request(request: ControlRequest, body: SendBody) -> Answered | Ac
 @router.post(f"{WORLD}/requests/{{id}}/replay", "requests.replay", refuses=(409,), example={})
 async def replay_request(request: ControlRequest, body: ReplayBody) -> Answered | Accepted[Begun]:
     """Send a request of the journal again."""
-    entry = _get_entry(request)
+    entry = get_entry(request)
     given = body.model_fields_set
     payload = _payload(body.body) if "body" in given else entry.request or b""
     if (why := _why_not_again(entry, payload)) is not None:
@@ -136,19 +133,12 @@ async def replay_request(request: ControlRequest, body: ReplayBody) -> Answered 
     wanted = InternalRequest(
         method=entry.method,
         path=entry.path,
-        query=quote(entry.query, safe=_IN_A_QUERY),
+        query=quote(entry.query, safe=IN_A_QUERY),
         headers=_headers(request, body.headers, payload),
         body=payload,
         key=None if name is None else _get_key(request.world, name),
     )
     return await _send(request, wanted, wait=body.wait)
-
-
-def _get_entry(request: ControlRequest) -> Entry:
-    entry = request.world.journal.entry(request.params["id"])
-    if entry is None:
-        raise not_found("the journal has no request with this id, or no longer has it")
-    return entry
 
 
 def _why_not_again(entry: Entry, payload: bytes) -> str | None:

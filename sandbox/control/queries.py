@@ -7,7 +7,7 @@ from sandbox.control.context import invalid, must_be_known
 from sandbox.domain.directory import Account, Terminal
 from sandbox.domain.text import nearest
 from sandbox.store.queries import ANY_TIME, NEWEST_FIRST, Between, Order, Where
-from sandbox.store.tables import Row
+from sandbox.store.tables import EVERYTHING, Row
 from sandbox.worlds.world import World
 
 R = TypeVar("R", bound=Row)
@@ -51,6 +51,11 @@ def parse_words(name: str, text: str | None, known: Iterable[str]) -> list[str]:
 def get_account(world: World, text: str, field: str = "account") -> Account:
     """The account with this id or name of the cast. Raises ControlFault if there is none."""
     return _get_named(world, field, Account, world.cast.accounts, text)
+
+
+def find_scope(world: World, account: str | None) -> str:
+    """The scope of a query on the records of an account, or of all. Raises ControlFault."""
+    return EVERYTHING if account is None else get_account(world, account).id
 
 
 def get_terminal(world: World, text: str) -> Terminal:
