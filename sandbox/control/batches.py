@@ -11,20 +11,7 @@ from sandbox.control.context import ControlRequest, conflict, invalid, must_be_k
 from sandbox.control.models import Body, PageQuery, Time, View, Words, Written
 from sandbox.control.queries import find_page, find_scope, get_terminal, parse_words
 from sandbox.control.routing import WORLD, Router
-from sandbox.domain.batches import (
-    BATCH_STATUSES,
-    REASONS,
-    TIME_PATTERN,
-    TIMES_MAX,
-    ZONE_CHARS_MAX,
-    Batch,
-    BatchStatus,
-    DayCode,
-    Result,
-    UnknownZone,
-    batch_schedule,
-    entries_of,
-)
+from sandbox.domain import batches
 from sandbox.domain.clock import BATCH_CLOSES, BATCH_RESULT, Timer
 from sandbox.domain.currencies import in_letters
 from sandbox.domain.directory import Account, Terminal
@@ -66,16 +53,17 @@ class BatchScheduleBody(Body):
     """When a terminal's batches close: local times of 24 hours in a time zone, on some days."""
 
     times: Annotated[
-        list[Annotated[str, Field(pattern=TIME_PATTERN)]], Field(min_length=1, max_length=TIMES_MAX)
+        list[Annotated[str, Field(pattern=batches.TIME_PATTERN)]],
+        Field(min_length=1, max_length=batches.TIMES_MAX),
     ]
-    days: Annotated[list[DayCode], Field(min_length=1, max_length=7)] | None = None
-    zone: Annotated[str, Field(min_length=1, max_length=ZONE_CHARS_MAX)]
+    days: Annotated[list[batches.DayCode], Field(min_length=1, max_length=7)] | None = None
+    zone: Annotated[str, Field(min_length=1, max_length=batches.ZONE_CHARS_MAX)]
 
 
 EntryKind = Literal["capture", "refund"]
 EntryResult = Literal["accepted", "refused"]
 
-_RESULTS: Final[dict[BatchStatus, EntryResult]] = {
+_RESULTS: Final[dict[batches.BatchStatus, EntryResult]] = {
     "accepted": "accepted",
     "partially_accepted": "accepted",
     "rejected": "refused",
@@ -90,7 +78,7 @@ class BatchRow(View):
     """
 
     id: str
-    status: BatchStatus
+    status: batches.BatchStatus
     number: str | None
     account_id: str
     merchant: str | None
@@ -159,11 +147,13 @@ def search_batches(request: ControlRequest, query: BatchesQuery) -> BatchesPage:
     """Search the batches of a world, of all its accounts."""
     world = request.world
     where: dict[str, Any] = {"scope": find_scope(world, query.account)}
-    if words := parse_words("status", query.status, BATCH_STATUSES):
+    if words := parse_words("status", query.status, batches.BATCH_STATUSES):
         where["status"] = words
     if query.terminal is not None:
         where["terminal_id"] = get_terminal(world, query.terminal).terminal_id
-    rows, total, after = find_page(world, Batch, where, limit=query.limit, before=query.before)
+    rows, total, after = find_page(
+        world, batches.Batch, where, limit=query.limit, before=query.before
+    )
     views = [batch_row(world, batch) for batch in rows]
     return BatchesPage(batches=views, total=total, next=after)
 
@@ -171,10 +161,10 @@ def search_batches(request: ControlRequest, query: BatchesQuery) -> BatchesPage:
 @router.get(f"{WORLD}/batches/{{id}}", "batches.look")
 def read_batch(request: ControlRequest) -> BatchDetail:
     """Read a batch with each record's result, and where the record is now."""
-    return view_batch(request.world, request.get_record(Batch, "batch"))
+    return view_batch(request.world, request.get_record(batches.Batch, "batch"))
 
 
-def view_batch(world: World, batch: Batch) -> BatchDetail:
+def view_batch(world: World, batch: batches.Batch) -> BatchDetail:
     """Show a batch with each record's result, and where the record is now."""
     found: dict[str, Transaction] = {}
     unit = world.store.begin()
@@ -189,7 +179,7 @@ def view_batch(world: World, batch: Batch) -> BatchDetail:
     )
 
 
-def batch_row(world: World, batch: Batch) -> BatchRow:
+def batch_row(world: World, batch: batches.Batch) -> BatchRow:
     """A batch as lists show it."""
     account = world.store.get(Account, batch.account_id)
     terminal = world.store.get(Terminal, batch.terminal_id)
@@ -204,7 +194,7 @@ def batch_row(world: World, batch: Batch) -> BatchRow:
     )
 
 
-def _refused(batch: Batch) -> int | None:
+def _refused(batch: batches.Batch) -> int | None:
     counts: dict[str, int | None] = {
         "rejected": batch.transaction_count,
         "accepted": 0,
@@ -213,7 +203,7 @@ def _refused(batch: Batch) -> int | None:
     return counts.get(batch.status)
 
 
-def _entries(batch: Batch, tx: Transaction) -> Iterator[BatchEntry]:
+def _entries(batch: batches.Batch, tx: Transaction) -> Iterator[BatchEntry]:
     """The capture entry of a payment, and its refund entries. Source: assumed M10."""
 
     def entry(kind: EntryKind, amount: int, at: int, result: EntryResult | None) -> BatchEntry:
@@ -233,7 +223,7 @@ def _entries(batch: Batch, tx: Transaction) -> Iterator[BatchEntry]:
     if tx.batch_id == batch.id or is_refused:
         # What was refused may have come back into the same batch only by an edit.
         went_back = is_refused and tx.batch_id != batch.id
-        kept = tx.ledger.kept if went_back else entries_of(tx, batch.id).captured
+        kept = tx.ledger.kept if went_back else batches.entries_of(tx, batch.id).captured
         captured = (one.created_at for one in tx.history if one.status == "captured")
         at = next(captured, tx.origin.created_at)
         yield entry("capture", kept, at, "refused" if went_back else result)
@@ -251,7 +241,7 @@ def _sums(entries: list[BatchEntry]) -> EntrySums:
     )
 
 
-def _explain(world: World, batch: Batch) -> tuple[str, datetime | None]:
+def _explain(world: World, batch: batches.Batch) -> tuple[str, datetime | None]:
     """What the status means, and when the processor answers."""
     timer = world.store.timer(BATCH_RESULT, batch.id)
     if batch.status == "submitted" and timer is not None:
@@ -262,7 +252,7 @@ def _explain(world: World, batch: Batch) -> tuple[str, datetime | None]:
     return _WHY[batch.status].format(reason=reason, refused=_refused(batch) or 0), None
 
 
-_WHY: Final[Mapping[BatchStatus, str]] = {
+_WHY: Final[Mapping[batches.BatchStatus, str]] = {
     "open": "its terminal's captures and refunds go into it until it is closed",
     "submitted": "the processor gives no result until you answer (assumed 6.2-settlement)",
     "accepted": "the processor settled all of its records",
@@ -281,7 +271,7 @@ _WHY: Final[Mapping[BatchStatus, str]] = {
     refuses=(409,),
     example={"answer": "rejected", "reason": "hash_mismatch"},
 )
-def answer_batch(request: ControlRequest, body: BatchAnswer) -> Written[Batch]:
+def answer_batch(request: ControlRequest, body: BatchAnswer) -> Written[batches.Batch]:
     """Give a submitted batch its result.
 
     Source: assumed B9 to B12.
@@ -290,7 +280,7 @@ def answer_batch(request: ControlRequest, body: BatchAnswer) -> Written[Batch]:
     context = OperationContext(
         world=world, unit=world.store.begin(), now=world.clock.now(), request_id=None
     )
-    batch = request.get_record(Batch, "batch")
+    batch = request.get_record(batches.Batch, "batch")
     if batch.status != "submitted":
         raise conflict(
             "not_submitted",
@@ -306,7 +296,7 @@ def answer_batch(request: ControlRequest, body: BatchAnswer) -> Written[Batch]:
     return Written(to_bytes(answered))
 
 
-def _parse_result(body: BatchAnswer, members: list[Transaction]) -> Result:
+def _parse_result(body: BatchAnswer, members: list[Transaction]) -> batches.Result:
     if body.reason is not None and body.answer != "rejected":
         raise invalid("reason: belongs to the answer rejected alone")
     if body.rejected is not None and body.answer != "partially_accepted":
@@ -314,11 +304,13 @@ def _parse_result(body: BatchAnswer, members: list[Transaction]) -> Result:
     if body.answer == "rejected":
         # A sentence is passed on unchanged; a single word must be a known one.
         if body.reason is not None and " " not in body.reason:
-            must_be_known("reason", body.reason, REASONS)
-        return Result(answer="rejected", reason=body.reason)
+            must_be_known("reason", body.reason, batches.REASONS)
+        return batches.Result(answer="rejected", reason=body.reason)
     if body.answer == "accepted":
-        return Result(answer="accepted")
-    return Result(answer="partially_accepted", rejected=_rejected_members(body.rejected, members))
+        return batches.Result(answer="accepted")
+    return batches.Result(
+        answer="partially_accepted", rejected=_rejected_members(body.rejected, members)
+    )
 
 
 def _rejected_members(
@@ -343,7 +335,7 @@ class BatchScheduleView(View):
 
     terminal_id: str
     times: list[str]
-    days: list[DayCode]
+    days: list[batches.DayCode]
     zone: str
     next: Time
 
@@ -375,8 +367,8 @@ def set_schedule(request: ControlRequest, body: BatchScheduleBody) -> BatchSched
     terminal_id, world = _find_terminal(request), request.world
     days = None if body.days is None else tuple(body.days)
     try:
-        schedule = batch_schedule(tuple(body.times), days, body.zone)
-    except UnknownZone as error:
+        schedule = batches.batch_schedule(tuple(body.times), days, body.zone)
+    except batches.UnknownZone as error:
         raise invalid(str(error), error.nearest) from None
     timer = settlement.timer_of(terminal_id, schedule, world.clock.now())
     unit = world.store.begin()

@@ -11,22 +11,12 @@ from pydantic import Field
 from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
 from sandbox.control.models import Body, Time, View
 from sandbox.control.routing import WORLD, Router
+from sandbox.domain import webhooks
 from sandbox.domain.directory import Account
 from sandbox.domain.events import EVENTS, EventType
 from sandbox.domain.field_types import EndpointDescription, EndpointId, HttpUrl, WebhookSecret
 from sandbox.domain.instants import Instant
 from sandbox.domain.secrets import find_secret
-from sandbox.domain.webhooks import (
-    BY_HAND,
-    DEAD_AFTER,
-    ENDPOINTS_MAX,
-    FILTER_VALUES,
-    GRACE,
-    Application,
-    Endpoint,
-    OldSecret,
-    application_id,
-)
 from sandbox.webhooks.receivers import is_inside, program_of
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
 from sandbox.worlds.world import World
@@ -144,15 +134,15 @@ class Recovered(View):
     messages: int
 
 
-def view_endpoint(endpoint: Endpoint, now: datetime) -> EndpointView:
+def view_endpoint(endpoint: webhooks.Endpoint, now: datetime) -> EndpointView:
     """The endpoint as the control API shows it at that moment of the world."""
     since = endpoint.failing_since
     return EndpointView.of(
         endpoint,
-        application_id=application_id(endpoint.account_id) if endpoint.account_id else None,
+        application_id=endpoint.account_id and webhooks.application_id(endpoint.account_id),
         old_secrets=[one for one in endpoint.old_secrets if now < one.until],
         disabled=endpoint.is_disabled,
-        disables_at=None if since is None or endpoint.is_disabled else since + DEAD_AFTER,
+        disables_at=None if since is None or endpoint.is_disabled else since + webhooks.DEAD_AFTER,
     )
 
 
@@ -176,22 +166,22 @@ def create_endpoint(request: ControlRequest, body: CreateEndpoint) -> EndpointVi
     )
 
 
-def add_endpoint(request: ControlRequest, sent: dict[str, Any]) -> Endpoint:
+def add_endpoint(request: ControlRequest, sent: dict[str, Any]) -> webhooks.Endpoint:
     """A new endpoint with these fields of a body. Raises ControlFault."""
     world = request.world
-    if len(world.outbox.endpoints) >= ENDPOINTS_MAX:
+    if len(world.outbox.endpoints) >= webhooks.ENDPOINTS_MAX:
         raise conflict(
             "too_many_endpoints",
-            f"{ENDPOINTS_MAX} endpoints are in this world already, which is the most",
+            f"{webhooks.ENDPOINTS_MAX} endpoints are in this world already, which is the most",
             details="DELETE one of them first, or take another world",
         )
     fields = _checked(request, sent)
     secret = fields.pop("secret", None) or write_secret(world.draws.secret_bytes(KEY_BYTES))
-    endpoint = Endpoint(
+    endpoint = webhooks.Endpoint(
         id=fields.pop("id", None) or _free_id(world),
         secret=secret,
         created_at=world.clock.now(),
-        disabled_reason=BY_HAND if fields.pop("disabled", False) else None,
+        disabled_reason=webhooks.BY_HAND if fields.pop("disabled", False) else None,
         **fields,
     )
     return world.outbox.store_endpoint(endpoint)
@@ -224,8 +214,8 @@ def _check_audience(request: ControlRequest, fields: dict[str, Any]) -> None:
         must_be_known("event_types", event_type, EVENTS)
     for name, values in fields.get("filters", {}).items():
         for value in values or ():
-            if name in FILTER_VALUES:
-                must_be_known(f"filters.{name}", value, FILTER_VALUES[name])
+            if name in webhooks.FILTER_VALUES:
+                must_be_known(f"filters.{name}", value, webhooks.FILTER_VALUES[name])
     if "event_types" in fields:
         fields["event_types"] = tuple(dict.fromkeys(fields["event_types"]))
     if "filters" in fields:
@@ -258,12 +248,13 @@ def list_applications(request: ControlRequest) -> Applications:
     Source: assumed 8.3-application.
     """
     world = request.world
-    found = dict(world.store.all(Application).items())
+    found = dict(world.store.all(webhooks.Application).items())
     endpoints: dict[str, list[str]] = {}
     for endpoint in world.outbox.endpoints.values():
         if (id := endpoint.account_id) is not None:
             endpoints.setdefault(id, []).append(endpoint.id)
-            found.setdefault(id, Application(account_id=id, created_at=endpoint.created_at))
+            new = webhooks.Application(account_id=id, created_at=endpoint.created_at)
+            found.setdefault(id, new)
     views = [
         ApplicationView.of(one, endpoints=endpoints.get(one.account_id, []))
         for one in found.values()
@@ -279,7 +270,7 @@ def list_endpoints(request: ControlRequest) -> Endpoints:
     return Endpoints(endpoints=views, total=len(views))
 
 
-def _find_endpoint(request: ControlRequest) -> Endpoint:
+def _find_endpoint(request: ControlRequest) -> webhooks.Endpoint:
     endpoint = request.world.outbox.endpoints.get(request.params["id"])
     if endpoint is None:
         raise not_found("the world has no endpoint with this id")
@@ -300,7 +291,7 @@ def change_endpoint(request: ControlRequest, body: ChangeEndpoint) -> EndpointVi
     disabled = fields.pop("disabled", None)
     outbox.store_endpoint(replace(endpoint, **fields))
     if disabled is True and not endpoint.is_disabled:
-        outbox.disable(endpoint.id, BY_HAND)
+        outbox.disable(endpoint.id, webhooks.BY_HAND)
     elif disabled is False and endpoint.is_disabled:
         outbox.enable(endpoint.id)
     return view_endpoint(outbox.endpoints[endpoint.id], request.world.now())
@@ -329,12 +320,13 @@ def rotate_secret(request: ControlRequest, body: Rotate) -> EndpointView:
     endpoint, world = _find_endpoint(request), request.world
     fields = _checked(request, {"secret": body.secret})
     now = world.clock.now()
-    grace_s = GRACE.total_seconds() if body.grace_s is None else body.grace_s
+    grace_s = webhooks.GRACE.total_seconds() if body.grace_s is None else body.grace_s
     old = [one for one in endpoint.old_secrets if now < one.until]
     if grace_s > 0:
         if len(old) >= OLD_SECRETS_MAX:
             raise conflict("too_many_secrets", f"{len(old)} old secrets are still in use")
-        old.insert(0, OldSecret(secret=endpoint.secret, until=now + timedelta(seconds=grace_s)))
+        until = now + timedelta(seconds=grace_s)
+        old.insert(0, webhooks.OldSecret(secret=endpoint.secret, until=until))
     secret = fields.get("secret") or write_secret(world.draws.secret_bytes(KEY_BYTES))
     changed = replace(
         endpoint, secret=secret, old_secrets=tuple(old), replaced_secret=endpoint.secret

@@ -17,7 +17,7 @@ from pydantic import (
 from pydantic.types import StringConstraints
 from pydantic_core import CoreSchema, core_schema
 
-from sandbox.domain.instants import from_ms, to_wire
+from sandbox.domain.instants import from_ms, parse_duration, to_wire
 from sandbox.platform.openapi.schemas import as_class
 from sandbox.platform.wire import Body as Bytes
 
@@ -103,6 +103,15 @@ Time = Annotated[str, BeforeValidator(instant)]
 
 Milliseconds = Annotated[float, AfterValidator(partial(round, ndigits=3))]
 """A duration, to the microsecond."""
+
+
+def _is_duration(text: str) -> str:
+    parse_duration(text)
+    return text
+
+
+DurationText = Annotated[str, AfterValidator(_is_duration)]
+"""A duration in words, like 90d."""
 
 
 class LikeType:
