@@ -1,12 +1,12 @@
 """The journal of a world: each request with the reasons for its answer."""
 
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 from pydantic_core import from_json
 
 from sandbox.control.context import ControlFault, ControlRequest, invalid, must_be_known, not_found
-from sandbox.control.models import LikeType, Listing, Milliseconds, Time, View, window
+from sandbox.control.models import BackwardsListing, LikeType, Milliseconds, Time, View, window
 from sandbox.control.queries import get_account
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain.instants import Instant
@@ -22,7 +22,7 @@ from sandbox.worlds.world import World
 router = Router()
 
 
-class RequestsQuery(Listing):
+class RequestsQuery(BackwardsListing):
     """Which requests: of a row of the route table, with a status, and so on; as rows or whole.
 
     `q` is a text in its id, address or bodies. `status_class` none: closed without an answer.
@@ -42,14 +42,7 @@ class RequestsQuery(Listing):
     outcome: str | None = None
     key_id: str | None = None
     origin: Literal["client", "console"] | None = None
-    before: str | None = None
     shape: Literal["row", "full"] = "full"
-
-    @model_validator(mode="after")
-    def _has_one_place(self) -> Self:
-        if self.before is not None and self.offset is not None:
-            raise ValueError("before or offset may be given, and not both")
-        return self
 
 
 _SUMMARIES: Final = {row.name: row.summary for row in OPERATIONS}

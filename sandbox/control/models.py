@@ -13,6 +13,7 @@ from pydantic import (
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
+    model_validator,
 )
 from pydantic.types import StringConstraints
 from pydantic_core import CoreSchema, core_schema
@@ -55,6 +56,18 @@ class Listing(Query):
 
     limit: Annotated[int, Field(ge=1, le=LIST_MAX)] = LIST_MAX
     offset: Annotated[int, Field(ge=0)] | None = None
+
+
+class BackwardsListing(Listing):
+    """A window on a list, or the part of it before one of its items."""
+
+    before: str | None = None
+
+    @model_validator(mode="after")
+    def _has_one_place(self) -> Self:
+        if self.before is not None and self.offset is not None:
+            raise ValueError("before or offset may be given, and not both")
+        return self
 
 
 class PageQuery(Query):
