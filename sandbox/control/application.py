@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from inspect import isawaitable
 from typing import Any, Final, get_args
@@ -120,12 +121,14 @@ class Control:
     def _error(self, fault: ControlFault) -> dict[str, Any]:
         """The body of a refusal. It repeats no key (assumed D5), nor a whole book."""
         scrub = self._services.worlds.profile.scrub_start
-        message, details = (
-            scrub(fault.message, TEXT_CHARS_MAX),
-            scrub(fault.details, TEXT_CHARS_MAX),
-        )
         near = {} if fault.nearest is None else {"nearest": fault.nearest}
-        return {"error": fault.error, "message": message, "details": details, **near, **fault.more}
+        return {
+            "error": fault.error,
+            "message": scrub(fault.message, TEXT_CHARS_MAX),
+            "details": scrub(fault.details, TEXT_CHARS_MAX),
+            **near,
+            **fault.more,
+        }
 
     async def refuse(self, scope: Scope, send: Send, refusal: Refusal) -> None:
         """Answer a request that is refused before its endpoint is looked for."""
@@ -182,10 +185,9 @@ class Control:
         """
         if (who := self._sessions.who(scope)) is not None:
             return who
-        try:
+        sent = b""
+        with suppress(wire.BadInput):
             sent = wire.header(scope["headers"], b"authorization") or b""
-        except wire.BadInput:
-            sent = b""
         scheme, _, token = sent.partition(b" ")
         if scheme.lower() == b"bearer":
             return self._tokens.who(token.lstrip(b" "))
@@ -197,12 +199,9 @@ class Control:
             return b""
         bytes_max = SNAPSHOT_BYTES_MAX if row.is_raw else wire.CONTROL_BYTES_MAX
         length = dict(scope["headers"]).get(b"content-length", b"0")
-        body: bytes | bytearray | None = None
-        if not length.isdigit() or int(length) <= bytes_max:
-            if row.is_raw:
-                body = await wire.read_long_body(receive, bytes_max=bytes_max)
-            else:
-                body = await wire.read_body(receive, bytes_max=bytes_max)
+        read = wire.read_long_body if row.is_raw else wire.read_body
+        is_possible = not length.isdigit() or int(length) <= bytes_max
+        body = await read(receive, bytes_max=bytes_max) if is_possible else None
         if body is None:
             raise ControlFault(
                 413, "body_too_large", f"the body is larger than {bytes_max // 1_048_576} MiB"
@@ -248,9 +247,8 @@ class Control:
             except StoreError as error:
                 # Reading still works.
                 if row.method != "GET":
-                    raise ControlFault(
-                        507, "not_written", "the state file cannot be written", details=str(error)
-                    ) from None
+                    why = "the state file cannot be written"
+                    raise ControlFault(507, "not_written", why, details=str(error)) from None
         return shown
 
 

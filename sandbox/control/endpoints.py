@@ -1,6 +1,5 @@
 """Webhook endpoints: registration, secrets, recovery."""
 
-import asyncio
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
 from urllib.parse import unquote, urlsplit
@@ -19,6 +18,7 @@ from sandbox.domain.instants import Instant
 from sandbox.domain.secrets import find_secret
 from sandbox.webhooks.receivers import is_inside, program_of
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
+from sandbox.worlds.pauses import collect
 from sandbox.worlds.world import World
 
 router = Router()
@@ -69,10 +69,6 @@ class Recover(Body):
 
 OLD_SECRETS_MAX: Final = 10
 """Replaced secrets of one endpoint that sign at a time: each is one more signature to make."""
-
-MESSAGES_IN_A_ROW: Final = 200
-"""Messages that are looked at, and perhaps sent again, before other requests have a turn: some
-milliseconds."""
 
 
 class OldSecretView(View):
@@ -195,18 +191,15 @@ def _free_id(world: World) -> str:
 
 
 def _checked(request: ControlRequest, sent: dict[str, Any]) -> dict[str, Any]:
-    """The fields that were sent, null as if they were not, every word in them known."""
+    """The fields that were sent as they are stored, null as if they were not.
+
+    Raises ControlFault for a word in them that is not known.
+    """
     fields = {
         name: value for name, value in sent.items() if value is not None or name == "account_id"
     }
     if "url" in fields:
         _check_url(request, fields["url"])
-    _check_audience(request, fields)
-    return fields
-
-
-def _check_audience(request: ControlRequest, fields: dict[str, Any]) -> None:
-    """Filters by account, type and content; lists are converted for storing."""
     account_id = fields.get("account_id")
     if account_id is not None and request.world.store.get(Account, account_id) is None:
         raise invalid("account_id: the world has no account with this id")
@@ -222,6 +215,7 @@ def _check_audience(request: ControlRequest, fields: dict[str, Any]) -> None:
         fields["filters"] = {
             name: tuple(values) for name, values in fields["filters"].items() if values
         }
+    return fields
 
 
 def _check_url(request: ControlRequest, url: str) -> None:
@@ -318,7 +312,6 @@ def rotate_secret(request: ControlRequest, body: Rotate) -> EndpointView:
     The old one signs too for a while. Source: assumed D22.
     """
     endpoint, world = _find_endpoint(request), request.world
-    fields = _checked(request, {"secret": body.secret})
     now = world.clock.now()
     grace_s = webhooks.GRACE.total_seconds() if body.grace_s is None else body.grace_s
     old = [one for one in endpoint.old_secrets if now < one.until]
@@ -327,7 +320,7 @@ def rotate_secret(request: ControlRequest, body: Rotate) -> EndpointView:
             raise conflict("too_many_secrets", f"{len(old)} old secrets are still in use")
         until = now + timedelta(seconds=grace_s)
         old.insert(0, webhooks.OldSecret(secret=endpoint.secret, until=until))
-    secret = fields.get("secret") or write_secret(world.draws.secret_bytes(KEY_BYTES))
+    secret = body.secret or write_secret(world.draws.secret_bytes(KEY_BYTES))
     changed = replace(
         endpoint, secret=secret, old_secrets=tuple(old), replaced_secret=endpoint.secret
     )
@@ -360,9 +353,6 @@ async def recover_messages(request: ControlRequest, body: Recover) -> Recovered:
             f"the endpoint is disabled: {endpoint.disabled_reason}",
             details=f"POST .../endpoints/{endpoint.id}/enable comes first",
         )
-    count = 0
-    for place, is_sent in enumerate(request.world.outbox.recover(endpoint.id, body.since), start=1):
-        count += is_sent
-        if place % MESSAGES_IN_A_ROW == 0:
-            await asyncio.sleep(0)
-    return Recovered(messages=count)
+    return Recovered(
+        messages=sum(await collect(request.world.outbox.recover(endpoint.id, body.since)))
+    )

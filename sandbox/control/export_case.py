@@ -44,7 +44,7 @@ class ExportCase:
 
     @cached_property
     def _names(self) -> Mapping[str, str]:
-        return cast_names(self.world.cast.keys)
+        return cast_names(self.world, "key")
 
     def key_name(self, key_id: str | None) -> str | None:
         """The name of the key in the cast, else its id."""

@@ -72,7 +72,7 @@ class _ScenarioWriter:
         self.left_out: Counter[str] = Counter()
         self.count = 0
         self._case = case
-        self._terminals = cast_names(case.world.cast.terminals)
+        self._terminals = cast_names(case.world, "terminal")
         self._made: dict[str, str] = {}
         self._attempts: Counter[str] = Counter()
         self._at: datetime | None = None

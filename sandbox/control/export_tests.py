@@ -171,15 +171,10 @@ class _Known:
     """The ids that the test can name, each with the code that names it."""
 
     def __init__(self, case: ExportCase) -> None:
-        cast = case.world.cast
         self._code = {
-            id: _Text(f'sandbox.{word}("{name}")')
-            for word, names in (
-                ("terminal", cast.terminals),
-                ("location", cast.locations),
-                ("account", cast.accounts),
-            )
-            for id, name in cast_names(names).items()
+            id: _Text(f'sandbox.{kind}("{name}")')
+            for kind in ("terminal", "location", "account")
+            for id, name in cast_names(case.world, kind).items()
         }
 
     def learn(self, number: int, made: Mapping[str, str]) -> None:

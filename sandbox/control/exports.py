@@ -216,8 +216,7 @@ async def _prove_test(
     """
     if case.world.state.begins.fixture not in request.services.fixture_names():
         return
-    cast = case.world.cast
-    ids = {"terminals": cast.terminals, "locations": cast.locations, "accounts": cast.accounts}
+    ids = {f"{one}s": case.world.cast.ids_of(one) for one in ("account", "terminal", "location")}
     # It takes a sandbox with a loop of its own; the platform goes on beside it.
     repeat = request.services.repeat
     mistake = await asyncio.to_thread(repeat, world_options(case), ids, steps)

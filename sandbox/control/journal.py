@@ -7,10 +7,9 @@ from pydantic_core import from_json
 
 from sandbox.control.context import ControlFault, ControlRequest, invalid, must_be_known, not_found
 from sandbox.control.models import BackwardsListing, LikeType, Milliseconds, Time, View, window
-from sandbox.control.queries import get_account
+from sandbox.control.queries import get_account, get_key
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain.instants import Instant
-from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.platform.routes import OPERATIONS
@@ -128,7 +127,7 @@ async def list_requests(request: ControlRequest, query: RequestsQuery) -> Reques
     must_be_known("route", query.route, _SUMMARIES)
     must_be_known("outcome", query.outcome, _OUTCOMES)
     account = None if query.account is None else get_account(world, query.account).id
-    key_id = None if query.key_id is None else _key_id(world, query.key_id)
+    key_id = None if query.key_id is None else get_key(world, query.key_id, "key_id").id
     entries, end = world.journal.entries(), None
     if query.before is not None:
         end = next((place for place, one in enumerate(entries) if one.id == query.before), None)
@@ -191,15 +190,6 @@ def _fits(world: World, entry: Entry, query: RequestsQuery) -> bool:
 def _waits(one: WaitingRequest, query: RequestsQuery) -> bool:
     unanswered = (query.status, query.status_class, query.outcome, query.q)
     return all(word is None for word in unanswered) and query.subject in (None, one.payment)
-
-
-def _key_id(world: World, word: str) -> str:
-    """The id of the key with this id, or this name in the cast. Raises ControlFault."""
-    if word in world.cast.keys:
-        return world.cast.keys[word][0]
-    if world.store.get(ApiKey, word) is None:
-        must_be_known("key_id", word, world.cast.keys)
-    return word
 
 
 def _mentions(entry: Entry, text: str) -> bool:

@@ -281,12 +281,10 @@ def send_sample(request: ControlRequest, body: Sample) -> MessageView:
 def _ids_of(world: World) -> dict[str, str]:
     """For the ids of the demo world, in which samples were written, those of this one."""
     written = Ids(seed=1, world_id=DEFAULT_WORLD)
-    cast = world.cast
-    kinds = {"account": cast.accounts, "terminal": cast.terminals, "location": cast.locations}
     return {
         written.named_uuid(f"{kind}:{name}"): id
-        for kind, ids in kinds.items()
-        for name, id in ids.items()
+        for kind in ("account", "terminal", "location")
+        for name, id in world.cast.ids_of(kind).items()
     }
 
 

@@ -11,13 +11,11 @@ from sandbox.control.context import ControlRequest, conflict, invalid
 from sandbox.control.export_case import IN_A_QUERY
 from sandbox.control.journal import get_entry
 from sandbox.control.models import Accepted, Body, HeaderFields, KeyWord, Milliseconds, View
+from sandbox.control.queries import get_key
 from sandbox.control.routing import PREFIX, WORLD, Router
-from sandbox.domain.keys import ApiKey
-from sandbox.domain.text import nearest
 from sandbox.platform.context import Headers
 from sandbox.platform.internal_client import InternalAnswer, InternalRequest
 from sandbox.worlds.journal import CUT_OFF, MASK, Entry
-from sandbox.worlds.world import World
 
 router = Router()
 
@@ -112,7 +110,7 @@ async def send_request(request: ControlRequest, body: SendBody) -> Answered | Ac
         query=quote(query or body.query, safe=IN_A_QUERY + "%"),
         headers=_headers(request, body.headers, _payload(body.body)),
         body=_payload(body.body),
-        key=None if body.key is None else _get_key(world, body.key),
+        key=None if body.key is None else get_key(world, body.key),
     )
     return await _send(request, wanted, wait=body.wait)
 
@@ -136,7 +134,7 @@ async def replay_request(request: ControlRequest, body: ReplayBody) -> Answered 
         query=quote(entry.query, safe=IN_A_QUERY),
         headers=_headers(request, body.headers, payload),
         body=payload,
-        key=None if name is None else _get_key(request.world, name),
+        key=None if name is None else get_key(request.world, name),
     )
     return await _send(request, wanted, wait=body.wait)
 
@@ -194,15 +192,3 @@ def _headers(request: ControlRequest, given: dict[str, str], payload: bytes) -> 
     if payload:
         fields["content-length"] = str(len(payload))
     return [(name.encode(), value.encode("ascii")) for name, value in fields.items()]
-
-
-def _get_key(world: World, name: str) -> ApiKey:
-    """The key with this name in the cast, or with this id. Raises ControlFault."""
-    id, _ = world.cast.keys.get(name, (name, ""))
-    found = world.store.get(ApiKey, id)
-    if found is None:
-        raise invalid(
-            f"key: the world has no key {name[:80]!r}: give its name in the cast, or its id",
-            nearest(name, world.cast.keys),
-        )
-    return found

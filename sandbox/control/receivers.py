@@ -40,9 +40,6 @@ class NewReceiver(Body):
     event_types: list[str] = Field(default=[])
 
 
-DESCRIPTION = "Built-in receiver"
-
-
 class ReceiverView(View):
     """A receiver inside: an endpoint with the same id, its programmed answers, and its secret.
 
@@ -106,7 +103,7 @@ def create_receiver(request: ControlRequest, body: NewReceiver) -> ReceiverView:
         request,
         {
             "url": receivers.url_of(program),
-            "description": body.description or DESCRIPTION,
+            "description": body.description or "Built-in receiver",
             "event_types": body.event_types,
         },
     )
@@ -224,16 +221,12 @@ class VerifyView(View):
     age_s: int | None
 
 
-def _masked(secret: str) -> str:
-    return f"whsec_****{secret[-_SHOWN_CHARS:]}"
-
-
 def _view_check(found: Verification, signed: bytes, secrets: tuple[str, ...]) -> VerifyView:
     return VerifyView.of(
         found,
         verdict="genuine" if found.step is None else "refused",
         signed=signed.decode("utf-8", "replace"),
-        secrets=[_masked(secret) for secret in secrets],
+        secrets=[f"whsec_****{secret[-_SHOWN_CHARS:]}" for secret in secrets],
     )
 
 
@@ -256,8 +249,7 @@ def check_attempt(
         raise conflict("no_attempt", f"the delivery to {delivery.endpoint_id} has {count}")
     attempt = attempts[number - 1]
     if attempt.sent is None:
-        why = attempt.error or ""
-        raise conflict("not_sent", "that attempt sent nothing", details=why)
+        raise conflict("not_sent", "that attempt sent nothing", details=attempt.error or "")
     head, body = attempt.sent, world.outbox.body(message)[: attempt.sent.size]
     if sha256(body).hexdigest() != head.sha256:
         raise conflict(
