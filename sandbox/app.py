@@ -29,6 +29,7 @@ from sandbox.control.routing import PREFIX
 from sandbox.domain.faults import INTERNAL_ERROR, Refusal
 from sandbox.domain.instants import from_ms
 from sandbox.domain.profile import Profile
+from sandbox.measurements import Measured
 from sandbox.middleware import (
     AllowedHosts,
     AnswerWhenStopped,
@@ -52,7 +53,6 @@ from sandbox.webhooks.worker import DeliveryWorker, Sending
 from sandbox.worlds.background import Background
 from sandbox.worlds.clock import SystemClock, system_seconds
 from sandbox.worlds.due_timers import fire_due
-from sandbox.worlds.measured import Measured
 from sandbox.worlds.registry import Ticks, Worlds
 from sandbox.worlds.timers import Timers
 from sandbox.worlds.world import World
@@ -372,7 +372,7 @@ def _delivery_worker(
     sender: Sending | None,
     measured: Measured,
     local_receivers: LocalReceivers | None,
-) -> DeliveryWorker[World]:
+) -> DeliveryWorker:
     """The worker that sends with this sender, else over the network. Raises SettingsError."""
     if (ca := settings.webhooks_ca) is not None:
         try:
@@ -386,7 +386,7 @@ def _delivery_worker(
         sender,
         open_client=partial(_webhook_client, settings, guard),
         header_prefix=settings.profile.webhook_header_prefix,
-        metrics=measured,
+        measured=measured,
         after_attempt=fire_due,
         local_receivers=local_receivers,
     )

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
-from sandbox.worlds.measured import Measured
+from sandbox.measurements import Measured
 
 W = TypeVar("W", contravariant=True)
 

@@ -49,26 +49,17 @@ async def advance_to(world: World, to: datetime) -> list[Timer]:
     after the due webhooks have been sent.
     """
     async with world.advancing:
-        world.advances += 1
-        world.advance_id = world.advances
-        try:
-            return await _advance_to(world, to)
-        finally:
-            world.advance_id = None
-
-
-async def _advance_to(world: World, to: datetime) -> list[Timer]:
-    fired: list[Timer] = []
-    await world.wait_idle()
-    while (timer := world.store.next_timer()) is not None and timer.due <= to:
-        if timer.due > world.clock.now():
-            world.clock.set(ClockSetting(now=timer.due))
-        fired += fire_due(world)
-        await pause()
+        fired: list[Timer] = []
         await world.wait_idle()
-    if to > world.clock.now():
-        world.clock.set(ClockSetting(now=to))
-    return fired
+        while (timer := world.store.next_timer()) is not None and timer.due <= to:
+            if timer.due > world.clock.now():
+                world.clock.set(ClockSetting(now=timer.due))
+            fired += fire_due(world)
+            await pause()
+            await world.wait_idle()
+        if to > world.clock.now():
+            world.clock.set(ClockSetting(now=to))
+        return fired
 
 
 def _without(world: World, timer: Timer) -> UnitOfWork:

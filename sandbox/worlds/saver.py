@@ -10,9 +10,9 @@ from functools import partial
 from time import monotonic
 from typing import Final
 
+from sandbox.measurements import Measured
 from sandbox.store.change_log import ChangeLog
 from sandbox.store.files.port import Change, StateFile, StoreError
-from sandbox.worlds.measured import Measured
 from sandbox.worlds.world import World
 
 SOON_S: Final = 0.05

@@ -121,9 +121,6 @@ class World:
         # The timer that the world will be woken up for.
         self.watched: Timer | None = None
         self.advancing = Lock()
-        # The id of the clock advance in progress, or None.
-        self.advance_id: int | None = None
-        self.advances = 0
         # Requests of the control API that wait for a message.
         self.waits = 0
         self.marks = Marks()
