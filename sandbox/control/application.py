@@ -117,8 +117,7 @@ class Control:
         """What to say when worlds cannot be read, or another server may have this one."""
         if isinstance(error, WorldLost | Unavailable):
             return unavailable(error)
-        if self._services.worlds.saver is not None:
-            self._services.worlds.saver.note_unread(error)
+        log.error("%s", error)
         return ControlFault(
             500, "not_read", "a part of the state file cannot be read", details=str(error)
         )
