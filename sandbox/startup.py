@@ -54,8 +54,8 @@ def worlds_of(
     settings: Settings,
     system_clock: SystemClock,
     ticks: Ticks,
-    background: Background[World],
-    saver: Saver[World] | None,
+    background: Background,
+    saver: Saver | None,
 ) -> Worlds:
     """No worlds yet."""
     return Worlds(
@@ -74,7 +74,7 @@ def own_worlds(
     settings: Settings,
     system_clock: SystemClock,
     ticks: Ticks,
-    background: Background[World],
+    background: Background,
     fixture: Fixture,
 ) -> tuple[Worlds, str]:
     """The worlds of an earlier run, if there is a state file, and `default`.
@@ -102,7 +102,7 @@ def own_worlds(
 def cluster(
     settings: Settings,
     ticks: Ticks,
-    background: Background[World],
+    background: Background,
     fixture: Fixture,
     *,
     abort: Callable[[Any, Any], Awaitable[None]],

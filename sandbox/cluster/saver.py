@@ -31,10 +31,10 @@ from sandbox.cluster.ownership import Claim
 from sandbox.cluster.session import OwnerSession, SessionLost
 from sandbox.cluster.tables import put_meta
 from sandbox.domain.payments.transactions import Transaction
+from sandbox.measurements import Measured
 from sandbox.store.change_log import ChangeLog
 from sandbox.store.files.port import FORMAT, Change, StoreError, Unavailable
 from sandbox.worlds.elsewhere import WorldLost
-from sandbox.worlds.measured import Measured
 from sandbox.worlds.world import World
 
 T = TypeVar("T")
@@ -359,10 +359,6 @@ class ClusterSaver:
     def _done(self, owned: OwnedWorld, noted: int) -> None:
         owned.written = max(owned.written, noted)
         owned.wake()
-
-    def note_unread(self, error: Exception) -> None:
-        """Log what could not be read."""
-        log.error("%s", error)
 
     async def flush(self, worlds: Iterable[World]) -> None:
         """Write all of these worlds, also changes for which no answer waits."""

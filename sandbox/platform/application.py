@@ -9,7 +9,6 @@ from starlette.types import Receive, Scope, Send
 from sandbox.domain.faults import (
     INTERNAL_ERROR,
     METHOD_NOT_ALLOWED,
-    NOT_READ,
     NOT_WRITTEN,
     UNAVAILABLE,
     UNSUPPORTED_MEDIA_TYPE,
@@ -234,11 +233,6 @@ class Platform:
             status, body = NO_ANSWER, b""
         except Refusal as refusal:
             status, body = self._refused(context, refusal)
-        except StoreError as error:
-            # The log has the reason; the client must not learn about files.
-            if self._worlds.saver is not None:
-                self._worlds.saver.note_unread(error)
-            status, body = self._refused(context, Refusal(NOT_READ))
         except Exception as error:
             log.exception("request %s failed: a defect of the sandbox", context.request_id)
             reason = f"{type(error).__name__}; the log has the traceback"
@@ -253,7 +247,7 @@ class Platform:
         return answer
 
     async def _once_saved(
-        self, answer: Answer, saver: Saver[World], incoming: IncomingRequest, world: World
+        self, answer: Answer, saver: Saver, incoming: IncomingRequest, world: World
     ) -> Answer:
         """The answer, once its changes are written; a refusal if they cannot be.
 
