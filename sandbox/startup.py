@@ -118,7 +118,7 @@ def cluster(
 
     assert settings.database is not None
     _check_shared(settings)
-    agreed = agree(settings.database, _in_common(settings, fixture))
+    secret, tokens = agree(settings.database, _in_common(settings, fixture))
     url = settings.advertised_url
     server = ClusterServer(
         settings.database,
@@ -133,14 +133,14 @@ def cluster(
         abort=abort,
     )
     worlds = worlds_of(settings, server.clock, ticks, background, server.saver)
-    worlds.secret = agreed.secret
+    worlds.secret = secret
     try:
         spec = replace(_spec(settings, fixture), keys_are_known=worlds.known_keys)
         worlds.likeness = worlds.sketch(spec)
     except NotRestored as error:
         raise FixtureError(f"{settings.fixture}: {error}") from None
     server.worlds = worlds
-    return server, agreed.tokens
+    return server, tokens
 
 
 def _check_shared(settings: Settings) -> None:

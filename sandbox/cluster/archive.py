@@ -1,6 +1,7 @@
 """A database as a state file that no server uses, for copying worlds from and to files."""
 
 import asyncio
+import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
@@ -8,7 +9,7 @@ import asyncpg
 from pydantic_core import from_json
 
 from sandbox.cluster import commits
-from sandbox.cluster.commits import Head, Rows
+from sandbox.cluster.commits import Rows
 from sandbox.cluster.database import FAILURES, Database
 from sandbox.cluster.tables import prepare, put_meta
 from sandbox.domain.payments.transactions import Transaction
@@ -18,10 +19,11 @@ from sandbox.store.tables import NAMES
 
 T = TypeVar("T")
 
-_NO_SESSION = 0
-_BEGIN = """
-INSERT INTO uat_sandbox.worlds (id, wid, team, session, n, format)
-VALUES ($1, (random() * 9e18)::bigint, $2, $3, 0, $4) RETURNING wid"""
+_ADD = """
+INSERT INTO uat_sandbox.worlds
+    (id, wid, team, n, format, state, payments, requests, next_due)
+VALUES ($1, $2, $3, 1, $4, $5, $6, $7, now())"""
+"""The server that comes first looks what is due."""
 
 
 class Archive:
@@ -105,20 +107,19 @@ class Archive:
             for name, value in self._meta.items():
                 await put_meta(connection, name, value)
             for change in changes:
-                whose = team_of(change.world)
-                wid = await connection.fetchval(_BEGIN, change.world, whose, _NO_SESSION, FORMAT)
-                rows, new_wid = Rows(), wid ^ 1
+                rows, wid = Rows(), secrets.randbits(63)
+                state = rows.add(change, wid)
                 tables = [table for table, _ in change.puts]
                 (counters,) = (one.text for table, one in change.puts if table == COUNTERS)
-                head = Head(
-                    wid=wid,
-                    new_wid=new_wid,
-                    n=1,
-                    state=rows.add(change, new_wid),
-                    payments=tables.count(NAMES[Transaction]),
-                    requests=from_json(counters).get("requests", 0),
-                    # The server that comes first looks what is due.
-                    due_s=0.0,
+                await commits.write_rows(connection, rows, wid)
+                await connection.execute("DELETE FROM uat_sandbox.leftovers WHERE wid = $1", wid)
+                await connection.execute(
+                    _ADD,
+                    change.world,
+                    wid,
+                    team_of(change.world),
+                    FORMAT,
+                    state,
+                    tables.count(NAMES[Transaction]),
+                    from_json(counters).get("requests", 0),
                 )
-                await commits.write_rows(connection, rows, new_wid)
-                await commits.commit(connection, _NO_SESSION, [head], Rows(), format=FORMAT)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import asyncpg
+from pydantic_core import from_json
 
 from sandbox.cluster.session import SILENT_S
 from sandbox.domain.keys import ParsedKey, digest_of
@@ -55,9 +56,9 @@ _OF_ID: Final = """
 SELECT id, format, session, owner, name, url, control_url FROM uat_sandbox.owned
 WHERE id = $1 AND n > 0"""
 _OF_KEY: Final = """
-SELECT k.salt, k.digest, w.id, w.format, w.session, w.owner, w.name, w.url, w.control_url
-FROM uat_sandbox.keys k JOIN uat_sandbox.owned w USING (wid)
-WHERE k.lookup = $1 AND w.n > 0 ORDER BY w.id"""
+SELECT d.text, w.id, w.format, w.session, w.owner, w.name, w.url, w.control_url
+FROM uat_sandbox.documents d JOIN uat_sandbox.owned w USING (wid)
+WHERE d.lookup = $1 AND w.n > 0 ORDER BY w.id"""
 _CLAIM: Final = """
 UPDATE uat_sandbox.worlds SET session = $2
 WHERE id = $1 AND format <= $4 AND n > 0 AND session IS NOT DISTINCT FROM $3 AND (
@@ -128,8 +129,9 @@ async def find(connection: asyncpg.Connection, id: str) -> Found | None:
 
 async def find_key(connection: asyncpg.Connection, key: ParsedKey) -> Found | None:
     """Where the world is that has exactly this key; None if no world has it."""
-    for salt, digest, *row in await connection.fetch(_OF_KEY, key.lookup):
-        if digest_of(salt, key.secret) == digest:
+    for text, *row in await connection.fetch(_OF_KEY, key.lookup):
+        document = from_json(text)
+        if digest_of(document["salt"], key.secret) == document["digest"]:
             return _found(*row)
     return None
 
@@ -265,7 +267,6 @@ async def sweep(
     if wid is not None:
         done = await connection.execute(_SWEEP_DOCUMENTS, wid, rows_max)
         if done == "DELETE 0":
-            await connection.execute("DELETE FROM uat_sandbox.keys WHERE wid = $1", wid)
             await connection.execute("DELETE FROM uat_sandbox.leftovers WHERE wid = $1", wid)
 
 

@@ -33,7 +33,7 @@ from sandbox.cluster.tables import put_meta
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.measurements import Measured
 from sandbox.store.change_log import ChangeLog
-from sandbox.store.files.port import FORMAT, Change, StoreError, Unavailable
+from sandbox.store.files.port import Change, StoreError
 from sandbox.worlds.elsewhere import WorldLost
 from sandbox.worlds.world import World
 
@@ -115,13 +115,13 @@ class ClusterSaver:
         self._database = database
         self._session = session
         self._on_lost = on_lost
-        self._claims: dict[str, Claim] = {}
+        # The worlds that are about to be followed.
+        self.claims: dict[str, Claim] = {}
         self._owned: dict[str, OwnedWorld] = {}
         self._deleted: dict[World, OwnedWorld] = {}
         # What has changes; a dictionary as an ordered set.
         self._dirty: dict[OwnedWorld, None] = {}
         self._tokens: str | None = None
-        self._tokens_waiting: list[asyncio.Future[None]] = []
         self._work = asyncio.Event()
         self._aside: set[asyncio.Task[None]] = set()
 
@@ -136,17 +136,9 @@ class ClusterSaver:
 
     # --- noting
 
-    def expect(self, id: str, claim: Claim) -> None:
-        """Be about to follow a world that was claimed."""
-        self._claims[id] = claim
-
-    def unexpect(self, id: str) -> None:
-        """Forget a claim that was used, or was of no use."""
-        self._claims.pop(id, None)
-
     def follow(self, world: World, *, is_in_file: bool) -> None:
         """Write every change of the world from now on, and all of it unless it is there."""
-        claim, owned = self._claims.pop(world.id, None), self._owned.get(world.id)
+        claim, owned = self.claims.get(world.id), self._owned.get(world.id)
         if claim is not None and claim.session == self._session.number:
             owned = OwnedWorld(world, claim.wid, claim.n)
         elif owned is None or claim is not None:
@@ -191,12 +183,10 @@ class ClusterSaver:
             owned.wake()
         self.drop(self._owned)
         self._deleted, self._dirty, self._tokens = {}, {}, None
-        self._wake_tokens(Unavailable(self._session.problem))
 
     def keep_tokens(self, tokens: str) -> None:
         """Write these tokens of teams in place of those that are there."""
         self._tokens = tokens
-        self._work.set()
 
     @property
     def has_new_tokens(self) -> bool:
@@ -212,10 +202,7 @@ class ClusterSaver:
         """
         if world is None:
             if self._tokens is not None:
-                await self._session.ready()
-                future = asyncio.get_running_loop().create_future()
-                self._tokens_waiting.append(future)
-                await future
+                await asyncio.shield(asyncio.ensure_future(self._write_tokens(self._tokens)))
             return
         owned = self._owned.get(world.id)
         if owned is None or owned.world is not world:
@@ -233,14 +220,14 @@ class ClusterSaver:
                 return
         raise WorldLost(world.id)
 
-    def _wake_tokens(self, error: Exception | None = None) -> None:
-        waiting, self._tokens_waiting = self._tokens_waiting, []
-        for future in waiting:
-            if not future.done():
-                if error is None:
-                    future.set_result(None)
-                else:
-                    future.set_exception(error)
+    async def _write_tokens(self, tokens: str) -> None:
+        await self._session.ready()
+        try:
+            await self._session.run(partial(put_meta, name="tokens", value=tokens))
+        except (*FAILURES, SessionLost) as error:
+            raise self._database.unreachable(error) from error
+        if self._tokens is tokens:
+            self._tokens = None
 
     # --- writing
 
@@ -256,11 +243,6 @@ class ClusterSaver:
                 await self._write()
 
     async def _write(self) -> None:
-        if (tokens := self._tokens) is not None:
-            await self._session.run(partial(put_meta, name="tokens", value=tokens))
-            if self._tokens is tokens:
-                self._tokens = None
-                self._wake_tokens()
         batch: list[tuple[OwnedWorld, Head, int]] = []
         gone: list[OwnedWorld] = []
         rows = Rows()
@@ -293,7 +275,7 @@ class ClusterSaver:
         worlds, heads = [owned for owned, _, _ in batch], [head for _, head, _ in batch]
 
         async def commit(connection: asyncpg.Connection) -> set[int]:
-            return await commits.commit(connection, session, heads, rows, format=FORMAT)
+            return await commits.commit(connection, session, heads, rows)
 
         mine = await self._persist(commit, worlds, ANSWER_S + len(rows) / _ROWS_PER_S)
         self.measured.writes.add(time.monotonic() - began_s)

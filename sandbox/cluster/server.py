@@ -14,7 +14,7 @@ from sandbox.cluster.database import FAILURES, Database, describe
 from sandbox.cluster.forwarding import Forwarding, Refused
 from sandbox.cluster.ownership import Found, Peer
 from sandbox.cluster.saver import ClusterSaver
-from sandbox.cluster.session import Address, OwnerSession, SessionLost
+from sandbox.cluster.session import SILENT_S, Address, OwnerSession, SessionLost
 from sandbox.cluster.supervision import Supervisor
 from sandbox.domain.keys import KeyKind, ParsedKey
 from sandbox.store.files.port import FORMAT, StoreError, Unavailable
@@ -177,14 +177,14 @@ class ClusterServer:
                 await self._session.sign()
         if session != self._session.number or self._is_known(found.id):
             return
-        self.saver.expect(found.id, claimed)
+        self.saver.claims[found.id] = claimed
         try:
             spec = spec_of(saved, self._fixture_of, id=found.id)
             world = await self.worlds.restore_aside(spec, saved)
         except (NotRestored, FixtureError) as error:
             raise StoreError(f"the world {found.id!r} cannot be read: {error}") from error
         finally:
-            self.saver.unexpect(found.id)
+            self.saver.claims.pop(found.id, None)
         self.worlds.measured.taken_over += 1
         self.worlds.wake_one(world)
         log.info("the world %r is here now", found.id)
@@ -214,11 +214,11 @@ class ClusterServer:
                 )
         except FAILURES as error:
             raise self._database.unreachable(error) from error
-        self.saver.expect(id, claimed)
+        self.saver.claims[id] = claimed
         try:
             yield id
         finally:
-            self.saver.unexpect(id)
+            self.saver.claims.pop(id, None)
             if not self.saver.has(id):
                 # If it cannot be freed now, it is once the session has ended.
                 with suppress(Unavailable):
@@ -277,7 +277,8 @@ class ClusterServer:
     @property
     def is_current(self) -> bool:
         """Whether this server has a session that lives, and stays."""
-        return self._session.is_fresh and not self._is_leaving
+        is_alive = self._session.number and self._session.silent_s < SILENT_S
+        return bool(is_alive) and not self._is_leaving
 
     async def ask_all(
         self, path: str, query: bytes, headers: Sequence[tuple[bytes, bytes]]

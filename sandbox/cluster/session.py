@@ -142,9 +142,9 @@ class OwnerSession:
         return self._number if self._connection is not None else 0
 
     @property
-    def is_fresh(self) -> bool:
-        """Whether PostgreSQL has answered lately, so the worlds in memory count."""
-        return self._connection is not None and _elapsed_s() - self._spoke_s < FRESH_S
+    def silent_s(self) -> float:
+        """How long ago the last statement began that PostgreSQL has answered."""
+        return _elapsed_s() - self._spoke_s
 
     # --- having one
 
@@ -267,7 +267,7 @@ class OwnerSession:
 
         Raises SessionLost.
         """
-        if self.is_fresh:
+        if self._connection is not None and self.silent_s < FRESH_S:
             return
         if self._confirming is None or self._confirming.done():
             self._confirming = asyncio.get_running_loop().create_task(self.sign())

@@ -5,22 +5,15 @@ import secrets
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
-from msgspec import Struct
-
 from sandbox.cluster.database import FAILURES, Database
 from sandbox.cluster.tables import prepare, refuse_pooler, share
 from sandbox.store.files.port import SECRET_BYTES
 
 
-class Agreed(Struct, frozen=True, gc=False):
-    """What all servers have in common: the secret of keys, and the tokens of teams as JSON."""
+def agree(url: str, common: Mapping[str, str]) -> tuple[bytes, str]:
+    """Prepare the database, and learn what its servers share. Raises StoreError.
 
-    secret: bytes
-    tokens: str
-
-
-def agree(url: str, common: Mapping[str, str]) -> Agreed:
-    """Prepare the database, and learn what its servers have in common. Raises StoreError.
+    Returns the secret of keys, and the tokens of teams as JSON.
 
     It is asked before anything is served, so what is wrong is said in one sentence.
     """
@@ -29,7 +22,7 @@ def agree(url: str, common: Mapping[str, str]) -> Agreed:
         return thread.submit(asyncio.run, _agree(url, common)).result()
 
 
-async def _agree(url: str, common: Mapping[str, str]) -> Agreed:
+async def _agree(url: str, common: Mapping[str, str]) -> tuple[bytes, str]:
     database = Database(url)
     await database.open()
     try:
@@ -41,4 +34,4 @@ async def _agree(url: str, common: Mapping[str, str]) -> Agreed:
         raise database.unreachable(error) from error
     finally:
         await database.close()
-    return Agreed(bytes.fromhex(found["secret"]), found.get("tokens", ""))
+    return bytes.fromhex(found["secret"]), found.get("tokens", "")

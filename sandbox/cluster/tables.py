@@ -56,17 +56,10 @@ CREATE TABLE uat_sandbox.documents (
     id text NOT NULL,
     number text NOT NULL,
     text text NOT NULL,
+    lookup text,
     PRIMARY KEY (wid, tbl, id)
 );
-CREATE TABLE uat_sandbox.keys (
-    lookup text NOT NULL,
-    wid bigint NOT NULL,
-    id text NOT NULL,
-    salt text NOT NULL,
-    digest text NOT NULL,
-    PRIMARY KEY (lookup, wid, id)
-);
-CREATE INDEX keys_of_a_world ON uat_sandbox.keys (wid);
+CREATE INDEX keys ON uat_sandbox.documents (lookup) WHERE lookup IS NOT NULL;
 CREATE TABLE uat_sandbox.leftovers (
     wid bigint PRIMARY KEY,
     since timestamptz NOT NULL DEFAULT now()
@@ -81,7 +74,7 @@ CREATE TABLE uat_sandbox.brought_keys (
 living session that owns them. `n` counts the commits of a world, and is 0 until it is written for
 the first time. `wid` numbers the rows of a world; one that is written anew gets another, and its
 former rows are left over until they are swept. Numbers of documents are texts, since they may have
-more than 64 bits."""
+more than 64 bits. API keys have the `lookup` by which their world is found."""
 
 
 async def prepare(connection: asyncpg.Connection, name: str) -> None:

@@ -3,9 +3,8 @@
 import contextlib
 import socket
 import threading
+from collections.abc import Iterator
 from typing import Self
-
-COMMITS = b"WITH held AS"
 
 
 class Cutter:
@@ -16,6 +15,8 @@ class Cutter:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self._is_armed = False
+        self._is_open = threading.Event()
+        self._is_open.set()
         self.cuts = 0
         # A statement is sent by its name after the first time: connections that ever sent one.
         self._committing: set[socket.socket] = set()
@@ -23,6 +24,15 @@ class Cutter:
     def cut_after_next_commit(self) -> None:
         """Have the answer to the next commit be lost, and its connection with it."""
         self._is_armed = True
+
+    @contextlib.contextmanager
+    def holding(self) -> Iterator[None]:
+        """Have nothing pass in either direction, and nobody told, until the block ends."""
+        self._is_open.clear()
+        try:
+            yield
+        finally:
+            self._is_open.set()
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._accept, daemon=True).start()
@@ -35,6 +45,7 @@ class Cutter:
         with contextlib.suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
+                self._is_open.wait()
                 server = socket.create_connection(("127.0.0.1", self._to))
                 threading.Thread(target=self._up, args=(client, server), daemon=True).start()
                 threading.Thread(target=self._down, args=(client, server), daemon=True).start()
@@ -45,6 +56,7 @@ class Cutter:
                 # Only a commit carries documents, which hold the id of a payment.
                 if self._is_armed and b"transaction_id" in sent:
                     self._committing.add(client)
+                self._is_open.wait()
                 server.sendall(sent)
         _close(client, server)
 
@@ -56,6 +68,7 @@ class Cutter:
                     self._is_armed = False
                     self.cuts += 1
                     break
+                self._is_open.wait()
                 client.sendall(got)
         _close(client, server)
 

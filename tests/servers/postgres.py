@@ -6,6 +6,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -18,17 +19,21 @@ START_S = 30
 class Postgres:
     """A PostgreSQL of its own, on a port of 127.0.0.1. `url` leads to a database of its own too."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, follows: "Postgres | None" = None) -> None:
         self._folder = folder
         self._bin = binaries()
-        self._data = folder / "data"
+        self._data = folder / ("data" if follows is None else "standby")
         self._numbers = count(1)
         self.port = _free_port()
+        if follows is not None:
+            source = ["-h", "127.0.0.1", "-p", str(follows.port), "-U", "postgres"]
+            self._run("pg_basebackup", *source, "-D", str(self._data), "-R", "-c", "fast")
+            return
         self._run("initdb", "-D", str(self._data), "-A", "trust", "-U", "postgres", "--no-sync")
 
     def start(self) -> None:
         settings = f"-p {self.port} -k {self._folder} -c listen_addresses=127.0.0.1"
-        self._control("start", "-o", settings, "-l", str(self._folder / "log"))
+        self._control("start", "-o", settings, "-l", str(self._data) + ".log")
 
     def crash(self) -> None:
         """Have it die in the midst of everything, as with a power failure."""
@@ -38,6 +43,30 @@ class Postgres:
         """Restart it as an operator does: its sessions are ended politely."""
         self._control("stop", "-m", "fast")
         self.start()
+
+    @contextlib.contextmanager
+    def standby(self) -> Iterator["Postgres"]:
+        """A PostgreSQL that follows this one until the block ends."""
+        standby = Postgres(self._folder, follows=self)
+        standby.start()
+        try:
+            yield standby
+        finally:
+            standby.crash()
+            shutil.rmtree(standby._data)
+
+    def until_followed(self) -> None:
+        """Wait until the standby has all that was written."""
+        asked = "SELECT bool_and(replay_lsn >= pg_current_wal_lsn()) FROM pg_stat_replication"
+        for _ in range(START_S * 10):
+            if self.execute("postgres", asked) == "t":
+                return
+            threading.Event().wait(0.1)
+        raise AssertionError("the standby did not follow")
+
+    def promote(self) -> None:
+        """Have a standby take writes."""
+        self._control("promote")
 
     def end_sessions(self, url: str) -> None:
         """End all sessions of the servers on the database of a URL; they connect again."""

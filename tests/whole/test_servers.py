@@ -7,12 +7,9 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
-from itertools import count
 from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
@@ -20,14 +17,13 @@ import pytest
 from sandbox.control.routes import CONTROL
 from tests.processes import run
 from tests.servers.cutting import Cutter
+from tests.servers.driving import WAITS_S, pay, payments, until, works
 from tests.servers.postgres import Postgres, serving_postgres
 from tests.servers.serving import refused, serving
 from tests.state.saved_worlds import SavedWorld
 from tests.webhooks.receiving import receiving
 
 SILENT_S = 5.0
-PAGE = 200
-WAITS_S = 15.0
 SUITES = ("payments", "directory", "platform", "readings", "control")
 QUERIES = {"find": {"q": "zanzibar@quokka"}}
 DIFFERS = {
@@ -57,38 +53,6 @@ def two(url: str, tmp_path: Path) -> Iterator[tuple[SavedWorld, SavedWorld]]:
     """Two servers; the first has the world `default`."""
     with serving(url, tmp_path, "one") as one, serving(url, tmp_path, "two") as other:
         yield one, other
-
-
-def pay(server: SavedWorld, **more: Any) -> httpx2.Response:
-    body = {"amount": 1_000, "terminal_id": server.facts["terminals"]["merchant"], **more}
-    return server.ask("POST", "/v3/payment", key="merchant", json=body, timeout=30)
-
-
-def until(has_come: Callable[[], bool], within_s: float = WAITS_S) -> float:
-    """Wait until it is so; returns how long it took."""
-    began = time.monotonic()
-    while not has_come():
-        assert time.monotonic() - began < within_s
-        threading.Event().wait(0.02)
-    return time.monotonic() - began
-
-
-def works(server: SavedWorld) -> bool:
-    try:
-        return pay(server).status_code == 200
-    except httpx2.TransportError:
-        return False
-
-
-def payments(server: SavedWorld) -> set[str]:
-    found: set[str] = set()
-    for offset in count(0, PAGE):
-        query = {"limit": PAGE, "offset": offset}
-        page = server.ask("GET", "/v2/transactions", key="merchant", params=query).json()
-        found |= {one["transaction_id"] for one in page["transactions"]}
-        if len(page["transactions"]) < PAGE:
-            break
-    return found
 
 
 # --- one world, several doors -----------------------------------------------------------------

@@ -1,0 +1,262 @@
+"""Servers that share worlds, when PostgreSQL, a session or a task of theirs fails."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import httpx2
+import pytest
+
+from sandbox.app import build
+from sandbox.cluster.server import ClusterServer
+from sandbox.cluster.session import FRESH_S, SILENT_S
+from sandbox.cluster.tables import refuse_pooler
+from sandbox.settings import Settings
+from sandbox.store.files.port import StoreError
+from tests.servers.cutting import Cutter
+from tests.servers.driving import pay, payments, until, works
+from tests.servers.postgres import Postgres, serving_postgres
+from tests.servers.serving import refused, serving
+
+TASKS = (
+    "keeping the session",
+    "writing to PostgreSQL",
+    "looking for worlds with something due",
+)
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Postgres]:
+    with serving_postgres() as postgres:
+        yield postgres
+
+
+@pytest.fixture
+def url(postgres: Postgres) -> str:
+    return postgres.new_database()
+
+
+# --- a server that freezes --------------------------------------------------------------------
+
+
+@pytest.mark.proves("assumed D25-servers")
+@pytest.mark.parametrize("stopped_s", [1.0, 3.0, 6.0])
+def test_reads_that_wait_at_a_frozen_server_know_what_others_did_meanwhile(
+    url: str, tmp_path: Path, stopped_s: float
+):
+    with serving(url, tmp_path, "one") as one, serving(url, tmp_path, "two") as other:
+        made = {pay(one).json()["transaction_id"]}
+        answers: list[httpx2.Response] = []
+
+        def read() -> None:
+            query = {"limit": 200}
+            answers.append(
+                one.ask("GET", "/v2/transactions", key="merchant", params=query, timeout=30)
+            )
+
+        one.process.send_signal(signal.SIGSTOP)
+        readers = [threading.Thread(target=read) for _ in range(3)]
+        for reader in readers:
+            reader.start()
+        stopped = time.monotonic()
+        while time.monotonic() - stopped < stopped_s:
+            if stopped_s > SILENT_S and works(other):
+                made |= payments(other)
+            threading.Event().wait(0.1)
+        one.process.send_signal(signal.SIGCONT)
+        for reader in readers:
+            reader.join()
+
+        assert len(answers) == 3
+        for answer in answers:
+            if answer.status_code == 200:
+                read_now = {each["transaction_id"] for each in answer.json()["transactions"]}
+                assert made <= read_now
+            else:
+                assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+        until(lambda: works(one))
+        assert payments(one) == payments(other) >= made
+
+
+def test_a_session_is_ended_only_after_a_server_has_stopped_to_answer():
+    assert SILENT_S > 2 * FRESH_S
+
+
+# --- PostgreSQL that fails --------------------------------------------------------------------
+
+
+def test_a_url_may_name_several_hosts_and_leads_to_the_one_that_takes_writes(
+    url: str, tmp_path: Path, postgres: Postgres
+):
+    with postgres.standby() as standby:
+        database = url.rpartition("/")[2]
+        both = (
+            f"postgresql://postgres@127.0.0.1:{standby.port},127.0.0.1:{postgres.port}/{database}"
+        )
+        with serving(both, tmp_path, "one") as one:
+            assert works(one)
+
+
+def test_a_standby_is_refused_in_a_sentence(url: str, postgres: Postgres):
+    with postgres.standby() as standby:
+        port = f":{standby.port}/"
+        assert "is a standby, which only answers reads" in refused(
+            url.replace(f":{postgres.port}/", port)
+        )
+
+
+def test_worlds_go_on_where_a_standby_was_promoted(tmp_path: Path):
+    with serving_postgres() as first:
+        url = first.new_database()
+        database = url.rpartition("/")[2]
+        with first.standby() as second:
+            hosts = f"127.0.0.1:{first.port},127.0.0.1:{second.port}"
+            both = f"postgresql://postgres@{hosts}/{database}"
+            with serving(both, tmp_path, "one") as one, serving(both, tmp_path, "two") as other:
+                made = pay(one).json()["transaction_id"]
+                first.until_followed()
+                first.crash()
+                second.promote()
+
+                until(lambda: works(one) and works(other))
+                assert made in payments(other)
+                assert payments(one) == payments(other)
+
+
+def test_a_server_that_nothing_reaches_drops_its_worlds_and_comes_back(
+    url: str, tmp_path: Path, postgres: Postgres
+):
+    with Cutter(postgres.port) as cutter:
+        through = url.replace(f":{postgres.port}/", f":{cutter.port}/")
+        with serving(through, tmp_path, "one") as one, serving(url, tmp_path, "two") as other:
+            made = pay(one).json()["transaction_id"]
+            with cutter.holding():
+                until(lambda: pay(one).status_code == 503)
+                assert one.control("GET", "/health").status_code == 503
+                until(lambda: works(other))
+                later = payments(other)
+            until(lambda: works(one))
+
+            assert {made} <= later <= payments(one)
+
+
+def test_a_commit_that_waits_for_a_lock_is_done_or_refused_but_not_twice(
+    url: str, tmp_path: Path, postgres: Postgres
+):
+    with serving(url, tmp_path, "one") as one:
+        held = threading.Thread(
+            target=postgres.asked,
+            args=(
+                url,
+                "BEGIN; SELECT id FROM uat_sandbox.worlds FOR UPDATE; SELECT pg_sleep(8); COMMIT",
+            ),
+        )
+        held.start()
+        threading.Event().wait(0.5)
+        sale = pay(one, event_id="SLOW")
+        held.join()
+        while sale.status_code == 503:
+            sale = pay(one, event_id="SLOW")
+
+        query = {"event_id": "SLOW"}
+        found = one.ask("GET", "/v1/transactions", key="merchant", params=query).json()
+        assert len(found) == 1
+
+
+def test_a_pooler_in_transaction_mode_is_refused_in_a_sentence(url: str):
+    async def connect() -> None:
+        one, other = await asyncpg.connect(url), await asyncpg.connect(url)
+        await refuse_pooler(one, other, "PostgreSQL")
+        with pytest.raises(StoreError, match="a pooler in transaction mode is in between"):
+            # Such a pooler gives both clients the same session.
+            await refuse_pooler(one, one, "PostgreSQL")
+        await one.close()
+        await other.close()
+
+    asyncio.run(connect())
+
+
+def test_tables_of_an_earlier_version_are_refused(url: str, tmp_path: Path, postgres: Postgres):
+    with serving(url, tmp_path, "one"):
+        pass
+    postgres.asked(url, "UPDATE uat_sandbox.meta SET value = '1' WHERE name = 'schema'")
+
+    assert "its tables have version 1, and this server knows version 2" in refused(url)
+
+
+# --- tasks that end ---------------------------------------------------------------------------
+
+
+@contextlib.asynccontextmanager
+async def running(url: str) -> AsyncIterator[tuple[ClusterServer, httpx2.AsyncClient]]:
+    """A server in the process of the test, and a client that asks it."""
+    sandbox = build(Settings(database=url))
+    server: Any = sandbox.leave.__self__  # type: ignore[union-attr]
+    transport = httpx2.ASGITransport(app=sandbox.app)
+    async with (
+        sandbox.app.router.lifespan_context(sandbox.app),
+        httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:8080") as client,
+    ):
+        yield server, client
+
+
+@pytest.mark.parametrize("purpose", TASKS)
+def test_a_task_that_ends_costs_the_session_and_begins_again(url: str, purpose: str):
+    async def end_task() -> None:
+        async with running(url) as (server, client):
+            before = server._session.number
+            server._supervisor.tasks[purpose].cancel()
+            await asyncio.sleep(0.5)
+
+            switches = {"webhooks.time_scale": 0.5}
+            switched = await client.put("/_sandbox/worlds/default/switches", json=switches)
+
+            assert switched.status_code == 200, switched.text
+            assert server._session.number not in (0, before)
+
+    asyncio.run(end_task())
+
+
+def test_a_task_that_fails_twice_ends_the_process(url: str, monkeypatch: pytest.MonkeyPatch):
+    ended: list[int] = []
+    monkeypatch.setattr(os, "_exit", ended.append)
+
+    async def fail() -> None:
+        await asyncio.sleep(0.01)
+        if not ended:
+            raise asyncpg.InternalClientError("cannot switch to state 12")
+        await asyncio.Event().wait()
+
+    async def fail_twice() -> None:
+        async with running(url) as (server, _):
+            server._supervisor.run("failing", fail)
+            await asyncio.sleep(0.5)
+
+    asyncio.run(fail_twice())
+    assert ended[0] == 70
+
+
+# --- worlds that spread -----------------------------------------------------------------------
+
+
+def test_worlds_spread_again_when_a_server_comes_back(url: str, tmp_path: Path):
+    with serving(url, tmp_path, "one") as one:
+        for number in range(8):
+            one.control("POST", "/worlds", json={"id": f"world-{number}"})
+        with serving(url, tmp_path, "two") as other:
+
+            def held() -> dict[str, int]:
+                rows = other.control("GET", "/servers").json()["servers"]
+                return {row["name"]: row["worlds"] for row in rows}
+
+            until(lambda: held()["two"] >= 3, within_s=60)
+            assert sum(held().values()) == 9
+            for number in range(8):
+                assert other.control("GET", f"/worlds/world-{number}").status_code == 200
