@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
 from sandbox.domain.profile import Profile
 from sandbox.domain.readings import DELETE_ANSWERS, in_force
+from sandbox.domain.records import Extended
 from sandbox.platform import wire
 from sandbox.platform.openapi.examples import (
     PLATFORM_ANSWERS,
@@ -25,9 +26,9 @@ from sandbox.platform.openapi.examples import (
 )
 from sandbox.platform.openapi.plain import plain
 from sandbox.platform.openapi.refusals import responses_of
-from sandbox.platform.openapi.schemas import Mode, Schema, listed, query_of, schemas_of
+from sandbox.platform.openapi.schemas import Mode, Schema, query_of, record, schemas_of
 from sandbox.platform.openapi.webhooks import BODIES, webhooks
-from sandbox.platform.operation import Extended, Listing, Row
+from sandbox.platform.operation import Row
 from sandbox.platform.routes import OPERATIONS
 
 OK: Final = 200
@@ -90,19 +91,14 @@ class _Types(Struct, frozen=True, gc=False):
 
     def response(self, response: Any) -> Schema:
         """The body of a success, as the row has it."""
-        if isinstance(response, Listing):
-            counts = ("total", "limit", "offset", "page")
-            return listed(response.plural, self.shown(response.of), *counts)
-        if isinstance(response, Extended):
-            return self._extended(response)
-        return self.shown(response)
-
-    def _extended(self, response: Extended) -> Schema:
-        """The record with its further fields, which are only present on request."""
-        record = self.named[response.of.__name__]
-        fields = {**record["properties"], response.name: self.shown(response.extra)}
-        fields |= {name: {"type": "string"} for name in response.texts}
-        return {**record, "properties": fields}
+        if not isinstance(response, Extended):
+            return self.shown(response)
+        fields = {name: self.shown(one) for name, one in response.fields.items()}
+        if response.record is None:
+            return record(fields)
+        # Its further fields are only present on request.
+        shown = self.named[response.record.__name__]
+        return {**shown, "properties": {**shown["properties"], **fields}}
 
 
 def document(
@@ -180,11 +176,10 @@ def _types(profile: Profile) -> _Types:
 
 
 def _parts(response: Any) -> Iterator[Any]:
-    if isinstance(response, Listing):
-        yield response.of
-    elif isinstance(response, Extended):
-        yield from (response.of, response.extra)
-    else:
+    if isinstance(response, Extended):
+        yield from response.fields.values()
+        response = response.record
+    if response is not None:
         yield response
 
 

@@ -14,7 +14,6 @@ from sandbox.platform.openapi.words import (
     ABOUT_INSTANTS,
     ENUMS,
     IDS,
-    INSTANTS,
     MILLISECONDS,
     MINOR_UNITS,
     PARAMETERS,
@@ -112,8 +111,6 @@ def _add_words(name: str, schema: Schema, *, is_read: bool) -> None:
     if not is_read:
         for field in IDS.get(name, ()):
             fields[field]["format"] = "uuid"
-        for field in INSTANTS.get(name, ()):
-            fields[field]["format"] = "date-time"
 
 
 def _add_words_to_parameters(document: Schema) -> None:

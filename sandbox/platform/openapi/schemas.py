@@ -206,9 +206,9 @@ def as_class(kind: Any) -> type:
         required = {name: name in kind.__required_keys__ for name in hints}
         names = {name: name for name in hints}
     else:
-        given = msgspec.structs.fields(kind)
-        required = {one.name: one.required for one in given}
-        names = {one.name: one.encode_name for one in given}
+        # All fields are shown, with or without a default, but those that may be absent.
+        required = {name: UnsetType not in get_args(of) for name, of in hints.items()}
+        names = {one.name: one.encode_name for one in msgspec.structs.fields(kind)}
     fields = [
         (names[name], _in_classes(_without_absence(of)), _field(required[name]))
         for name, of in hints.items()
@@ -225,14 +225,6 @@ def query_of(shape: type[BaseModel]) -> tuple[Schema, Schema]:
     )
     fields = {name: _with_limits(field) for name, field in shown.get("properties", {}).items()}
     return fields, shown.get("$defs", {})
-
-
-def listed(plural: str, item: Schema, *counts: str) -> Schema:
-    """A list under its name, with these numbers beside it."""
-    numbers: Schema = {
-        count: {"type": "integer", "format": INT64, "minimum": 0} for count in counts
-    }
-    return record({plural: {"type": "array", "items": item}, **numbers})
 
 
 def record(fields: Schema) -> Schema:

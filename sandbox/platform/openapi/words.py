@@ -96,11 +96,4 @@ IDS: Final = {
 }
 """Schema of an answer to those of its fields that are UUIDs. A request may name any id."""
 
-INSTANTS: Final = {
-    "ApiKeyEvent": ("created_at",),
-    "ApiKeyView": ("created_at", "last_used_at"),
-    "CredentialView": ("created_at",),
-}
-"""Schema of an answer to its fields in RFC 3339 whose type does not say so."""
-
 Schema = dict[str, Any]
