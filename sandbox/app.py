@@ -47,6 +47,7 @@ from sandbox.scenarios.scenario import Scenario
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.fixture import Fixture
 from sandbox.webhooks.address_guard import Guard
+from sandbox.webhooks.local_receivers import LocalReceivers
 from sandbox.webhooks.worker import DeliveryWorker, Sending
 from sandbox.worlds.background import Background
 from sandbox.worlds.clock import SystemClock, system_seconds
@@ -63,6 +64,9 @@ if TYPE_CHECKING:
     # These need asyncpg, which is an optional extra.
     from sandbox.servers.fleet import Fleet
     from sandbox.sharing import Sharing
+
+USER_AGENT: Final = f"uat-sandbox/{__version__}"
+"""How webhooks say who sends them."""
 
 _PROVED_WITHIN_S: Final = 30.0
 """So long the examples of a scenario may take when the control API runs them."""
@@ -103,10 +107,11 @@ def build(
     system_clock: SystemClock = system_seconds,
     ticks: Ticks = monotonic,
     sender: Sending | None = None,
+    local_receivers: LocalReceivers | None = None,
 ) -> Sandbox:
     """Put a sandbox together, with the world `default` filled.
 
-    Webhooks go over the network unless another sender is given.
+    Webhooks go over the network unless another sender is given, or a local receiver takes them.
 
     Raises FixtureError when the fixture cannot be used, ScenarioError when the scenario cannot,
     SettingsError when a setting cannot, StoreError when the state file cannot.
@@ -114,7 +119,7 @@ def build(
     fixture = startup.fixture_of(settings)
     guard = _guard(settings)
     measured, timers = Measured(), Timers()
-    deliveries = _delivery_worker(settings, guard, sender, measured)
+    deliveries = _delivery_worker(settings, guard, sender, measured, local_receivers)
     background = Background(deliveries, timers, measured)
     startup.check_webhooks(settings, guard)
     kept = _kept(settings, system_clock, ticks, background, fixture)
@@ -362,7 +367,11 @@ def _guard(settings: Settings) -> Guard:
 
 
 def _delivery_worker(
-    settings: Settings, guard: Guard, sender: Sending | None, measured: Measured
+    settings: Settings,
+    guard: Guard,
+    sender: Sending | None,
+    measured: Measured,
+    local_receivers: LocalReceivers | None,
 ) -> DeliveryWorker[World]:
     """The worker that sends with this sender, else over the network. Raises SettingsError."""
     if (ca := settings.webhooks_ca) is not None:
@@ -379,6 +388,7 @@ def _delivery_worker(
         header_prefix=settings.profile.webhook_header_prefix,
         metrics=measured,
         after_attempt=fire_due,
+        local_receivers=local_receivers,
     )
 
 
@@ -389,7 +399,7 @@ def _webhook_client(settings: Settings, guard: Guard) -> Sending:
 
     return WebhookClient(
         guard,
-        user_agent=f"uat-sandbox/{__version__}",
+        USER_AGENT,
         mask=settings.profile.scrub,
         create_tls_context=partial(create_tls_context, settings.webhooks_ca),
     )

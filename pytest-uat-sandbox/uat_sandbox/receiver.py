@@ -22,8 +22,8 @@ _WITHOUT_BODY: Final = (204, 304)
 class Receiver:
     """Takes webhooks for many worlds, each at a path of its own, until it is closed.
 
-    It listens on a free port of the address, and is reached under `host`. Raises SandboxError for
-    an address on which it cannot listen.
+    It listens on a free port of the address, and is reached under `host` at `origin`. Raises
+    SandboxError for an address on which it cannot listen.
     """
 
     def __init__(self, address: str, host: str) -> None:
@@ -37,7 +37,7 @@ class Receiver:
             raise SandboxError(f"webhooks cannot be received on {address}: {error}") from None
         self._listener.setblocking(False)
         port = self._listener.getsockname()[1]
-        self._url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        self.origin = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         self._boxes: dict[str, Inbox] = {}
         self._open: dict[socket.socket, threading.Thread] = {}
         self._lock = threading.Lock()
@@ -58,15 +58,22 @@ class Receiver:
 
     def url_of(self, world_id: str) -> str:
         """Where webhooks of the world are to go."""
-        return self._url + self._path(world_id)
+        return self.origin + self._path(world_id)
 
     def _path(self, world_id: str) -> str:
         return f"/{world_id}"
 
     def take(self, path: str, headers: Mapping[str, str], raw: bytes) -> Reply:
         """Put a webhook into the inbox of its path; the answer to it."""
-        box = self._boxes.get(path)
+        box = self._boxes.get(path.partition("?")[0])
         return Reply(404) if box is None else box.take(headers, raw)
+
+    def take_local(
+        self, path: str, headers: Mapping[str, str], raw: bytes
+    ) -> tuple[int, dict[str, str], bytes]:
+        """Take a webhook of a sandbox in this process: status, headers and body of the answer."""
+        reply = self.take(path, headers, raw)
+        return reply.status, {name.lower(): value for name, value in reply.headers}, reply.body
 
     # --- sockets
 
@@ -141,7 +148,7 @@ class _Handler(BaseHTTPRequestHandler):
         if raw is None:
             return
         headers = {name.lower(): value for name, value in self.headers.items()}
-        reply = self._receiver.take(self.path.partition("?")[0], headers, raw)
+        reply = self._receiver.take(self.path, headers, raw)
         self.send_response_only(reply.status)
         for name, value in reply.headers:
             self.send_header(name, value)

@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import structs
 
-from sandbox.app import Sandbox, build
+from sandbox.app import USER_AGENT, Sandbox, build
 from sandbox.domain.events import EVENTS
 from sandbox.scenarios.parser import ScenarioError
 from sandbox.server.run import bound, serving_sandbox
@@ -19,6 +19,7 @@ from sandbox.server.threaded_app import ThreadedApp, answer
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.files.port import StoreError
 from sandbox.store.fixture import FixtureError
+from sandbox.webhooks.local_receivers import LocalReceivers
 
 START_ERRORS: Final = (SettingsError, FixtureError, ScenarioError, StoreError)
 """What `embedded` raises for settings with which no sandbox can start."""
@@ -29,7 +30,10 @@ _ANSWER_S: Final = 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class Embedded:
-    """A sandbox that answers at `url`; `token` is the bearer token of its control API, if any."""
+    """A sandbox that answers at `url`; `token` is the bearer token of its control API, if any.
+
+    Webhooks to one of its `receivers` are handed over without a connection.
+    """
 
     url: str
     control_url: str
@@ -38,6 +42,7 @@ class Embedded:
     built: Sandbox
     asgi: ThreadedApp
     background: LoopThread
+    receivers: LocalReceivers
 
     def ask(
         self, method: str, url: str, headers: Mapping[str, str], content: bytes = b""
@@ -84,7 +89,8 @@ def embedded(settings: Settings | None = None) -> Iterator[Embedded]:
     )
     with ExitStack() as stack:
         settings, sockets = stack.enter_context(bound(private))
-        built = build(settings)
+        receivers = LocalReceivers(USER_AGENT, mask=settings.profile.scrub)
+        built = build(settings, local_receivers=receivers)
         background = LoopThread()
         stack.callback(background.close)
         background.serve(serving_sandbox(built, settings, sockets))
@@ -96,4 +102,5 @@ def embedded(settings: Settings | None = None) -> Iterator[Embedded]:
             built=built,
             asgi=ThreadedApp(built.app, background),
             background=background,
+            receivers=receivers,
         )

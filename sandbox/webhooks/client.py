@@ -1,30 +1,20 @@
 """Sends webhooks over the network, and says what became of each attempt."""
 
 import asyncio
-import re
 import socket
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from pathlib import Path
-from time import perf_counter, time
+from time import perf_counter
 from typing import Any, Final
 
 import aiohttp
 
 from sandbox.domain.webhooks import TIMEOUT_S, Sent
 from sandbox.webhooks.address_guard import Guard
+from sandbox.webhooks.answers import BODY_BYTES_MAX, find_error, parse_retry_after, stored_text
 from sandbox.webhooks.worker import ERROR_CHARS_MAX
-
-RESPONSE_CHARS_MAX: Final = 4_096
-"""Characters stored of a receiver's answer: enough for an error message."""
-
-_MARGIN_BYTES: Final = 256
-"""Bytes read beyond the stored ones, so a key is recognized before it is cut."""
-
-BODY_BYTES_MAX: Final = RESPONSE_CHARS_MAX + _MARGIN_BYTES
-"""The client closes the connection instead of reading the rest of a longer body."""
 
 CONNECTIONS_MAX: Final = 1_000
 """The most attempts that hold a connection at a time."""
@@ -35,8 +25,6 @@ IDLE_S: Final = 2.0
 _RECEIVED_BYTES: Final = 16_384
 """What the system holds of a receiver's answer. More would be parsed in one go, which takes long
 if it is made of thousands of interim answers."""
-
-_ESCAPE: Final = re.compile(r"\\u00([0-7][0-9a-fA-F])")
 
 
 class AddressRefused(Exception):
@@ -123,13 +111,13 @@ class WebhookClient:
             error = describe(problem)
             is_unreachable = isinstance(problem, aiohttp.ClientConnectorError)
         else:
-            error = _find_error(answer.status)
+            error = find_error(answer.status)
         return Sent(
             status_code=answer.status,
             duration_ms=round((perf_counter() - started) * 1000, 3),
             response=stored_text(answer.body, self._mask),
             error=error and self._mask(error)[:ERROR_CHARS_MAX],
-            retry_after_s=_parse_retry_after(answer.retry_after),
+            retry_after_s=parse_retry_after(answer.retry_after),
             is_timeout=is_timeout,
             is_unreachable=is_unreachable,
         )
@@ -234,14 +222,6 @@ async def _read(response: aiohttp.ClientResponse, answer: _Answer) -> None:
         answer.body += chunk[: BODY_BYTES_MAX - len(answer.body)]
 
 
-def _find_error(status: int | None) -> str | None:
-    """Why an answer with this status is no success; None if it is one."""
-    if status is not None and 200 <= status < 300:
-        return None
-    is_redirect = status is not None and 300 <= status < 400
-    return f"answered {status}" + ("; redirects are not followed" if is_redirect else "")
-
-
 def describe(problem: Exception) -> str:
     """Describe in one line why there is no complete answer."""
     if isinstance(problem, aiohttp.ClientConnectorError):
@@ -276,26 +256,3 @@ def _describe_connecting(problem: aiohttp.ClientConnectorError) -> str:
 def _in_one_line(text: str) -> str:
     """The text without line breaks, and without a last line that marks a place."""
     return " ".join(text.split()).removesuffix(" ^")
-
-
-def stored_text(answer: bytes | bytearray, mask: Callable[[str], str]) -> str:
-    """The stored part of an answer's body, without secrets. Source: assumed D5."""
-    if not answer:
-        return ""
-    text = answer.decode("utf-8", "replace")
-    # Receivers mostly answer JSON, in which an escape may hide a digit of a card.
-    plain = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), text)
-    masked = mask(plain)
-    return (masked if masked != plain else mask(text))[:RESPONSE_CHARS_MAX]
-
-
-def _parse_retry_after(text: str | None) -> float | None:
-    """The wait of a Retry-After header: seconds, or a date. None for anything else."""
-    if text is None:
-        return None
-    if text.isascii() and text.strip().isdecimal():
-        return float(text[:9])
-    try:
-        return max(0.0, parsedate_to_datetime(text).timestamp() - time())
-    except (ValueError, TypeError, OverflowError):
-        return None

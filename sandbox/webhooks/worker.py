@@ -15,6 +15,7 @@ from sandbox.store.files.port import StoreError
 from sandbox.store.store import Store
 from sandbox.webhooks.delivery_faults import apply_fault, head_of
 from sandbox.webhooks.jobs import Job
+from sandbox.webhooks.local_receivers import LocalReceivers
 from sandbox.webhooks.outbox import Outbox
 from sandbox.webhooks.receivers import Inbox, is_inside
 from sandbox.webhooks.signing import headers_of
@@ -121,7 +122,7 @@ class DeliveryWorker(Generic[W]):
     The task makes one attempt after the other, so an endpoint gets its messages in order, and no
     endpoint holds up another. `after_attempt` is called with the world after each attempt.
     Without a `client`, `open_client` makes it before the first attempt over the network, in a
-    thread: loading one takes a while.
+    thread: loading one takes a while. What goes to one of the `local_receivers` needs no network.
     """
 
     def __init__(
@@ -132,8 +133,10 @@ class DeliveryWorker(Generic[W]):
         header_prefix: str,
         metrics: Metrics,
         after_attempt: Callable[[W], object],
+        local_receivers: LocalReceivers | None = None,
     ) -> None:
         self._client = client
+        self._local_receivers = local_receivers
         self._open_client = open_client
         self._prefix = header_prefix
         self._metrics = metrics
@@ -283,7 +286,7 @@ class DeliveryWorker(Generic[W]):
             self._after_attempt(world)
 
     async def _send(self, world: W, endpoint: Endpoint, job: Job) -> Sent:
-        """Sign the message and send it, over the network or to a receiver inside the world."""
+        """Sign the message and send it, over the network or to a receiver in this process."""
         body, sent_at = world.outbox.body(job.message), world.webhook_time()
         self._note_lag(world, job)
         headers, body = self._write(world, endpoint, job, body, sent_at)
@@ -291,6 +294,8 @@ class DeliveryWorker(Generic[W]):
             sent = await world.inbox.take(
                 endpoint, body, headers, prefix=self._prefix, now=world.now(), at_s=sent_at
             )
+        elif self._local_receivers is not None and self._local_receivers.has(endpoint.url):
+            sent = self._local_receivers.send(endpoint.url, body, headers)
         else:
             client = self._client or await self._get_client()
             sent = await client.send(endpoint.url, body, headers)

@@ -3,11 +3,14 @@
 import asyncio
 from asyncio import Lock
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
+
+EVERY: Final = 200
+"""Small things that are looked at in a row: some milliseconds."""
 
 
 def has_loop() -> bool:
@@ -36,6 +39,22 @@ async def pause() -> None:
     """Let other requests be served; without an event loop there are none."""
     if has_loop():
         await asyncio.sleep(0)
+
+
+async def collect(items: Iterable[T], *, every: int = EVERY) -> list[T]:
+    """Make a list of the items, with a pause after every so many."""
+    return await select(items, lambda item: True, every=every)
+
+
+async def select(items: Iterable[T], fits: Callable[[T], bool], *, every: int = EVERY) -> list[T]:
+    """Make a list of the items that fit, with a pause after every so many."""
+    found: list[T] = []
+    for number, item in enumerate(items, start=1):
+        if fits(item):
+            found.append(item)
+        if number % every == 0:
+            await pause()
+    return found
 
 
 class Alone:
