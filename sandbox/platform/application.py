@@ -15,7 +15,7 @@ from sandbox.domain.faults import (
     UNSUPPORTED_MEDIA_TYPE,
     Refusal,
 )
-from sandbox.domain.keys import ApiKey, KeyFormat, KeyKind
+from sandbox.domain.keys import ApiKey, KeyFormat, KeyKind, KeyUsage
 from sandbox.domain.payments.outcomes import SLOW_MS, TRANSPORT_FAULTS
 from sandbox.platform.access import usable
 from sandbox.platform.context import (
@@ -243,6 +243,9 @@ class Platform:
             log.exception("request %s failed: a defect of the sandbox", context.request_id)
             reason = f"{type(error).__name__}; the log has the traceback"
             status, body = self._refused(context, Refusal(INTERNAL_ERROR, reason=reason))
+        if context.caller is not None and context.unit.is_open:
+            # Nothing was done, but the key was used.
+            world.store.put(KeyUsage(key_id=context.caller.key.id, last_used_at=context.now))
         answer = Answer(status, body, self._headers(context, status, body), context.fault)
         if context.fault is not None:
             self._note_fault(context, answer)
