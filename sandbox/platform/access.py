@@ -33,7 +33,7 @@ from sandbox.platform.form import malformed, read_object
 from sandbox.platform.operation import Row, Target
 from sandbox.platform.routing import Match
 from sandbox.platform.wire import BadInput
-from sandbox.store.store import UnitOfWork
+from sandbox.store.store import Store, UnitOfWork
 from sandbox.worlds.journal import Decision
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.world import World
@@ -56,7 +56,9 @@ def authenticate(context: RequestContext, worlds: Worlds) -> None:
     context.decisions += (caller.decision,)
 
 
-def usable(presented: PresentedKey, unit: UnitOfWork, now: Instant) -> tuple[ApiKey, Account]:
+def usable(
+    presented: PresentedKey, records: UnitOfWork | Store, now: Instant
+) -> tuple[ApiKey, Account]:
     """The presented key, with its account. Raises Refusal if it may not be used now.
 
     This runs before the body is read, and again with the whole request.
@@ -70,7 +72,7 @@ def usable(presented: PresentedKey, unit: UnitOfWork, now: Instant) -> tuple[Api
         raise Refusal(
             AUTHENTICATION_FAILED, reason=f"{named(key)} is not usable: {reason}", source=source
         )
-    account = unit.get(Account, key.account_id)
+    account = records.get(Account, key.account_id)
     if account is None or account.deleted_at is not None:
         raise Refusal(
             AUTHENTICATION_FAILED,

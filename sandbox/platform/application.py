@@ -159,11 +159,16 @@ class Platform:
             by_name(scope["headers"]),
             match,
         )
-        try:
-            if match is not None and match.row is not None and match.row.body is not None:
-                await self._take_body(incoming, receive)
-        except ClientGone:
-            return
+        if (
+            match is not None
+            and match.row is not None
+            and match.row.body is not None
+            and await self._may_send_body(incoming)
+        ):
+            try:
+                incoming.body = await read_body(receive, bytes_max=self._body_bytes_max)
+            except ClientGone:
+                return
         presented = self._identify(incoming)
         if self._forwarder is not None and (
             presented.world is None or self._forwarder.brings_key(incoming)
@@ -201,17 +206,6 @@ class Platform:
         """Answer a request that no world and no journal is to know of."""
         answer = render_refusal(refusal, path_of(scope), self._worlds.profile)
         await send_whole(send, answer.status, answer.headers, answer.body)
-
-    async def _take_body(self, incoming: IncomingRequest, receive: Receive) -> None:
-        """Read the body of a request whose row has one. Raises ClientGone."""
-        is_wanted = self._may_send_body(incoming)
-        if not is_wanted and self._forwarder is not None:
-            # To ask for its world may bring that here.
-            is_wanted = await self._forwarder.knows(incoming) or self._may_send_body(incoming)
-        if not is_wanted:
-            # It is refused at once: nothing may come in between that makes its key usable.
-            return
-        incoming.body = await read_body(receive, bytes_max=self._body_bytes_max)
 
     async def answer(
         self, incoming: IncomingRequest, presented: PresentedKey, world: World, id: str = ""
@@ -299,18 +293,28 @@ class Platform:
         found = self._recognized.find(value)
         return found if isinstance(found, PresentedKey) else _NOT_FOUND[found]
 
-    def _may_send_body(self, incoming: IncomingRequest) -> bool:
+    async def _may_send_body(self, incoming: IncomingRequest) -> bool:
         """Whether a body that has yet to come is read: only with a usable key.
 
-        The pipeline applies the same rule again once the body is there. Source: assumed D25-bodies.
+        Otherwise the request is refused at once: nothing may come in between that makes its key
+        usable. The pipeline applies the same rule again once the body is there. Source: assumed
+        D25-bodies.
         """
+        if self._has_usable_key(incoming):
+            return True
+        # To ask for its world may bring that here.
+        return self._forwarder is not None and (
+            await self._forwarder.knows(incoming) or self._has_usable_key(incoming)
+        )
+
+    def _has_usable_key(self, incoming: IncomingRequest) -> bool:
         presented = self._identify(incoming)
         world = presented.world
         if world is None:
             return False
         fire_due(world)
         try:
-            usable(presented, world.store.begin(), world.clock.now())
+            usable(presented, world.store, world.clock.now())
         except Refusal:
             return False
         return True

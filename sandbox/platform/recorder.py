@@ -70,7 +70,7 @@ class Recorder:
             status,
             duration_ms,
             captured(sent, profile, secrets, may_hold_secret=context.may_hold_secret),
-            captured_answer(beginning_of(body), profile),
+            captured_answer(beginning_of(body), profile, has_key=row is None or row.shows_key),
             context.decisions,
             context.events,
             context.notes,
