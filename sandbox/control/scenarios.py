@@ -1,5 +1,6 @@
 """Scenarios: the library, and the one that runs in a world."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
@@ -11,10 +12,10 @@ from sandbox.control.routing import PREFIX, WORLD, Router
 from sandbox.domain.text import nearest
 from sandbox.scenarios.parser import (
     Lines,
+    Problem,
     ScenarioError,
     line_of_error,
     parse_scenario,
-    problems_of,
     read_toml,
     written_toml,
 )
@@ -225,7 +226,12 @@ def _find_problems(text: str | None, document: dict[str, Any] | None) -> Problem
         except ScenarioError as error:
             one = ProblemView(line=line_of_error(str(error)), message=str(error))
             return Problems(problems=[one], total=1)
-    found, total = problems_of(document or {})
+    found: Sequence[Problem] = ()
+    total = 0
+    try:
+        parse_scenario(document or {})
+    except ScenarioError as error:
+        found, total = error.problems, error.total
     lines = None if text is None or not found else Lines(text)
     views = [
         ProblemView.of(
