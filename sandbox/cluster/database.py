@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
@@ -103,17 +103,10 @@ class Database:
         """Say that PostgreSQL cannot be reached at the moment."""
         return Unavailable(f"{self.name} cannot be reached: {describe(error)}")
 
-    @asynccontextmanager
-    async def connection(self) -> AsyncIterator[asyncpg.Connection]:
+    def connection(self) -> AbstractAsyncContextManager[asyncpg.Connection]:
         """A connection for one or more statements."""
         assert self._pool is not None
-        async with self._pool.acquire(timeout=CONNECT_S) as connection:
-            try:
-                yield connection
-            except asyncpg.InternalClientError:
-                # It would take every further statement for one too many.
-                connection.terminate()
-                raise
+        return self._pool.acquire(timeout=CONNECT_S)  # type: ignore[no-any-return]
 
     async def ask(
         self,

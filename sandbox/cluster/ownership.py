@@ -69,6 +69,12 @@ _RESERVE: Final = """
 INSERT INTO uat_sandbox.worlds (id, wid, team, session, n, format)
 VALUES ($1, (random() * 9e18)::bigint, $2, $3, 0, $4)
 ON CONFLICT DO NOTHING RETURNING $3::integer, wid, n"""
+TAKE_BACK: Final = "DELETE FROM uat_sandbox.worlds WHERE id = $1 AND n = 0"
+"""Frees the id of a world that was not made."""
+
+LEAVE: Final = "UPDATE uat_sandbox.sessions SET is_leaving = true WHERE number = $1"
+"""Tells the others that a session takes no more worlds."""
+
 _NUMBERED: Final = """
 INSERT INTO uat_sandbox.meta VALUES ('numbered:' || $1, '1')
 ON CONFLICT (name) DO UPDATE SET value = (uat_sandbox.meta.value::bigint + 1)::text
@@ -92,7 +98,7 @@ FROM uat_sandbox.living l JOIN pg_stat_activity a USING (pid)
 WHERE l.number = ANY($1::integer[])
     AND extract(epoch FROM now() - greatest(a.state_change, a.backend_start)) > $2"""
 _DUE: Final = """
-SELECT id, session, owner IS NOT NULL AND owner <> $3 FROM uat_sandbox.owned
+SELECT id, owner FROM uat_sandbox.owned
 WHERE next_due <= now() AND n > 0 AND format <= $1 ORDER BY next_due LIMIT $2"""
 _UNUSED: Final = """
 WITH gone AS (
@@ -175,11 +181,6 @@ async def reserve(
     raise WorldTaken(f"a world {id or 'world-1'!r} and those after it are there already")
 
 
-async def take_back(connection: asyncpg.Connection, id: str) -> None:
-    """Free the id of a world that was not made."""
-    await connection.execute("DELETE FROM uat_sandbox.worlds WHERE id = $1 AND n = 0", id)
-
-
 async def reserve_key(connection: asyncpg.Connection, fingerprint: str, world: str) -> bool:
     """Whether a key that a user brings may be given to this world now, and to no other."""
     return await connection.fetchval(_RESERVE_KEY, fingerprint, world) is not None
@@ -195,13 +196,6 @@ async def give(
         list(ids),
         mine,
         to,
-    )
-
-
-async def say_leaving(connection: asyncpg.Connection, session: int) -> None:
-    """Tell the others that this server takes no more worlds."""
-    await connection.execute(
-        "UPDATE uat_sandbox.sessions SET is_leaving = true WHERE number = $1", session
     )
 
 
@@ -243,17 +237,14 @@ async def kept_beside(connection: asyncpg.Connection, known: list[str]) -> list[
             return found
 
 
-class Due(NamedTuple):
-    """A world in which something should have happened; whether another server has it."""
+async def due(connection: asyncpg.Connection, me: int, count: int) -> tuple[list[str], list[int]]:
+    """Worlds in which something should have happened by now, and that no other server has.
 
-    id: str
-    session: int | None
-    is_anothers: bool
-
-
-async def due(connection: asyncpg.Connection, me: int, count: int) -> list[Due]:
-    """Worlds in which something should have happened by now."""
-    return [Due(*row) for row in await connection.fetch(_DUE, FORMAT, count, me)]
+    Returns the sessions of other servers that have such worlds as well.
+    """
+    rows = await connection.fetch(_DUE, FORMAT, count)
+    others = {row["owner"] for row in rows if row["owner"] not in (None, me)}
+    return [row["id"] for row in rows if row["owner"] not in others], list(others)
 
 
 async def sweep(

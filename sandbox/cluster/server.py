@@ -9,6 +9,8 @@ from functools import partial
 from hashlib import sha256
 from typing import Any, Final
 
+import asyncpg
+
 from sandbox.cluster import commits, ownership
 from sandbox.cluster.database import FAILURES, Database, describe
 from sandbox.cluster.forwarding import Forwarding, Refused
@@ -222,7 +224,7 @@ class ClusterServer:
             if not self.saver.has(id):
                 # If it cannot be freed now, it is once the session has ended.
                 with suppress(Unavailable):
-                    await self._database.ask(ownership.take_back, id)
+                    await self._database.ask(asyncpg.Connection.execute, ownership.TAKE_BACK, id)
 
     # --- losing
 
@@ -325,13 +327,11 @@ class ClusterServer:
         """Claim what is due and has no owner, delete what is left over, and spread worlds."""
         unused_s = self.worlds.limits.unused_after_s
         await self._database.ask(ownership.sweep, unused_s, SWEPT_ROWS)
-        due = await self._database.ask(ownership.due, self._session.number, DUE_MAX)
-        silent = {one.session for one in due if one.is_anothers and one.session is not None}
-        if silent:
-            await self._database.ask(ownership.end_silent, list(silent))
-        for one in due:
-            if not one.is_anothers:
-                await self.have_world(one.id)
+        due, others = await self._database.ask(ownership.due, self._session.number, DUE_MAX)
+        if others:
+            await self._database.ask(ownership.end_silent, others)
+        for id in due:
+            await self.have_world(id)
         if time.monotonic() - self._spread_s > SPREAD_S:
             self._spread_s = time.monotonic()
             await self._spread()
@@ -387,7 +387,8 @@ class ClusterServer:
         """Give all worlds to the others, or leave them to the server that comes next."""
         self._is_leaving = True
         try:
-            await self._session.run(partial(ownership.say_leaving, session=self._session.number))
+            number = self._session.number
+            await self._database.ask(asyncpg.Connection.execute, ownership.LEAVE, number)
             async with asyncio.timeout(_LEAVE_S):
                 await self._give_away(self.saver.worlds, to=None)
             if await self._database.ask(ownership.others, self._session.number):

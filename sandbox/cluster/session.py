@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import os
 import random
 import secrets
 import socket
@@ -44,9 +43,6 @@ _CLOCK_STEP: Final = 0.1
 
 _CLOCK_JUMP_S: Final = 1.0
 """A larger difference is taken over at once: a clock was set."""
-
-POOLED: Final = 78
-"""The exit status of a server that finds a pooler in transaction mode: EX_CONFIG."""
 
 _SETTINGS: Final = """
 SET tcp_keepalives_idle = 2; SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 3;
@@ -252,13 +248,8 @@ class OwnerSession:
 
         pid, now_s, tokens = await self.run(ask, ASK_S)
         if pid != self._pid:
-            log.critical(
-                "a pooler in transaction mode is between this server and %s: name PostgreSQL "
-                "itself in --store, or a pooler in session mode; this server ends",
-                self._database.name,
-            )
-            logging.shutdown()
-            os._exit(POOLED)
+            self.lose(ConnectionError("a pooler in transaction mode is in between"))
+            raise SessionLost(self.problem)
         self.clock.compare(now_s)
         self._on_sign(tokens or "")
 

@@ -1,7 +1,5 @@
 """The tables in PostgreSQL, in a schema of their own: a database may hold other things as well."""
 
-import json
-from collections.abc import Mapping
 from typing import Final
 
 import asyncpg
@@ -102,33 +100,6 @@ async def prepare(connection: asyncpg.Connection, name: str) -> None:
         )
 
 
-_A_LOCK: Final = f"{OWNERS}, 0"
-_MUST_BE_TAKEN: Final = f"""
-DO $$ BEGIN
-    IF NOT pg_try_advisory_lock({_A_LOCK}) THEN RAISE lock_not_available; END IF;
-END $$"""
-
-
-async def refuse_pooler(one: asyncpg.Connection, other: asyncpg.Connection, name: str) -> None:
-    """Refuse a pooler that gives each transaction another session. Raises StoreError.
-
-    Two sessions never get the same lock. These statements need nothing prepared, which such a
-    pooler may lose.
-    """
-    await one.execute(f"SELECT pg_advisory_lock({_A_LOCK})")
-    try:
-        await other.execute(_MUST_BE_TAKEN)
-    except asyncpg.LockNotAvailableError:
-        return
-    finally:
-        await one.execute("SELECT pg_advisory_unlock_all()")
-    await other.execute("SELECT pg_advisory_unlock_all()")
-    raise StoreError(
-        f"{name} cannot be used: a pooler in transaction mode is in between, and servers need "
-        "sessions of their own; name PostgreSQL itself in --store, or a pooler in session mode"
-    )
-
-
 async def put_meta(connection: asyncpg.Connection, name: str, value: str) -> None:
     """Store a value that all servers share."""
     await connection.execute(
@@ -137,26 +108,3 @@ async def put_meta(connection: asyncpg.Connection, name: str, value: str) -> Non
         name,
         value,
     )
-
-
-async def share(
-    connection: asyncpg.Connection, name: str, own: Mapping[str, str], secret: str
-) -> dict[str, str]:
-    """What all servers share. `own` is what they must have in common.
-
-    The first server decides. Raises StoreError where this one differs.
-    """
-    text = json.dumps(dict(own), sort_keys=True)
-    for key, value in (("common", text), ("secret", secret)):
-        await connection.execute(
-            "INSERT INTO uat_sandbox.meta VALUES ($1, $2) ON CONFLICT DO NOTHING", key, value
-        )
-    found = dict(await connection.fetch("SELECT name, value FROM uat_sandbox.meta"))
-    theirs = json.loads(found["common"])
-    for option, value in own.items():
-        if theirs.get(option) != value:
-            raise StoreError(
-                f"{name} cannot be used: its servers have {option} {theirs.get(option)!r}, and "
-                f"this one {value!r}; start it as the others, or name another database"
-            )
-    return found

@@ -17,7 +17,7 @@ import pytest
 from sandbox.app import build
 from sandbox.cluster.server import ClusterServer
 from sandbox.cluster.session import FRESH_S, SILENT_S
-from sandbox.cluster.tables import refuse_pooler
+from sandbox.cluster.setup import refuse_pooler
 from sandbox.settings import Settings
 from sandbox.store.files.port import StoreError
 from tests.servers.cutting import Cutter
