@@ -131,9 +131,10 @@ async def write_rows(connection: asyncpg.Connection, rows: Rows, wid: int) -> No
             await connection.execute(_PUT, *chunk)
 
 
-async def delete(connection: asyncpg.Connection, session: int, wids: list[int]) -> None:
+async def delete(connection: asyncpg.Connection, session: int, wids: list[int]) -> bool:
     """Delete worlds that the session owns. Their rows go later."""
     await connection.execute(_DELETE, wids, session)
+    return True
 
 
 async def load(connection: asyncpg.Connection, wid: int) -> SavedWorld:

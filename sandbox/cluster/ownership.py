@@ -4,7 +4,7 @@ A world belongs to the session in its row for as long as that session lives. A c
 session that it has seen there, so of several claims one succeeds.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 import asyncpg
@@ -98,8 +98,12 @@ FROM uat_sandbox.living l JOIN pg_stat_activity a USING (pid)
 WHERE l.number = ANY($1::integer[])
     AND extract(epoch FROM now() - greatest(a.state_change, a.backend_start)) > $2"""
 _DUE: Final = """
-SELECT id, owner FROM uat_sandbox.owned
-WHERE next_due <= now() AND n > 0 AND format <= $1 ORDER BY next_due LIMIT $2"""
+SELECT id FROM uat_sandbox.owned
+WHERE n > 0 AND format <= $1 AND NOT id = ANY($4)
+    AND (owner = $2 OR owner IS NULL AND next_due <= now()) ORDER BY next_due LIMIT $3"""
+_OVERDUE: Final = """
+SELECT DISTINCT owner FROM uat_sandbox.owned
+WHERE next_due <= now() AND n > 0 AND owner IS NOT NULL AND owner <> $1"""
 _UNUSED: Final = """
 WITH gone AS (
     DELETE FROM uat_sandbox.worlds w
@@ -199,15 +203,13 @@ async def give(
     )
 
 
-async def end_silent(connection: asyncpg.Connection, sessions: Sequence[int]) -> set[int]:
-    """End those of these sessions that were silent for too long; returns those that live.
+async def end_silent(connection: asyncpg.Connection, sessions: Iterable[int]) -> set[int]:
+    """End those of these sessions that were silent for too long; returns all that live.
 
     PostgreSQL itself says how long. One that is only busy with other things speaks each second.
     """
     await connection.execute(_END_SILENT, list(sessions), SILENT_S)
-    rows = await connection.fetch(
-        "SELECT number FROM uat_sandbox.living WHERE number = ANY($1::integer[])", list(sessions)
-    )
+    rows = await connection.fetch("SELECT number FROM uat_sandbox.living")
     return {row["number"] for row in rows}
 
 
@@ -237,14 +239,19 @@ async def kept_beside(connection: asyncpg.Connection, known: list[str]) -> list[
             return found
 
 
-async def due(connection: asyncpg.Connection, me: int, count: int) -> tuple[list[str], list[int]]:
-    """Worlds in which something should have happened by now, and that no other server has.
+async def due(
+    connection: asyncpg.Connection, me: int, here: Iterable[str], count: int
+) -> list[str]:
+    """Worlds that should be in memory and are not `here`.
 
-    Returns the sessions of other servers that have such worlds as well.
+    No session owns them, and something should have happened; or this one was given them.
     """
-    rows = await connection.fetch(_DUE, FORMAT, count)
-    others = {row["owner"] for row in rows if row["owner"] not in (None, me)}
-    return [row["id"] for row in rows if row["owner"] not in others], list(others)
+    return [row["id"] for row in await connection.fetch(_DUE, FORMAT, me, count, list(here))]
+
+
+async def overdue(connection: asyncpg.Connection, me: int) -> list[int]:
+    """The other sessions that own worlds in which something should have happened."""
+    return [row["owner"] for row in await connection.fetch(_OVERDUE, me)]
 
 
 async def sweep(

@@ -309,10 +309,12 @@ class ClusterSaver:
 
     async def _delete(self, gone: list[OwnedWorld]) -> None:
         wids, session = [owned.wid for owned in gone], self._session.number
-        await self._persist(partial(commits.delete, session=session, wids=wids), gone)
+        delete = partial(commits.delete, session=session, wids=wids)
+        is_done = await self._persist(delete, gone)
         for owned in gone:
             self._deleted.pop(owned.world, None)
-            self._done(owned, owned.noted)
+            owned.is_lost = is_done is None
+            self._done(owned, owned.written if owned.is_lost else owned.noted)
 
     def _write_aside(self, owned: OwnedWorld, change: Change, noted: int) -> None:
         """Write all of a large world over another connection, while commits go on."""

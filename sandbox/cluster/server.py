@@ -245,7 +245,9 @@ class ClusterServer:
 
     async def carry(self, url: str, scope: Any, receive: Any, send: Any, body: bytes) -> bool:
         """Have that server answer the request; False if it does not have the world any more."""
-        peer = self._peers[url]
+        peer = self._peers.get(url)
+        if peer is None:
+            return False
         try:
             if await self._forwarding.forward(peer, url, scope, receive, send, body):
                 self.worlds.measured.carried += 1
@@ -310,28 +312,34 @@ class ClusterServer:
         while True:
             await asyncio.sleep(SWEEP_S)
             try:
-                await self._end_silent()
+                await self._watch_others()
                 if not self._is_leaving and self._session.number:
                     await self._sweep()
             except (StoreError, SessionLost) as error:
                 log.warning("worlds with something due were not looked for: %s", describe(error))
 
-    async def _end_silent(self) -> None:
+    async def _watch_others(self) -> None:
         """End sessions of servers that do not answer, and what is under way at those that ended."""
-        waiting = self._forwarding.sessions
-        if waiting:
-            living = await self._database.ask(ownership.end_silent, waiting)
-            self._forwarding.end(set(waiting) - living)
+        known = {peer.session for peer in self._peers.values()}
+        late = set(self._forwarding.sessions)
+        late.update(await self._database.ask(ownership.overdue, self._session.number))
+        if known or late:
+            gone = known - await self._database.ask(ownership.end_silent, late)
+            self._forwarding.end(gone)
+            for url in [url for url, peer in self._peers.items() if peer.session in gone]:
+                del self._peers[url]
+                self._forget_routes(url)
 
     async def _sweep(self) -> None:
         """Claim what is due and has no owner, delete what is left over, and spread worlds."""
         unused_s = self.worlds.limits.unused_after_s
         await self._database.ask(ownership.sweep, unused_s, SWEPT_ROWS)
-        due, others = await self._database.ask(ownership.due, self._session.number, DUE_MAX)
-        if others:
-            await self._database.ask(ownership.end_silent, others)
-        for id in due:
-            await self.have_world(id)
+        here = [world.id for world in self.worlds]
+        for id in await self._database.ask(ownership.due, self._session.number, here, DUE_MAX):
+            try:
+                await self.have_world(id)
+            except StoreError as error:
+                log.error("%s", error)
         if time.monotonic() - self._spread_s > SPREAD_S:
             self._spread_s = time.monotonic()
             await self._spread()

@@ -277,10 +277,12 @@ class OwnerSession:
         self._connection = None
         self.problem = f"the session with {self._database.name} was lost: {describe(error)}"
         log.warning("%s", self.problem)
-        self._on_lost()
-        connection.terminate()
-        self._is_open.clear()
-        self._is_lost.set()
+        try:
+            self._on_lost()
+        finally:
+            connection.terminate()
+            self._is_open.clear()
+            self._is_lost.set()
 
     async def close(self) -> None:
         """End the session: others may claim what it still owns."""
