@@ -79,8 +79,8 @@ class Outbox:
 
     Endpoints and deliveries are records of the world's store; the queues are not stored, and
     `resume` fills them again. `on_work` is called with an endpoint's id when its queue gets a job,
-    `on_change` after an attempt. `pre_answer` has the deliveries to be tried before the answer, by
-    the id of the request.
+    `on_change` after an attempt, `on_delivered` after one that succeeded. `pre_answer` has the
+    deliveries to be tried before the answer, by the id of the request.
     """
 
     def __init__(
@@ -89,11 +89,13 @@ class Outbox:
         *,
         on_work: Callable[[str], None],
         on_change: Callable[[], None],
+        on_delivered: Callable[[Message], None],
         later: Later,
     ) -> None:
         self._world = world
         self._on_work = on_work
         self._on_change = on_change
+        self._on_delivered = on_delivered
         self._delayed = Delayed(later, self._release)
         self.on_attempt: Callable[[Job, Delivery], None] | None = None
         self._begin_anew()
@@ -108,8 +110,6 @@ class Outbox:
         self._waiting: dict[str, deque[Job]] = {}
         self._under_way: dict[int, Job] = {}
         self.pre_answer: dict[str, set[str]] = {}
-        # The ids of messages that an endpoint took, in the order in which it did.
-        self.delivered: list[str] = []
 
     def resume(self) -> None:
         """Send the webhooks that were due or unfinished when the earlier run ended."""
@@ -294,7 +294,7 @@ class Outbox:
             tried = known.tried(sent, self._world.now(), job.trigger)
             delivery = replace(tried, status="delivered", next_attempt_at=None)
             self._store(delivery, known)
-            self.delivered.append(job.message.id)
+            self._on_delivered(job.message)
             endpoint = self.endpoints.get(job.endpoint_id)
             if endpoint is not None and endpoint.failing_since is not None:
                 self.store_endpoint(replace(endpoint, failing_since=None))
