@@ -17,12 +17,13 @@ from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
 from sandbox.domain.payments.transaction_view import TransactionView
 from sandbox.domain.profile import Profile
 from sandbox.domain.readings import DELETE_ANSWERS, in_force
+from sandbox.domain.records import Extended
 from sandbox.platform import wire
 from sandbox.platform.openapi.examples import VERSION_OF_NAME, Cast, Example, example_of
 from sandbox.platform.openapi.refusals import add_refusals
 from sandbox.platform.openapi.schemas import Mode, Schema
 from sandbox.platform.openapi.writer import TEXT, Writer, body_of, in_path, in_query
-from sandbox.platform.operation import Extended, Listing, Row
+from sandbox.platform.operation import Row
 from sandbox.platform.routes import OPERATIONS
 
 OK: Final = 200
@@ -125,13 +126,13 @@ def _types(profile: Profile) -> Iterator[tuple[Any, Mode]]:
     for row in OPERATIONS:
         if row.body is not None:
             yield row.body(profile), "validation"
-        if isinstance(row.response, Listing):
-            yield row.response.of, "serialization"
-        elif isinstance(row.response, Extended):
-            yield row.response.of, "serialization"
-            yield row.response.extra, "serialization"
-        elif row.response is not None:
-            yield row.response, "serialization"
+        response = row.response
+        if isinstance(response, Extended):
+            for field in response.fields.values():
+                yield field, "serialization"
+            response = response.record
+        if response is not None:
+            yield response, "serialization"
     for one in BODIES.values():
         yield one, "serialization"
 
@@ -242,14 +243,15 @@ def _success(writer: Writer, row: Row, profile: Profile) -> dict[str, Schema]:
 
 def _response(writer: Writer, response: Any) -> Schema:
     """The body of a success, as the row has it."""
-    if isinstance(response, Listing):
-        return writer.page(response.plural, writer.shown(response.of))
     if not isinstance(response, Extended):
         return writer.shown(response)
+    fields = {name: writer.shown(one) for name, one in response.fields.items()}
+    if response.record is None:
+        plural, *_ = fields
+        return writer.page(plural, fields[plural])
     # Its further fields are only present on request.
-    record = writer.schemas[response.of.__name__]
-    fields = {**record["properties"], response.name: writer.shown(response.extra)}
-    return {**record, "properties": fields | dict.fromkeys(response.texts, TEXT)}
+    record = writer.schemas[response.record.__name__]
+    return {**record, "properties": {**record["properties"], **fields}}
 
 
 def _webhook(

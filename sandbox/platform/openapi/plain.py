@@ -98,13 +98,6 @@ IDS: Final = {
 }
 """Schema of an answer to those of its fields that are UUIDs. A request may name any id."""
 
-INSTANTS: Final = {
-    "ApiKeyEvent": ("created_at",),
-    "ApiKeyView": ("created_at", "last_used_at"),
-    "CredentialView": ("created_at",),
-}
-"""Schema of an answer to its fields in RFC 3339 whose type does not say so."""
-
 CROSS_FIELD: Final = (
     *("anyOf", "allOf", "oneOf", "not", "if", "then", "else"),
     *("dependentRequired", "dependentSchemas", "propertyNames"),
@@ -155,8 +148,6 @@ def _add_words(name: str, fields: Schema) -> None:
         _add_unit(field, schema)
     for field in IDS.get(name, ()):
         fields[field]["format"] = "uuid"
-    for field in INSTANTS.get(name, ()):
-        fields[field]["format"] = "date-time"
 
 
 def _add_unit(field: str, schema: Schema) -> None:

@@ -210,9 +210,9 @@ def as_class(kind: Any) -> type:
         required = {name: name in kind.__required_keys__ for name in hints}
         names = {name: name for name in hints}
     else:
-        given = msgspec.structs.fields(kind)
-        required = {one.name: one.required for one in given}
-        names = {one.name: one.encode_name for one in given}
+        # All fields are shown, with or without a default, but those that may be absent.
+        required = {name: UnsetType not in get_args(of) for name, of in hints.items()}
+        names = {one.name: one.encode_name for one in msgspec.structs.fields(kind)}
     fields = [
         (names[name], _in_classes(_without_absence(of)), _field(required[name]))
         for name, of in hints.items()

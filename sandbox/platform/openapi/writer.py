@@ -72,9 +72,9 @@ class Writer:
         shown["required"] = list(fields)
         return shown | ({"additionalProperties": False} if self.is_strict else {})
 
-    def page(self, plural: str, item: Schema) -> Schema:
+    def page(self, plural: str, rows_schema: Schema) -> Schema:
         """A page of a list under its name, with the counts beside it."""
-        rows: Schema = {plural: {"type": "array", "items": item}}
+        rows: Schema = {plural: rows_schema}
         counts: Schema = dict.fromkeys(_PAGE, _COUNT)
         if self.is_strict:
             return self.record(rows | counts)
