@@ -79,7 +79,7 @@ class Outbox:
 
     Endpoints and deliveries are records of the world's store; the queues are not stored, and
     `resume` fills them again. `on_work` is called with an endpoint's id when its queue gets a job,
-    `on_change` after an attempt, `on_delivered` after one that succeeded. `pre_answer` has the
+    `on_change` after an attempt, with the message if it was delivered. `pre_answer` has the
     deliveries to be tried before the answer, by the id of the request.
     """
 
@@ -88,14 +88,12 @@ class Outbox:
         world: WebhookWorld,
         *,
         on_work: Callable[[str], None],
-        on_change: Callable[[], None],
-        on_delivered: Callable[[Message], None],
+        on_change: Callable[..., None],
         later: Later,
     ) -> None:
         self._world = world
         self._on_work = on_work
         self._on_change = on_change
-        self._on_delivered = on_delivered
         self._delayed = Delayed(later, self._release)
         self.on_attempt: Callable[[Job, Delivery], None] | None = None
         self._begin_anew()
@@ -294,7 +292,6 @@ class Outbox:
             tried = known.tried(sent, self._world.now(), job.trigger)
             delivery = replace(tried, status="delivered", next_attempt_at=None)
             self._store(delivery, known)
-            self._on_delivered(job.message)
             endpoint = self.endpoints.get(job.endpoint_id)
             if endpoint is not None and endpoint.failing_since is not None:
                 self.store_endpoint(replace(endpoint, failing_since=None))
@@ -303,7 +300,7 @@ class Outbox:
         if self.on_attempt is not None:
             self.on_attempt(job, delivery)
         self._settle(job)
-        self._on_change()
+        self._on_change(*([job.message] if delivery.status == "delivered" else []))
 
     def _failed(self, job: Job, known: Delivery, sent: Sent) -> Delivery:
         """The delivery after a failed attempt, stored, and with a retry if there is one."""

@@ -103,15 +103,13 @@ class World:
             counters=self.store.counters,
             key_name=self._key_name,
         )
-        # Those who wait for a new message or the result of an attempt.
+        # Who waits for a change, and who watches messages come and be delivered.
         self._waiting: set[Future[None]] = set()
-        # Those who watch the messages that come or are delivered.
         self._watchers: set[asyncio.Queue[Message]] = set()
         self.outbox = Outbox(
             self,
             on_work=lambda endpoint_id: background.deliveries.work(self, endpoint_id),
             on_change=self._tell_changed,
-            on_delivered=lambda message: self._tell_watchers([message]),
             later=background.timers.later,
         )
         self.has_begun = False
@@ -290,8 +288,7 @@ class World:
             self.subscriptions.on_messages(messages)
         if self.outbox.endpoints:
             self.outbox.accept(messages)
-        self._tell_watchers(messages)
-        self._tell_changed()
+        self._tell_changed(*messages)
 
     def _tap_changed(self, tap: Tap, waits: bool) -> None:
         if self.subscriptions.on_tap is not None:
@@ -312,11 +309,6 @@ class World:
         finally:
             self._watchers.remove(queue)
 
-    def _tell_watchers(self, messages: Sequence[Message]) -> None:
-        for queue in self._watchers:
-            for message in messages:
-                queue.put_nowait(message)
-
     async def changed(self) -> None:
         """Wait for a new message or the result of an attempt."""
         future: Future[None] = get_running_loop().create_future()
@@ -326,7 +318,11 @@ class World:
         finally:
             self._waiting.discard(future)
 
-    def _tell_changed(self) -> None:
+    def _tell_changed(self, *messages: Message) -> None:
+        """Messages came or were delivered, or something else changed."""
+        for queue in self._watchers:
+            for message in messages:
+                queue.put_nowait(message)
         for future in self._waiting:
             if not future.done():
                 future.set_result(None)
