@@ -94,8 +94,6 @@ def show_all(value: Any, *, as_empty: bool = False) -> Any:
     kind = type(value)
     if kind is Transaction:
         return show(value)
-    if kind is datetime:
-        return to_wire(value)
     if kind is dict:
         return {name: show_all(one, as_empty=as_empty) for name, one in value.items()}
     if kind is list or kind is tuple:
@@ -106,7 +104,8 @@ def show_all(value: Any, *, as_empty: bool = False) -> Any:
         return {**record, **fields}
     view = _SHOWN_AS.get(kind)
     if view is None:
-        return value
+        # A frozen clock has a class of its own for its instants.
+        return to_wire(value) if isinstance(value, datetime) else value
     names = view.__struct_fields__
     fields = {name: show_all(getattr(value, name), as_empty=as_empty) for name in names}
     if as_empty:
