@@ -9,9 +9,9 @@ from pydantic import Field
 
 from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
 from sandbox.control.models import Body, Time, View
+from sandbox.control.queries import get_account
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain import webhooks
-from sandbox.domain.directory import Account
 from sandbox.domain.events import EVENTS, EventType
 from sandbox.domain.field_types import EndpointDescription, EndpointId, HttpUrl, WebhookSecret
 from sandbox.domain.instants import Instant
@@ -36,7 +36,11 @@ class Filters(Body):
 
 
 class ChangeEndpoint(Body):
-    """Changes of an endpoint. An `account_id` of null subscribes to the whole world."""
+    """Changes of an endpoint.
+
+    `account_id` is the id of an account or its name in the cast; null subscribes to the whole
+    world.
+    """
 
     url: HttpUrl | None = None
     description: EndpointDescription | None = None
@@ -200,9 +204,8 @@ def _checked(request: ControlRequest, sent: dict[str, Any]) -> dict[str, Any]:
     }
     if "url" in fields:
         _check_url(request, fields["url"])
-    account_id = fields.get("account_id")
-    if account_id is not None and request.world.store.get(Account, account_id) is None:
-        raise invalid("account_id: the world has no account with this id")
+    if (account := fields.get("account_id")) is not None:
+        fields["account_id"] = get_account(request.world, account, "account_id").id
     for event_type in fields.get("event_types", ()):
         must_be_known("event_types", event_type, EVENTS)
     for name, values in fields.get("filters", {}).items():

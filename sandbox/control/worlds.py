@@ -8,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 from sandbox.control import forwarding
 from sandbox.control.clock import ClockBody
 from sandbox.control.context import ControlFault, ControlRequest, conflict, exclusive_world, invalid
+from sandbox.control.endpoints import CreateEndpoint, create_endpoint
 from sandbox.control.models import Body, LikeType, Query, View
 from sandbox.control.routing import PREFIX, WORLD, Router
 from sandbox.control.scenarios import choose_scenario, start_scenario
@@ -17,6 +18,7 @@ from sandbox.domain.field_types import WorldId, WorldName
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.text import nearest
+from sandbox.domain.webhooks import ENDPOINTS_MAX
 from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.saved_world import NotRestored
 from sandbox.store.world_state import GeneratedData, MerchantCount, PerMerchantCount
@@ -55,7 +57,10 @@ def _or_an_instant(schema: dict[str, Any]) -> None:
 
 
 class CreateWorld(Body):
-    """How a new world begins. An instant as `clock` freezes it there (assumed D21)."""
+    """How a new world begins. An instant as `clock` freezes it there (assumed D21).
+
+    `endpoints` are registered before anything happens in the world.
+    """
 
     id: WorldId | None = None
     name: WorldName | None = None
@@ -66,6 +71,7 @@ class CreateWorld(Body):
     readings: dict[str, str] | None = None
     scenario: Any = None
     invent: InventBody | None = None
+    endpoints: Annotated[list[CreateEndpoint] | None, Field(max_length=ENDPOINTS_MAX)] = None
 
     @field_validator("clock", mode="before")
     @classmethod
@@ -201,16 +207,27 @@ async def create_world(request: ControlRequest, body: CreateWorld) -> WorldView:
         world = await build_world(request, spec)
     except NotRestored as error:
         raise faulty_fixture(spec.fixture.name, error) from None
-    if scenario is not None:
-        try:
-            start_scenario(world, scenario)
-        except ControlFault:
-            worlds.delete(world)
-            raise
     # The answer waits until it is written.
     request.found = world
+    try:
+        _add_endpoints(request, body.endpoints or [])
+        if scenario is not None:
+            start_scenario(world, scenario)
+    except ControlFault:
+        worlds.delete(world)
+        raise
     await catch_up(world)
     return view_world(world)
+
+
+def _add_endpoints(request: ControlRequest, endpoints: list[CreateEndpoint]) -> None:
+    """Register the endpoints of a new world. Raises ControlFault."""
+    for place, endpoint in enumerate(endpoints):
+        try:
+            create_endpoint(request, endpoint)
+        except ControlFault as error:
+            error.message = f"endpoints.{place}: {error.message}"
+            raise
 
 
 async def build_world(request: ControlRequest, spec: WorldSpec) -> World:

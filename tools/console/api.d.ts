@@ -317,6 +317,7 @@ declare namespace Api {
     readings?: Record<string, string> | null;
     scenario?: any;
     invent?: InventBody | null;
+    endpoints?: Array<CreateEndpoint> | null;
   };
   type DecisionView = {
     step: string;
