@@ -6,6 +6,7 @@ from typing import TypeVar
 from pydantic_core import from_json
 from starlette.types import Receive, Scope, Send
 
+from sandbox import library
 from sandbox.control.context import ControlFault, ControlRequest, Services, unknown_among
 from sandbox.control.identity import Identity
 from sandbox.control.models import View
@@ -119,7 +120,7 @@ def build_stored_world(request: ControlRequest, kept: KeptWorld) -> World:
         id=kept.id,
         name=begins.name,
         seed=begins.seed,
-        fixture=services.fixture_of(begins.fixture, None),
+        fixture=library.fixture_of(begins.fixture, None),
         clock=begins.clock,
         keys_are_known=begins.keys != OF_THE_SERVER,
     )

@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, Field, RootModel, model_validator
 
+from sandbox import library
 from sandbox.control.context import ControlFault, ControlRequest, invalid
 from sandbox.control.models import Body, Document, Time, View
 from sandbox.control.routing import PREFIX, WORLD, Router
@@ -58,7 +59,7 @@ def list_scenarios(request: ControlRequest) -> Scenarios:
     """List the scenarios of the library."""
     views = [
         ScenarioOfLibrary(name=name, title=one.name, about=one.about)
-        for name, one in request.services.scenarios().items()
+        for name, one in library.scenarios().items()
     ]
     return Scenarios(scenarios=views, total=len(views))
 
@@ -165,7 +166,7 @@ class ScenarioFile(View):
 @router.get(f"{PREFIX}/scenarios/{{name}}", "scenarios.read")
 def read_scenario_file(request: ControlRequest) -> ScenarioFile:
     """Read a scenario of the library."""
-    name, known = request.params["name"], request.services.scenarios()
+    name, known = request.params["name"], library.scenarios()
     if name not in known:
         why = f"there is no scenario {name[:80]!r}"
         raise ControlFault(404, "unknown_scenario", why, nearest=nearest(name, known))
@@ -174,7 +175,7 @@ def read_scenario_file(request: ControlRequest) -> ScenarioFile:
         one,
         name=name,
         title=one.name,
-        toml=request.services.scenario_text(name),
+        toml=library.scenario_text(name),
         document=one.model_dump(mode="json", exclude_unset=True),
         examples=_names_of_examples(one),
     )
@@ -265,14 +266,13 @@ def choose_scenario(request: ControlRequest, wanted: Any) -> Scenario:
     if not isinstance(name, str):
         raise invalid("scenario: name: must be text")
     try:
-        found: Scenario = request.services.scenario(name)
-        return found
+        return library.scenario(name)
     except parser.ScenarioError as error:
         raise ControlFault(
             400,
             "unknown_scenario",
             f"scenario: {error}",
-            details=f"there are: {', '.join(request.services.scenarios())}",
+            details=f"there are: {', '.join(library.scenarios())}",
             nearest=error.nearest,
         ) from None
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from msgspec.structs import replace
 from pydantic import Field, field_validator, model_validator
 
+from sandbox import library
 from sandbox.control import forwarding
 from sandbox.control.clock import ClockBody
 from sandbox.control.context import ControlFault, ControlRequest, conflict, exclusive_world, invalid
@@ -258,7 +259,7 @@ def _fixture(request: ControlRequest, name: str | None) -> Fixture:
     services = request.services
     if name is None or name == services.default_fixture.name:
         return services.default_fixture
-    known = services.fixture_names()
+    known = library.fixture_names()
     if name not in known:
         raise ControlFault(
             400,
@@ -268,7 +269,7 @@ def _fixture(request: ControlRequest, name: str | None) -> Fixture:
             nearest=nearest(name, known),
         )
     try:
-        return services.fixtures(name)
+        return library.fixture(name)
     except FixtureError as error:
         raise faulty_fixture(name, error) from None
 
@@ -404,5 +405,5 @@ def world_row(world: World, server: str | None = None) -> WorldRow:
 @router.get(f"{PREFIX}/fixtures", "fixtures.list")
 def list_fixtures(request: ControlRequest) -> Fixtures:
     """List the fixtures that a world can begin with."""
-    names = request.services.fixture_names()
+    names = library.fixture_names()
     return Fixtures(fixtures=names, total=len(names))
