@@ -1,5 +1,6 @@
 """Scenarios: the library, and the one that runs in a world."""
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
@@ -11,6 +12,7 @@ from sandbox.control.models import Body, Document, Time, View
 from sandbox.control.routing import PREFIX, WORLD, Router
 from sandbox.domain.text import nearest
 from sandbox.scenarios import parser
+from sandbox.scenarios.matcher import RuleView
 from sandbox.scenarios.scenario import Scenario
 from sandbox.scenarios.schema import scenario_schema
 from sandbox.worlds.pauses import run_in_thread
@@ -110,17 +112,17 @@ def view_running(world: World) -> RunningScenario | None:
         return None
     shown = world.scenario.view()
     decided, spoilt = _last_requests(world)
+
+    def used(rules: Iterable[RuleView], last: dict[str, str]) -> list[RuleInUse]:
+        return [RuleInUse(**one, last_request_id=last.get(one["name"])) for one in rules]
+
     return RunningScenario(
         name=shown["name"],
         about=shown["about"],
         since=world.state.scenario_since,
         toml=parser.written_toml(world.state.scenario or {}),
-        rules=[
-            RuleInUse(**one, last_request_id=decided.get(one["name"])) for one in shown["rules"]
-        ],
-        webhooks=[
-            RuleInUse(**one, last_request_id=spoilt.get(one["name"])) for one in shown["webhooks"]
-        ],
+        rules=used(shown["rules"], decided),
+        webhooks=used(shown["webhooks"], spoilt),
         examples=_names_of_examples(world.scenario.scenario),
     )
 

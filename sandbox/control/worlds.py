@@ -165,7 +165,8 @@ class Worlds(View):
 def view_world(world: World) -> WorldView:
     """The world as the control API shows it, with the cast and the plaintext of its keys."""
     spec, cast = world.spec, world.cast
-    return WorldView(
+    return WorldView.of(
+        cast,
         id=spec.id,
         name=spec.name,
         seed=spec.seed,
@@ -173,9 +174,6 @@ def view_world(world: World) -> WorldView:
         scenario=world.scenario and world.scenario.scenario.name,
         readings=readings_apart(world),
         clock=world.clock.view(),
-        accounts=cast.accounts,
-        terminals=cast.terminals,
-        locations=cast.locations,
         keys={name: KeyOfCast(id=id, key=key) for name, (id, key) in cast.keys.items()},
     )
 
