@@ -9,9 +9,9 @@ from typing import Final
 
 from sandbox import library
 from sandbox.control.context import ControlRequest
-from sandbox.control.forwarding import ask_other_servers, other_servers
 from sandbox.control.models import View
 from sandbox.control.routing import PREFIX, WORLD, Router
+from sandbox.control.servers import ask_other_servers, other_servers
 from sandbox.domain.events import EVENTS
 from sandbox.domain.faults import FAULTS, MISDIRECTED
 from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS

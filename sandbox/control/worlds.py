@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from pydantic import Field, field_validator, model_validator
 
 from sandbox import library
-from sandbox.control import forwarding
+from sandbox.control import servers
 from sandbox.control.clock import ClockBody
 from sandbox.control.context import ControlFault, ControlRequest, conflict, exclusive_world, invalid
 from sandbox.control.endpoints import CreateEndpoint, create_endpoint
@@ -290,7 +290,7 @@ async def list_worlds(request: ControlRequest, query: WorldsQuery) -> Worlds:
         world_row(world, name) if as_rows else view_world(world)
         for world in request.who.worlds(worlds)
     ]
-    if (others := forwarding.other_servers(request)) is not None:
+    if (others := servers.other_servers(request)) is not None:
         views = await _with_others(request, others, views, as_rows=as_rows)
     return Worlds(worlds=views, total=len(views))
 
@@ -303,9 +303,9 @@ async def _with_others(
     as_rows: bool,
 ) -> list[WorldView | WorldRow]:
     """Add the worlds that other servers have, or none has; sorted by id."""
-    for said in await forwarding.ask_other_servers(request, others, Worlds):
+    for said in await servers.ask_other_servers(request, others, Worlds):
         views += said.worlds
-    for one in await forwarding.list_stored_worlds(request, others, {one.id for one in views}):
+    for one in await servers.list_stored_worlds(request, others, {one.id for one in views}):
         try:
             views.append(_view_stored(request, one, as_rows=as_rows))
         except FixtureError:
@@ -320,10 +320,10 @@ def _view_stored(
     request: ControlRequest, kept: KeptWorld, *, as_rows: bool
 ) -> WorldView | WorldRow:
     """Show a world that no server has. Raises FixtureError if its fixture is not at hand."""
-    state = forwarding.stored_state(kept)
-    clock = forwarding.stored_clock(request, state).view()
+    state = servers.stored_state(kept)
+    clock = servers.stored_clock(request, state).view()
     if not as_rows:
-        begun = view_world(forwarding.build_stored_world(request, kept))
+        begun = view_world(servers.build_stored_world(request, kept))
         return begun.model_copy(update={"clock": clock})
     return WorldRow(
         id=kept.id,
