@@ -19,10 +19,10 @@ from sandbox.control.context import (
     not_found,
     unknown_world,
 )
-from sandbox.control.forwarding import forward, unavailable
 from sandbox.control.identity import ANONYMOUS, THE_OPERATOR, Identity, Sessions, SharedSessions
 from sandbox.control.models import JSON, Accepted, NoQuery, Written
 from sandbox.control.routing import PREFIX, SNAPSHOT_BYTES_MAX, ControlRow
+from sandbox.control.servers import forward, unavailable
 from sandbox.domain.faults import UNAVAILABLE, Refusal
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.secrets import CARD_NUMBER, find_misplaced, may_hold_secret
