@@ -12,7 +12,7 @@ from itertools import count
 from secrets import randbelow
 from time import monotonic
 
-WHERE = ("tests", "tests/whole/test_schemathesis.py", "tests/whole/test_mutated_snapshots.py")
+WHERE = ("tests", "tests/whole/test_schemathesis.py")
 
 
 def main() -> int:

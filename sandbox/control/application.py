@@ -111,8 +111,7 @@ class Control:
             # Another server may have the world.
             return unavailable(error)
         if isinstance(error, StoreError):
-            if self._services.worlds.saver is not None:
-                self._services.worlds.saver.note_unread(error)
+            log.error("%s", error)
             why = "a part of the state file cannot be read"
             return ControlFault(500, "not_read", why, details=str(error))
         log.error("a control request failed: a defect of the sandbox", exc_info=error)

@@ -15,7 +15,7 @@ from pydantic_core import from_json
 
 from sandbox.control.context import conflict
 from sandbox.control.queries import cast_names
-from sandbox.domain.events import Message
+from sandbox.domain.events import Message, body_of
 from sandbox.domain.webhooks import Delivery
 from sandbox.scenarios.fault_injection import RULE_OF_QUEUE
 from sandbox.worlds.journal import EntryView
@@ -165,7 +165,7 @@ class ExportedWebhooks(Struct, frozen=True):
             yield from block
 
     def _body(self, message: Message) -> dict[str, Any]:
-        body: dict[str, Any] = from_json(self.world.outbox.body(message))
+        body: dict[str, Any] = from_json(body_of(message))
         return body
 
 

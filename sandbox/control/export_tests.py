@@ -6,6 +6,7 @@ waits for the webhooks that they had, with the same faults. Ids that an answer b
 from the answers of the test.
 """
 
+import asyncio
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -21,7 +22,7 @@ from sandbox.domain.payments.outcomes import PARTIAL, TRANSPORT_FAULTS
 from sandbox.domain.readings import DEFAULTS as READINGS_AS_USUAL
 from sandbox.domain.switches import SWITCHES
 from sandbox.worlds.journal import Entry, EntryView
-from sandbox.worlds.pauses import collect, pause
+from sandbox.worlds.pauses import collect
 from sandbox.worlds.world import World
 
 _ASSERTED: Final = (
@@ -136,7 +137,7 @@ async def add_needed(world: World, entries: list[Entry]) -> list[Entry]:
     makers: dict[str, Entry] = {}
     for entry in reversed(everything):
         makers |= dict.fromkeys(_made(entry), entry)
-        await pause()
+        await asyncio.sleep(0)
     wanted = {entry.id: entry for entry in entries}
     left = list(entries)
     while left:

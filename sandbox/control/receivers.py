@@ -14,7 +14,7 @@ from sandbox.control.endpoints import EndpointView, add_endpoint, view_endpoint
 from sandbox.control.messages import get_message
 from sandbox.control.models import Body, HeaderFields, KeyWord, Listing, Query, Time, View, window
 from sandbox.control.routing import WORLD, Router
-from sandbox.domain.events import Message
+from sandbox.domain.events import Message, body_of
 from sandbox.domain.field_types import WebhookSecret
 from sandbox.domain.text import nearest
 from sandbox.domain.webhooks import Delivery, Endpoint
@@ -249,8 +249,9 @@ def check_attempt(
         raise conflict("no_attempt", f"the delivery to {delivery.endpoint_id} has {count}")
     attempt = attempts[number - 1]
     if attempt.sent is None:
-        raise conflict("not_sent", "that attempt sent nothing", details=attempt.error or "")
-    head, body = attempt.sent, world.outbox.body(message)[: attempt.sent.size]
+        why = attempt.error or ""
+        raise conflict("not_sent", "that attempt sent nothing", details=why)
+    head, body = attempt.sent, body_of(message)[: attempt.sent.size]
     if sha256(body).hexdigest() != head.sha256:
         raise conflict(
             "body_changed",

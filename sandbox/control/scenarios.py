@@ -1,5 +1,6 @@
 """Scenarios: the library, and the one that runs in a world."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
@@ -217,7 +218,12 @@ def _find_problems(text: str | None, document: dict[str, Any] | None) -> Problem
         except parser.ScenarioError as error:
             one = ProblemView(line=parser.line_of_error(str(error)), message=str(error))
             return Problems(problems=[one], total=1)
-    found, total = parser.problems_of(document or {})
+    found: Sequence[parser.Problem] = ()
+    total = 0
+    try:
+        parser.parse_scenario(document or {})
+    except parser.ScenarioError as error:
+        found, total = error.problems, error.total
     lines = None if text is None or not found else parser.Lines(text)
     views = [
         ProblemView.of(

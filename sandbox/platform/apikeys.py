@@ -26,6 +26,7 @@ from sandbox.domain.keys import (
     ApiKeyView,
     KeyKind,
     KeyStatus,
+    KeyUsage,
 )
 from sandbox.domain.permissions import ALL, CONCRETE, LEGACY_ALL, PERMISSIONS
 from sandbox.domain.profile import Profile
@@ -431,4 +432,5 @@ def _changed_view(context: OperationContext, key: ApiKey) -> ApiKeyView:
 
 
 def _view(context: OperationContext, key: ApiKey) -> ApiKeyView:
-    return keys.view(key, last_used_at=context.world.last_used_at(key.id))
+    usage = context.unit.get(KeyUsage, key.id)
+    return keys.view(key, last_used_at=usage.last_used_at if usage else None)

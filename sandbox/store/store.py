@@ -287,6 +287,11 @@ class UnitOfWork:
         for (_, id), rows in self.removed.items():
             yield rows, id
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it takes changes: it was not committed."""
+        return self._open
+
     def _must_be_open(self) -> None:
         if not self._open:
             raise UnitClosed("this unit of work was committed; begin another")

@@ -13,32 +13,24 @@ EVERY: Final = 200
 """Small things that are looked at in a row: some milliseconds."""
 
 
-def has_loop() -> bool:
-    """Whether an event loop runs, so that there are others to wait for this."""
+async def run_in_thread(function: Callable[..., T], *args: Any) -> T:
+    """Call a function that touches nothing in use, while other requests are served.
+
+    Without an event loop there are no other requests.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return False
-    return True
-
-
-async def run_in_thread(function: Callable[..., T], *args: Any) -> T:
-    """Call a function that touches nothing in use, while other requests are served."""
-    return await asyncio.to_thread(function, *args) if has_loop() else function(*args)
+        return function(*args)
+    return await asyncio.to_thread(function, *args)
 
 
 async def run_aside(function: Callable[..., T], *args: Any, is_large: bool) -> T:
     """Call the function, in a thread if it is large work, while other requests are served.
 
-    It must not touch what is in use. Without an event loop there are no other requests.
+    It must not touch what is in use.
     """
     return await run_in_thread(function, *args) if is_large else function(*args)
-
-
-async def pause() -> None:
-    """Let other requests be served; without an event loop there are none."""
-    if has_loop():
-        await asyncio.sleep(0)
 
 
 async def collect(items: Iterable[T], *, every: int = EVERY) -> list[T]:
@@ -53,7 +45,7 @@ async def select(items: Iterable[T], fits: Callable[[T], bool], *, every: int = 
         if fits(item):
             found.append(item)
         if number % every == 0:
-            await pause()
+            await asyncio.sleep(0)
     return found
 
 
