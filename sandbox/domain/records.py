@@ -119,6 +119,11 @@ def filled_body(record: Any) -> Any:
     return show_all(record, as_empty=True) if is_plain else record
 
 
+def view_of(kind: type) -> type[Struct]:
+    """The class of what is shown of a record of that kind."""
+    return _SHOWN_AS[kind]
+
+
 @cache
 def _plain_strings(view: Any) -> Sequence[str]:
     """The fields with the mark."""

@@ -14,7 +14,7 @@ from sandbox.domain.clock import ClockSetting
 from sandbox.domain.directory import Account, Credential, Location, Terminal
 from sandbox.domain.events import body_of
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.payments.edits import ABOUT, broken
+from sandbox.domain.payments.edits import broken
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.readings import default_of
 from sandbox.domain.records import Record, account_id_of
@@ -128,7 +128,7 @@ def _restore_state(
     # Files from before hold every switch; one at its default chose nothing (assumed D35).
     chosen = {id: value for id, value in former.items() if value != default_of(id)}
     has_own_clock = is_beginning and world.spec.clock != ClockSetting()
-    world.store.restore_counters(counters)
+    world.store.counters = counters
     world.draws = world.draws_of(world.spec.seed)
     world.journal.restart(counters)
     world.store.put(
@@ -207,8 +207,8 @@ def _check_payments(store: Store) -> None:
             raise NotRestored(f"{place}: terminal_id: there is no such terminal")
         if tx.batch_id is not None and tx.batch_id not in batches:
             raise NotRestored(f"{place}: batch_id: there is no such batch")
-        if clauses := broken(tx):
-            raise NotRestored(f"{place}: {ABOUT[clauses[0]]} (assumed {clauses[0]})")
+        for clause, about in broken(tx):
+            raise NotRestored(f"{place}: {about} (assumed {clause})")
 
 
 # --- the rest ---------------------------------------------------------------------------------

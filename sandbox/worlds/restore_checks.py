@@ -23,7 +23,7 @@ from sandbox.domain.payments.transactions import (
     Rates,
     Transaction,
 )
-from sandbox.store.documents import Unreadable, from_document, read_value
+from sandbox.store.documents import Unreadable, from_document
 
 
 def check_timer(timer: Timer) -> None:
@@ -89,7 +89,7 @@ def _check_rates(rates: Rates) -> None:
         value = getattr(rates, name)
         if value is not None:
             try:
-                read_value(kind, value)
+                from_document(kind, value)
             except ValueError as error:
                 raise Unreadable(f"rates.{name}: {error}") from None
 
