@@ -3,11 +3,10 @@
 No answer depends on the existence of something that the caller may not see. Source: assumed C5.
 """
 
-from dataclasses import replace
 from json import dumps
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sandbox.domain import access, keys
 from sandbox.domain.access import Access, AccessVerdict, Holds, Need
@@ -181,7 +180,7 @@ def _must_reach(
     """Raises Refusal unless the key's permission reaches the account."""
     assert context.caller
     if account is not None and account.deleted_at is not None and _shows_deleted(context, target):
-        account = replace(account, deleted_at=None)
+        account = structs.replace(account, deleted_at=None)
     relation = target.relate(context.caller.account, account)
     cell = access.decide(context.holds, relation)
     if cell.verdict is AccessVerdict.DENIED and row.method == "GET" and sees_all(context):

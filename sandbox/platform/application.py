@@ -200,11 +200,6 @@ class Platform:
             status, body = NO_ANSWER, b""
         except Refusal as refusal:
             status, body = self._refused(context, refusal)
-        except StoreError as error:
-            # The log has the reason; the client must not learn about files.
-            if self._worlds.saver is not None:
-                self._worlds.saver.note_unread(error)
-            status, body = self._refused(context, Refusal(faults.NOT_READ))
         except Exception as error:
             log.exception("request %s failed: a defect of the sandbox", context.request_id)
             reason = f"{type(error).__name__}; the log has the traceback"
@@ -225,7 +220,7 @@ class Platform:
         return answer if saver is None else await self._once_saved(answer, saver, incoming, world)
 
     async def _once_saved(
-        self, answer: Answer, saver: Saver[World], incoming: IncomingRequest, world: World
+        self, answer: Answer, saver: Saver, incoming: IncomingRequest, world: World
     ) -> Answer:
         """The answer, once its changes are written, or a refusal if they cannot be.
 

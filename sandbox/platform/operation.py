@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from inspect import getdoc, iscoroutinefunction, signature
 from operator import attrgetter
-from typing import Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from msgspec import Struct
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from sandbox.domain.access import Need, need
 from sandbox.domain.directory import Account, Relation, relate
@@ -19,6 +19,7 @@ from sandbox.domain.faults import Fault
 from sandbox.domain.payments.cards import CARD_FIELDS
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.profile import Profile
+from sandbox.domain.records import Extended
 from sandbox.platform.wire import BadInput
 from sandbox.worlds.journal import Decision
 
@@ -66,23 +67,13 @@ class Target(Struct, frozen=True, eq=False):
         return ids
 
 
-class Listing(Struct, frozen=True, gc=False):
+Count = Annotated[int, Field(ge=0)]
+
+
+def listing(plural: str, of: Any) -> Extended:
     """A response that is a page of rows, under the name `plural` (assumed 0.5-lists)."""
-
-    plural: str
-    of: Any
-
-
-class Extended(Struct, frozen=True, gc=False):
-    """A response that is a record with one more field.
-
-    `texts` are further fields with strings, which it has only where a reading says so.
-    """
-
-    of: Any
-    name: str
-    extra: Any
-    texts: tuple[str, ...] = ()
+    counts = dict.fromkeys(("total", "limit", "offset", "page"), Count)
+    return Extended(None, {plural: list[of], **counts})
 
 
 class Row(Struct, frozen=True, kw_only=True, eq=False, dict=True):
