@@ -77,7 +77,7 @@ class World:
         self.store = Store(
             watchers={
                 ApiKey: self._note_key,
-                Account: self._note_account,
+                Account: self.note_account,
                 WorldState: self._note_state,
             },
             on_messages=self._announce,
@@ -86,9 +86,8 @@ class World:
         self.saver: Saver | None = None
         self._background = background
         self.on_timer = on_timer
-        # The keys that were stored before there was anyone to notify.
-        self._new_keys: list[ApiKey] = []
-        self._on_new_key: Callable[[ApiKey], None] = self._new_keys.append
+        # Called with every key that is stored once the world is in use.
+        self.on_key: Callable[[ApiKey], None] | None = None
         self.switches: Mapping[str, Any] = {}
         self._noted: tuple[Mapping[str, Any], Mapping[str, str]] = ({}, {})
         self.readings = readings.in_force(profile.readings, {})
@@ -147,12 +146,6 @@ class World:
         """The fixed outcomes of test terminals, by terminal id."""
         return self.state.terminal_outcomes
 
-    def tell_of_keys(self, on_new_key: Callable[[ApiKey], None]) -> None:
-        """From here on, call this with every key that is put; those before come first."""
-        for key in self._new_keys:
-            on_new_key(key)
-        self._new_keys, self._on_new_key = [], on_new_key
-
     @property
     def id(self) -> str:
         """The world's id."""
@@ -187,18 +180,12 @@ class World:
             scenario = None
         return self.spoiling.before(scenario) if self.spoiling.entries else scenario
 
-    def note_records(self) -> None:
-        """Take note of accounts and keys that came to be without being put one by one."""
-        unit = self.store.begin()
-        for account in unit.find(Account, {})[0]:
-            self._note_account(account)
-        for key in unit.find(ApiKey, {})[0]:
-            self._note_key(key)
-
     def _note_key(self, key: ApiKey) -> None:
-        self._on_new_key(key)
+        if self.on_key is not None:
+            self.on_key(key)
 
-    def _note_account(self, account: Account) -> None:
+    def note_account(self, account: Account) -> None:
+        """Take note of an account that was stored."""
         if account.status == "blocked":
             self.blocked.add(account.id)
 
