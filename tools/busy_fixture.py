@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from sandbox.domain.instants import to_wire
 from sandbox.library import folder
-from sandbox.worlds.ids import Ids
+from sandbox.store.ids import Ids
 from tools import busy_cast
 from tools.asking import InProcess
 from tools.busy_visits import NIGHTS, BatchClosing, Visit, guests, hotel_guests

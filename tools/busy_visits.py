@@ -7,7 +7,7 @@ the month do not happen, which leaves the last visits unfinished.
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
-from sandbox.worlds.ids import Ids
+from sandbox.store.ids import Ids
 
 Visit = Generator[float, None, None]
 """Yields the minutes until the next step."""

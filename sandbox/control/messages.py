@@ -25,8 +25,8 @@ from sandbox.domain.webhooks import (
     DeliveryAttempt,
     DeliveryStatus,
 )
+from sandbox.store.ids import Ids
 from sandbox.webhooks.samples import sample
-from sandbox.worlds.ids import Ids
 from sandbox.worlds.world import DEFAULT_WORLD, World
 
 router = Router()

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from sandbox import library
 from sandbox.domain.events import EVENTS
+from sandbox.store.ids import Ids
 from sandbox.webhooks.signing import headers_of, write_secret
-from sandbox.worlds.ids import Ids
 
 _OWN_ID: Final = {"transaction": "transaction_id", "terminal": "terminal_id"}
 """The field with a resource's own id, by category, if it is not `id`."""

@@ -26,6 +26,7 @@ from sandbox.domain.webhooks import (
 )
 from sandbox.scenarios.fault_injection import WebhookRules
 from sandbox.scenarios.matcher import MatchedWebhookRule
+from sandbox.store.ids import Ids
 from sandbox.store.queries import OLDEST_FIRST, Where
 from sandbox.store.store import Store, UnitOfWork
 from sandbox.webhooks.delivery_faults import contradiction, ruled, trigger_of
@@ -42,6 +43,7 @@ class WebhookWorld(Protocol):
     store: Store
     outbox: "Outbox"
     inbox: Inbox
+    draws: Ids
 
     @property
     def webhook_rules(self) -> WebhookRules | None:
@@ -60,12 +62,6 @@ class WebhookWorld(Protocol):
 
     def webhook_time(self) -> float:
         """The time that dates and signs a webhook which is sent now, in Unix seconds."""
-
-    def fraction(self, name: str) -> float:
-        """A number from 0 to 1 that follows from the world's seed and the name."""
-
-    def draw_message_id(self) -> str:
-        """The id of a message to be."""
 
     async def can_send(self) -> bool:
         """Wait until the changes so far are durable; False if another server has the world."""
@@ -183,7 +179,7 @@ class Outbox:
         again = Job(message, endpoint.id, "scenario", is_single=True)
         jobs = [first, *[again] * ((then.duplicate or 1) - 1)]
         if then.contradict is not None:
-            id = self._world.draw_message_id()
+            id = self._world.draws.message_id()
             other = contradiction(message, then.contradict, id=id, only_for=endpoint.id)
             unit.emit(other)
             unit.put(Delivery(message_id=other.id, endpoint_id=endpoint.id))
@@ -332,7 +328,7 @@ class Outbox:
         failures = delivery.failures + 1
         wait = wait_after(
             failures,
-            jitter=self._world.fraction(f"{delivery.id}/{failures}"),
+            jitter=self._world.draws.fraction(f"{delivery.id}/{failures}"),
             retry_after_s=sent.retry_after_s,
             is_throttled=sent.is_timeout or sent.status_code == TOO_MANY_REQUESTS,
             scale=self._world.time_scale,

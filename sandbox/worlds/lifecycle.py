@@ -12,10 +12,10 @@ from sandbox.domain.payments.transactions import BusyPayment, Transaction
 from sandbox.domain.webhooks import Endpoint
 from sandbox.store.cast import Cast, seed
 from sandbox.store.generated_data import generate
+from sandbox.store.ids import Ids
 from sandbox.store.saved_world import SavedWorld
 from sandbox.store.store import Store
 from sandbox.webhooks.endpoints import declare, endpoint_of
-from sandbox.worlds.ids import Ids
 from sandbox.worlds.restore import restore, seed_of
 from sandbox.worlds.snapshot import parse_snapshot
 from sandbox.worlds.spec import DEFAULT_WORLD

@@ -23,6 +23,7 @@ from sandbox.scenarios.fault_injection import Spoiling, WebhookRules
 from sandbox.scenarios.matcher import Running
 from sandbox.scenarios.queue import Queue
 from sandbox.store.cast import Cast
+from sandbox.store.ids import Ids
 from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.world_state import WorldState
 from sandbox.webhooks.outbox import Outbox
@@ -32,7 +33,6 @@ from sandbox.worlds.clock import Clock, SystemClock
 from sandbox.worlds.coverage_counters import CoverageCounters
 from sandbox.worlds.elsewhere import WorldLost
 from sandbox.worlds.event_stream import Subscriptions
-from sandbox.worlds.ids import Ids
 from sandbox.worlds.journal import Journal
 from sandbox.worlds.marks import Marks
 from sandbox.worlds.spec import DEFAULT_WORLD, WorldSpec
@@ -346,14 +346,6 @@ class World:
     def clock_rate(self) -> float | None:
         """The number of seconds that pass per real second; None while the clock stands still."""
         return self.clock.rate if self.clock.mode == "running" else None
-
-    def fraction(self, name: str) -> float:
-        """A number from 0 to 1 that follows from the seed and the name."""
-        return self.draws.fraction(name)
-
-    def draw_message_id(self) -> str:
-        """The id of a message to be."""
-        return self.draws.message_id()
 
     @property
     def time_scale(self) -> float:
