@@ -34,15 +34,11 @@ class Webhook:
     method: str = "POST"
 
 
-def fresh_ids() -> Ids:
-    """Ids that no run before this one has drawn."""
-    return Ids(seed=secrets.randbits(62), world_id="doctor")
-
-
 @dataclass(frozen=True)
 class ProbeBuilder:
     """The settings of the receiver: its secret, its header names, its events.
 
+    `ids` are those that no run before this one has drawn.
     `now` is the system time in seconds since 1970. `events` are in the order of their table, and
     never empty.
     """
@@ -51,7 +47,7 @@ class ProbeBuilder:
     header_prefix: str
     events: tuple[str, ...]
     now: Callable[[], float]
-    ids: Ids = field(default_factory=fresh_ids)
+    ids: Ids = field(default_factory=lambda: Ids(seed=secrets.randbits(62), world_id="doctor"))
 
     @cached_property
     def usual(self) -> str:

@@ -111,12 +111,6 @@ class World:
         self.has_begun = False
         self.cast = Cast()
         self.scenario: Running | None = None
-        self._reset_ephemeral_state()
-        self._begin()
-        self.store.put(spec.first_state(system_clock()))
-
-    def _reset_ephemeral_state(self) -> None:
-        """Forget who waits for this world, or advances its clock."""
         # The timer that the world will be woken up for.
         self.watched: Timer | None = None
         self.advancing = Lock()
@@ -124,6 +118,8 @@ class World:
         self.waits = 0
         self.marks = Marks()
         self.subscriptions = Subscriptions(self.journal, self.outbox, self.clock, self.store)
+        self._begin()
+        self.store.put(spec.first_state(system_clock()))
 
     # --- its state
 
