@@ -176,8 +176,9 @@ class Outbox:
         if then.drop:
             return []
         first = Job(message, endpoint.id, trigger_of(then), then=then)
-        again = Job(message, endpoint.id, "scenario", is_single=True)
-        jobs = [first, *[again] * ((then.duplicate or 1) - 1)]
+        jobs = [first]
+        for _ in range(1, then.duplicate or 1):
+            jobs.append(Job(message, endpoint.id, "scenario", is_single=True))
         if then.contradict is not None:
             id = self._world.draws.message_id()
             other = contradiction(message, then.contradict, id=id, only_for=endpoint.id)
