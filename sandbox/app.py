@@ -31,9 +31,8 @@ from sandbox.domain.instants import from_ms
 from sandbox.domain.profile import Profile
 from sandbox.measurements import Measured
 from sandbox.middleware import (
-    AllowedHosts,
     AnswerWhenStopped,
-    OneHost,
+    CheckHost,
     SeparatePorts,
     surface_of,
 )
@@ -160,11 +159,13 @@ def build(
 
 def _middleware(settings: Settings, token: str | None) -> list[Middleware]:
     """The middleware, outermost first."""
-    found = [Middleware(NoteRootPath), Middleware(AnswerWhenStopped), Middleware(OneHost)]
-    if token is None:
-        # A client with the token is no page of another site.
-        hosts = Hosts((settings.host, *settings.allow_hosts))
-        found.append(Middleware(AllowedHosts, hosts=hosts))
+    # A client with the token is no page of another site.
+    hosts = Hosts((settings.host, *settings.allow_hosts)) if token is None else None
+    found = [
+        Middleware(NoteRootPath),
+        Middleware(AnswerWhenStopped),
+        Middleware(CheckHost, hosts=hosts),
+    ]
     if settings.control_port is not None:
         found.append(Middleware(SeparatePorts))
     return found

@@ -147,10 +147,10 @@ def beginning_of(body: Body) -> bytes:
 
 async def send_body(send: Send, body: Body) -> None:
     """Send the body of an answer; a long one part by part, as the client takes it."""
-    parts = [body] if isinstance(body, bytes) else body
-    for number, part in enumerate(parts, 1):
-        is_last = number == len(parts)
-        await send({"type": "http.response.body", "body": part, "more_body": not is_last})
+    *parts, last = [body] if isinstance(body, bytes) else body
+    for part in parts:
+        await send({"type": "http.response.body", "body": part, "more_body": True})
+    await send({"type": "http.response.body", "body": last})
 
 
 def parse_json(body: bytes) -> Any:

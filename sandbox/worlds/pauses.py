@@ -2,11 +2,14 @@
 
 import asyncio
 from asyncio import Lock
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
 
 T = TypeVar("T")
+
+EVERY: Final = 200
+"""Small things that are looked at in a row: some milliseconds."""
 
 
 async def run_in_thread(function: Callable[..., T], *args: Any) -> T:
@@ -27,6 +30,22 @@ async def run_aside(function: Callable[..., T], *args: Any, is_large: bool) -> T
     It must not touch what is in use.
     """
     return await run_in_thread(function, *args) if is_large else function(*args)
+
+
+async def collect(items: Iterable[T], *, every: int = EVERY) -> list[T]:
+    """Make a list of the items, with a pause after every so many."""
+    return await select(items, lambda item: True, every=every)
+
+
+async def select(items: Iterable[T], fits: Callable[[T], bool], *, every: int = EVERY) -> list[T]:
+    """Make a list of the items that fit, with a pause after every so many."""
+    found: list[T] = []
+    for number, item in enumerate(items, start=1):
+        if fits(item):
+            found.append(item)
+        if number % every == 0:
+            await asyncio.sleep(0)
+    return found
 
 
 class Alone:

@@ -14,7 +14,7 @@ from sandbox.domain import readings, switches
 from sandbox.domain.clock import Timer
 from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.events import Message
-from sandbox.domain.keys import ApiKey, KeyUsage
+from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.cards import Tap
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.profile import Profile
@@ -260,11 +260,6 @@ class World:
         )
         both = {**self.state.readings, **wanted}
         self.put_state(readings={id: value for id, value in both.items() if value is not None})
-
-    def last_used_at(self, key_id: str) -> datetime | None:
-        """When the key last authenticated."""
-        usage = self.store.get(KeyUsage, key_id)
-        return None if usage is None else usage.last_used_at
 
     # --- background work
 

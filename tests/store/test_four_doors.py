@@ -21,7 +21,7 @@ from sandbox.webhooks.signing import write_secret
 from tests.conftest import NOW
 from tests.directory.making import ACCOUNT, a_credential, terminal_body
 from tests.driving import InProcess, Response
-from tests.state.mutating import a_looping_sandbox
+from tests.state.looping import a_looping_sandbox
 from tests.support.payments import paid
 
 SNAPSHOT = "/_sandbox/worlds/default/snapshot"
