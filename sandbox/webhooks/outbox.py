@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final, Protocol
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from sandbox.domain.clock import WEBHOOK_RETRY, Timer
@@ -17,6 +18,7 @@ from sandbox.domain.webhooks import (
     DEAD_AFTER,
     GONE,
     TOO_MANY_REQUESTS,
+    AttemptTrigger,
     Delivery,
     DeliveryStatus,
     Endpoint,
@@ -26,15 +28,66 @@ from sandbox.domain.webhooks import (
 )
 from sandbox.scenarios.fault_injection import WebhookRules
 from sandbox.scenarios.matcher import MatchedWebhookRule
+from sandbox.scenarios.rules import WebhookThen
 from sandbox.store.ids import Ids
 from sandbox.store.queries import OLDEST_FIRST, Where
 from sandbox.store.store import Store, UnitOfWork
 from sandbox.webhooks.delivery_faults import contradiction, ruled, trigger_of
 from sandbox.webhooks.endpoints import subscribers
-from sandbox.webhooks.jobs import Delayed, Job, Later
 from sandbox.webhooks.receivers import Inbox
 
 _MISSED: Final = ("failed", "canceled", "dropped")
+
+
+Later = Callable[[float, Callable[[], None]], Callable[[], None]]
+"""Calls a function after this many real seconds; returns a function that cancels it."""
+
+
+class Job(Struct, frozen=True):
+    """One attempt to make at an endpoint. With `is_single` a failure is not retried (assumed D22).
+
+    `then` is the effect of a scenario rule, which applies to a delivery's first attempt only.
+    """
+
+    message: Message
+    endpoint_id: str
+    trigger: AttemptTrigger = "scheduled"
+    is_single: bool = False
+    then: WebhookThen | None = None
+
+    @property
+    def delivery_id(self) -> str:
+        """The id of the delivery that it is an attempt at."""
+        return delivery_id(self.message.id, self.endpoint_id)
+
+
+class Delayed:
+    """Delayed jobs. After the delay `release` is called with them."""
+
+    def __init__(self, later: Later, release: Callable[[Sequence[Job]], None]) -> None:
+        self._later = later
+        self._release = release
+        self._held: dict[str, tuple[Sequence[Job], Callable[[], None]]] = {}
+
+    def hold(self, jobs: Sequence[Job], delay_s: float) -> None:
+        """Delay these together: a first attempt and the jobs right after it."""
+        id = jobs[0].delivery_id
+        self._held[id] = jobs, self._later(delay_s, lambda: self._let_go(id))
+
+    def _let_go(self, id: str) -> None:
+        jobs, _ = self._held.pop(id)
+        self._release(jobs)
+
+    def holds(self, id: str) -> bool:
+        """Whether an attempt at the delivery with this id is still to come."""
+        return any(job.delivery_id == id for jobs, _ in self._held.values() for job in jobs)
+
+    def call_off(self, endpoint_id: str | None = None) -> None:
+        """Have nothing come that is held back for this endpoint; None: for any."""
+        for id, (jobs, call_off) in list(self._held.items()):
+            if endpoint_id in (None, jobs[0].endpoint_id):
+                del self._held[id]
+                call_off()
 
 
 class WebhookWorld(Protocol):

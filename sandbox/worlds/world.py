@@ -6,8 +6,9 @@ A world knows no other world. The registry decides which world a key belongs to.
 from asyncio import Event, Future, Lock, get_running_loop
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from sandbox.domain import readings, switches
@@ -34,7 +35,6 @@ from sandbox.worlds.coverage_counters import CoverageCounters
 from sandbox.worlds.elsewhere import WorldLost
 from sandbox.worlds.event_stream import Subscriptions
 from sandbox.worlds.journal import Journal
-from sandbox.worlds.marks import Marks
 from sandbox.worlds.spec import DEFAULT_WORLD, WorldSpec
 from sandbox.worlds.tap_desk import TapDesk
 
@@ -46,6 +46,37 @@ KINDS: Final[dict[str, type[Any]]] = {
     "location": Location,
     "key": ApiKey,
 }
+
+
+MARKS_MAX: Final = 10
+"""Marks of one world; the oldest makes room."""
+
+
+class Mark(NamedTuple):
+    """A mark: the world's time when it was set, and its snapshot in parts."""
+
+    id: str
+    name: str
+    now: datetime
+    parts: list[bytes]
+
+
+class Marks(Struct):
+    """The marks of one world, oldest first. No id is given twice."""
+
+    entries: tuple[Mark, ...] = ()
+    numbered: int = 0
+
+    def add(self, name: str, now: datetime, parts: list[bytes]) -> Mark:
+        """A new mark; the oldest makes room."""
+        self.numbered += 1
+        mark = Mark(f"mark_{self.numbered}", name, now, parts)
+        self.entries = (*self.entries, mark)[-MARKS_MAX:]
+        return mark
+
+    def remove(self, mark: Mark) -> None:
+        """Forget a mark."""
+        self.entries = tuple(one for one in self.entries if one is not mark)
 
 
 class World:
@@ -111,6 +142,12 @@ class World:
         self.has_begun = False
         self.cast = Cast()
         self.scenario: Running | None = None
+        self._begin_process()
+        self._begin()
+        self.store.put(spec.first_state(system_clock()))
+
+    def _begin_process(self) -> None:
+        """Begin with what lasts as long as the process: nobody waits or watches yet."""
         # The timer that the world will be woken up for.
         self.watched: Timer | None = None
         self.advancing = Lock()
@@ -118,8 +155,6 @@ class World:
         self.waits = 0
         self.marks = Marks()
         self.subscriptions = Subscriptions(self.journal, self.outbox, self.clock, self.store)
-        self._begin()
-        self.store.put(spec.first_state(system_clock()))
 
     # --- its state
 
