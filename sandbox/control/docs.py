@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic_core import from_json, to_json
 
+from sandbox import library
 from sandbox.control import openapi
 from sandbox.control.context import ControlRequest, not_found
 from sandbox.control.models import CSS, HTML, JAVASCRIPT, Document, Query, Written
@@ -44,7 +45,7 @@ def read_platform_document(
         version=services.version,
         url=_url(request, services.platform_url, "../.."),
         cast=_cast(request),
-        sample=services.samples,
+        sample=library.sample,
         strict=query.strict,
         pure=query.pure,
     )
