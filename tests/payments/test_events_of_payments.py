@@ -132,16 +132,6 @@ def test_a_later_change_does_not_reach_what_was_announced(sandbox):
     assert events_of(sandbox, answer) == before
 
 
-@pytest.mark.proves("assumed B2")
-def test_a_second_sale_of_the_terminal_opens_nothing(sandbox):
-    first = paid_id(sandbox)
-
-    answer = pay(sandbox)
-
-    assert event_types(sandbox, answer) == ["transaction.create", "transaction.sale"]
-    assert answer.json()["batch_id"] == read(sandbox, first)["batch_id"]
-
-
 @pytest.mark.proves("assumed B2, 8.3-order")
 def test_a_capture_opens_a_batch_before_it_captures(sandbox):
     id = ready_for(sandbox, "capture")
@@ -414,15 +404,6 @@ def test_a_silent_refusal_announces_nothing(sandbox, operation, body):
     assert answer.status == 400
     assert events_of(sandbox, answer) == []
     assert read(sandbox, id) == before
-
-
-@pytest.mark.proves("assumed F38")
-def test_a_duplicate_event_id_announces_nothing(sandbox):
-    pay(sandbox, event_id="E-1")
-
-    answer = pay(sandbox, event_id="E-1")
-
-    assert (answer.status, events_of(sandbox, answer)) == (400, [])
 
 
 @pytest.mark.proves("spec 6.1.10", "assumed 2.10-order")

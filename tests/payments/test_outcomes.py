@@ -8,7 +8,6 @@ from tests.payments.outcome_rows import PROMPTS, ROWS, RULE_FAILURES, WORD_OF, a
 from tests.support.payments import (
     INITIATIONS,
     OPERATIONS,
-    all_transactions,
     ask,
     attempt,
     chosen,
@@ -462,27 +461,6 @@ def test_an_authorization_is_canceled_without_a_prompt(sandbox, key):
 
 
 # --- words that mean nothing ------------------------------------------------------------------
-
-
-@pytest.mark.proves("assumed D4")
-def test_an_outcome_that_does_not_exist_is_a_400_that_names_the_nearest(sandbox):
-    seen = attempt(sandbox, "sale", "insuficient_funds")
-
-    assert seen.answer.status == 400
-    assert seen.answer.json()["error"] == "validation_error"
-    assert "insufficient_funds" in seen.answer.json()["detail"]
-    assert event_types(sandbox, seen.answer) == []
-    assert all_transactions(sandbox) == 0
-
-
-def test_a_word_of_no_known_outcome_is_a_400_on_actions_too(sandbox):
-    id = ready_for(sandbox, "capture")
-
-    answer = operate(sandbox, id, "capture", outcome="capture_decline")
-
-    assert answer.status == 400
-    assert "capture_declined" in answer.json()["detail"]
-    assert read(sandbox, id)["status"] == "authorized"
 
 
 def test_the_words_of_the_scope_column_cover_every_operation():
