@@ -3,12 +3,13 @@
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 PORT ?= 8080
+MINUTES ?= 60
 VENV ?= .venv
 KIT := pytest-uat-sandbox
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help setup run test whole slow properties fast check fix bench golden ledger vendor console dist lock clean
+.PHONY: help setup run test whole slow properties soak fast check fix bench golden ledger vendor console dist lock clean
 
 help: ## List what there is to do
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -44,6 +45,9 @@ slow: $(VENV)/.developed ## The part of `make whole` that starts servers, browse
 
 properties: $(VENV)/.developed ## Test properties with many more examples than `make test` does
 	@SANDBOX_THOROUGH=yes $(BIN)/python -m pytest -m hypothesis --numprocesses 2 --dist worksteal
+
+soak: $(VENV)/.developed ## Try properties with new random numbers until one fails (MINUTES=60, SEED=a new one)
+	@$(BIN)/python -m tests.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 fast: $(VENV)/.developed ## Run the tests of the pure core
 	@$(BIN)/python -m pytest tests/domain

@@ -46,8 +46,8 @@ def worlds_of(
     settings: Settings,
     system_clock: SystemClock,
     ticks: Ticks,
-    background: Background[World],
-    saver: Saver[World] | None,
+    background: Background,
+    saver: Saver | None,
 ) -> Worlds:
     """No worlds yet."""
     return Worlds(
@@ -66,7 +66,7 @@ def own_worlds(
     settings: Settings,
     system_clock: SystemClock,
     ticks: Ticks,
-    background: Background[World],
+    background: Background,
     fixture: Fixture,
 ) -> tuple[Worlds, str]:
     """The worlds of an earlier run, if there is a state file, and `default`.
@@ -95,10 +95,10 @@ def shared_worlds(
     settings: Settings,
     system_clock: SystemClock,
     ticks: Ticks,
-    background: Background[World],
+    background: Background,
     fixture: Fixture,
     *,
-    saver: Saver[World],
+    saver: Saver,
     secret: bytes,
 ) -> Worlds:
     """No worlds yet: they are in the database. Raises FixtureError."""

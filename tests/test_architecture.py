@@ -17,6 +17,7 @@ KIT = PROJECT / "pytest-uat-sandbox" / "uat_sandbox"
 RANKS = {
     "domain": 0,
     "scenarios": 1,
+    "measurements": 0,
     "store": 1,
     "webhooks": 2,
     "worlds": 3,

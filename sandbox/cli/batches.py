@@ -1,24 +1,30 @@
 """`sandbox batch`: lists, opens, closes and answers the batches of terminals."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import click
 
-from sandbox.cli.amounts import in_units
 from sandbox.cli.choices import REASON, RESULT, shown
 from sandbox.cli.control_client import RemoteWorld
 from sandbox.cli.groups import Group
-from sandbox.cli.output import EXIT_REFUSED, Result, json_option, refuse, show_table
-from sandbox.cli.platform_client import TERMINAL, Member, Stage, actor_options, open_stage
-from sandbox.cli.summaries import rejection_summary, show_batch
-
-_BATCHES_MAX = 500
-"""The longest list that the platform gives at once."""
-
-_terminal_option = click.option(
-    "--terminal", type=TERMINAL, help="Terminal of a member of the cast, or its id."
+from sandbox.cli.output import (
+    EXIT_REFUSED,
+    Columns,
+    Result,
+    Styled,
+    counted,
+    json_option,
+    listing,
+    refuse,
+    say_parts,
+    styled_status,
 )
+from sandbox.cli.platform_client import Member, Stage, actor_options, open_stage, terminal_option
+from sandbox.domain.currencies import in_units
+
+_BATCHES_MAX: Final = 500
+"""The longest list that the platform gives at once."""
 
 
 @click.group(cls=Group)
@@ -27,15 +33,10 @@ def batch() -> None:
 
 
 @batch.command(name="list")
-@_terminal_option
+@terminal_option
 @actor_options
 @json_option
-def list_all(
-    *,
-    terminal: str | None,
-    actor: str | None,
-    world: RemoteWorld,
-) -> Result:
+def list_all(*, terminal: str | None, actor: str | None, world: RemoteWorld) -> Result:
     """List the batches that a member sees, the newest first.
 
     Without --as, the merchant's.
@@ -51,36 +52,47 @@ def list_all(
     if terminal is not None:
         query += f"&terminal_id={stage.terminal(terminal, member)}"
     listed = stage.must(stage.ask(member, "GET", f"/v1/batches?{query}"))
-    return Result(listed, _show_list if listed["batches"] else f"{member.name} sees no batch")
+    return Result(listed, listing("batches", _COLUMNS, empty=f"{member.name} sees no batch"))
 
 
-def _show_list(listed: Mapping[str, Any]) -> None:
-    rows = [
-        (
-            one["id"],
-            one["status"],
-            one["transaction_count"],
-            in_units(one["captured_amount"]),
-            in_units(one["refunded_amount"]),
-            one["opened_at"],
-            rejection_summary(one),
-        )
-        for one in listed["batches"]
+def _rejection(batch: Mapping[str, Any]) -> str | None:
+    """What the processor said of a batch, in one text; None if it said nothing."""
+    response = batch["response"] or {}
+    return ", ".join(str(value) for value in response.values()) or None
+
+
+_COLUMNS: Final[Columns] = {
+    "batch": "id",
+    "status": "status",
+    "payments": "transaction_count",
+    "captured": lambda one: in_units(one["captured_amount"]),
+    "refunded": lambda one: in_units(one["refunded_amount"]),
+    "opened": "opened_at",
+    "response": _rejection,
+}
+
+
+def _show_batch(batch: Mapping[str, Any]) -> None:
+    """Print a batch in one line, which a narrow terminal wraps between its parts."""
+    parts: list[str | Styled] = [
+        batch["id"],
+        styled_status(batch["status"]),
+        counted(batch["transaction_count"], "payment"),
+        f"captured {in_units(batch['captured_amount'])}",
+        f"refunded {in_units(batch['refunded_amount'])}",
     ]
-    headers = ("batch", "status", "payments", "captured", "refunded", "opened", "response")
-    show_table(headers, rows)
+    if (why := _rejection(batch)) is not None:
+        parts.append(why)
+    if batch["status"] == "submitted":
+        parts.append("next: sandbox clock advance 1m, sandbox batch list")
+    say_parts(parts)
 
 
 @batch.command(name="open")
-@_terminal_option
+@terminal_option
 @actor_options
 @json_option
-def open_one(
-    *,
-    terminal: str | None,
-    actor: str | None,
-    world: RemoteWorld,
-) -> Result:
+def open_one(*, terminal: str | None, actor: str | None, world: RemoteWorld) -> Result:
     """Open a batch of a terminal. A first capture opens one by itself.
 
     \b
@@ -90,12 +102,12 @@ def open_one(
     stage = open_stage(world)
     member = stage.member(actor)
     body = {"terminal_id": stage.terminal(terminal, member)}
-    return Result(stage.must(stage.ask(member, "POST", "/v1/batches/open", body)), show_batch)
+    return Result(stage.must(stage.ask(member, "POST", "/v1/batches/open", body)), _show_batch)
 
 
 @batch.command()
 @click.argument("batch", required=False)
-@_terminal_option
+@terminal_option
 @actor_options
 @json_option
 def close(
@@ -124,7 +136,7 @@ def close(
         id = _open_batch(stage, member, stage.terminal(terminal, member))
     else:
         id, member = _named(stage, batch, actor, "batch.opened")
-    return Result(stage.must(stage.ask(member, "POST", f"/v1/batches/{id}/close")), show_batch)
+    return Result(stage.must(stage.ask(member, "POST", f"/v1/batches/{id}/close")), _show_batch)
 
 
 @batch.command()
@@ -172,7 +184,7 @@ def answer(
         body["reason"] = reason
     if rejected:
         body["rejected"] = [stage.payment(one, actor).id for one in rejected]
-    return Result(world.read("POST", "batches", id, "answer", body=body), show_batch)
+    return Result(world.read("POST", "batches", id, "answer", body=body), _show_batch)
 
 
 def _named(stage: Stage, named: str, actor: str | None, event: str) -> tuple[str, Member]:

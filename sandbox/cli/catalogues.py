@@ -8,7 +8,7 @@ from typing import Any
 import click
 from pydantic import BaseModel
 
-from sandbox.cli.output import EXIT_REFUSED, Result, json_option, refuse, say, show_table
+from sandbox.cli.output import EXIT_REFUSED, Columns, Result, json_option, refuse, say, show_table
 from sandbox.control.catalogues import TriggerView, card_view, fault_view, outcome_view
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS, TRIGGERS
@@ -41,15 +41,19 @@ def outcomes(search: tuple[str, ...]) -> Result:
 def _show_outcomes(value: _View) -> None:
     found, faults = value["outcomes"], value["faults"]
     if found:
-        columns = ("key", "status", "status_reason", "processor_response_code", "message")
-        headers = ("outcome", "status", "reason", "code", "message", "operations")
-        rows = [(*_cells(view, columns), ", ".join(view["operations"])) for view in found]
-        show_table(headers, rows, drops=("message", "operations", "code"))
+        columns: Columns = {
+            "outcome": "key",
+            "status": "status",
+            "reason": "status_reason",
+            "code": "processor_response_code",
+            "message": "message",
+            "operations": lambda view: ", ".join(view["operations"]),
+        }
+        show_table(found, columns, drops=("message", "operations", "code"))
     if found and faults:
         say()
     if faults:
-        rows = [_cells(view, ("key", "when", "effect")) for view in faults]
-        show_table(("fault", "when", "effect"), rows)
+        show_table(faults, {"fault": "key", "when": "when", "effect": "effect"})
 
 
 @click.command()
@@ -70,13 +74,12 @@ def cards(search: tuple[str, ...]) -> Result:
 
 
 def _show_cards(value: _View) -> None:
-    headers = ("token", "number", "brand", "type", "outcome", "above amount", "later")
-    columns = ("token", "number", "brand", "type", "outcome", "above_amount")
-    rows = [
-        (*_cells(view, columns), ", ".join(f"{op}: {key}" for op, key in view["later"].items()))
-        for view in value["cards"]
-    ]
-    show_table(headers, rows, drops=("later", "above amount", "type"))
+    names = ("token", "number", "brand", "type", "outcome", "above_amount")
+    columns: Columns = {
+        **{name.replace("_", " "): name for name in names},
+        "later": lambda view: ", ".join(f"{op}: {key}" for op, key in view["later"].items()),
+    }
+    show_table(value["cards"], columns, drops=("later", "above amount", "type"))
 
 
 @click.command()
@@ -96,12 +99,9 @@ def amounts(search: tuple[str, ...]) -> Result:
     found = _found(map(TriggerView.of, TRIGGERS.values()), search)
     if not found:
         _nothing("amount", search, (row.key for row in TRIGGERS.values()))
-    return Result({"triggers": found, "total": len(found)}, _show_amounts)
-
-
-def _show_amounts(value: _View) -> None:
     columns = ("amount", "kind", "key", "operation", "about")
-    show_table(columns, [_cells(view, columns) for view in value["triggers"]])
+    value = {"triggers": found, "total": len(found)}
+    return Result(value, lambda _: show_table(found, columns))
 
 
 triggers = copy(amounts)
@@ -123,10 +123,6 @@ def _found(entries: Iterable[BaseModel], search: Sequence[str]) -> list[_View]:
         return word in text or _ALSO.get(word, word) in text
 
     return [view for view in views if all(has(view, word) for word in words)]
-
-
-def _cells(view: _View, names: Sequence[str]) -> tuple[Any, ...]:
-    return tuple(view[name] for name in names)
 
 
 def _nothing(what: str, search: Sequence[str], known: Iterable[str]) -> None:

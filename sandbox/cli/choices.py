@@ -1,4 +1,4 @@
-"""Types of arguments: words of a table, which the shell completes, and text that is parsed.
+"""Types of arguments: words of a table, which the shell completes, text that is parsed, amounts.
 
 None of these words needs a server. Those that do are in `platform_client`.
 """
@@ -13,6 +13,7 @@ from click.shell_completion import CompletionItem
 
 from sandbox import library
 from sandbox.domain.batches import REASONS
+from sandbox.domain.currencies import CURRENCIES
 from sandbox.domain.events import EVENTS
 from sandbox.domain.instants import parse_duration, parse_rfc3339
 from sandbox.domain.payments.cards import CARDS
@@ -40,25 +41,27 @@ def shown(word: str) -> str:
 # --- words
 
 
-def complete(words: Words, incomplete: str) -> list[CompletionItem]:
-    """The words that begin with what was typed."""
-    return [
-        CompletionItem(word, help=about.replace("\n", " ") or None)
-        for word, about in words.items()
-        if word.startswith(incomplete)
-    ]
-
-
 class HintedType(click.ParamType[Any]):
-    """Any word. The shell completes those of a table, and the command or the server checks."""
+    """Any word. The shell completes those of a table, and the command or the server checks.
 
-    def __init__(self, words: Words, name: str = "text") -> None:
+    A function gives the table if it is known only when a word is completed.
+    """
+
+    def __init__(self, words: Words | Callable[[click.Context], Words], name: str = "text") -> None:
         self.name = name
         self._words = words
 
+    def words(self, ctx: click.Context) -> Words:
+        """The words that there are."""
+        return self._words(ctx) if callable(self._words) else self._words
+
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
         """The words that begin with what was typed."""
-        return complete(self._words, incomplete)
+        return [
+            CompletionItem(word, help=about.replace("\n", " ") or None)
+            for word, about in self.words(ctx).items()
+            if word.startswith(incomplete)
+        ]
 
 
 class KnownType(HintedType):
@@ -66,7 +69,7 @@ class KnownType(HintedType):
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """The word as it is."""
-        known = self._words
+        known = self.words(ctx)
         if value not in known:
             hint = did_you_mean(value, known) or f"; choose from {', '.join(known)}"
             self.fail(f"{shown(value)} is no {self.name.lower()}{hint}", param, ctx)
@@ -84,33 +87,25 @@ class ListedType(HintedType):
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
         """The words so far, with each that begins with what was typed of the last."""
         before, comma, last = incomplete.rpartition(",")
-        offered = complete(self._words, last)
+        offered = super().shell_complete(ctx, param, last)
         return [CompletionItem(before + comma + one.value, help=one.help) for one in offered]
 
 
-class ScenarioType(HintedType):
-    """A scenario of the library, whose files are read only to be completed, or a file."""
-
-    def __init__(self) -> None:
-        super().__init__({})
-
-    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
-        """The scenarios of the library whose names begin with what was typed."""
-        words = {name: one.about or one.name for name, one in library.scenarios().items()}
-        return complete(words, incomplete)
+def _library(ctx: click.Context) -> Words:
+    return {name: one.about or one.name for name, one in library.scenarios().items()}
 
 
-def complete_switch_values(ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+def _switch_values(ctx: click.Context) -> Words:
     """The values of the switch that the command line has named already."""
     switch = SWITCHES.get(ctx.params.get("name") or "")
     values = switch.values if switch else ()
-    words = [value if isinstance(value, str) else str(value).lower() for value in values]
-    return complete(dict.fromkeys(words, ""), incomplete)
+    return {value if isinstance(value, str) else str(value).lower(): "" for value in values}
 
 
 CARD: Final = KnownType(_CARDS, "CARD")
 OUTCOME: Final = KnownType(_OUTCOMES | _FAULTS, "OUTCOME")
 SWITCH: Final = KnownType({name: one.about for name, one in SWITCHES.items()}, "SWITCH")
+SWITCH_VALUE: Final = HintedType(_switch_values)
 RESULT: Final = KnownType(
     dict.fromkeys(("accepted", "rejected", "partially_accepted"), ""), "RESULT"
 )
@@ -120,8 +115,9 @@ SOME_FAULT: Final = HintedType(_FAULTS)
 SOME_CARD: Final = HintedType(_CARDS)
 SOME_EVENT: Final = HintedType(_EVENTS)
 SOME_EVENTS: Final = ListedType(_EVENTS)
-SOME_OPERATION: Final = HintedType({str(operation): "" for operation in Operation})
-SOME_SCENARIO: Final = ScenarioType()
+SOME_OPERATION: Final = HintedType(dict.fromkeys(Operation, ""))
+SOME_SCENARIO: Final = HintedType(_library)
+"""A scenario of the library, whose files are read only to be completed, or a file."""
 
 
 # --- text that is parsed
@@ -215,24 +211,58 @@ COUNTS: Final = ParsedType("NAME=N[,...]", parse_counts)
 STATUSES: Final = ParsedType("STATUS[,...]", _parse_statuses)
 
 
-# --- options of commands that serve
+# --- amounts of money, as people write them: `10`, `10.5` and `10.00` of a currency
+
+_AMOUNT: Final = re.compile(r"(?P<units>[0-9]{1,12})(?:\.(?P<part>[0-9]+))?", re.ASCII)
+_PERCENT: Final = re.compile(r"(?P<rate>[0-9]{1,3}(?:\.[0-9]+)?)%", re.ASCII)
 
 
-fixture_option = click.option(
-    "--fixture",
-    default="demo",
-    show_default=True,
-    help="Fixture of the world 'default': a name under fixtures/, or a file.",
-)
-scenario_option = click.option(
-    "--scenario",
-    type=SOME_SCENARIO,
-    help="Scenario that runs in 'default': a name or title of the library, or a file.",
-)
-seed_option = click.option(
-    "--seed",
-    type=click.IntRange(-(2**63), 2**63 - 1),
-    default=1,
-    show_default=True,
-    help="Seed for ids; the default for worlds created without one.",
-)
+def minor_units(text: str, currency: str | None = None) -> int:
+    """The amount in minor units: 1050 for `10.5`. Raises ValueError with the reason."""
+    known = CURRENCIES.get(currency or "")
+    digits = known.exponent if known else 2
+    example = f"{10:.{digits}f}"
+    match = _AMOUNT.fullmatch(text)
+    if match is None:
+        raise ValueError(f"write the amount like 10 or {example}")
+    part = match["part"] or ""
+    if len(part) > digits:
+        has = f"{currency or 'the currency'} has {digits or 'no'} decimals"
+        raise ValueError(f"{has}; write the amount like {example}")
+    return int(match["units"] + part.ljust(digits, "0"))
+
+
+def units_of(text: str, currency: str | None, name: str) -> int:
+    """The amount of the argument `name` in minor units. Ends the command with the reason."""
+    try:
+        return minor_units(text, currency)
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r}: {error}", param_hint=f"'{name}'") from None
+
+
+def _check_amount(text: str) -> str:
+    if _AMOUNT.fullmatch(text) is None:
+        raise ValueError(f"{shown(text)}: write the amount like 10 or 10.00")
+    return text
+
+
+def _check_positive_amount(text: str) -> str:
+    if not _check_amount(text).strip("0."):
+        raise ValueError(f"{text!r}: the amount must be more than zero")
+    return text
+
+
+def _check_tip(text: str) -> str:
+    match = _PERCENT.fullmatch(text)
+    if match is None:
+        return _check_amount(text)
+    if float(match["rate"]) > 100:
+        raise ValueError(f"{text!r}: a tip is at most 100%")
+    return text
+
+
+# The currency may be known only later, so commands get the text, and `units_of` counts the units.
+AMOUNT: Final = ParsedType("AMOUNT", _check_positive_amount)
+AMOUNT_OR_ZERO: Final = ParsedType("AMOUNT", _check_amount)
+TIP: Final = ParsedType("TIP", _check_tip)
+"""An amount, or a percentage like `18%`."""

@@ -8,7 +8,7 @@ import click
 from sandbox.cli.choices import DURATION, INSTANT
 from sandbox.cli.control_client import RemoteWorld, world_options
 from sandbox.cli.groups import Group
-from sandbox.cli.output import Result, counted, json_option, say, show_table, working
+from sandbox.cli.output import Columns, Result, counted, json_option, say, show_table, working
 
 _ADVANCE_S: Final = 3_600.0
 """The server waits for slow webhook receivers on the way."""
@@ -61,12 +61,7 @@ def show(*, world: RemoteWorld) -> Result:
 @world_options
 @json_option
 def advance(
-    by: str | None,
-    *,
-    to: str | None,
-    to_next: bool,
-    before: bool,
-    world: RemoteWorld,
+    by: str | None, *, to: str | None, to_next: bool, before: bool, world: RemoteWorld
 ) -> Result:
     """Advance the clock BY a duration, and list what happened on the way.
 
@@ -98,10 +93,9 @@ def _show_advanced(now: dict[str, Any]) -> None:
     kinds = Counter(one["kind"] for one in fired)
     summary = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
     say(f"{counted(len(fired), 'thing')} happened on the way: {summary}")
-    rows = [(one["at"], one["kind"], one["subject"]) for one in fired[:_FIRED_SHOWN_MAX]]
-    show_table(("at", "what", "of"), rows)
-    if len(fired) > len(rows):
-        say(f"and {len(fired) - len(rows):,} more, which --json shows")
+    show_table(fired[:_FIRED_SHOWN_MAX], {"at": "at", "what": "kind", "of": "subject"})
+    if len(fired) > _FIRED_SHOWN_MAX:
+        say(f"and {len(fired) - _FIRED_SHOWN_MAX:,} more, which --json shows")
 
 
 @clock.command(name="set")
@@ -138,7 +132,6 @@ def freeze(instant: str | None, *, world: RemoteWorld) -> Result:
     "--rate",
     type=click.FloatRange(0, 86_400, min_open=True),
     default=1.0,
-    show_default=True,
     help="Seconds that pass in the world per second of real time.",
 )
 @world_options
@@ -169,11 +162,7 @@ def _show(now: dict[str, Any]) -> None:
 @click.option("--kind", help="Only this kind of thing, like authorization_expires.")
 @click.option("--subject", help="Only what happens to the payment, batch or key with this id.")
 @click.option(
-    "--limit",
-    type=click.IntRange(1, 500),
-    default=_AGENDA_SHOWN,
-    show_default=True,
-    help="The most things to list.",
+    "--limit", type=click.IntRange(1, 500), default=_AGENDA_SHOWN, help="The most things to list."
 )
 @world_options
 @json_option
@@ -192,21 +181,26 @@ def agenda(*, world: RemoteWorld, **wanted: Any) -> Result:
 
 
 def _show_agenda(shown: dict[str, Any]) -> None:
-    if not shown["agenda"]:
+    agenda = shown["agenda"]
+    if not agenda:
         say("nothing falls due")
         return
-    rows = [
-        (one["due"], one["says"], one["subject"]["says"], _status(one), one["clause"])
-        for one in shown["agenda"]
-    ]
-    show_table(("due", "what", "of", "leads to", "clause"), rows)
-    if shown["total"] > len(rows):
-        say(f"and {shown['total'] - len(rows):,} more; --limit lists up to 500")
+    show_table(agenda, _COLUMNS)
+    if shown["total"] > len(agenda):
+        say(f"and {shown['total'] - len(agenda):,} more; --limit lists up to 500")
 
 
-def _status(one: dict[str, Any]) -> str:
+def _then(one: dict[str, Any]) -> str | None:
     then = one["then"]
-    if then is None:
-        return "-"
-    reason = then["status_reason"]
-    return str(then["status"]) if reason is None else f"{then['status']}: {reason}"
+    if then is None or then["status_reason"] is None:
+        return then and str(then["status"])
+    return f"{then['status']}: {then['status_reason']}"
+
+
+_COLUMNS: Final[Columns] = {
+    "due": "due",
+    "what": "says",
+    "of": lambda one: one["subject"]["says"],
+    "leads to": _then,
+    "clause": "clause",
+}

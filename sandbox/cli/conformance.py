@@ -11,22 +11,33 @@ from typing import Any, Final
 
 import click
 
+from sandbox.cli.options import FILE, SEED, profile_option, token_options
 from sandbox.cli.output import (
     EXIT_REFUSED,
     EXIT_UNUSABLE,
     Result,
     json_flag,
     json_option,
+    read_text,
     reason_of,
     refuse,
     refusing,
     say,
+    say_lines,
     show_json,
     working,
 )
-from sandbox.cli.token_options import token_options
 from sandbox.conformance import explanations, plan, verification_report
 from sandbox.conformance.cleanup import Cleaner
+from sandbox.conformance.clients import (
+    InProcess,
+    Platform,
+    Served,
+    TargetError,
+    Unusable,
+    check_base,
+    check_key,
+)
 from sandbox.conformance.created_resources import GONE, RegisterError, read_register
 from sandbox.conformance.explanations import explained, turns
 from sandbox.conformance.har import HarError, read_har
@@ -35,14 +46,12 @@ from sandbox.conformance.plan import Wanted
 from sandbox.conformance.probe_runner import Pace
 from sandbox.conformance.probes.table import PHASES
 from sandbox.conformance.replay import AS_IT_IS, Play
-from sandbox.conformance.targets import InProcess, Served, TargetError
-from sandbox.conformance.uat_client import Platform, Unusable, check_base, check_key
 from sandbox.conformance.verification import ask, new_run, write
 from sandbox.conformance.webhook_captures import CaptureError, compared, read_folder
 from sandbox.domain.profile import Profile
-from sandbox.domain.text import NotUtf8, decode_text, did_you_mean
+from sandbox.domain.text import did_you_mean
 from sandbox.scenarios.parser import ScenarioError
-from sandbox.settings import SettingsError, read_profile
+from sandbox.settings import SettingsError
 from sandbox.store.fixture import FixtureError
 
 TX_STATES: Final = ("auth", "captured")
@@ -50,18 +59,15 @@ TX_STATES: Final = ("auth", "captured")
 
 _ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
 
-_profile_option = click.option(
-    "--profile",
-    "profile_file",
-    type=click.Path(path_type=Path),
-    help="TOML file with the platform's names, as for `sandbox serve`.",
+_profile_option = profile_option(
+    help="TOML file with the platform's names, as for `sandbox serve`."
 )
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=FILE)
 @click.option("--fixture", help="Fixture of the world: a name under fixtures/, or a file.")
-@click.option("--seed", type=click.IntRange(-(2**63), 2**63 - 1), help="Seed of the world.")
+@click.option("--seed", type=SEED, help="Seed of the world.")
 @_profile_option
 @click.option(
     "--server",
@@ -75,7 +81,7 @@ def compare(
     file: Path,
     fixture: str | None,
     seed: int | None,
-    profile_file: Path | None,
+    profile: Profile,
     server: str | None,
     token: str | None,
 ) -> Result:
@@ -97,7 +103,6 @@ def compare(
       sandbox compare traffic.har --profile my-platform.toml --json
       sandbox compare traffic.har --server http://127.0.0.1:8080
     """
-    profile = _read_profile(profile_file)
     with refusing(HarError, TargetError, FixtureError, ScenarioError, SettingsError):
         recording = read_har(file, profile)
         target = Served(server, token) if server else InProcess(profile, fixture or "demo")
@@ -117,17 +122,8 @@ def compare(
         return profile.scrub(text)
 
     result = explanations.document(recording, whole, scrub)
-    return Result(result, _show_comparison, EXIT_REFUSED if result["differences"] else 0)
-
-
-def _show_comparison(result: dict[str, Any]) -> None:
-    for line in explanations.lines(result):
-        say(line)
-
-
-def _read_profile(file: Path | None) -> Profile:
-    with refusing(SettingsError):
-        return read_profile(file) if file else Profile()
+    status = EXIT_REFUSED if result["differences"] else 0
+    return Result(result, lambda _: say_lines(explanations.lines(result)), status)
 
 
 @click.command()
@@ -135,29 +131,19 @@ def _read_profile(file: Path | None) -> Profile:
 @click.option(
     "--key-env",
     default="UAT_KEY",
-    show_default=True,
     metavar="NAME",
     help="Environment variable with an API key of UAT. A key that may only read is enough.",
 )
-@click.option(
-    "--key-file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="File with the key and nothing else.",
-)
+@click.option("--key-file", type=FILE, metavar="FILE", help="File with the key and nothing else.")
 @_profile_option
 @click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default="verified",
-    show_default=True,
-    metavar="FOLDER",
-    help="Folder for the results.",
+    "--out", type=FILE, default="verified", metavar="FOLDER", help="Folder for the results."
 )
 @click.option(
     "--allow",
     "allowed",
     default="",
+    show_default=False,
     metavar="PHASES",
     help="What may be changed: keys, directory, payments, or several with commas between them.",
 )
@@ -179,7 +165,7 @@ def _read_profile(file: Path | None) -> Profile:
 )
 @click.option(
     "--deliveries",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FOLDER",
     help="Folder with webhooks of the platform, to compare with those of the sandbox.",
 )
@@ -200,7 +186,7 @@ def verify(
     base: str,
     key_env: str,
     key_file: Path | None,
-    profile_file: Path | None,
+    profile: Profile,
     out: Path,
     allowed: str,
     account: str | None,
@@ -230,7 +216,6 @@ def verify(
       sandbox verify https://uat.example.com --plan --allow keys --account 7f3c
       sandbox verify https://uat.example.com --profile my-platform.toml --key-file uat.key
     """
-    profile = _read_profile(profile_file)
     with refusing(Unusable):
         base = check_base(base, profile)
     wanted = _wanted(allowed, account, tx, is_cleaning=clean is not None)
@@ -361,8 +346,7 @@ def _print(result: dict[str, Any], out: Path, *, as_json: bool) -> None:
     if as_json:
         show_json(result)
     else:
-        for line in verification_report.lines(result):
-            say(line)
+        say_lines(verification_report.lines(result))
         say(f"the results are in {out}")
     left = [f"{one['kind']} {one['name']}" for one in result["made"] if one["state"] != GONE]
     if left:
@@ -377,23 +361,14 @@ def _print(result: dict[str, Any], out: Path, *, as_json: bool) -> None:
 def _show_plan(wanted: Wanted, base: str, *, as_json: bool) -> None:
     if as_json:
         show_json({"base": base, "run": wanted.run, "requests": plan.requests(wanted)})
-        return
-    for line in plan.lines(wanted, base):
-        say(line)
+    else:
+        say_lines(plan.lines(wanted, base))
 
 
 def _key(name: str, file: Path | None, profile: Profile) -> str:
     """The key from the file or the variable. Ends the command without one that can be used."""
     where = f"--key-file {file}" if file else f"the variable {name[:80]}"
-    if file is not None:
-        try:
-            key = decode_text(file.read_bytes())
-        except NotUtf8 as error:
-            refuse(f"{where}: {error}")
-        except OSError:
-            refuse(f"{where}: cannot be read")
-    else:
-        key = os.environ.get(name, "")
+    key = read_text(file, "--key-file ") if file else os.environ.get(name, "")
     if not key.strip():
         refuse(
             f"{where} has no key; put an API key of UAT there, or use --plan to see the requests"

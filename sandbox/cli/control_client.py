@@ -12,13 +12,13 @@ from urllib.parse import quote, urlencode
 
 import click
 import httpx2
-from click.shell_completion import CompletionItem
 from httpx2 import Client, EventSource, Response
 
+from sandbox.cli.choices import HintedType, Words
 from sandbox.cli.groups import ANSWERED_BY
 from sandbox.cli.limited_client import EVENT_BYTES_MAX, Unending, fetch, read_refusal
+from sandbox.cli.options import token_options
 from sandbox.cli.output import EXIT_REFUSED, EXIT_UNUSABLE, Refused
-from sandbox.cli.token_options import token_options
 from sandbox.domain.text import known_words
 from sandbox.server.tls import CertificateError, trusting_context
 
@@ -57,6 +57,10 @@ class Unanswered(Refused):
         self.is_away = is_away
 
 
+class Dropped(Unanswered):
+    """A connection that ended without an answer."""
+
+
 def world_path(world_id: str, *rest: str) -> str:
     """The path of a world, or of something in it, below the prefix."""
     return "/".join(["/worlds", *(quote(part, safe="") for part in (world_id, *rest))])
@@ -90,31 +94,46 @@ class Remote:
         answer_s: float = ANSWER_S,
     ) -> Any:
         """The JSON of the answer to one request, None without a body. Raises Unanswered."""
-        content = None if body is None else json.dumps(body).encode()
-        answer = self.ask(method, path, content, answer_s=answer_s)
+        answer = self.ask(method, path, body, answer_s=answer_s)
         return answer.json() if answer.content else None
 
     def ask(
         self,
         method: str,
         path: str,
-        body: bytes | None = None,
+        body: Mapping[str, Any] | bytes | None = None,
         *,
         answer_s: float = ANSWER_S,
         connect_s: float = CONNECT_S,
     ) -> Response:
         """The answer to one request. Raises Unanswered if it is not 2xx."""
-        headers = self._headers("application/json")
-        if body is not None:
-            headers["content-type"] = "application/json"
-        with self.client(answer_s, connect_s) as client:
-            built = client.build_request(method, self.address(path), headers=headers, content=body)
-            answer = fetch(client, built, within_s=answer_s + connect_s)
+        answer = self.send(
+            method, self.address(path), self.bearer(), body, answer_s=answer_s, connect_s=connect_s
+        )
         self._note()
         is_ours = answer.headers.get("content-type") in _MEDIA_TYPES
         if not answer.is_success or not (is_ours or answer.status_code == 204):
             self._refused(answer)
         return answer
+
+    def send(
+        self,
+        method: str,
+        address: str,
+        headers: Mapping[str, str],
+        body: Mapping[str, Any] | bytes | None = None,
+        *,
+        answer_s: float = ANSWER_S,
+        connect_s: float = CONNECT_S,
+    ) -> Response:
+        """The answer to one request with JSON, whatever its status. Raises Unanswered."""
+        sent = {"accept": "application/json", **headers}
+        if body is not None:
+            sent["content-type"] = "application/json"
+        content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        with self.client(answer_s, connect_s) as client:
+            built = client.build_request(method, address, headers=sent, content=content)
+            return fetch(client, built, within_s=answer_s + connect_s)
 
     @contextmanager
     def stream(self, path: str) -> Iterator[EventSource]:
@@ -123,7 +142,7 @@ class Remote:
             self.client(SILENCE_S) as client,
             client.sse(
                 self.address(path),
-                headers=self._headers("text/event-stream"),
+                headers={"accept": "text/event-stream", **self.bearer()},
                 max_event_size=EVENT_BYTES_MAX,
             ) as events,
         ):
@@ -143,9 +162,9 @@ class Remote:
         if context is not None:
             context.meta[ANSWERED_BY] = self.url
 
-    def _headers(self, accept: str) -> dict[str, str]:
-        bearer = {"authorization": f"Bearer {self.token}"} if self.token else {}
-        return {"accept": accept, **bearer}
+    def bearer(self) -> dict[str, str]:
+        """The header with the token, if there is one."""
+        return {"authorization": f"Bearer {self.token}"} if self.token else {}
 
     @contextmanager
     def client(self, answer_s: float, connect_s: float = CONNECT_S) -> Iterator[Client]:
@@ -155,7 +174,7 @@ class Remote:
         """
         timeout = httpx2.Timeout(answer_s, connect=connect_s)
         try:
-            with httpx2.Client(timeout=timeout, trust_env=False, verify=self.trust()) as client:
+            with httpx2.Client(timeout=timeout, trust_env=False, verify=self._trust()) as client:
                 yield client
         except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, UnicodeError) as error:
             raise Unanswered(
@@ -177,11 +196,11 @@ class Remote:
                 is_away=True,
             ) from None
         except httpx2.HTTPError as error:
-            raise Unanswered(
+            raise Dropped(
                 f"{self.url}: no answer: {error or type(error).__name__}", is_away=True
             ) from None
 
-    def trust(self) -> SSLContext | bool:
+    def _trust(self) -> SSLContext | bool:
         """What the certificate of the server is checked with, if it has one."""
         if not self.url.startswith("https:"):
             # Reading all certificates takes a tenth of a second.
@@ -251,20 +270,18 @@ def read_for_completion(ctx: click.Context, path: Callable[["RemoteWorld"], str]
     world_id = given.get("world_id") or os.environ.get("SANDBOX_WORLD") or DEFAULT_WORLD
     world = RemoteWorld(Remote(url=url, token=token), world_id)
     try:
-        return world.server.ask(
-            "GET", path(world), answer_s=COMPLETES_S, connect_s=COMPLETES_S
-        ).json()
+        answer = world.server.ask("GET", path(world), answer_s=COMPLETES_S, connect_s=COMPLETES_S)
+        return answer.json()
     except (Unanswered, ValueError):
         return None
 
 
-def complete_worlds(
-    ctx: click.Context, param: click.Parameter, incomplete: str
-) -> list[str | CompletionItem]:
-    """The ids of the server's worlds that begin with what was typed."""
+def _worlds(ctx: click.Context) -> Words:
     listed = read_for_completion(ctx, lambda _: "/worlds") or {"worlds": []}
-    ids = (world["id"] for world in listed["worlds"])
-    return [id for id in ids if id.startswith(incomplete)]
+    return dict.fromkeys((world["id"] for world in listed["worlds"]), "")
+
+
+WORLD: Final = HintedType(_worlds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +323,6 @@ def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "--url",
         envvar="SANDBOX_URL",
         default=DEFAULT_URL,
-        show_default=True,
         help="Server URL (env SANDBOX_URL). If --control-port is used, give that port.",
     )(token_options(with_server))
 
@@ -323,7 +339,6 @@ def world_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "world_id",
         envvar="SANDBOX_WORLD",
         default=DEFAULT_WORLD,
-        shell_complete=complete_worlds,
-        show_default=True,
+        type=WORLD,
         help="Id of the world (env SANDBOX_WORLD).",
     )(server_options(with_world))

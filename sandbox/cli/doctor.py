@@ -7,7 +7,6 @@ import secrets
 import shutil
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fnmatch import filter as fitting
 from pathlib import Path
 from time import time
@@ -16,7 +15,8 @@ from typing import Any, Final
 import click
 
 from sandbox.cli.choices import SOME_EVENTS, TARGET
-from sandbox.cli.output import EXIT_REFUSED, Result, json_option, reason_of, refuse
+from sandbox.cli.options import FILE
+from sandbox.cli.output import EXIT_REFUSED, Result, json_option, read_text, refuse
 from sandbox.doctor.builder import ProbeBuilder
 from sandbox.doctor.examination import Unreachable, examine, wanted
 from sandbox.doctor.findings import Examination
@@ -26,7 +26,7 @@ from sandbox.doctor.sender import ProbeSender
 from sandbox.domain.events import EVENTS
 from sandbox.domain.field_types import SECRET_PREFIX, check_secret, problem_with
 from sandbox.domain.profile import Profile
-from sandbox.domain.text import NotUtf8, decode_text, did_you_mean
+from sandbox.domain.text import did_you_mean
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
 
 _STYLES: Final[dict[str, dict[str, Any]]] = {
@@ -40,24 +40,13 @@ _WIDTH_MAX: Final = 100
 _SECRET: Final = "SANDBOX_WEBHOOK_SECRET"  # noqa: S105 - its place, not its value
 
 
-@dataclass(frozen=True, slots=True)
-class _Limits:
-    timeout_s: float
-    slow_after_ms: float
-
-
 @click.command()
 @click.argument("url", metavar="URL", type=TARGET, required=False)
 @click.option("--secret", help=f"The receiver's secret, whsec_...; better in {_SECRET}.")
-@click.option(
-    "--secret-file",
-    type=click.Path(path_type=Path),
-    help="File that holds the secret and nothing else.",
-)
+@click.option("--secret-file", type=FILE, help="File that holds the secret and nothing else.")
 @click.option(
     "--header-prefix",
     default="webhook",
-    show_default=True,
     help="First word of the three header names, as in the server's profile.",
 )
 @click.option(
@@ -76,14 +65,12 @@ class _Limits:
     "--timeout-s",
     type=click.FloatRange(0, 3_600, min_open=True),
     default=15.0,
-    show_default=True,
     help="Time limit for an answer; the platform allows 15 seconds.",
 )
 @click.option(
     "--slow-after-ms",
     type=click.FloatRange(0, min_open=True),
     default=2_000.0,
-    show_default=True,
     help="Time after which an answer counts as slow.",
 )
 @click.option("--list", "as_list", is_flag=True, help="List the probes, and send nothing.")
@@ -127,7 +114,7 @@ def doctor(
     profile = _profile(header_prefix)
     known_secret = _secret(secret, secret_file)
     kit = ProbeBuilder(known_secret, header_prefix, known_events, time)
-    examination = _examine(url, kit, only, _Limits(timeout_s, slow_after_ms))
+    examination = _examine(url, kit, only, timeout_s, slow_after_ms)
 
     def scrub(text: str) -> str:
         masked = text.replace(known_secret.removeprefix(SECRET_PREFIX), "***")
@@ -193,12 +180,7 @@ def _secret(secret: str | None, file: Path | None) -> str:
         refuse("--secret and --secret-file: give one of them")
     given = f"--secret-file {file}" if file else "--secret" if secret is not None else _SECRET
     if file is not None:
-        try:
-            secret = decode_text(file.read_bytes()).strip()
-        except NotUtf8 as error:
-            refuse(f"--secret-file {file}: {error}")
-        except OSError as error:
-            refuse(f"--secret-file {file}: cannot be read: {reason_of(error)}")
+        secret = read_text(file, "--secret-file ").strip()
     if secret is None:
         secret = os.environ.get(_SECRET)
     if not secret and file is None:
@@ -227,14 +209,16 @@ def _made() -> str:
 # --- the probes -------------------------------------------------------------------------------
 
 
-def _examine(url: str, kit: ProbeBuilder, only: tuple[str, ...], limits: _Limits) -> Examination:
+def _examine(
+    url: str, kit: ProbeBuilder, only: tuple[str, ...], timeout_s: float, slow_after_ms: float
+) -> Examination:
     """The results of the probes. Ends the command if no receiver answers at the URL."""
 
     async def run() -> Examination:
-        sender = ProbeSender(url, timeout_s=limits.timeout_s)
+        sender = ProbeSender(url, timeout_s=timeout_s)
         try:
             return await examine(
-                sender, kit, probes, slow_after_ms=limits.slow_after_ms, told=lambda: bar.update(1)
+                sender, kit, probes, slow_after_ms=slow_after_ms, told=lambda: bar.update(1)
             )
         finally:
             await sender.close()

@@ -10,10 +10,11 @@ from sandbox.app import build
 from sandbox.cli.choices import INSTANT
 from sandbox.cli.control_client import RemoteWorld, world_options
 from sandbox.cli.groups import Group
-from sandbox.cli.output import counted, json_flag, refusing, say, show_json, write_file
+from sandbox.cli.options import profile_option
+from sandbox.cli.output import counted, json_flag, say, say_lines, show_json, write_file
 from sandbox.domain.profile import Profile
 from sandbox.platform.openapi.collection import collection
-from sandbox.settings import Settings, SettingsError, read_profile
+from sandbox.settings import Settings
 
 _out_option = click.option(
     "--out",
@@ -33,16 +34,11 @@ def export() -> None:
 @click.option(
     "--server",
     default="http://127.0.0.1:8080",
-    show_default=True,
     metavar="URL",
     help="Address of the server that the requests go to.",
 )
-@click.option(
-    "--profile",
-    type=click.Path(path_type=Path),
-    help="TOML file with the real platform's names, as for `serve`.",
-)
-def postman(out: Path | None, *, server: str, profile: Path | None) -> None:
+@profile_option(help="TOML file with the real platform's names, as for `serve`.")
+def postman(out: Path | None, *, server: str, profile: Profile) -> None:
     """Write a Postman collection of all operations, with chained ids.
 
     It needs no server to be written. Bruno and Insomnia import it too. Run as a whole, it makes a
@@ -53,11 +49,9 @@ def postman(out: Path | None, *, server: str, profile: Path | None) -> None:
       sandbox export postman --out sandbox.postman_collection.json
       sandbox export postman --server http://127.0.0.1:9000 > collection.json
     """
-    with refusing(SettingsError):
-        named = read_profile(profile) if profile else Profile()
-    cast = build(Settings(profile=named)).worlds.default.cast
+    cast = build(Settings(profile=profile)).worlds.default.cast
     shown = collection(
-        named,
+        profile,
         version=__version__,
         url=server.rstrip("/"),
         keys={name: key for name, (_, key) in cast.keys.items()},
@@ -81,7 +75,6 @@ def postman(out: Path | None, *, server: str, profile: Path | None) -> None:
     "kind",
     type=click.Choice(["curl", "har", "markdown", "pytest", "scenario"]),
     default="curl",
-    show_default=True,
     help="Format of the file.",
 )
 @click.option("--subject", help="Only requests about the payment, batch or key with this id.")
@@ -119,8 +112,7 @@ def requests(
     if as_json:
         show_json(shown)
     elif out is None:
-        for line in shown["content"].splitlines():
-            say(line)
+        say_lines(shown["content"].splitlines())
     else:
         write_file(out, shown["content"])
         say(f"wrote {counted(shown['requests'], 'request')} to {out}")

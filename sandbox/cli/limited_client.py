@@ -1,13 +1,12 @@
 """Answers of servers that may be anybody's: read up to a size, and within a time."""
 
-import asyncio
 from collections.abc import Callable
-from queue import Empty, SimpleQueue
+from concurrent.futures import Future
 from threading import Thread
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import httpx2
-from httpx2 import AsyncClient, Client, Request, Response
+from httpx2 import Client, Request, Response
 
 T = TypeVar("T")
 
@@ -28,28 +27,20 @@ def fetch(
     client: Client, request: Request, *, within_s: float, bytes_max: int = ANSWER_BYTES_MAX
 ) -> Response:
     """The answer to one request, read whole. Raises Unending, and what httpx2 raises."""
-    return within(within_s, lambda: _read(client, request, bytes_max))
 
+    def read() -> Response:
+        answer = client.send(request, stream=True)
+        try:
+            return _read(answer, bytes_max)
+        finally:
+            answer.close()
 
-async def fetch_on_loop(client: AsyncClient, request: Request, *, within_s: float) -> Response:
-    """As `fetch`, on a loop."""
-    try:
-        async with asyncio.timeout(within_s):
-            answer = await client.send(request, stream=True)
-            try:
-                content = bytearray()
-                async for part in answer.aiter_bytes():
-                    _add(content, part, ANSWER_BYTES_MAX)
-            finally:
-                await answer.aclose()
-            return _whole(answer, bytes(content))
-    except TimeoutError:
-        raise _too_slow(within_s) from None
+    return within(within_s, read)
 
 
 def read_refusal(answer: Response, *, within_s: float) -> Response:
     """The rest of an answer that is no stream after all. Raises Unending."""
-    return within(within_s, lambda: _whole(answer, _content(answer, ANSWER_BYTES_MAX)))
+    return within(within_s, lambda: _read(answer, ANSWER_BYTES_MAX))
 
 
 def within(seconds: float, work: Callable[[], T]) -> T:
@@ -57,51 +48,35 @@ def within(seconds: float, work: Callable[[], T]) -> T:
 
     A client's own time limit begins anew with each byte that it reads.
     """
-    ended: SimpleQueue[tuple[bool, Any]] = SimpleQueue()
+    started = start(work)
+    try:
+        return started.result(seconds)
+    except TimeoutError:
+        if started.done():
+            raise
+        raise Unending(f"its answer was not complete after {seconds:g} s") from None
+
+
+def start(work: Callable[[], T]) -> Future[T]:
+    """Begin the work in a thread that no exit of the process waits for."""
+    future: Future[T] = Future()
+    future.set_running_or_notify_cancel()
 
     def run() -> None:
         try:
-            ended.put((True, work()))
+            future.set_result(work())
         except BaseException as error:
-            ended.put((False, error))
+            future.set_exception(error)
 
     Thread(target=run, daemon=True).start()
-    try:
-        is_done, result = ended.get(timeout=seconds)
-    except Empty:
-        raise _too_slow(seconds) from None
-    if not is_done:
-        raise result
-    value: T = result
-    return value
+    return future
 
 
-def _too_slow(seconds: float) -> Unending:
-    return Unending(f"its answer was not complete after {seconds:g} s")
-
-
-def _read(client: Client, request: Request, bytes_max: int) -> Response:
-    answer = client.send(request, stream=True)
-    try:
-        return _whole(answer, _content(answer, bytes_max))
-    finally:
-        answer.close()
-
-
-def _content(answer: Response, bytes_max: int) -> bytes:
+def _read(answer: Response, bytes_max: int) -> Response:
     content = bytearray()
     for part in answer.iter_bytes():
-        _add(content, part, bytes_max)
-    return bytes(content)
-
-
-def _add(content: bytearray, part: bytes, bytes_max: int) -> None:
-    content += part
-    if len(content) > bytes_max:
-        raise Unending(f"its answer has more than {bytes_max:,} bytes")
-
-
-def _whole(answer: Response, content: bytes) -> Response:
-    headers = [(name, value) for name, value in answer.headers.multi_items()]
-    kept = [pair for pair in headers if pair[0].lower() not in _DECODED]
-    return httpx2.Response(answer.status_code, headers=kept, content=content)
+        content += part
+        if len(content) > bytes_max:
+            raise Unending(f"its answer has more than {bytes_max:,} bytes")
+    headers = [pair for pair in answer.headers.multi_items() if pair[0].lower() not in _DECODED]
+    return httpx2.Response(answer.status_code, headers=headers, content=bytes(content))

@@ -1,5 +1,6 @@
 """`sandbox listen`: a world's webhooks, sent to a URL or received here, one line each."""
 
+from collections import deque
 from collections.abc import Hashable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from sandbox.cli.event_stream import (
     until_stopped,
 )
 from sandbox.cli.output import json_flag, refuse, say, show_json_line, styled
-from sandbox.cli.webhook_receiver import Receiver, receiving
+from sandbox.cli.webhook_receiver import Received, Receiver, receiving
 from sandbox.domain.text import printable
 
 _LIST_MAX: Final = 1_000
@@ -74,7 +75,12 @@ def listen(
     """
     if target is None and (print_secret or keep):
         refuse("--print-secret and --keep need a URL: nothing receives at this one afterwards")
-    with receiving() if target is None else nullcontext() as receiver:
+    arrived: dict[str, deque[Received]] = {}
+
+    def note(received: Received) -> None:
+        arrived.setdefault(received.message_id, deque(maxlen=100)).append(received)
+
+    with receiving(note) if target is None else nullcontext() as receiver:
         wanted = {
             "url": target if receiver is None else receiver.url,
             "event_types": list(events or ()),
@@ -85,37 +91,35 @@ def listen(
             wanted={name: value for name, value in wanted.items() if value},
             as_json=as_json,
             receiver=receiver,
+            arrived=arrived,
         )
-        _listen(listener, print_secret=print_secret, keep=keep)
-
-
-def _listen(listener: "_Listener", *, print_secret: bool, keep: bool) -> None:
-    """Trace until stopped, or print the secret. Raises Unanswered."""
-    if print_secret:
-        listener.register()
-        say(listener.endpoint["secret"])
-        return
-    try:
-        with until_stopped():
-            listener.run()
-    finally:
-        if not keep:
-            listener.leave()
+        if print_secret:
+            listener.register()
+            say(listener.endpoint["secret"])
+            return
+        try:
+            with until_stopped():
+                listener.run()
+        finally:
+            if not keep:
+                listener.leave()
 
 
 @dataclass(slots=True, kw_only=True)
 class _Listener:
     """An endpoint, and the events of its world that were shown. `wanted` has its settings.
 
-    With a `receiver` of its own, each webhook that it got is shown instead.
+    With a `receiver` of its own, each webhook that `arrived` there is shown instead, by the id of
+    its message.
     """
 
     world: RemoteWorld
     wanted: dict[str, Any]
     as_json: bool
+    receiver: Receiver | None
+    arrived: dict[str, deque[Received]]
     endpoint: dict[str, Any] = field(default_factory=dict)
     is_ours: bool = False
-    receiver: Receiver | None = None
     seen: Seen = field(default_factory=Seen)
 
     def run(self) -> None:
@@ -233,7 +237,9 @@ class _Listener:
             return
         if self.receiver is not None:
             if happened.kind == "attempt":
-                _show_received(self.receiver, data, as_json=self.as_json)
+                waiting = self.arrived.get(data["message_id"])
+                received = waiting.popleft() if waiting else None
+                _show_received(received, data, as_json=self.as_json)
         elif self.as_json:
             show_json_line({"kind": happened.kind, **data})
         elif happened.kind == "message":
@@ -300,24 +306,13 @@ def _show_attempt(attempt: dict[str, Any]) -> None:
     )
 
 
-def _show_received(receiver: Receiver, attempt: dict[str, Any], *, as_json: bool) -> None:
+def _show_received(received: Received | None, attempt: dict[str, Any], *, as_json: bool) -> None:
     """One line for a webhook that arrived here."""
-    received = receiver.take(attempt["message_id"])
-    body = received.body if received is not None and isinstance(received.body, dict) else {}
     if as_json:
-        is_genuine = None if received is None else received.is_genuine
-        problem = None if received is None else received.problem
-        shown = None if received is None else received.body
-        show_json_line(
-            {
-                "kind": "webhook",
-                **attempt,
-                "is_genuine": is_genuine,
-                "problem": problem,
-                "body": shown,
-            }
-        )
+        shown = {name: getattr(received, name, None) for name in ("is_genuine", "problem", "body")}
+        show_json_line({"kind": "webhook", **attempt, **shown})
         return
+    body = received.body if received is not None and isinstance(received.body, dict) else {}
     facts = [body.get(name) for name in ("status", "status_reason", "transaction_id", "id")]
     if received is None:
         signature = styled(f"did not arrive: {attempt['error']}", fg="red")

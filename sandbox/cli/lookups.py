@@ -4,8 +4,7 @@ import re
 import shlex
 import textwrap
 import webbrowser
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -18,6 +17,7 @@ from sandbox.cli.control_client import (
     world_options,
     world_path,
 )
+from sandbox.cli.options import profile_option
 from sandbox.cli.output import (
     EXIT_REFUSED,
     Result,
@@ -25,16 +25,16 @@ from sandbox.cli.output import (
     json_flag,
     json_option,
     refuse,
-    refusing,
     say,
+    say_lines,
     show_json,
     show_table,
     styled,
 )
 from sandbox.cli.platform_client import KEY
 from sandbox.control.ledger import CHECKOUT_COMMAND, read_ledger
+from sandbox.domain.profile import Profile
 from sandbox.domain.text import known_words
-from sandbox.settings import SettingsError, read_profile
 
 _USUAL: Final = "merchant"
 _DETAILED_MAX: Final = 3
@@ -58,12 +58,7 @@ _some_world_option = click.option(
 @click.option("--env", "is_env", is_flag=True, help="Print lines for a shell: export SANDBOX_KEY=")
 @world_options
 @json_option
-def keys(
-    *,
-    name: str | None,
-    is_env: bool,
-    world: RemoteWorld,
-) -> Result:
+def keys(*, name: str | None, is_env: bool, world: RemoteWorld) -> Result:
     """Print the API keys of a world's cast.
 
     They are printed in full: they are good for this sandbox alone.
@@ -83,17 +78,11 @@ def keys(
         refuse(f"the world {world.id} has no key {name!r}{known_words(name, all_keys)}")
     chosen = all_keys if name is None else {name: all_keys[name]}
     if is_env:
-        return Result(chosen, lambda _: _show_lines(_exports(document, chosen, name or _USUAL)))
-    return Result(chosen, _show_keys if name is None else chosen[name])
-
-
-def _show_keys(keys: dict[str, str]) -> None:
-    show_table(("name", "key"), keys.items(), is_whole=True)
-
-
-def _show_lines(lines: Iterable[str]) -> None:
-    for line in lines:
-        say(line)
+        return Result(chosen, lambda _: say_lines(_exports(document, chosen, name or _USUAL)))
+    if name is not None:
+        return Result(chosen, chosen[name])
+    rows = [{"name": name, "key": key} for name, key in all_keys.items()]
+    return Result(chosen, lambda _: show_table(rows, ("name", "key"), is_whole=True))
 
 
 def _exports(world: dict[str, Any], keys: dict[str, str], usual: str) -> list[str]:
@@ -110,13 +99,7 @@ def _exports(world: dict[str, Any], keys: dict[str, str], usual: str) -> list[st
 @click.argument("target", required=False)
 @world_options
 @json_option
-def lens(
-    key: str,
-    *,
-    operation: str | None,
-    target: str | None,
-    world: RemoteWorld,
-) -> Result:
+def lens(key: str, *, operation: str | None, target: str | None, world: RemoteWorld) -> Result:
     """Show what a key would be answered, and which keys could do it.
 
     KEY and TARGET are ids or names of the cast, OPERATION is one like payments.capture. Without an
@@ -138,8 +121,7 @@ def lens(
 def _show_access(table: dict[str, Any]) -> None:
     if table["unusable"]:
         say(f"the key authenticates no more: {table['unusable']}")
-    columns = ("operation", "own", "descendant", "outside")
-    show_table(columns, [[row[name] for name in columns] for row in table["rows"]])
+    show_table(table["rows"], ("operation", "own", "descendant", "outside"))
 
 
 def _show_permission(seen: dict[str, Any]) -> None:
@@ -176,8 +158,7 @@ def find(text: str, *, world_id: str | None, server: Remote) -> Result:
 
 
 def _show_found(found: dict[str, Any]) -> None:
-    columns = ("world", "kind", "id", "says")
-    show_table(columns, [[one[name] for name in columns] for one in found["found"]])
+    show_table(found["found"], ("world", "kind", "id", "says"))
     if found["more"]:
         say("there is more; name the whole id, or a world with --world")
 
@@ -222,11 +203,7 @@ def open_console(*, world: RemoteWorld, only_print: bool) -> None:
 @server_options
 @json_flag
 def coverage(
-    *,
-    world_id: str | None,
-    fail_under: float | None,
-    server: Remote,
-    as_json: bool,
+    *, world_id: str | None, fail_under: float | None, server: Remote, as_json: bool
 ) -> None:
     """Show which parts of the platform were used, and which were not.
 
@@ -244,7 +221,7 @@ def coverage(
     if as_json:
         show_json(found)
     else:
-        _show_lines(_coverage_lines(found))
+        say_lines(_coverage_lines(found))
     if fail_under is not None and (percent := _percent(found["operations"])) < fail_under:
         refuse(
             f"{percent:.1f} % of the operations were exercised, less than {fail_under:g} %",
@@ -293,14 +270,11 @@ def _coverage_lines(coverage: Mapping[str, Mapping[str, Any]]) -> list[str]:
 @click.command()
 @click.argument("search", nargs=-1)
 @click.option("--unproved", is_flag=True, help="Only clauses that no test proves.")
-@click.option(
-    "--profile",
-    "profile_file",
-    type=click.Path(path_type=Path),
-    help="TOML file of `sandbox verify`: each clause is shown with the day it was verified.",
+@profile_option(
+    help="TOML file of `sandbox verify`: each clause is shown with the day it was verified."
 )
 @json_option
-def ledger(search: tuple[str, ...], *, unproved: bool, profile_file: Path | None) -> Result:
+def ledger(search: tuple[str, ...], *, unproved: bool, profile: Profile) -> Result:
     """Show the clauses with their code and tests.
 
     A clause is a rule of the platform's specification, or an assumption where the specification
@@ -315,10 +289,8 @@ def ledger(search: tuple[str, ...], *, unproved: bool, profile_file: Path | None
       sandbox ledger --unproved
       sandbox ledger D35 --profile verified/uat.toml
     """
-    with refusing(SettingsError):
-        verified = read_profile(profile_file).verified if profile_file else {}
     text = " ".join(search)
-    clauses = [one.model_dump() for one in read_ledger(text or None, verified).clauses]
+    clauses = [one.model_dump() for one in read_ledger(text or None, profile.verified).clauses]
     clauses = [clause for clause in clauses if clause["id"].lower() == text.lower()] or clauses
     if not clauses:
         refuse(f"no clause has {text!r} in its id, title or summary", EXIT_REFUSED)
@@ -335,22 +307,11 @@ def _show_clauses(found: Mapping[str, Any]) -> None:
         for clause in clauses:
             _show_clause(clause)
     else:
-        _list_clauses(clauses)
+        counts = [name for name in ("code", "rows", "tests") if clauses[0][name] is not None]
+        days = ["verified"] if any(clause["verified"] for clause in clauses) else []
+        rows = [clause | {name: len(clause[name]) for name in counts} for clause in clauses]
+        show_table(rows, ("id", "title", *counts, *days))
         say(f"{counted(len(clauses), 'clause')}; name one to see it whole")
-
-
-def _list_clauses(clauses: Sequence[Mapping[str, Any]]) -> None:
-    counts = [name for name in ("code", "rows", "tests") if clauses[0][name] is not None]
-    days = [name for name in ("verified",) if any(clause[name] for clause in clauses)]
-    rows = [
-        (
-            *(clause["id"], clause["title"]),
-            *(len(clause[name]) for name in counts),
-            *(clause[name] or "" for name in days),
-        )
-        for clause in clauses
-    ]
-    show_table(("id", "title", *counts, *days), rows)
 
 
 def _is_unproved(clause: Mapping[str, Any]) -> bool:

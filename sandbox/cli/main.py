@@ -91,7 +91,11 @@ A command is loaded when it is used, so that `sandbox --help` is quick.
 @click.group(
     cls=Commands,
     lazy=COMMANDS,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "show_default": True,
+    },
 )
 @click.version_option(__version__, message=f"uat-sandbox {__version__}")
 def main() -> None:

@@ -3,7 +3,7 @@
 import json
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
@@ -15,7 +15,7 @@ from typing import IO, Any, Final, NamedTuple, NoReturn
 
 import click
 
-from sandbox.domain.text import printable
+from sandbox.domain.text import NotUtf8, decode_text, printable
 
 EXIT_REFUSED: Final = 1
 """The request was understood but refused."""
@@ -44,6 +44,18 @@ def styled(text: str, **style: Any) -> Styled:
     return Styled(text, style)
 
 
+_STATUS_COLORS: Final = {
+    **dict.fromkeys(("captured", "authorized", "settled", "accepted"), "green"),
+    **dict.fromkeys(("declined", "error", "rejected"), "red"),
+}
+
+
+def styled_status(status: str, reason: str | None = None) -> Styled:
+    """A status of the platform with its reason, in its color."""
+    text = status if reason in (None, status) else f"{status}: {reason}"
+    return Styled(text, {"fg": _STATUS_COLORS.get(status)})
+
+
 def say(*words: str | Styled, between: str = "", err: bool = False) -> None:
     """Print one line for people.
 
@@ -56,6 +68,12 @@ def say(*words: str | Styled, between: str = "", err: bool = False) -> None:
         for word in words
     ]
     click.echo(between.join(shown), err=err)
+
+
+def say_lines(lines: Iterable[str]) -> None:
+    """Print lines for people."""
+    for line in lines:
+        say(line)
 
 
 def say_parts(parts: Sequence[str | Styled], *, between: str = _GAP) -> None:
@@ -104,6 +122,16 @@ def reason_of(error: Exception) -> str:
     return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
+def read_text(file: Path, option: str = "") -> str:
+    """The text of a file. Ends the command if it cannot be read. `option` named it."""
+    try:
+        return decode_text(file.read_bytes())
+    except NotUtf8 as error:
+        refuse(f"{option}{file}: {error}")
+    except (OSError, ValueError) as error:
+        refuse(f"{option}{file}: cannot be read: {reason_of(error)}")
+
+
 def write_file(file: Path, content: str | bytes, *, option: str = "") -> None:
     """Replace the file. `option` named it."""
     try:
@@ -129,28 +157,20 @@ json_flag = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 def json_option(command: Callable[..., Result]) -> Callable[..., Any]:
     """`--json` for a command that returns a Result, which is printed one way or the other."""
-    return json_option_with("Print JSON.")(command)
 
+    @wraps(command)
+    def printing(*arguments: Any, as_json: bool, **options: Any) -> None:
+        value, shown, status = command(*arguments, **options)
+        if as_json:
+            show_json(value)
+        elif isinstance(shown, str):
+            say(shown)
+        else:
+            shown(value)
+        if status:
+            sys.exit(status)
 
-def json_option_with(help: str) -> Callable[[Callable[..., Result]], Callable[..., Any]]:
-    """`json_option` with this help text."""
-
-    def decorate(command: Callable[..., Result]) -> Callable[..., Any]:
-        @wraps(command)
-        def printing(*arguments: Any, as_json: bool, **options: Any) -> None:
-            value, shown, status = command(*arguments, **options)
-            if as_json:
-                show_json(value)
-            elif isinstance(shown, str):
-                say(shown)
-            else:
-                shown(value)
-            if status:
-                sys.exit(status)
-
-        return click.option("--json", "as_json", is_flag=True, help=help)(printing)
-
-    return decorate
+    return json_flag(printing)
 
 
 def show_json(value: Any) -> None:
@@ -163,23 +183,45 @@ def show_json_line(value: Any) -> None:
     click.echo(json.dumps(value))
 
 
+Columns = Mapping[str, str | Callable[[Any], Any]] | Sequence[str]
+"""Of a table: each header with the name of the field below it, or what makes its value of a row.
+
+Names alone are of fields whose headers are the same words.
+"""
+
+
 def show_table(
-    headers: Sequence[str],
-    rows: Iterable[Sequence[Any]],
-    *,
-    is_whole: bool = False,
-    drops: Sequence[str] = (),
+    rows: Iterable[Any], columns: Columns, *, is_whole: bool = False, drops: Sequence[str] = ()
 ) -> None:
     """Print rows below their headers. On a terminal, they fit its width.
 
     Texts of `is_whole` tables are never wrapped, because their values are for copying. `drops` are
     the headers of columns that a narrow terminal goes without, the first one first.
     """
+    if not isinstance(columns, Mapping):
+        columns = {name.replace("_", " "): name for name in columns}
+    cells = [
+        [column(row) if callable(column) else row[column] for column in columns.values()]
+        for row in rows
+    ]
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    first, *others = table(headers, rows, width=width, is_whole=is_whole, drops=drops)
+    first, *others = table(list(columns), cells, width=width, is_whole=is_whole, drops=drops)
     say(styled(first, bold=True))
-    for line in others:
-        say(line)
+    say_lines(others)
+
+
+def listing(
+    name: str, columns: Columns, *, empty: str, is_whole: bool = False
+) -> Callable[[Mapping[str, Any]], None]:
+    """What shows the list of that name in a value as a table, or says that it is empty."""
+
+    def show(value: Mapping[str, Any]) -> None:
+        if value[name]:
+            show_table(value[name], columns, is_whole=is_whole)
+        else:
+            say(empty)
+
+    return show
 
 
 def table(

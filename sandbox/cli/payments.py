@@ -1,43 +1,66 @@
 """`sandbox pay`, `tap`, `next`, and the actions on a payment: `capture`, `refund` and others."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import click
+from httpx2 import Response
 
-from sandbox.cli.amounts import AMOUNT, AMOUNT_OR_ZERO, TIP, in_units, units_of
 from sandbox.cli.choices import (
+    AMOUNT,
+    AMOUNT_OR_ZERO,
     CARD,
     OUTCOME,
     SOME_CARD,
     SOME_FAULT,
     SOME_OPERATION,
     SOME_OUTCOME,
+    TIP,
     KnownType,
     ParsedType,
     shown,
+    units_of,
 )
 from sandbox.cli.control_client import RemoteWorld, world_options
 from sandbox.cli.output import (
     EXIT_REFUSED,
+    Columns,
     Result,
+    Styled,
     json_flag,
     json_option,
+    listing,
     refuse,
+    say_parts,
     show_json,
-    show_table,
+    styled_status,
     working,
 )
 from sandbox.cli.platform_client import (
-    TERMINAL,
+    OUTCOME_HEADER,
     USUAL,
     Member,
-    Reply,
     Stage,
     actor_options,
+    json_of,
     open_stage,
+    terminal_option,
 )
-from sandbox.cli.summaries import show_payment
+from sandbox.domain.currencies import in_units, written
+
+_SHORT: Final = 8
+"""So many characters of an id are enough to name it in a command."""
+
+_NEXT: Final[Mapping[str, str]] = {
+    "authorized": "sandbox capture {id}",
+    "captured": "sandbox batch close {batch}",
+    "settled": "sandbox refund {id}",
+    "pending": "sandbox tap",
+    "surcharge_pending": "sandbox confirm {id} yes",
+    **dict.fromkeys(("declined", "error"), "sandbox tail --no-follow --limit 1"),
+}
+"""What one usually does with a payment of this status; nothing if it is not here."""
+
 
 _ANSWER: Final = KnownType({"yes": "accept it", "no": "decline it"}, "ANSWER")
 
@@ -52,7 +75,7 @@ def _parse_currency(value: str) -> str:
 @click.command()
 @click.argument("amount", type=AMOUNT)
 @click.option("--card", type=CARD, metavar="CARD", help="Test card, like tok_mc_prepaid.")
-@click.option("--terminal", type=TERMINAL, help="Terminal of a member of the cast, or its id.")
+@terminal_option
 @click.option(
     "--outcome", type=OUTCOME, metavar="OUTCOME", help="Outcome of this payment, like lost_card."
 )
@@ -118,13 +141,67 @@ def _body(
     return {name: value for name, value in body.items() if value is not None}
 
 
-def _show(stage: Stage, reply: Reply, member: Member, *, as_json: bool) -> None:
+def _show(stage: Stage, reply: Response, member: Member, *, as_json: bool) -> None:
     """Print what the platform answered about a payment. Ends the command if it refused."""
     if as_json:
-        show_json(reply.body)
+        show_json(json_of(reply))
     body = stage.must(reply)
     if not as_json:
-        show_payment(reply, body, None if member.name == USUAL else member.name)
+        _show_payment(reply, body, None if member.name == USUAL else member.name)
+
+
+def _show_payment(reply: Response, payment: Mapping[str, Any], who: str | None = None) -> None:
+    """Print a payment in one line, which a narrow terminal wraps between its parts.
+
+    The parts are its id, status and reason, amounts, card, and the next step. If it failed, the
+    line says what chose the outcome. `who` is the member to name in the next step.
+    """
+    parts: list[str | Styled] = [
+        payment["transaction_id"],
+        styled_status(payment["status"], payment["status_reason"]),
+        _amounts(payment),
+        f"{payment['card_brand']} {payment['card']}",
+    ]
+    if payment["status"] in ("declined", "error") and OUTCOME_HEADER in reply.headers:
+        parts.append(_chosen_by(reply.headers[OUTCOME_HEADER]))
+    parts.extend(_next(payment, who))
+    say_parts(parts)
+
+
+def _amounts(payment: Mapping[str, Any]) -> str:
+    currency = payment["currency"]
+    total = written(payment["total_amount"], currency)
+    details = payment["additional_details"]
+    notes = []
+    if "remaining_amount" in details:
+        notes.append(f"{in_units(details['remaining_amount'], currency)} still to pay")
+    for name in ("tax_amount", "tip_amount", "surcharge_amount", "refunded", "reversed"):
+        if payment[name]:
+            word = name.removesuffix("_amount")
+            notes.append(f"{word} {in_units(payment[name], currency)}")
+    return f"{total} ({', '.join(notes)})" if notes else total
+
+
+def _chosen_by(outcome: str) -> str:
+    """`insufficient_funds; source=amount; rule=900051` in words."""
+    key, *rest = outcome.split("; ")
+    named = dict(part.split("=", 1) for part in rest if "=" in part)
+    source = named.get("source", "")
+    rule = named.get("rule", "").removeprefix(f"{source}:")
+    by = f"{source} {rule}" if rule not in ("", source) else source
+    return f"{key}, chosen by the {by}" if by else key
+
+
+def _next(payment: Mapping[str, Any], who: str | None) -> list[str]:
+    remaining = payment["additional_details"].get("remaining_amount")
+    if remaining and payment["status"] in ("captured", "authorized"):
+        more = f" --as {who}" if who else ""
+        return [f"next: sandbox pay {in_units(remaining, payment['currency'])}{more}"]
+    step = _NEXT.get(payment["status"])
+    if step is None:
+        return []
+    batch = (payment["batch_id"] or "")[:_SHORT]
+    return ["next: " + step.format(id=payment["transaction_id"][:_SHORT], batch=batch).rstrip()]
 
 
 # --- actions on a payment
@@ -285,12 +362,7 @@ def _act(
 )
 @world_options
 @json_option
-def tap(
-    id: str | None,
-    *,
-    world: RemoteWorld,
-    **choice: str | None,
-) -> Result:
+def tap(id: str | None, *, world: RemoteWorld, **choice: str | None) -> Result:
     """Tap a card for a waiting payment.
 
     Without options, lists the waiting payments. ID is the payment's; you can leave it out if only
@@ -309,21 +381,24 @@ def tap(
     if not body:
         if id is not None:
             raise click.UsageError("give one of --card, --outcome and --cancel")
-        return Result(waiting, _show_waiting if waiting["taps"] else "no payment waits for a tap")
+        return Result(waiting, _show_waiting)
     id = id or _only_waiting(waiting["taps"])
     ended = world.read("POST", "taps", id, body=body)
     why = f": {ended['status_reason']}" if ended["status_reason"] else ""
     return Result(ended, f"{ended['transaction_id']}  {ended['status']}{why}")
 
 
-def _show_waiting(waiting: dict[str, Any]) -> None:
-    columns = ("transaction_id", "operation", "amount", "terminal_id", "since", "until")
-    rows = [[tap[name] for name in columns] for tap in map(_with_currency, waiting["taps"])]
-    show_table([name.replace("_", " ") for name in columns], rows, is_whole=True)
-
-
-def _with_currency(tap: dict[str, Any]) -> dict[str, Any]:
-    return tap | {"amount": f"{in_units(tap['amount'], tap['currency'])} {tap['currency']}"}
+_TAP_COLUMNS: Final[Columns] = {
+    "transaction id": "transaction_id",
+    "operation": "operation",
+    "amount": lambda tap: written(tap["amount"], tap["currency"]),
+    "terminal id": "terminal_id",
+    "since": "since",
+    "until": "until",
+}
+_show_waiting: Final = listing(
+    "taps", _TAP_COLUMNS, empty="no payment waits for a tap", is_whole=True
+)
 
 
 def _only_waiting(taps: list[dict[str, Any]]) -> str:
@@ -374,11 +449,11 @@ def next_outcome(*, clear: bool, world: RemoteWorld, **entry: Any) -> Result:
     elif body:
         world.read("POST", *path, body=body)
     waiting = world.read("GET", *path)
-    empty = "the queue is empty: the scenario, the card or the amount decides"
-    return Result(waiting, _show_queue if waiting["queue"] else empty)
+    return Result(waiting, _show_queue)
 
 
-def _show_queue(waiting: dict[str, Any]) -> None:
-    columns = ("outcome", "fault", "operation", "amount", "approved_amount", "delay_ms")
-    rows = [[entry[name] for name in columns] for entry in waiting["queue"]]
-    show_table([name.replace("_", " ") for name in columns], rows)
+_show_queue: Final = listing(
+    "queue",
+    ("outcome", "fault", "operation", "amount", "approved_amount", "delay_ms"),
+    empty="the queue is empty: the scenario, the card or the amount decides",
+)

@@ -3,7 +3,6 @@
 The control API tells who the cast is and which keys it has; the platform gets ordinary requests.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,18 +10,16 @@ from typing import Any, Final, NoReturn
 from urllib.parse import quote, urljoin
 
 import click
-from click.shell_completion import CompletionItem
+from httpx2 import Response
 
-from sandbox.cli.choices import complete, shown
+from sandbox.cli.choices import HintedType, Words, shown
 from sandbox.cli.control_client import (
-    CONNECT_S,
     Remote,
     RemoteWorld,
     Unanswered,
     read_for_completion,
     world_options,
 )
-from sandbox.cli.limited_client import fetch
 from sandbox.cli.output import EXIT_REFUSED, refuse
 from sandbox.domain.text import did_you_mean
 
@@ -34,27 +31,32 @@ ANSWER_S: Final = 600.0
 
 _DESCRIPTION: Final = "/platform/openapi.json"
 _FULL_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_REQUEST_ID: Final = "x-sandbox-request-id"
-_OUTCOME: Final = "x-sandbox-outcome"
+REQUEST_ID: Final = "x-sandbox-request-id"
+"""The header of an answer that finds the request in the journal, if the server sends it."""
+
+OUTCOME_HEADER: Final = "x-sandbox-outcome"
+"""Chooses an outcome, and says in an answer what chose it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    """An answer of the platform. `body` is its JSON, None without one.
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """The platform of a server: its URL, and the header for its keys."""
 
-    `request_id` finds the request in the journal and `outcome` says what chose the outcome; a
-    server that sends no such headers leaves them None.
-    """
+    url: str
+    key_header: str
 
-    status: int
-    body: Any
-    request_id: str | None = None
-    outcome: str | None = None
-
-    @property
-    def is_ok(self) -> bool:
-        """Whether the platform did what it was asked."""
-        return 200 <= self.status < 300
+    def ask(
+        self,
+        key: str,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Response:
+        """The answer to one request with the key, whatever its status. Raises Unanswered."""
+        sent = {self.key_header: key, **(headers or {})}
+        server = Remote(url=self.url, token=None)
+        return server.send(method, self.url + path, sent, body, answer_s=ANSWER_S)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,14 +84,13 @@ class Payment:
 class Stage:
     """A world of a server with its cast, and the platform beside it.
 
-    `world` is the world as the control API shows it; `platform_url` and `key_header` are those of
-    the platform. Every failure ends the command with its message, as those of `Remote` do.
+    `world` is the world as the control API shows it. Every failure ends the command with its
+    message, as those of `Remote` do.
     """
 
     remote: RemoteWorld
     world: Mapping[str, Any]
-    platform_url: str
-    key_header: str
+    platform: Platform
 
     # --- who --------------------------------------------------------------------------------
 
@@ -134,8 +135,8 @@ class Stage:
         for name, key in self.world["keys"].items():
             member = Member(name=name, key_name=name, key=key["key"])
             reply = self.ask(member, "GET", f"/v1/accounts/{account}")
-            if reply.is_ok:
-                return list(reply.body["parent_account_ids"])
+            if reply.is_success:
+                return list(json_of(reply)["parent_account_ids"])
         return []
 
     # --- where ------------------------------------------------------------------------------
@@ -166,61 +167,46 @@ class Stage:
         body: Mapping[str, Any] | None = None,
         *,
         outcome: str | None = None,
-    ) -> Reply:
+    ) -> Response:
         """The platform's answer to one request with the member's key, whatever its status.
 
         `outcome` is sent as the header that chooses one. The command ends with exit status 1 if
         the connection breaks, because the request may have been carried out.
         """
-        headers = {"accept": "application/json", self.key_header: member.key}
-        content = None
-        if body is not None:
-            content = json.dumps(body).encode()
-            headers["content-type"] = "application/json"
-        if outcome is not None:
-            headers[_OUTCOME] = outcome
-        address = self.platform_url + path
+        headers = {} if outcome is None else {OUTCOME_HEADER: outcome}
         try:
-            with Remote(url=self.platform_url, token=None).client(ANSWER_S) as client:
-                built = client.build_request(method, address, headers=headers, content=content)
-                answer = fetch(client, built, within_s=ANSWER_S + CONNECT_S)
+            return self.platform.ask(member.key, method, path, body, headers)
         except Unanswered as error:
             refuse(
                 f"{str(error).rstrip('.')}; the platform may have carried it out all the same: "
                 "`sandbox tail --no-follow --limit 1` shows the request",
                 EXIT_REFUSED,
             )
-        return Reply(
-            status=answer.status_code,
-            body=_json(answer.content),
-            request_id=answer.headers.get(_REQUEST_ID),
-            outcome=answer.headers.get(_OUTCOME),
-        )
 
-    def must(self, reply: Reply) -> Any:
+    def must(self, reply: Response) -> Any:
         """The body of a reply. The command ends with status and reason if it is a refusal."""
-        if not reply.is_ok:
+        if not reply.is_success:
             refuse(self.refusal(reply), EXIT_REFUSED)
-        return reply.body
+        return json_of(reply)
 
-    def refusal(self, reply: Reply) -> str:
+    def refusal(self, reply: Response) -> str:
         """A refusal of the platform in words: status, code, and the reason in the journal."""
-        body = reply.body if isinstance(reply.body, dict) else {}
+        shown = json_of(reply)
+        body = shown if isinstance(shown, dict) else {}
         code = body.get("error") or body.get("detail") or "no JSON"
         why = self._why(reply) or body.get("details") or body.get("detail") or ""
-        said = f"the platform answered {reply.status} {code}"
+        said = f"the platform answered {reply.status_code} {code}"
         return f"{said}: {why}" if why and why != code else said
 
-    def _why(self, reply: Reply) -> str | None:
+    def _why(self, reply: Response) -> str | None:
         """The reason in the journal for the refusal, None if the journal has it no more."""
-        if reply.request_id is None:
+        request_id = reply.headers.get(REQUEST_ID)
+        if request_id is None:
             return None
         try:
-            entry = self.remote.read("GET", "requests", reply.request_id)
+            return refusal_reason(self.remote.read("GET", "requests", request_id))
         except Unanswered:
             return None
-        refused = [one for one in entry["decisions"] if one["verdict"] != "ok"]
-        return str(refused[-1]["reason"]) if refused else None
 
     # --- payments by name -------------------------------------------------------------------
 
@@ -297,12 +283,11 @@ def _limit(named: str) -> int:
 def open_stage(world: RemoteWorld) -> Stage:
     """The world with its cast, and where its platform answers."""
     document = world.read("GET")
-    platform_url, key_header = platform_of(world.server)
-    return Stage(remote=world, world=document, platform_url=platform_url, key_header=key_header)
+    return Stage(remote=world, world=document, platform=platform_of(world.server))
 
 
-def platform_of(server: Remote) -> tuple[str, str]:
-    """The URL of the platform, and the header for its keys."""
+def platform_of(server: Remote) -> Platform:
+    """The platform of a server, as its description tells."""
     described = server.read("GET", _DESCRIPTION)
     (scheme,) = described["components"]["securitySchemes"].values()
     # Relative if the platform and the control API have the same port.
@@ -310,29 +295,26 @@ def platform_of(server: Remote) -> tuple[str, str]:
     if server.url.startswith("https:") and url.startswith("http:"):
         # The server does not know of TLS in front of it, and a key must not travel in the clear.
         url = "https" + url.removeprefix("http")
-    return url.rstrip("/"), scheme["name"]
+    return Platform(url.rstrip("/"), scheme["name"])
 
 
-class CastType(click.ParamType[Any]):
-    """A name of a world's cast, which the server knows. `read` gives the names of a world.
+def _cast_type(read: Callable[[Mapping[str, Any]], Iterable[str]]) -> HintedType:
+    """A name of a world's cast, which the server knows. `read` gives the names of a world."""
 
-    A server that does not answer at once completes nothing.
-    """
-
-    name = "text"
-
-    def __init__(self, read: Callable[[Mapping[str, Any]], Iterable[str]]) -> None:
-        self._read = read
-
-    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
-        """The words that begin with what was typed; none if the server does not answer."""
+    def words(ctx: click.Context) -> Words:
         world = read_for_completion(ctx, RemoteWorld.path)
-        return complete(dict.fromkeys(self._read(world), "") if world else {}, incomplete)
+        return dict.fromkeys(read(world), "") if world else {}
+
+    return HintedType(words)
 
 
-MEMBER: Final = CastType(lambda world: [*world["keys"], *world["accounts"]])
-KEY: Final = CastType(lambda world: world["keys"])
-TERMINAL: Final = CastType(lambda world: world["terminals"])
+MEMBER: Final = _cast_type(lambda world: [*world["keys"], *world["accounts"]])
+KEY: Final = _cast_type(lambda world: world["keys"])
+TERMINAL: Final = _cast_type(lambda world: world["terminals"])
+
+terminal_option = click.option(
+    "--terminal", type=TERMINAL, help="Terminal of a member of the cast, or its id."
+)
 
 
 def actor_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -362,8 +344,15 @@ def _only(named: str, found: Mapping[str, Any], what: str = "payments") -> Any:
     return next(iter(found.values()), None)
 
 
-def _json(content: bytes) -> Any:
+def refusal_reason(entry: Mapping[str, Any]) -> str | None:
+    """The reason of the last refusal in an entry of the journal, None without one."""
+    refused = [one["reason"] for one in entry["decisions"] if one["verdict"] != "ok"]
+    return str(refused[-1]) if refused else None
+
+
+def json_of(answer: Response) -> Any:
+    """The JSON of an answer, None without any."""
     try:
-        return json.loads(content)
+        return answer.json()
     except ValueError:
         return None

@@ -7,7 +7,7 @@ import shutil
 import signal
 import sys
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,13 +15,12 @@ from typing import Any, Final
 from urllib.parse import quote
 
 import click
-from httpx2 import Response
 
 from sandbox.app import Sandbox, build
-from sandbox.cli.choices import fixture_option, scenario_option, seed_option
-from sandbox.cli.control_client import PREFIX, Remote, Unanswered, world_path
-from sandbox.cli.output import counted, reason_of, refuse, refusing, say
-from sandbox.cli.token_options import token_options
+from sandbox.cli.control_client import PREFIX, world_path
+from sandbox.cli.options import fixture_option, scenario_option, seed_option, token_options
+from sandbox.cli.output import Refused, counted, reason_of, refuse, refusing, say
+from sandbox.cli.platform_client import refusal_reason
 from sandbox.control.captures import NamedCapture, read_capture, with_captures
 from sandbox.internal_client import send_json
 from sandbox.scenarios.parser import ScenarioError
@@ -53,7 +52,6 @@ _FORWARDED: Final = ("SIGINT", "SIGTERM", "SIGHUP")
     "--port",
     type=click.IntRange(0, 65535),
     default=0,
-    show_default=True,
     help="Port of the server; 0 picks a free one.",
 )
 @fixture_option
@@ -64,7 +62,6 @@ _FORWARDED: Final = ("SIGINT", "SIGTERM", "SIGHUP")
     "folder",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("sandbox-failure"),
-    show_default=True,
     help="Folder for worlds and journals if the command fails.",
 )
 @token_options
@@ -109,27 +106,26 @@ async def _around(command: list[str], settings: Settings, folder: Path) -> int:
     """
     with bound(settings) as (settings, sockets):
         sandbox = build(settings)
-        server = Remote(url=f"http://{settings.host}:{settings.port}", token=sandbox.token)
-        deleted = _Deleted(sandbox)
+        worlds = _UsedWorlds(sandbox)
         async with serving_sandbox(sandbox, settings, sockets):
-            world = await asyncio.to_thread(server.read, "GET", world_path(WORLD))
-            status = await _ended(command, _environment(server, world))
+            world = json.loads(await worlds.read(world_path(WORLD)))
+            url = f"http://{settings.host}:{settings.port}"
+            status = await _ended(command, _environment(url, sandbox.token, world))
             if status:
-                ended = f"the command ended with {status}"
-                await asyncio.to_thread(_keep, server, deleted.worlds, folder, ended)
+                await _keep(worlds, folder, f"the command ended with {status}")
     return status
 
 
-def _environment(server: Remote, world: Mapping[str, Any]) -> dict[str, str]:
+def _environment(url: str, token: str | None, world: Mapping[str, Any]) -> dict[str, str]:
     """The environment of the command: that of this process, and where the sandbox is."""
     keys = {name: one["key"] for name, one in world["keys"].items()}
     terminals = world["terminals"]
     ours = {
-        "SANDBOX_URL": server.url,
+        "SANDBOX_URL": url,
         "SANDBOX_KEY": keys.get("merchant") or next(iter(keys.values()), None),
         "SANDBOX_TERMINAL": terminals.get("merchant") or next(iter(terminals.values()), None),
         "SANDBOX_WORLD": WORLD,
-        "SANDBOX_TOKEN": server.token,
+        "SANDBOX_TOKEN": token,
         "SANDBOX_TOKEN_FILE": None,
     }
     kept = {name: value for name, value in os.environ.items() if name not in ours}
@@ -169,55 +165,54 @@ class _Kept:
     capture: bytes
 
 
-class _Deleted:
-    """The last worlds that the command used and deleted, kept in memory until it ends."""
+class _UsedWorlds:
+    """The worlds that the command used, the last ones that it deleted too."""
 
     def __init__(self, sandbox: Sandbox) -> None:
-        self.worlds: deque[_Kept] = deque(maxlen=_DELETED_MAX)
-        self._app = sandbox.app
-        self._token = sandbox.token
-        sandbox.worlds.before_deleting = self._keep
+        self._sandbox = sandbox
+        self._deleted: deque[_Kept] = deque(maxlen=_DELETED_MAX)
+        sandbox.worlds.before_deleting = self._keep_deleted
 
-    async def _keep(self, world_id: str) -> None:
-        found: list[bytes] = []
-        for path in _paths(world_id):
-            answer = await self._answer(PREFIX + path)
-            if answer.status_code != 200 or (not found and _is_unused(answer.content)):
-                return
-            found.append(answer.content)
-        self.worlds.append(_Kept(world_id, *found))
+    async def kept(self) -> list[_Kept]:
+        """The worlds that are there, `default` and each that got a request, and the deleted."""
+        listed = json.loads(await self.read("/worlds"))["worlds"]
+        used = [await self._used(str(one["id"])) for one in listed]
+        return [*filter(None, used), *self._deleted]
 
-    async def _answer(self, path: str) -> Response:
-        headers = {"authorization": f"Bearer {self._token}"} if self._token else {}
-        answer = await send_json(self._app, "GET", path, headers=headers)
+    async def read(self, path: str) -> bytes:
+        """What the control API answers. Raises Refused."""
+        token = self._sandbox.token
+        headers = {"authorization": f"Bearer {token}"} if token else {}
+        answer = await send_json(self._sandbox.app, "GET", PREFIX + path, headers=headers)
         assert answer is not None
-        return answer
+        if not answer.is_success:
+            refuse(f"{path} is answered {answer.status_code}")
+        return answer.content
+
+    async def _keep_deleted(self, world_id: str) -> None:
+        with suppress(Refused):
+            self._deleted.extend(filter(None, [await self._used(world_id)]))
+
+    async def _used(self, id: str) -> _Kept | None:
+        """What is kept of a world; None without a request to it."""
+        journal = await self.read(world_path(id, "requests") + f"?limit={_JOURNAL_MAX}")
+        if id != WORLD and not json.loads(journal)["requests"]:
+            return None
+        document = await self.read(world_path(id, "snapshot"))
+        return _Kept(id, journal, document, await self.read(world_path(id, "capture")))
 
 
-def _paths(world_id: str) -> list[str]:
-    """Where the control API has what is kept of a world, in order."""
-    return [
-        world_path(world_id, "requests") + f"?limit={_JOURNAL_MAX}",
-        world_path(world_id, "snapshot"),
-        world_path(world_id, "capture"),
-    ]
-
-
-def _is_unused(journal: bytes) -> bool:
-    return not json.loads(journal)["requests"]
-
-
-def _keep(server: Remote, deleted: Iterable[_Kept], folder: Path, ended: str) -> None:
+async def _keep(worlds: _UsedWorlds, folder: Path, ended: str) -> None:
     """Write what is kept of all worlds that were used into a folder; says what is there."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        kept = [*_used(server), *deleted]
+        kept = await worlds.kept()
         names = _names([one.id for one in kept])
+        folder.mkdir(parents=True, exist_ok=True)
         for name, one in zip(names, kept, strict=True):
             (folder / f"{name}.journal.json").write_bytes(one.journal)
             (folder / f"{name}.world.json").write_bytes(one.document)
         _write_report(folder, names, kept)
-    except (OSError, Unanswered) as error:
+    except (OSError, Refused) as error:
         why = reason_of(error)
         say(f"sandbox: {ended}; {folder}: the worlds cannot be kept there: {why}", err=True)
         return
@@ -227,16 +222,6 @@ def _keep(server: Remote, deleted: Iterable[_Kept], folder: Path, ended: str) ->
         err=True,
     )
     _say_refused(kept)
-
-
-def _used(server: Remote) -> Iterator[_Kept]:
-    """The worlds that are there: `default`, and each that got a request."""
-    for listed in server.ask("GET", "/worlds").json()["worlds"]:
-        id = str(listed["id"])
-        journal, *others = _paths(id)
-        requests = server.ask("GET", journal).content
-        if id == WORLD or not _is_unused(requests):
-            yield _Kept(id, requests, *(server.ask("GET", path).content for path in others))
 
 
 def _names(ids: Sequence[str]) -> list[str]:
@@ -267,6 +252,6 @@ def _say_refused(kept: Iterable[_Kept]) -> None:
     if refused:
         say("sandbox: the last requests that were refused:", err=True)
     for _, id, entry in refused[-_REFUSED_SHOWN:]:
-        reasons = [each["reason"] for each in entry["decisions"] if each["verdict"] != "ok"]
-        why = f": {reasons[-1]}" if reasons else ""
+        reason = refusal_reason(entry)
+        why = f": {reason}" if reason else ""
         say(f"  {id}  {entry['status']} {entry['method']} {entry['path']}{why}", err=True)

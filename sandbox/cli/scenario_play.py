@@ -4,20 +4,32 @@ import asyncio
 import os
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from threading import Event
 from typing import Any, Final
 
 import click
+from httpx2 import Response
 
 from sandbox import library
-from sandbox.cli.amounts import in_units
 from sandbox.cli.choices import SOME_SCENARIO
-from sandbox.cli.control_client import Remote, server_options, world_path
-from sandbox.cli.output import EXIT_REFUSED, counted, refuse, refusing, say, styled
-from sandbox.cli.platform_client import platform_of
-from sandbox.cli.remote_stage import RemoteStage
-from sandbox.domain.text import decode_text
+from sandbox.cli.control_client import Dropped, Remote, RemoteWorld, server_options
+from sandbox.cli.limited_client import start
+from sandbox.cli.output import EXIT_REFUSED, counted, read_text, refuse, refusing, say, styled
+from sandbox.cli.platform_client import (
+    ANSWER_S,
+    REQUEST_ID,
+    Platform,
+    json_of,
+    platform_of,
+    refusal_reason,
+)
+from sandbox.cli.webhook_receiver import Received, receiving
+from sandbox.domain.currencies import in_units
 from sandbox.scenario_examples.comparison import ExampleResult
+from sandbox.scenario_examples.receiver import Arrived
+from sandbox.scenario_examples.requests import ExampleAnswer, Request
 from sandbox.scenario_examples.runner import ExampleRunner
 from sandbox.scenarios.parser import ScenarioError, read_scenario
 from sandbox.scenarios.scenario import Example, Scenario, Send
@@ -25,15 +37,117 @@ from sandbox.scenarios.scenario import Example, Scenario, Send
 START: Final = "2026-03-01T12:00:00Z"
 """The clock of the world at the start, as in `scenario check`."""
 
+_LOOKS_EVERY_S: Final = 0.02
+_QUIET_S: Final = 20.0
+"""So long webhooks that are due are waited for; a receiver that does not answer takes longest."""
+
+_BEFORE_S: Final = 0.25
+"""So long an answer may follow a webhook that was sent after it: both are on their way at once. A
+webhook that the platform sends before the answer keeps that waiting until it is received."""
+
 _INDENT: Final = "   "
 _AMOUNTS: Final = ("authorized_amount", "captured_amount", "surcharge_amount", "remaining_amount")
+
+
+class RemoteStage:
+    """A world of a server in which examples play; `document` is how the control API shows it."""
+
+    def __init__(self, world: RemoteWorld, document: Mapping[str, Any], platform: Platform) -> None:
+        self._world = world
+        self._platform = platform
+        self._is_answered = Event()
+        self._is_answered.set()
+        self.terminals: Mapping[str, str] = document["terminals"]
+        self.keys = {name: one["key"] for name, one in document["keys"].items()}
+        self.control = world.path()
+        self.arrived: list[Arrived] = []
+
+    @contextmanager
+    def receiving(self) -> Iterator[None]:
+        """Receive every webhook of the world on loopback. Raises Unanswered."""
+        with receiving(self._note) as receiver:
+            made = self._world.read("POST", "endpoints", body={"url": receiver.url})
+            receiver.secret = made["secret"]
+            yield
+
+    def _note(self, received: Received) -> None:
+        self._is_answered.wait(_BEFORE_S)
+        status = received.body.get("status") if isinstance(received.body, dict) else None
+        is_answered = self._is_answered.is_set()
+        self.arrived.append(Arrived(received.message_id, status, received.is_genuine, is_answered))
+
+    async def ask(self, request: Request, on_answer: Callable[[], None]) -> ExampleAnswer:
+        """The answer to a request; status 0 if the connection was closed without one."""
+        sent = start(lambda: self._send(request))
+        sent.add_done_callback(lambda _: on_answer())
+        try:
+            answer = await asyncio.wrap_future(sent)
+        except Dropped:
+            return ExampleAnswer(0, {}, None)
+        return ExampleAnswer(answer.status_code, dict(answer.headers), json_of(answer))
+
+    def _send(self, request: Request) -> Response:
+        if request.path.startswith(self.control):
+            server = self._world.server
+            address = server.address(request.path)
+            return server.send(
+                request.method, address, server.bearer(), request.body, answer_s=ANSWER_S
+            )
+        path = f"{request.path}?{request.query}" if request.query else request.path
+        return self._platform.ask(request.key, request.method, path, request.body)
+
+    def set_answered(self, *, is_answered: bool) -> None:
+        """Note whether the client has its answer."""
+        if is_answered:
+            self._is_answered.set()
+        else:
+            self._is_answered.clear()
+
+    async def messages(self) -> list[tuple[str, str]]:
+        """All messages of the world so far, oldest first: id and event."""
+        return [(one["id"], one["event_type"]) for one in self._listed()]
+
+    @property
+    def looks_every_s(self) -> float:
+        """How long to wait at most before looking for a tap again."""
+        return _LOOKS_EVERY_S
+
+    async def waiting(self) -> Collection[str]:
+        """The payments that wait for a tap."""
+        return [one["transaction_id"] for one in self._world.read("GET", "taps")["taps"]]
+
+    async def quiet(self) -> None:
+        """Wait until every due webhook has arrived, and the delayed ones too."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + _QUIET_S
+        while loop.time() < end and any(
+            one["status"] == "pending" and one["next_attempt_at"] is None
+            for message in self._listed()
+            for one in message["deliveries"]
+        ):
+            await asyncio.sleep(_LOOKS_EVERY_S)
+
+    def now(self) -> str:
+        """The world's clock, in UTC."""
+        return str(self._world.read("GET", "clock")["now"])
+
+    def why(self, answer: ExampleAnswer) -> str | None:
+        """The reason in the journal for a refusal; None for an answer that is none."""
+        request_id = answer.headers.get(REQUEST_ID)
+        if answer.status < 400 or request_id is None:
+            return None
+        return refusal_reason(self._world.read("GET", "requests", request_id))
+
+    def _listed(self) -> list[Any]:
+        listed = self._world.read("GET", "messages", query={"limit": 1_000})["messages"]
+        return list(listed)
 
 
 def load_scenario(name: str) -> tuple[Scenario, str]:
     """The scenario that is named, or in a file, and its text."""
     with refusing(ScenarioError):
         path = library.scenario_file(name)
-        return read_scenario(path), decode_text(path.read_bytes())
+        return read_scenario(path), read_text(path)
 
 
 @click.command()
@@ -59,19 +173,20 @@ def play(name: str, *, auto: bool, keep: bool, server: Remote) -> None:
     scenario, text = load_scenario(name)
     if not scenario.example:
         refuse(f"{name}: has no examples to play", EXIT_REFUSED)
-    world = server.read("POST", "/worlds", {"clock": START, "scenario": tomllib.loads(text)})
+    document = server.read("POST", "/worlds", {"clock": START, "scenario": tomllib.loads(text)})
+    world = RemoteWorld(server, document["id"])
     waits = not auto and sys.stdin.isatty()
     try:
         with asyncio.Runner() as runner:
-            wrong = runner.run(_played(server, world, scenario, waits=waits))
+            wrong = runner.run(_played(world, document, scenario, waits=waits))
     finally:
         if not keep:
-            server.ask("DELETE", world_path(world["id"]))
+            world.read("DELETE")
     say("")
     steps = counted(len(scenario.example), "step")
     say(f"{steps}, {wrong} not as expected" if wrong else f"{steps}, all as expected")
     if keep:
-        say(f"the world is {world['id']}: sandbox tail --world {world['id']}")
+        say(f"the world is {world.id}: sandbox tail --world {world.id}")
     sys.exit(EXIT_REFUSED if wrong else 0)
 
 
@@ -96,15 +211,14 @@ def _wait_for_key(prompt: str) -> None:
 
 
 async def _played(
-    server: Remote, world: Mapping[str, Any], scenario: Scenario, *, waits: bool
+    world: RemoteWorld, document: Mapping[str, Any], scenario: Scenario, *, waits: bool
 ) -> int:
     """The number of steps that differ. Raises Unanswered."""
-    platform_url, key_header = await asyncio.to_thread(platform_of, server)
-    stage = RemoteStage(server, world, platform_url, key_header)
+    stage = RemoteStage(world, document, platform_of(world.server))
     say(styled(scenario.name, bold=True))
     say(scenario.about)
     wrong = 0
-    async with stage.open():
+    with stage.receiving():
         runner = ExampleRunner(stage)
         for number, example in enumerate(scenario.example, start=1):
             if waits:
@@ -115,7 +229,7 @@ async def _played(
             say(styled(title, bold=True), _words(example.send), between="  ")
             mistakes, result = await runner.play(number, name, example)
             if result is not None:
-                await _show(stage, example, result)
+                _show(stage, example, result)
             for mistake in mistakes:
                 say(_INDENT, styled("differs", fg="red"), f"  {mistake}")
             wrong += bool(mistakes)
@@ -146,14 +260,14 @@ def _words(send: Send) -> str:
     return " ".join(words)
 
 
-async def _show(stage: RemoteStage, example: Example, result: ExampleResult) -> None:
+def _show(stage: RemoteStage, example: Example, result: ExampleResult) -> None:
     """Print what came of a step: answer, webhooks, clock."""
     answer = result.answer
     if example.send.operation != "advance":
         said = "no answer" if answer.status == 0 else str(answer.status)
         error = answer.body.get("error") if isinstance(answer.body, dict) else None
         say(_INDENT, "answer    ", " ".join(filter(None, [said, error])))
-        why = await stage.why(answer)
+        why = stage.why(answer)
         if why is not None:
             say(_INDENT, "because   ", why)
     if result.shown.get("status"):
@@ -165,7 +279,7 @@ async def _show(stage: RemoteStage, example: Example, result: ExampleResult) -> 
     for event in result.events:
         if event not in [name for name, _ in result.received]:
             say(_INDENT, "event     ", f"{event}, its webhook has not arrived")
-    say(_INDENT, "clock     ", (await stage.now())[:19].replace("T", " "))
+    say(_INDENT, "clock     ", stage.now()[:19].replace("T", " "))
 
 
 def _facts(shown: Mapping[str, Any]) -> list[str]:

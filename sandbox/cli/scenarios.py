@@ -11,8 +11,10 @@ from sandbox.app import build
 from sandbox.cli.choices import SOME_SCENARIO
 from sandbox.cli.control_client import RemoteWorld, world_options
 from sandbox.cli.groups import Group
+from sandbox.cli.options import FILE
 from sandbox.cli.output import (
     EXIT_UNUSABLE,
+    Columns,
     Result,
     json_flag,
     json_option,
@@ -33,7 +35,7 @@ def scenario() -> None:
 
 
 @scenario.command()
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, type=FILE)
 @json_flag
 def check(paths: tuple[Path, ...], *, as_json: bool) -> None:
     """Check scenarios by running all their examples. PATHS are files and folders.
@@ -91,7 +93,8 @@ def _proved(files: list[Path]) -> tuple[list[tuple[Path, list[Step]]], list[str]
                 results.append((file, list(run_examples(read_scenario(file), build))))
             except ScenarioError as error:
                 told = [
-                    one if one.startswith(str(file)) else f"{file}: {one}" for one in error.mistakes
+                    one if one.startswith(str(file)) else f"{file}: {one}"
+                    for one in map(str, error.problems)
                 ]
                 more = error.total - len(told)
                 unusable += [*told, f"{file}: and {more} more mistakes"] if more else told
@@ -113,12 +116,8 @@ def list_scenarios() -> Result:
     """List the scenarios that come with the sandbox."""
     known = library.scenarios()
     listed = [{"name": name, "title": one.name, "about": one.about} for name, one in known.items()]
-    return Result(listed, _show_list)
-
-
-def _show_list(listed: list[dict[str, str]]) -> None:
-    rows = [(one["name"], one["about"] or one["title"]) for one in listed]
-    show_table(("scenario", "about"), rows)
+    columns: Columns = {"scenario": "name", "about": lambda one: one["about"] or one["title"]}
+    return Result(listed, lambda _: show_table(listed, columns))
 
 
 @scenario.command()

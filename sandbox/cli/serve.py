@@ -10,23 +10,23 @@ from typing import Any, Final
 import click
 from pydantic import ValidationError
 
-from sandbox.cli.choices import (
-    ParsedType,
+from sandbox.cli.choices import ParsedType, parse_counts
+from sandbox.cli.options import (
+    FILE,
     fixture_option,
-    parse_counts,
+    profile_option,
     scenario_option,
     seed_option,
+    token_options,
 )
 from sandbox.cli.output import refusing
-from sandbox.cli.token_options import token_options
 from sandbox.control.clock import ClockBody
 from sandbox.control.worlds import InventBody
 from sandbox.domain.clock import ClockSetting
-from sandbox.domain.profile import Profile
 from sandbox.domain.text import nearest, printable
 from sandbox.scenarios.parser import ScenarioError
 from sandbox.server import run
-from sandbox.settings import Settings, SettingsError, is_database, mistakes, read_profile
+from sandbox.settings import Settings, SettingsError, is_database, mistakes
 from sandbox.store.files.port import StoreError
 from sandbox.store.fixture import FixtureError
 from sandbox.store.world_state import GeneratedData
@@ -148,7 +148,6 @@ class _ServeCommand(click.Command):
     cls=LinkableOption,
     type=click.IntRange(0, 65535),
     default=8080,
-    show_default=True,
     help="Port of the platform; 0 picks a free one.",
 )
 @click.option(
@@ -171,14 +170,9 @@ class _ServeCommand(click.Command):
     "--clock",
     type=ParsedType("running|INSTANT", _parse_clock),
     default="running",
-    show_default=True,
     help="Clock of 'default': running, or frozen at an instant.",
 )
-@click.option(
-    "--profile",
-    type=click.Path(path_type=Path),
-    help="TOML file with the real platform's names for headers, prefixes and fields.",
-)
+@profile_option(help="TOML file with the real platform's names for headers, prefixes and fields.")
 @click.option(
     "--store",
     metavar="FILE|URL",
@@ -203,7 +197,6 @@ class _ServeCommand(click.Command):
     "--allow-host",
     "allow_hosts",
     multiple=True,
-    envvar="SANDBOX_ALLOW_HOST",
     metavar="NAME",
     help="Answer for this host name of a tunnel or proxy too, if the server has no token. May be "
     "given several times; SANDBOX_ALLOW_HOST takes several names separated by spaces.",
@@ -211,14 +204,12 @@ class _ServeCommand(click.Command):
 @click.option(
     "--shared",
     is_flag=True,
-    envvar="SANDBOX_SHARED",
     help="Others can reach this server through a proxy or tunnel: ask for a token, and send no "
     "webhooks to internal addresses, even on loopback.",
 )
 @click.option(
     "--known-keys",
     is_flag=True,
-    envvar="SANDBOX_KNOWN_KEYS",
     help="Give new worlds the documented API keys even if --host is not loopback. Otherwise such "
     "a server has keys of its own.",
 )
@@ -229,55 +220,40 @@ class _ServeCommand(click.Command):
     "API serves the authority's certificate at /_sandbox/ca.pem.",
 )
 @click.option(
-    "--tls-cert",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Serve HTTPS with this certificate (PEM).",
+    "--tls-cert", type=FILE, metavar="FILE", help="Serve HTTPS with this certificate (PEM)."
 )
 @click.option(
-    "--tls-key",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Key of --tls-cert, if that file does not hold it.",
+    "--tls-key", type=FILE, metavar="FILE", help="Key of --tls-cert, if that file does not hold it."
 )
 @click.option(
     "--tls-folder",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FOLDER",
     help="Folder of the authority for --tls. Default: uat-sandbox/tls in your data folder.",
 )
 @click.option(
-    "--log-format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Format of the log.",
+    "--log-format", type=click.Choice(["text", "json"]), default="text", help="Format of the log."
 )
 @click.option(
     "--log-requests/--no-log-requests",
     default=None,
-    envvar="SANDBOX_LOG_REQUESTS",
     help="Log each request (env SANDBOX_LOG_REQUESTS). Default: if standard error is a terminal.",
 )
 @click.option(
     "--no-explain-headers", is_flag=True, help="Leave x-sandbox-* headers out of all answers."
 )
 @click.option(
-    "--worlds-max",
-    type=click.IntRange(1),
-    default=1_000,
-    show_default=True,
-    help="Maximum number of worlds.",
+    "--worlds-max", type=click.IntRange(1), default=1_000, help="Maximum number of worlds."
 )
 @click.option(
     "--worlds-per-team-max",
     type=click.IntRange(1),
     default=100,
-    show_default=True,
     help="Maximum number of worlds of a team, see `sandbox token`.",
 )
 @click.option(
     "--worlds-unused-after-s",
+    "unused_after_s",
     type=click.FloatRange(1),
     help="Drop a world that was not used for this many seconds. Default: a day; never with "
     "--store.",
@@ -286,20 +262,17 @@ class _ServeCommand(click.Command):
     "--journal-entries-max",
     type=click.IntRange(1),
     default=1_000,
-    show_default=True,
     help="Number of requests that each world's journal keeps.",
 )
 @click.option(
     "--body-bytes-max",
     type=click.IntRange(1, 64 * 1_048_576),
     default=65_536,
-    show_default=True,
     help="Largest body of a request to the platform, in bytes.",
 )
 @click.option(
     "--connections-max",
     type=click.IntRange(1),
-    envvar="SANDBOX_CONNECTIONS_MAX",
     help="Maximum number of connections (env SANDBOX_CONNECTIONS_MAX). Default: no limit.",
 )
 @click.option(
@@ -319,21 +292,12 @@ class _ServeCommand(click.Command):
 )
 @click.option(
     "--webhooks-ca",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="Trust receivers with a certificate of this file (PEM), such as a self-signed one.",
 )
 def serve(
-    *,
-    profile: Path | None,
-    no_explain_headers: bool,
-    worlds_max: int,
-    worlds_per_team_max: int,
-    worlds_unused_after_s: float | None,
-    journal_entries_max: int,
-    log_requests: bool | None,
-    store: str | None,
-    **options: Any,
+    *, no_explain_headers: bool, log_requests: bool | None, store: str | None, **options: Any
 ) -> None:
     """Serve the platform and the control API until interrupted.
 
@@ -347,15 +311,9 @@ def serve(
       sandbox serve --control-port 8081 --profile my-platform.toml
       sandbox serve --scenario my-story.toml --watch
     """
-    limits = Limits(
-        worlds_max=worlds_max,
-        worlds_per_team_max=worlds_per_team_max,
-        unused_after_s=worlds_unused_after_s,
-        journal_entries_max=journal_entries_max,
-    )
+    limits = Limits(**{field: options.pop(field) for field in Limits.__struct_fields__})
     with refusing(SettingsError, FixtureError, ScenarioError, StoreError):
         settings = Settings(
-            profile=read_profile(profile) if profile else Profile(),
             explain_headers=not no_explain_headers,
             limits=limits,
             database=store if is_database(store) else None,

@@ -38,17 +38,11 @@ _VERDICTS: Final = {"ok": "green"}
 @click.option("--method", help="Only this method.")
 @click.option("--path", help="Only paths with this text in them.")
 @click.option("--key", help="Only this key: its name in the cast, or the key itself.")
-@click.option(
-    "--reasons/--no-reasons",
-    default=True,
-    show_default=True,
-    help="Show the reasons below each request.",
-)
+@click.option("--reasons/--no-reasons", default=True, help="Show the reasons below each request.")
 @click.option(
     "--limit",
     type=click.IntRange(0, _LIST_MAX),
     default=10,
-    show_default=True,
     help="Number of past requests to start with.",
 )
 @click.option("--no-follow", is_flag=True, help="Exit after the past requests.")

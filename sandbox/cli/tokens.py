@@ -1,14 +1,14 @@
 """`sandbox token`: issues, lists and deletes the tokens of teams that share a server."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote
 
 import click
 
 from sandbox.cli.control_client import Remote, server_options
 from sandbox.cli.groups import Group
-from sandbox.cli.output import Result, counted, json_option, say, show_table
+from sandbox.cli.output import Columns, Result, counted, json_option, say, show_table
 
 
 @click.group(cls=Group)
@@ -22,17 +22,11 @@ def token() -> None:
 
 @token.command()
 @click.argument("team")
-@click.option("--name", default="", help="What the token is for, in lists.")
+@click.option("--name", help="What the token is for, in lists.")
 @click.option("--expires-in", metavar="DURATION", help="How long it is good: 90d, 12h, P30D.")
 @server_options
 @json_option
-def new(
-    team: str,
-    *,
-    name: str,
-    expires_in: str | None,
-    server: Remote,
-) -> Result:
+def new(*, server: Remote, **more: str | None) -> Result:
     """Issue a token to TEAM, and print it. It is shown this once.
 
     \b
@@ -40,9 +34,8 @@ def new(
       sandbox token new mobile --name CI --expires-in 90d
       SANDBOX_TOKEN=$(sandbox token new mobile) sandbox world new --id checkout
     """
-    body = {"team": team, "name": name} | ({"expires_in": expires_in} if expires_in else {})
-    made = server.read("POST", "/tokens", body)
-    return Result(made, _show_new)
+    body = {name: value for name, value in more.items() if value}
+    return Result(server.read("POST", "/tokens", body), _show_new)
 
 
 def _show_new(made: Mapping[str, Any]) -> None:
@@ -65,19 +58,18 @@ def list_all(*, server: Remote) -> Result:
     return Result(server.read("GET", "/tokens"), _show_list)
 
 
+_COLUMNS: Final[Columns] = {
+    "id": "id",
+    "team": "team",
+    "name": "name",
+    "issued": "created_at",
+    "expires": lambda one: "expired" if one["expired"] else one["expires_at"] or "never",
+}
+
+
 def _show_list(found: Mapping[str, Any]) -> None:
-    rows = [
-        (
-            one["id"],
-            one["team"],
-            one["name"],
-            one["created_at"],
-            "expired" if one["expired"] else one["expires_at"] or "never",
-        )
-        for one in found["tokens"]
-    ]
-    if rows:
-        show_table(("id", "team", "name", "issued", "expires"), rows)
+    if found["tokens"]:
+        show_table(found["tokens"], _COLUMNS)
     say(counted(found["total"], "token"), err=True)
 
 

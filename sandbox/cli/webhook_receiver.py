@@ -1,9 +1,8 @@
-"""A webhook receiver on loopback, for `sandbox listen` without a URL."""
+"""A webhook receiver on loopback, for commands that receive what a world sends."""
 
 import json
 import threading
-from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -33,33 +32,19 @@ class Received:
         return self.problem is None
 
 
+@dataclass(slots=True)
 class Receiver:
-    """The webhooks that arrived, by the id of their message, in the order of arrival.
+    """A receiver at a URL. `note` gets each webhook, in a thread, before it is answered.
 
     A webhook with a wrong signature is answered with 401, as a careful receiver does.
     """
 
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self.secret = ""
-        self._arrived: dict[str, deque[Received]] = {}
-        self._lock = threading.Lock()
-
-    def note(self, body: bytes, headers: Mapping[str, str]) -> bool:
-        """Remember a webhook; whether its signature is right."""
-        received = received_with(self.secret, body, headers)
-        with self._lock:
-            self._arrived.setdefault(received.message_id, deque(maxlen=100)).append(received)
-        return received.is_genuine
-
-    def take(self, message_id: str) -> Received | None:
-        """The oldest webhook of the message that was not taken yet; None if there is none."""
-        with self._lock:
-            waiting = self._arrived.get(message_id)
-            return waiting.popleft() if waiting else None
+    note: Callable[[Received], None]
+    url: str = ""
+    secret: str = ""
 
 
-def received_with(secret: str, body: bytes, headers: Mapping[str, str]) -> Received:
+def _read(secret: str, body: bytes, headers: Mapping[str, str]) -> Received:
     """A webhook by its bytes and its headers with names in lower case."""
     prefix = next(
         (name.removesuffix("-signature") for name in headers if name.endswith("-signature")),
@@ -74,8 +59,9 @@ def received_with(secret: str, body: bytes, headers: Mapping[str, str]) -> Recei
 
 
 @contextmanager
-def receiving() -> Iterator[Receiver]:
+def receiving(note: Callable[[Received], None]) -> Iterator[Receiver]:
     """A receiver on a free port of this machine until the block ends."""
+    receiver = Receiver(note)
 
     class Handler(BaseHTTPRequestHandler):
         timeout = 30
@@ -87,7 +73,9 @@ def receiving() -> Iterator[Receiver]:
                 return
             body = self.rfile.read(int(length))
             headers = {name.lower(): value for name, value in self.headers.items()}
-            self._answer(_TAKEN if receiver.note(body, headers) else _REFUSED)
+            received = _read(receiver.secret, body, headers)
+            receiver.note(received)
+            self._answer(_TAKEN if received.is_genuine else _REFUSED)
 
         def _answer(self, status: int) -> None:
             self.send_response(status)
@@ -99,7 +87,7 @@ def receiving() -> Iterator[Receiver]:
 
     with ThreadingHTTPServer((_LOOPBACK, 0), Handler) as server:
         server.daemon_threads = True
-        receiver = Receiver(f"http://{_LOOPBACK}:{server.server_port}/")
+        receiver.url = f"http://{_LOOPBACK}:{server.server_port}/"
         thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
         thread.start()
         try:

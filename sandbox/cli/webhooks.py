@@ -32,7 +32,6 @@ _timeout_option = click.option(
     "--timeout-s",
     type=click.FloatRange(0),
     default=20.0,
-    show_default=True,
     help="Time to wait for the answers of the receivers.",
 )
 
@@ -72,7 +71,7 @@ def trigger(
     """
     if is_list:
         events = [{"event": row.name, "meaning": row.meaning} for row in EVENTS.values()]
-        return Result(events, _show_events)
+        return Result(events, lambda _: show_table(events, ("event", "meaning")))
     if event is None:
         raise click.UsageError("Missing argument 'EVENT': --list shows them.")
     if event not in EVENTS:
@@ -87,23 +86,13 @@ def trigger(
     )
 
 
-def _show_events(events: list[dict[str, str]]) -> None:
-    show_table(("event", "meaning"), [tuple(one.values()) for one in events])
-
-
 @click.command()
 @click.argument("message", default=_FAILED)
 @click.option("--endpoint", help="Id of the only endpoint to send it to.")
 @_timeout_option
 @world_options
 @json_option
-def resend(
-    message: str,
-    *,
-    endpoint: str | None,
-    timeout_s: float,
-    world: RemoteWorld,
-) -> Result:
+def resend(message: str, *, endpoint: str | None, timeout_s: float, world: RemoteWorld) -> Result:
     """Send a webhook once more, with the same id and body.
 
     MESSAGE is the id of a message or of its payment, the beginning of such an id, `last`, or

@@ -10,13 +10,12 @@ from typing import Any, Final
 
 import click
 
-from sandbox.cli.control_client import (
-    RemoteWorld,
-    world_options,
-)
+from sandbox.cli.control_client import RemoteWorld, world_options
+from sandbox.cli.options import FILE
 from sandbox.cli.output import (
     Result,
-    json_option_with,
+    json_flag,
+    json_option,
     reason_of,
     refuse,
     refusing,
@@ -32,12 +31,10 @@ from sandbox.store.files.disk import replace_file
 from sandbox.store.files.file_kinds import copy
 from sandbox.store.files.port import StoreError
 
-_FILE: Final = click.Path(path_type=Path, allow_dash=True)
+_FILE_OR_DASH: Final = click.Path(path_type=Path, allow_dash=True)
 _STANDARD: Final = Path("-")
 _ENDING: Final = re.compile(r"(\.capture)?(\.json)?(\.gz)?$")
 _NOT_IN_LINKS: Final = re.compile(r"[^A-Za-z0-9_.-]+")
-
-_result_option = json_option_with("Print the result as JSON.")
 
 
 def _write(file: Path, content: bytes) -> None:
@@ -49,9 +46,9 @@ def _write(file: Path, content: bytes) -> None:
 
 
 @click.command()
-@click.argument("file", type=_FILE, default=_STANDARD)
+@click.argument("file", type=_FILE_OR_DASH, default=_STANDARD)
 @world_options
-@_result_option
+@json_option
 def save(file: Path, *, world: RemoteWorld) -> Result:
     """Write a world of a running server to FILE, or to standard output.
 
@@ -75,9 +72,9 @@ def save(file: Path, *, world: RemoteWorld) -> Result:
 
 
 @click.command()
-@click.argument("file", type=_FILE)
+@click.argument("file", type=_FILE_OR_DASH)
 @world_options
-@json_option_with("Print the world as JSON.")
+@json_option
 def load(file: Path, *, world: RemoteWorld) -> Result:
     """Replace a world on a running server with a saved one. FILE may be `-`.
 
@@ -104,7 +101,7 @@ def load(file: Path, *, world: RemoteWorld) -> Result:
 @click.command()
 @click.argument("source")
 @click.argument("target")
-@_result_option
+@json_option
 def convert(source: str, target: str) -> Result:
     """Convert a state file to another kind, which the name of TARGET selects.
 
@@ -164,9 +161,9 @@ def _at_terminal(line: str) -> Callable[[Any], None]:
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=FILE)
 @world_options
-@_result_option
+@json_option
 def capture(file: Path, *, world: RemoteWorld) -> Result:
     """Write all that can be seen of a world to FILE, without its keys.
 
@@ -186,16 +183,10 @@ def capture(file: Path, *, world: RemoteWorld) -> Result:
 
 
 @click.command("open")
-@click.argument(
-    "files", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="FILE..."
-)
-@click.option(
-    "--to",
-    type=click.Path(path_type=Path),
-    help="File for the page. Default: beside the first FILE.",
-)
+@click.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE...")
+@click.option("--to", type=FILE, help="File for the page. Default: beside the first FILE.")
 @click.option("--no-browser", is_flag=True, help="Write the page; open no browser.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@json_flag
 def open_captures(
     files: tuple[Path, ...], *, to: Path | None, no_browser: bool, as_json: bool
 ) -> None:

@@ -5,24 +5,19 @@ from typing import Any
 
 import click
 
-from sandbox.cli.choices import SETTING, SWITCH, complete_switch_values, shown
+from sandbox.cli.choices import SETTING, SWITCH, SWITCH_VALUE, shown
 from sandbox.cli.control_client import RemoteWorld, world_options
-from sandbox.cli.output import Result, json_option, show_table
+from sandbox.cli.output import Columns, Result, json_option, show_table
 from sandbox.domain.switches import SWITCHES
 from sandbox.domain.text import did_you_mean
 
 
 @click.command()
 @click.argument("name", required=False, type=SWITCH)
-@click.argument("value", required=False, shell_complete=complete_switch_values)
+@click.argument("value", required=False, type=SWITCH_VALUE)
 @world_options
 @json_option
-def switch(
-    name: str | None,
-    value: str | None,
-    *,
-    world: RemoteWorld,
-) -> Result:
+def switch(name: str | None, value: str | None, *, world: RemoteWorld) -> Result:
     """Show the switches of a world, or set the switch NAME to VALUE.
 
     A switch tells a world to do something otherwise. With NAME alone, its value is printed.
@@ -44,11 +39,12 @@ def switch(
 
 
 def _show_switches(values: dict[str, Any]) -> None:
-    rows = [
-        (one, _text(now), SWITCHES[one].about if one in SWITCHES else None)
-        for one, now in values.items()
-    ]
-    show_table(("switch", "value", "what it does"), rows)
+    columns: Columns = {
+        "switch": lambda row: row[0],
+        "value": lambda row: _text(row[1]),
+        "what it does": lambda row: SWITCHES[row[0]].about if row[0] in SWITCHES else None,
+    }
+    show_table(values.items(), columns)
 
 
 def _value(name: str, text: str) -> Any:
@@ -75,11 +71,7 @@ def _text(value: Any) -> str:
 @click.argument("choices", nargs=-1, type=SETTING, metavar="[READING=VALUE]...")
 @world_options
 @json_option
-def readings(
-    choices: tuple[tuple[str, Any], ...],
-    *,
-    world: RemoteWorld,
-) -> Result:
+def readings(choices: tuple[tuple[str, Any], ...], *, world: RemoteWorld) -> Result:
     """Show or choose how a world reads the spec.
 
     Some sentences of the spec can be read in several ways, and each of them is a reading.
@@ -101,8 +93,9 @@ def readings(
 
 def _show_readings(values: dict[str, Any], world: RemoteWorld) -> None:
     listed = world.server.read("GET", "/readings")["readings"]
-    rows = [
-        (one["id"], values[one["id"]], ", ".join(value["name"] for value in one["values"]))
-        for one in listed
-    ]
-    show_table(("reading", "value", "values"), rows)
+    columns: Columns = {
+        "reading": "id",
+        "value": lambda one: values[one["id"]],
+        "values": lambda one: ", ".join(value["name"] for value in one["values"]),
+    }
+    show_table(listed, columns)

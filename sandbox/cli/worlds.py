@@ -5,21 +5,22 @@ import sys
 import tomllib
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from sandbox.cli.choices import COUNTS, SETTING, SOME_SCENARIO, ParsedType, parse_instant
 from sandbox.cli.control_client import (
+    WORLD,
     Remote,
     RemoteWorld,
-    complete_worlds,
     server_options,
     world_options,
 )
 from sandbox.cli.groups import Group
 from sandbox.cli.output import (
     EXIT_REFUSED,
+    Columns,
     Result,
     json_option,
     refuse,
@@ -131,22 +132,14 @@ def _scenario(named: str) -> Any:
 @json_option
 def list_all(*, server: Remote) -> Result:
     """List the worlds of a server."""
-    return Result(server.read("GET", "/worlds"), _show_list)
+    listed = server.read("GET", "/worlds")
+    return Result(listed, lambda _: show_table(listed["worlds"], _COLUMNS))
 
 
-def _show_list(listed: dict[str, Any]) -> None:
-    rows = [
-        (
-            world["id"],
-            world["name"],
-            world["seed"],
-            world["fixture"],
-            world["scenario"],
-            f"{world['clock']['now']} {world['clock']['mode']}",
-        )
-        for world in listed["worlds"]
-    ]
-    show_table(("id", "name", "seed", "fixture", "scenario", "clock"), rows)
+_COLUMNS: Final[Columns] = {
+    **{name: name for name in ("id", "name", "seed", "fixture", "scenario")},
+    "clock": lambda world: f"{world['clock']['now']} {world['clock']['mode']}",
+}
 
 
 def _named_world(command: Any) -> Any:
@@ -156,9 +149,7 @@ def _named_world(command: Any) -> Any:
     def with_named(*, named: str | None, world: RemoteWorld, **options: Any) -> Any:
         return command(world=RemoteWorld(world.server, named or world.id), **options)
 
-    argument = click.argument(
-        "named", metavar="[WORLD]", required=False, shell_complete=complete_worlds
-    )
+    argument = click.argument("named", metavar="[WORLD]", required=False, type=WORLD)
     return argument(world_options(with_named))
 
 
@@ -221,15 +212,15 @@ def _show(world: dict[str, Any]) -> None:
     ]
     say_parts(facts, between=" ")
     say()
-    cast = dict.fromkeys([*world["accounts"], *world["locations"]])
-    rows = [
-        (name, *(world[kind].get(name) for kind in ("accounts", "terminals", "locations")))
-        for name in cast
+    kinds = {"account": "accounts", "terminal": "terminals", "location": "locations"}
+    cast = [
+        {"cast": name, **{one: world[kind].get(name) for one, kind in kinds.items()}}
+        for name in dict.fromkeys([*world["accounts"], *world["locations"]])
     ]
-    show_table(("cast", "account", "terminal", "location"), rows, is_whole=True)
+    show_table(cast, ("cast", *kinds), is_whole=True)
     say()
-    keys = [(name, one["key"]) for name, one in world["keys"].items()]
-    show_table(("key of", "key"), keys, is_whole=True)
+    keys = [{"key of": name, "key": one["key"]} for name, one in world["keys"].items()]
+    show_table(keys, ("key of", "key"), is_whole=True)
 
 
 def _show_first_request(world: dict[str, Any], server: Remote) -> None:
@@ -238,8 +229,8 @@ def _show_first_request(world: dict[str, Any], server: Remote) -> None:
     named = "merchant" if "merchant" in keys else next(iter(keys), None)
     if named is None:
         return
-    url, name = platform_of(server)
-    header = f"-H '{name}: {keys[named]['key']}'"
+    platform = platform_of(server)
+    url, header = platform.url, f"-H '{platform.key_header}: {keys[named]['key']}'"
     if named == "merchant" and terminal:
         body = json.dumps({"amount": 1000, "terminal_id": terminal})
         line = f"curl -s {url}/v3/payment {header} --json '{body}'"

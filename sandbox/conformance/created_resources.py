@@ -35,11 +35,6 @@ class Entry:
     state: str = OPEN
     id: str | None = None
 
-    @property
-    def made_as(self) -> Kind:
-        """Where it is made and listed."""
-        return KINDS[self.kind]
-
 
 @dataclass(slots=True)
 class Register:

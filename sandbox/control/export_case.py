@@ -13,14 +13,19 @@ from urllib.parse import quote
 from msgspec import Struct
 from pydantic_core import from_json
 
+from sandbox.control.context import conflict
 from sandbox.control.queries import cast_names
-from sandbox.domain.events import Message
+from sandbox.domain.events import Message, body_of
 from sandbox.domain.webhooks import Delivery
 from sandbox.scenarios.fault_injection import RULE_OF_QUEUE
 from sandbox.worlds.journal import EntryView
 from sandbox.worlds.world import World
 
 IN_A_QUERY: Final = "=&+,:;/@!$'()*?~-._"
+"""Characters of a query that are written as they are."""
+
+STEP_S: Final = 1.0
+"""Requests that came within so long of each other come at one time of the exported clock."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +44,25 @@ class ExportCase:
 
     @cached_property
     def _names(self) -> Mapping[str, str]:
-        return cast_names(self.world.cast.keys)
+        return cast_names(self.world, "key")
 
     def key_name(self, key_id: str | None) -> str | None:
         """The name of the key in the cast, else its id."""
         return None if key_id is None else self._names.get(key_id, key_id)
+
+    def key_of_cast(self, view: EntryView) -> str | None:
+        """The name in the cast of the key of a request; None without a known key.
+
+        Raises ControlFault for a key that only this world has.
+        """
+        name = self.key_name(view["key_id"])
+        if name is not None and name == view["key_id"]:
+            raise conflict(
+                "not_exportable",
+                f"{view['id']} came with a key that only this world has, {name}",
+                details="tests and examples use the keys of the cast; leave this request out",
+            )
+        return name
 
     def address(self, view: EntryView) -> str:
         """The URL of a request."""
@@ -146,7 +165,7 @@ class ExportedWebhooks(Struct, frozen=True):
             yield from block
 
     def _body(self, message: Message) -> dict[str, Any]:
-        body: dict[str, Any] = from_json(self.world.outbox.body(message))
+        body: dict[str, Any] = from_json(body_of(message))
         return body
 
 

@@ -6,23 +6,23 @@ waits for the webhooks that they had, with the same faults. Ids that an answer b
 from the answers of the test.
 """
 
+import asyncio
 import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pprint import pformat
+from textwrap import indent
 from typing import Any, Final
 from urllib.parse import quote
 
-from sandbox.control.context import conflict
-from sandbox.control.export_case import IN_A_QUERY, YOURS, ExportCase, ExportedWebhooks
-from sandbox.control.pauses import collect
+from sandbox.control.export_case import IN_A_QUERY, STEP_S, YOURS, ExportCase, ExportedWebhooks
 from sandbox.control.queries import cast_names
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.outcomes import PARTIAL, TRANSPORT_FAULTS
 from sandbox.domain.readings import DEFAULTS as READINGS_AS_USUAL
 from sandbox.domain.switches import SWITCHES
 from sandbox.worlds.journal import Entry, EntryView
-from sandbox.worlds.pauses import pause
+from sandbox.worlds.pauses import collect
 from sandbox.worlds.world import World
 
 _ASSERTED: Final = (
@@ -32,7 +32,7 @@ _ASSERTED: Final = (
 )
 """The fields of an answer that say what happened, and are the same in another world."""
 
-IDS: Final = ("transaction_id", "id", "terminal_id", "location_id", "batch_id", "event_id")
+_IDS: Final = ("transaction_id", "id", "terminal_id", "location_id", "batch_id", "event_id")
 """The fields of an answer with an id that later requests may name; the first is its own."""
 
 CHOSEN: Final = ("queue", "header")
@@ -40,9 +40,6 @@ CHOSEN: Final = ("queue", "header")
 
 UNKNOWN_KEY: Final = "svc_uat_unknown00000_" + "x" * 32
 """A key that no world has, in place of one that was sent and not known."""
-
-_STEP_S: Final = 1.0
-"""Requests that came within so long of each other come at one time of the test's clock."""
 
 _WIDTH: Final = 92
 
@@ -56,8 +53,8 @@ class _Text(str):
         return str(self)
 
 
-async def write_test(case: ExportCase) -> str:
-    """Write the test. Raises ControlFault for a request by a key that only this world has."""
+async def write_test(case: ExportCase, steps: list[dict[str, Any]]) -> str:
+    """Write the test of these steps."""
     lines = [
         f'"""What was seen in the world {case.world.spec.id}.',
         "",
@@ -71,11 +68,11 @@ async def write_test(case: ExportCase) -> str:
     scenarios = _scenarios(case)
     for number, scenario in enumerate(scenarios):
         lines += [f"{_scenario_name(number)} = {_code(scenario)}", ""]
-    steps = await collect(_test_lines(case, scenarios), every=1)
-    if any("your_record(" in step for step in steps):
+    texts = await collect(_test_lines(case, steps, scenarios), every=1)
+    if any("your_record(" in text for text in texts):
         lines += [*YOURS.splitlines(), ""]
     lines += ["", *_marker(case), "def test_what_was_seen(sandbox):"]
-    return "\n".join([*lines, *steps]).rstrip() + "\n"
+    return "\n".join([*lines, *texts]).rstrip() + "\n"
 
 
 def _scenarios(case: ExportCase) -> list[Mapping[str, Any]]:
@@ -140,7 +137,7 @@ async def add_needed(world: World, entries: list[Entry]) -> list[Entry]:
     makers: dict[str, Entry] = {}
     for entry in reversed(everything):
         makers |= dict.fromkeys(_made(entry), entry)
-        await pause()
+        await asyncio.sleep(0)
     wanted = {entry.id: entry for entry in entries}
     left = list(entries)
     while left:
@@ -175,24 +172,15 @@ class _Known:
     """The ids that the test can name, each with the code that names it."""
 
     def __init__(self, case: ExportCase) -> None:
-        cast = case.world.cast
         self._code = {
-            id: _Text(f'sandbox.{word}("{name}")')
-            for word, names in (
-                ("terminal", cast.terminals),
-                ("location", cast.locations),
-                ("account", cast.accounts),
-            )
-            for id, name in cast_names(names).items()
+            id: _Text(f'sandbox.{kind}("{name}")')
+            for kind in ("terminal", "location", "account")
+            for id, name in cast_names(case.world, kind).items()
         }
 
-    def learn(self, number: int, response: Any) -> None:
-        if not isinstance(response, dict):
-            return
-        for field in IDS:
-            id = response.get(field)
-            if isinstance(id, str) and id not in self._code:
-                self._code[id] = _Text(f'seen_{number}["{field}"]')
+    def learn(self, number: int, made: Mapping[str, str]) -> None:
+        for field, id in made.items():
+            self._code.setdefault(id, _Text(f'seen_{number}["{field}"]'))
 
     def code(self, id: str) -> str | None:
         """The code that names an id, or None."""
@@ -239,122 +227,24 @@ def scenario_changes(case: ExportCase) -> dict[str, Mapping[str, Any] | None]:
     return found
 
 
-def _test_lines(case: ExportCase, scenarios: list[Mapping[str, Any]]) -> Iterator[str]:
-    """The lines of each request, and of the webhooks that came of it."""
-    known = _Known(case)
-    webhooks = ExportedWebhooks(case.world)
-    changes, later = scenario_changes(case), later_requests(case)
-    for number, view in enumerate(case.views, start=1):
-        lines: list[str] = []
-        if view["id"] in later:
-            lines.append(f"    sandbox.advance(to={view['at']!r})")
-        if view["id"] in changes:
-            scenario = changes[view["id"]]
-            name = None if scenario is None else _scenario_name(scenarios.index(scenario))
-            lines += [f"    sandbox.scenario({name})", ""]
-        lines += [*webhooks.faults(view), *_request_lines(case, known, number, view)]
-        known.learn(number, view["response"])
-        lines += [*webhooks.heard(view, known.code, _client(case, view)), ""]
-        yield "\n".join(lines)
-
-
 def later_requests(case: ExportCase) -> set[str]:
     """The requests to whose time the clock has to be advanced."""
     found: set[str] = set()
     at: datetime | None = None
     for view in case.views:
         came = parse_rfc3339(view["at"])
-        if at is not None and (came - at).total_seconds() > _STEP_S:
+        if at is not None and (came - at).total_seconds() > STEP_S:
             found.add(view["id"])
         if at is None or view["id"] in found:
             at = came
     return found
 
 
-def _request_lines(case: ExportCase, known: _Known, number: int, view: EntryView) -> Iterator[str]:
-    outcome = view["outcome"]
-    if outcome is not None and outcome["source"] in CHOSEN:
-        chosen = queue_again(outcome["key"], view["response"])
-        first = repr(chosen.pop("outcome")) if "outcome" in chosen else None
-        named = [f"{name}={value!r}" for name, value in chosen.items()]
-        yield f"    sandbox.next({', '.join([first, *named] if first else named)})"
-    asked = [repr(view["method"]), known.path(view["path"], view["query"])]
-    if view["request"] is not None:
-        sent = pformat(known.of(view["request"]), width=_WIDTH - 14, sort_dicts=False)
-        asked.append(("content=" if isinstance(view["request"], str) else "json=") + sent)
-    yield f"    # {view['id']}"
-    for place, part in enumerate(
-        [f"answer_{number} = sandbox.client({_client(case, view)}).request(", *asked, ")"]
-    ):
-        indent = "    " if place in (0, len(asked) + 1) else "        "
-        comma = "," if place not in (0, len(asked) + 1) else ""
-        yield "\n".join(indent + line for line in part.splitlines()) + comma
-    yield f"    assert answer_{number}.status_code == {view['status']}"
-    yield from _assertions(number, view)
+def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
+    """The requests of the test, each with what comes before it and what was seen.
 
-
-def queue_again(key: str, response: Any) -> dict[str, Any]:
-    """What to queue so that the outcome is chosen again."""
-    if key in TRANSPORT_FAULTS:
-        return {"fault": key}
-    if key == PARTIAL.key and isinstance(response, dict):
-        told = response.get("additional_details") or {}
-        approved = told.get("captured_amount") or told.get("authorized_amount")
-        return {"outcome": key, "approved_amount": approved}
-    return {"outcome": key}
-
-
-def _client(case: ExportCase, view: EntryView) -> str:
-    key_id = view["key_id"]
-    if key_id is not None:
-        name = case.key_name(key_id)
-        if name == key_id:
-            raise conflict(
-                "not_exportable",
-                f"{view['id']} came with a key that only this world has, {key_id}",
-                details="a test can use the keys of the cast; leave this request out",
-            )
-        return repr(name)
-    if view["key"] is None:
-        return "None"
-    return f"plaintext={UNKNOWN_KEY!r}"
-
-
-def _assertions(number: int, view: EntryView) -> Iterator[str]:
-    response = view["response"]
-    if not isinstance(response, dict):
-        return
-    yield f"    seen_{number} = answer_{number}.json()"
-    seen = asserted_fields(response)
-    if seen:
-        yield f"    assert seen_{number} | {{"
-        yield from (f"        {name!r}: {value!r}," for name, value in seen.items())
-        yield f"    }} == seen_{number}"
-
-
-def asserted_fields(response: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of an answer that a test asserts."""
-    return {name: response[name] for name in _ASSERTED if name in response}
-
-
-def world_body(case: ExportCase) -> dict[str, Any]:
-    """The body that creates the world of the test."""
-    how = world_options(case)
-    return {**how, "clock": {"now": how["clock"], "mode": "frozen"}}
-
-
-def cast_ids(case: ExportCase) -> dict[str, dict[str, str]]:
-    """The ids of the cast by their kinds and names."""
-    cast = case.world.cast
-    return {
-        "terminals": dict(cast.terminals),
-        "locations": dict(cast.locations),
-        "accounts": dict(cast.accounts),
-    }
-
-
-def proof_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
-    """The requests of the test, each with what comes before it and what was seen."""
+    Raises ControlFault for a request by a key that only this world has.
+    """
     changes, later = scenario_changes(case), later_requests(case)
     for view in case.views:
         before: list[tuple[str, str, Any]] = []
@@ -373,15 +263,70 @@ def proof_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
             "method": view["method"],
             "path": view["path"],
             "query": quote(view["query"], safe=IN_A_QUERY),
-            "key": _key_of_step(case, view),
+            "key": case.key_of_cast(view) or (None if view["key"] is None else UNKNOWN_KEY),
             "body": view["request"],
             "status": view["status"],
-            "asserted": asserted_fields(answer),
-            "made": {name: answer[name] for name in IDS if isinstance(answer.get(name), str)},
+            "asserted": {name: answer[name] for name in _ASSERTED if name in answer},
+            "made": {name: answer[name] for name in _IDS if isinstance(answer.get(name), str)},
         }
 
 
-def _key_of_step(case: ExportCase, view: EntryView) -> str | None:
-    if view["key_id"] is not None:
-        return case.key_name(view["key_id"])
-    return None if view["key"] is None else UNKNOWN_KEY
+def _test_lines(
+    case: ExportCase, steps: list[dict[str, Any]], scenarios: list[Mapping[str, Any]]
+) -> Iterator[str]:
+    """The lines of each request, and of the webhooks that came of it."""
+    known = _Known(case)
+    webhooks = ExportedWebhooks(case.world)
+    for number, (view, step) in enumerate(zip(case.views, steps, strict=True), start=1):
+        lines: list[str] = []
+        for _, path, body in step["before"]:
+            lines += _preparation(path, body, scenarios)
+        client = repr(step["key"]) if step["key"] != UNKNOWN_KEY else f"plaintext={UNKNOWN_KEY!r}"
+        lines += [*webhooks.faults(view), *_request_lines(known, number, view, step, client)]
+        known.learn(number, step["made"])
+        lines += [*webhooks.heard(view, known.code, client), ""]
+        yield "\n".join(lines)
+
+
+def _preparation(path: str, body: Any, scenarios: list[Mapping[str, Any]]) -> list[str]:
+    """The lines of the kit that ask this of the control API."""
+    if path == "/clock/advance":
+        return [f"    sandbox.advance(to={body['to']!r})"]
+    if path == "/scenario":
+        name = None if body is None else _scenario_name(scenarios.index(body))
+        return [f"    sandbox.scenario({name})", ""]
+    outcome = [repr(body["outcome"])] if "outcome" in body else []
+    named = [f"{name}={value!r}" for name, value in body.items() if name != "outcome"]
+    return [f"    sandbox.next({', '.join([*outcome, *named])})"]
+
+
+def _request_lines(
+    known: _Known, number: int, view: EntryView, step: dict[str, Any], client: str
+) -> Iterator[str]:
+    asked = [repr(view["method"]), known.path(view["path"], view["query"])]
+    if view["request"] is not None:
+        sent = pformat(known.of(view["request"]), width=_WIDTH - 14, sort_dicts=False)
+        asked.append(("content=" if isinstance(view["request"], str) else "json=") + sent)
+    yield f"    # {view['id']}"
+    yield f"    answer_{number} = sandbox.client({client}).request("
+    for part in asked:
+        yield indent(part, " " * 8) + ","
+    yield "    )"
+    yield f"    assert answer_{number}.status_code == {view['status']}"
+    if isinstance(view["response"], dict):
+        yield f"    seen_{number} = answer_{number}.json()"
+        if step["asserted"]:
+            yield f"    assert seen_{number} | {{"
+            yield from (f"        {name!r}: {value!r}," for name, value in step["asserted"].items())
+            yield f"    }} == seen_{number}"
+
+
+def queue_again(key: str, response: Any) -> dict[str, Any]:
+    """What to queue so that the outcome is chosen again."""
+    if key in TRANSPORT_FAULTS:
+        return {"fault": key}
+    if key == PARTIAL.key and isinstance(response, dict):
+        told = response.get("additional_details") or {}
+        approved = told.get("captured_amount") or told.get("authorized_amount")
+        return {"outcome": key, "approved_amount": approved}
+    return {"outcome": key}

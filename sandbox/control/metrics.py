@@ -13,7 +13,7 @@ from prometheus_client.metrics_core import (
 )
 
 from sandbox.control.context import Services
-from sandbox.worlds.measured import Histogram, Measured
+from sandbox.measurements import Histogram, Measured
 
 _PREFIX: Final = "uat_sandbox_"
 _NO_ROUTE: Final = "none"

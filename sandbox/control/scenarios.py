@@ -1,5 +1,6 @@
 """Scenarios: the library, and the one that runs in a world."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
@@ -9,15 +10,7 @@ from sandbox.control.context import ControlFault, ControlRequest, invalid
 from sandbox.control.models import Body, Document, Time, View
 from sandbox.control.routing import PREFIX, WORLD, Router
 from sandbox.domain.text import nearest
-from sandbox.scenarios.parser import (
-    Lines,
-    ScenarioError,
-    line_of_error,
-    parse_scenario,
-    problems_of,
-    read_toml,
-    written_toml,
-)
+from sandbox.scenarios import parser
 from sandbox.scenarios.scenario import Scenario
 from sandbox.scenarios.schema import scenario_schema
 from sandbox.worlds.pauses import run_in_thread
@@ -121,7 +114,7 @@ def view_running(world: World) -> RunningScenario | None:
         name=shown["name"],
         about=shown["about"],
         since=world.state.scenario_since,
-        toml=written_toml(world.state.scenario or {}),
+        toml=parser.written_toml(world.state.scenario or {}),
         rules=[
             RuleInUse(**one, last_request_id=decided.get(one["name"])) for one in shown["rules"]
         ],
@@ -221,12 +214,17 @@ async def check_scenario(request: ControlRequest, body: CheckBody) -> Problems:
 def _find_problems(text: str | None, document: dict[str, Any] | None) -> Problems:
     if text is not None:
         try:
-            document = read_toml(text)
-        except ScenarioError as error:
-            one = ProblemView(line=line_of_error(str(error)), message=str(error))
+            document = parser.read_toml(text)
+        except parser.ScenarioError as error:
+            one = ProblemView(line=parser.line_of_error(str(error)), message=str(error))
             return Problems(problems=[one], total=1)
-    found, total = problems_of(document or {})
-    lines = None if text is None or not found else Lines(text)
+    found: Sequence[parser.Problem] = ()
+    total = 0
+    try:
+        parser.parse_scenario(document or {})
+    except parser.ScenarioError as error:
+        found, total = error.problems, error.total
+    lines = None if text is None or not found else parser.Lines(text)
     views = [
         ProblemView.of(
             one,
@@ -243,7 +241,7 @@ def get_running(world: World) -> Scenario:
     document = world.state.scenario
     if document is None:
         raise no_scenario()
-    return parse_scenario(dict(document))
+    return parser.parse_scenario(dict(document))
 
 
 def no_scenario() -> ControlFault:
@@ -255,7 +253,7 @@ def start_scenario(world: World, scenario: Scenario) -> None:
     """Have it run in the world. Raises ControlFault for names that the world does not have."""
     try:
         run_scenario(world, scenario)
-    except ScenarioError as error:
+    except parser.ScenarioError as error:
         raise invalid(f"scenario: {error}", error.nearest) from None
 
 
@@ -275,7 +273,7 @@ def choose_scenario(request: ControlRequest, wanted: Any) -> Scenario:
     try:
         found: Scenario = request.services.scenario(name)
         return found
-    except ScenarioError as error:
+    except parser.ScenarioError as error:
         raise ControlFault(
             400,
             "unknown_scenario",
@@ -290,16 +288,16 @@ def parse_file(text: Any) -> dict[str, Any]:
     if not isinstance(text, str):
         raise invalid("scenario: toml: must be text")
     try:
-        return read_toml(text)
-    except ScenarioError as error:
+        return parser.read_toml(text)
+    except parser.ScenarioError as error:
         raise invalid(f"scenario: toml: {error}") from None
 
 
 def parse_checked(request: ControlRequest, document: dict[str, Any]) -> Scenario:
     """Parse a scenario that names only hosts to which webhooks may go. Raises ControlFault."""
     try:
-        scenario = parse_scenario(dict(document))
-    except ScenarioError as error:
+        scenario = parser.parse_scenario(dict(document))
+    except parser.ScenarioError as error:
         raise invalid(f"scenario: {error}", error.nearest) from None
     for one in scenario.endpoint:
         problem = request.services.why_not_to(urlsplit(one.url).hostname or "")

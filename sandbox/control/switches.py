@@ -1,9 +1,9 @@
 """The switches of a world, and the readings of the spec."""
 
 from collections.abc import Mapping
-from typing import Any, NewType
+from typing import Annotated, Any, Final
 
-from pydantic import ConfigDict, RootModel
+from pydantic import ConfigDict, RootModel, WithJsonSchema
 
 from sandbox.control.context import ControlFault, ControlRequest
 from sandbox.control.models import View
@@ -15,19 +15,44 @@ from sandbox.worlds.world import World
 router = Router()
 
 
-class Switches(RootModel[dict[str, Any]]):
+def _describe_switch(switch: switches.Switch) -> dict[str, Any]:
+    about = {"description": f"{switch.about} ({switch.source})", "default": switch.default}
+    if switch.values:
+        return {"enum": list(switch.values), **about}
+    return {"type": "number", "minimum": 0, "maximum": switch.number_max, **about}
+
+
+def _describe_readings(*more: None) -> dict[str, Any]:
+    return {
+        reading.id: {
+            "enum": [*reading.names, *more],
+            "description": f"{reading.sentence} ({reading.clause})",
+        }
+        for reading in readings.READINGS.values()
+    }
+
+
+def _record(fields: dict[str, Any], **more: Any) -> WithJsonSchema:
+    shown = {"type": "object", "properties": fields, "additionalProperties": False}
+    return WithJsonSchema(shown | more)
+
+
+_SWITCHES: Final = {name: _describe_switch(one) for name, one in switches.SWITCHES.items()}
+
+
+class Switches(RootModel[Annotated[dict[str, Any], _record(_SWITCHES)]]):
     """Switch name to value."""
 
     model_config = ConfigDict(defer_build=True)
 
 
-class Readings(RootModel[dict[str, str | None]]):
+class Readings(RootModel[Annotated[dict[str, str | None], _record(_describe_readings(None))]]):
     """Reading to value; null returns to the profile's."""
 
     model_config = ConfigDict(defer_build=True)
 
 
-SwitchValues = NewType("SwitchValues", dict[str, Any])
+SwitchValues = Annotated[dict[str, Any], _record(_SWITCHES, required=list(_SWITCHES))]
 """The values of all switches, by name."""
 
 
@@ -48,7 +73,7 @@ def check_switches(wanted: dict[str, Any]) -> dict[str, Any]:
 @router.get(f"{WORLD}/switches", "switches.read")
 def read_switches(request: ControlRequest) -> SwitchValues:
     """Read a world's switches."""
-    return SwitchValues(dict(request.world.switches))
+    return dict(request.world.switches)
 
 
 @router.put(f"{WORLD}/switches", "switches.set", example={"batch.settlement": "manual"})
@@ -84,7 +109,9 @@ class AllReadings(View):
     readings: list[ReadingView]
 
 
-ReadingValues = NewType("ReadingValues", dict[str, Any])
+ReadingValues = Annotated[
+    dict[str, str], _record(_describe_readings(), required=list(readings.READINGS))
+]
 """The values of all readings, by id."""
 
 
@@ -116,7 +143,7 @@ def _show_reading(reading: readings.Reading) -> ReadingView:
 @router.get(f"{WORLD}/readings", "readings.read")
 def read_readings(request: ControlRequest) -> ReadingValues:
     """Read the readings that are in force in a world."""
-    return ReadingValues(dict(request.world.readings))
+    return dict(request.world.readings)
 
 
 @router.put(f"{WORLD}/readings", "readings.set", example={"stored_transaction_type": "first"})

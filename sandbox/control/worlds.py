@@ -5,17 +5,10 @@ from typing import Annotated, Any, Final, Literal, Self
 from msgspec.structs import replace
 from pydantic import Field, field_validator, model_validator
 
+from sandbox.control import forwarding
 from sandbox.control.clock import ClockBody
 from sandbox.control.context import ControlFault, ControlRequest, conflict, exclusive_world, invalid
 from sandbox.control.endpoints import CreateEndpoint, create_endpoint
-from sandbox.control.forwarding import (
-    ask_other_servers,
-    build_stored_world,
-    list_stored_worlds,
-    other_servers,
-    stored_clock,
-    stored_state,
-)
 from sandbox.control.models import Body, LikeType, Query, View
 from sandbox.control.routing import PREFIX, WORLD, Router
 from sandbox.control.scenarios import choose_scenario, start_scenario
@@ -298,7 +291,7 @@ async def list_worlds(request: ControlRequest, query: WorldsQuery) -> Worlds:
         world_row(world, name) if as_rows else view_world(world)
         for world in request.who.worlds(worlds)
     ]
-    if (others := other_servers(request)) is not None:
+    if (others := forwarding.other_servers(request)) is not None:
         views = await _with_others(request, others, views, as_rows=as_rows)
     return Worlds(worlds=views, total=len(views))
 
@@ -311,9 +304,9 @@ async def _with_others(
     as_rows: bool,
 ) -> list[WorldView | WorldRow]:
     """Add the worlds that other servers have, or none has; sorted by id."""
-    for said in await ask_other_servers(request, others, Worlds):
+    for said in await forwarding.ask_other_servers(request, others, Worlds):
         views += said.worlds
-    for one in await list_stored_worlds(request, others, {one.id for one in views}):
+    for one in await forwarding.list_stored_worlds(request, others, {one.id for one in views}):
         try:
             views.append(_view_stored(request, one, as_rows=as_rows))
         except FixtureError:
@@ -328,10 +321,10 @@ def _view_stored(
     request: ControlRequest, kept: KeptWorld, *, as_rows: bool
 ) -> WorldView | WorldRow:
     """Show a world that no server has. Raises FixtureError if its fixture is not at hand."""
-    state = stored_state(kept)
-    clock = stored_clock(request, state).view()
+    state = forwarding.stored_state(kept)
+    clock = forwarding.stored_clock(request, state).view()
     if not as_rows:
-        begun = view_world(build_stored_world(request, kept))
+        begun = view_world(forwarding.build_stored_world(request, kept))
         return begun.model_copy(update={"clock": clock})
     return WorldRow(
         id=kept.id,

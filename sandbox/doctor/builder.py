@@ -7,7 +7,7 @@ ones; everything it refers to is the demo world's.
 import json
 import secrets
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -32,10 +32,6 @@ class Webhook:
     headers: Mapping[str, str]
     body: bytes
     method: str = "POST"
-
-
-Burst = tuple[Webhook, ...]
-"""Requests that are sent at once."""
 
 
 def fresh_ids() -> Ids:
@@ -104,7 +100,7 @@ class ProbeBuilder:
         """The same with what becomes of its signature; an empty header is left out."""
         name = f"{self.header_prefix}-signature"
         headers = {**webhook.headers, name: signature(webhook.headers[name])}
-        return Webhook(webhook.label, {k: v for k, v in headers.items() if v}, webhook.body)
+        return replace(webhook, headers={k: v for k, v in headers.items() if v})
 
     def without_headers(self, webhook: Webhook) -> Webhook:
         """The same without any header that makes it a webhook."""
@@ -113,7 +109,7 @@ class ProbeBuilder:
             for name, value in webhook.headers.items()
             if not name.startswith(f"{self.header_prefix}-")
         }
-        return Webhook(webhook.label, headers, webhook.body)
+        return replace(webhook, headers=headers)
 
     def nullable(self) -> set[str]:
         """The fields that some event of the usual one's category has as null."""

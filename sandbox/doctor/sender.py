@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+from collections.abc import Iterable
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Final
@@ -19,7 +20,7 @@ from httpx2 import (
 )
 
 from sandbox import __version__
-from sandbox.doctor.builder import Burst, Webhook
+from sandbox.doctor.builder import Webhook
 from sandbox.doctor.scale import Way, way_of
 
 CONNECT_S: Final = 5.0
@@ -62,9 +63,9 @@ class ProbeSender:
         self._timeout_s = timeout_s
         self._client: AsyncClient = _client(url, timeout_s)
 
-    async def send(self, burst: Burst) -> list[ReceiverAnswer]:
+    async def send(self, webhooks: Iterable[Webhook]) -> list[ReceiverAnswer]:
         """The answers to requests that are sent at once, in their order. Never raises."""
-        return await asyncio.gather(*map(self._send, burst))
+        return await asyncio.gather(*map(self._send, webhooks))
 
     async def close(self) -> None:
         """Close all connections."""

@@ -6,12 +6,12 @@ faker on Windows.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time, timedelta
 from typing import Any, Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from sandbox.domain.field_types import ProcessorBatchId
 from sandbox.domain.instants import Instant
@@ -32,8 +32,7 @@ NUMBER_MAX: Final = 999
 """Batch numbers run from 001 to 999 and begin anew. Source: assumed B5."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
+class Batch(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """A batch as stored and as shown: the fields of spec 2.5, in its order.
 
     Amounts are minor units; `transaction_count` counts capture and refund entries (assumed M10).

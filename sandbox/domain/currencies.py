@@ -60,7 +60,7 @@ _BY_NUMBER: Final = {one.number: one.code for one in CURRENCIES.values()}
 _USUAL_EXPONENT: Final = 2
 
 
-def in_units(amount: int, code: str) -> str:
+def in_units(amount: int, code: str | None = None) -> str:
     """The amount as people write it: `10.50` for 1050 minor units; two decimals if unknown."""
     digits = CURRENCIES[code].exponent if code in CURRENCIES else _USUAL_EXPONENT
     return f"{amount / 10**digits:.{digits}f}"

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final
 from msgspec import Struct
 
 from sandbox.domain import keys
-from sandbox.domain.directory import Credential, view_credential
 from sandbox.domain.instants import Instant
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.records import Record, to_bytes
@@ -109,19 +108,15 @@ def status_of(message: Message) -> Any:
     if sparse:
         return None
     if isinstance(record, ApiKey):
-        return keys.event_body(record)["status"]
+        return keys.state_of(record)
     return getattr(record, "status", None)
 
 
 def body_of(message: Message) -> bytes:
     """The exact bytes of the webhook: the flat resource, no envelope. Source: spec 6.1.1."""
     record, sparse = message.record, EVENTS[message.event_type].sparse
-    if isinstance(record, dict):
-        return to_bytes(record)
-    if sparse:  # Source: spec 6.1.4
+    if sparse and not isinstance(record, dict):  # Source: spec 6.1.4
         return to_bytes({field: getattr(record, field) for field in sparse})
     if isinstance(record, ApiKey):
         return to_bytes(keys.event_body(record))
-    if isinstance(record, Credential):
-        return to_bytes(view_credential(record))
     return to_bytes(record)

@@ -9,13 +9,12 @@ from starlette.types import Receive, Scope, Send
 from sandbox.domain.faults import (
     INTERNAL_ERROR,
     METHOD_NOT_ALLOWED,
-    NOT_READ,
     NOT_WRITTEN,
     UNAVAILABLE,
     UNSUPPORTED_MEDIA_TYPE,
     Refusal,
 )
-from sandbox.domain.keys import ApiKey, KeyFormat, KeyKind
+from sandbox.domain.keys import ApiKey, KeyFormat, KeyKind, KeyUsage
 from sandbox.domain.payments.outcomes import SLOW_MS, TRANSPORT_FAULTS
 from sandbox.platform.access import usable
 from sandbox.platform.context import (
@@ -159,11 +158,16 @@ class Platform:
             by_name(scope["headers"]),
             match,
         )
-        try:
-            if match is not None and match.row is not None and match.row.body is not None:
-                await self._take_body(incoming, receive)
-        except ClientGone:
-            return
+        if (
+            match is not None
+            and match.row is not None
+            and match.row.body is not None
+            and await self._may_send_body(incoming)
+        ):
+            try:
+                incoming.body = await read_body(receive, bytes_max=self._body_bytes_max)
+            except ClientGone:
+                return
         presented = self._identify(incoming)
         if self._forwarder is not None and (
             presented.world is None or self._forwarder.brings_key(incoming)
@@ -202,17 +206,6 @@ class Platform:
         answer = render_refusal(refusal, path_of(scope), self._worlds.profile)
         await send_whole(send, answer.status, answer.headers, answer.body)
 
-    async def _take_body(self, incoming: IncomingRequest, receive: Receive) -> None:
-        """Read the body of a request whose row has one. Raises ClientGone."""
-        is_wanted = self._may_send_body(incoming)
-        if not is_wanted and self._forwarder is not None:
-            # To ask for its world may bring that here.
-            is_wanted = await self._forwarder.knows(incoming) or self._may_send_body(incoming)
-        if not is_wanted:
-            # It is refused at once: nothing may come in between that makes its key usable.
-            return
-        incoming.body = await read_body(receive, bytes_max=self._body_bytes_max)
-
     async def answer(
         self, incoming: IncomingRequest, presented: PresentedKey, world: World, id: str = ""
     ) -> Answer:
@@ -234,15 +227,13 @@ class Platform:
             status, body = NO_ANSWER, b""
         except Refusal as refusal:
             status, body = self._refused(context, refusal)
-        except StoreError as error:
-            # The log has the reason; the client must not learn about files.
-            if self._worlds.saver is not None:
-                self._worlds.saver.note_unread(error)
-            status, body = self._refused(context, Refusal(NOT_READ))
         except Exception as error:
             log.exception("request %s failed: a defect of the sandbox", context.request_id)
             reason = f"{type(error).__name__}; the log has the traceback"
             status, body = self._refused(context, Refusal(INTERNAL_ERROR, reason=reason))
+        if context.caller is not None and context.unit.is_open:
+            # Nothing was done, but the key was used.
+            world.store.put(KeyUsage(key_id=context.caller.key.id, last_used_at=context.now))
         answer = Answer(status, body, self._headers(context, status, body), context.fault)
         if context.fault is not None:
             self._note_fault(context, answer)
@@ -253,7 +244,7 @@ class Platform:
         return answer
 
     async def _once_saved(
-        self, answer: Answer, saver: Saver[World], incoming: IncomingRequest, world: World
+        self, answer: Answer, saver: Saver, incoming: IncomingRequest, world: World
     ) -> Answer:
         """The answer, once its changes are written; a refusal if they cannot be.
 
@@ -296,18 +287,28 @@ class Platform:
         found = self._recognized.find(value)
         return found if isinstance(found, PresentedKey) else _NOT_FOUND[found]
 
-    def _may_send_body(self, incoming: IncomingRequest) -> bool:
+    async def _may_send_body(self, incoming: IncomingRequest) -> bool:
         """Whether a body that has yet to come is read: only with a usable key.
 
-        The pipeline applies the same rule again once the body is there. Source: assumed D25-bodies.
+        Otherwise the request is refused at once: nothing may come in between that makes its key
+        usable. The pipeline applies the same rule again once the body is there. Source: assumed
+        D25-bodies.
         """
+        if self._has_usable_key(incoming):
+            return True
+        # To ask for its world may bring that here.
+        return self._forwarder is not None and (
+            await self._forwarder.knows(incoming) or self._has_usable_key(incoming)
+        )
+
+    def _has_usable_key(self, incoming: IncomingRequest) -> bool:
         presented = self._identify(incoming)
         world = presented.world
         if world is None:
             return False
         fire_due(world)
         try:
-            usable(presented, world.store.begin(), world.clock.now())
+            usable(presented, world.store, world.clock.now())
         except Refusal:
             return False
         return True

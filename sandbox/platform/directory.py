@@ -4,8 +4,9 @@ Their different rows are in `domain.directory`. Operations of only one of the fo
 module.
 """
 
-from dataclasses import replace
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from sandbox.domain.directory import (
     DIRECTORIES,
@@ -19,7 +20,7 @@ from sandbox.domain.directory import (
     state_of,
 )
 from sandbox.domain.readings import DELETE_ANSWERS
-from sandbox.domain.records import Page
+from sandbox.domain.records import page
 from sandbox.platform.access import one_or_many, scopes_of
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import PageQuery
@@ -34,7 +35,7 @@ def directory_of(record: Any) -> Directory:
     return _BY_KIND[type(record)]
 
 
-def page_of(context: OperationContext, directory: Directory, **filters: str | None) -> Page:
+def page_of(context: OperationContext, directory: Directory, **filters: str | None) -> Any:
     """A page of the records in the caller's hierarchy, or in that of the account it names.
 
     A filter is the name of a condition; None leaves it out. Deleted records are never listed.
@@ -48,9 +49,7 @@ def page_of(context: OperationContext, directory: Directory, **filters: str | No
         limit=query.limit,
         offset=query.offset,
     )
-    return Page(
-        plural=directory.plural, rows=rows, total=total, limit=query.limit, offset=query.offset
-    )
+    return page(directory.plural, rows, total, limit=query.limit, offset=query.offset)
 
 
 def add(context: OperationContext, record: Record) -> Record:

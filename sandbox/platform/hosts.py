@@ -62,23 +62,10 @@ class Hosts:
         self._given = frozenset(map(plain_host, given))
         self._remembered: set[bytes] = set()
 
-    def knows(self, value: bytes) -> bool:
-        """Whether a request with this Host header was accepted before."""
-        return value in self._remembered
-
-    def refuses(self, scope: Scope) -> bytes | None:
-        """The Host header if the server does not answer for it, else None.
-
-        A request without a Host header does not come from a browser.
-        """
-        for name, value in scope["headers"]:
-            if name == b"host":
-                if value in self._remembered or self._accepts(value, scope):
-                    return None
-                return bytes(value)
-        return None
-
-    def _accepts(self, value: bytes, scope: Scope) -> bool:
+    def accept(self, value: bytes, scope: Scope) -> bool:
+        """Whether the server answers for this Host header."""
+        if value in self._remembered:
+            return True
         host = host_in(value.decode("latin-1"))
         if host is None:
             return False

@@ -56,6 +56,8 @@ class Recorder:
         # Bodies of requests without a usable key are not stored (assumed D25-bodies).
         sent = incoming.body if context.caller is not None else None
         secrets = () if row is None else row.secrets
+        if context.sent is not None and context.sent.keys().isdisjoint(secrets):
+            secrets = ()
         entry = Entry(
             context.request_id,
             context.now,
@@ -68,7 +70,7 @@ class Recorder:
             status,
             duration_ms,
             captured(sent, profile, secrets, may_hold_secret=context.may_hold_secret),
-            captured_answer(beginning_of(body), profile),
+            captured_answer(beginning_of(body), profile, has_key=row is None or row.shows_key),
             context.decisions,
             context.events,
             context.notes,

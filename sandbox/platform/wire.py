@@ -28,7 +28,6 @@ from sandbox.domain.faults import Mistake
 from sandbox.domain.field_types import sentence
 from sandbox.domain.records import PART_BYTES
 from sandbox.domain.text import OneOf
-from sandbox.worlds.pauses import pause
 
 T = TypeVar("T")
 
@@ -132,7 +131,7 @@ async def in_parts(written: Iterable[bytes]) -> list[bytes]:
         if size >= PART_BYTES:
             parts.append(b"".join(waiting))
             waiting, size = [], 0
-            await pause()
+            await asyncio.sleep(0)
     return [*parts, b"".join(waiting)]
 
 
@@ -148,10 +147,10 @@ def beginning_of(body: Body) -> bytes:
 
 async def send_body(send: Send, body: Body) -> None:
     """Send the body of an answer; a long one part by part, as the client takes it."""
-    parts = [body] if isinstance(body, bytes) else body
-    for number, part in enumerate(parts, 1):
-        is_last = number == len(parts)
-        await send({"type": "http.response.body", "body": part, "more_body": not is_last})
+    *parts, last = [body] if isinstance(body, bytes) else body
+    for part in parts:
+        await send({"type": "http.response.body", "body": part, "more_body": True})
+    await send({"type": "http.response.body", "body": last})
 
 
 def parse_json(body: bytes) -> Any:

@@ -15,6 +15,7 @@ from typing import Final
 import asyncpg
 
 from sandbox.domain.payments.transactions import Transaction
+from sandbox.measurements import Measured
 from sandbox.servers.held import Batch, Held, due_s
 from sandbox.servers.lasting import lasting
 from sandbox.servers.membership import Membership
@@ -25,7 +26,6 @@ from sandbox.store.postgres.commits import CommitHead
 from sandbox.store.postgres.database import AWAY, Database
 from sandbox.store.postgres.rows import Places, Written, write
 from sandbox.worlds.elsewhere import WorldLost
-from sandbox.worlds.measured import Measured
 from sandbox.worlds.world import World
 
 PATIENCE_S: Final = 3.0

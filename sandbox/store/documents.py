@@ -7,7 +7,6 @@ checks every type and rule, and names the field of a mistake.
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime
 from functools import cache
 from types import NoneType, UnionType
@@ -147,7 +146,7 @@ def model_of(kind: Any, base: type[M], *, without: Collection[str] = (), **own: 
     hints = get_type_hints(kind, include_extras=True)
     given = {
         one.name: (_door(hints[one.name]), _default_of(one))
-        for one in (structs.fields(kind) if issubclass(kind, Struct) else fields(kind))
+        for one in structs.fields(kind)
         if one.name not in without and one.name not in base.model_fields
     }
     return create_model(f"{kind.__name__}Document", __base__=base, **{**given, **own})
@@ -155,18 +154,14 @@ def model_of(kind: Any, base: type[M], *, without: Collection[str] = (), **own: 
 
 def _default_of(one: Any) -> Any:
     """The default of a field, as `create_model` takes it."""
-    if one.default_factory not in (MISSING, NODEFAULT):
+    if one.default_factory is not NODEFAULT:
         return Field(default_factory=one.default_factory)
-    return ... if one.default in (MISSING, NODEFAULT) else one.default
+    return ... if one.default is NODEFAULT else one.default
 
 
 @cache
 def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(_door(kind))
-
-
-def _is_record(kind: Any) -> bool:
-    return isinstance(kind, type) and (issubclass(kind, Struct) or is_dataclass(kind))
 
 
 @cache
@@ -187,7 +182,8 @@ def _door(hint: Any) -> Any:
         return Annotated[float, Strict(), AllowInfNan(False)]
     if hint in (str, int, bool):
         return Annotated[hint, Strict()]
-    return _record_door(hint) if _is_record(hint) else hint
+    is_record = isinstance(hint, type) and issubclass(hint, Struct)
+    return _record_door(hint) if is_record else hint
 
 
 def _record_door(kind: type) -> Any:

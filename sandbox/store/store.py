@@ -311,6 +311,11 @@ class UnitOfWork:
         """Timers that were set, and kind, subject and tag of those canceled."""
         return self._timed
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it takes changes: it was not committed."""
+        return self._open
+
     def _must_be_open(self) -> None:
         if not self._open:
             raise UnitClosed("this unit of work was committed; begin another")

@@ -6,7 +6,6 @@ card of that moment.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -127,7 +126,7 @@ def body_text(message: Message) -> str:
         return to_json({CARD: record.origin.card.token, NAMES[Transaction]: fields}).decode()
     if isinstance(record, ApiKey):
         # Only the key's own record has a key that can be read again (D26).
-        record = replace(record, readable_key=None)
+        record = structs.replace(record, readable_key=None)
     return to_json({NAMES[type(record)]: to_document(record)}).decode()
 
 

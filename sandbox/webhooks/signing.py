@@ -64,17 +64,6 @@ _REASONS: Final = {
 """What the library says, for people who look at a webhook."""
 
 
-def is_genuine(prefix: str, secret: str, body: bytes, headers: Mapping[str, str]) -> bool:
-    """Whether a receiver that has the secret takes these headers and bytes as they are."""
-    return why_not_genuine(prefix, secret, body, headers) is None
-
-
-def signature_of(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
-    """The signature of these bytes. Raises ValueError for a secret or a body that cannot be."""
-    moment = datetime.fromtimestamp(timestamp, UTC)
-    return _signer(secret).sign(message_id, moment, body.decode())
-
-
 @lru_cache(maxsize=1024)
 def _signer(secret: str) -> Webhook:
     return Webhook(secret)
@@ -127,8 +116,9 @@ def verify(
         return Verification("timestamp", says, sent=sent)
     seconds = int(timestamp)
     age_s = now_s - seconds
+    moment = datetime.fromtimestamp(seconds, UTC)
     try:
-        expected = tuple(signature_of(secret, id, seconds, body) for secret in secrets)
+        expected = tuple(_signer(one).sign(id, moment, body.decode()) for one in secrets)
     except UnicodeDecodeError:
         return Verification("signature", "the body is not UTF-8", sent=sent, age_s=age_s)
     if abs(age_s) > TOLERANCE_S:

@@ -15,7 +15,7 @@ from sandbox.domain.keys import ApiKey, ParsedKey, secret_fits
 from sandbox.domain.profile import Profile
 from sandbox.domain.teams import OPERATOR, team_of, world_of
 from sandbox.store.saved_world import NotRestored, SavedWorld
-from sandbox.worlds.background import IDLE, Background, Saver
+from sandbox.worlds.background import Background, Saver
 from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.coverage_counters import CoverageCounters
 from sandbox.worlds.due_timers import TIMERS_IN_A_ROW, fire_due
@@ -50,9 +50,9 @@ class Worlds:
         profile: Profile,
         system_clock: SystemClock,
         limits: Limits,
-        background: Background[World],
+        background: Background,
         on_timer: TimerHandler,
-        saver: Saver[World] | None = None,
+        saver: Saver | None = None,
         ticks: Ticks = monotonic,
         known_keys: bool = True,
     ) -> None:
@@ -183,7 +183,6 @@ class Worlds:
         self,
         spec: WorldSpec,
         saved: SavedWorld | None = None,
-        background: Background[World] | None = None,
     ) -> World:
         """A world that is not registered yet. It touches no world that is in use."""
         world = World(
@@ -192,7 +191,7 @@ class Worlds:
             system_clock=self._system_clock,
             journal_entries_max=self.limits.journal_entries_max,
             key_is_free=self.is_free,
-            background=background or self._background,
+            background=self._background,
             on_timer=self._on_timer,
             secret=self.secret,
         )
@@ -204,7 +203,6 @@ class Worlds:
         self,
         spec: WorldSpec,
         saved: SavedWorld | None = None,
-        background: Background[World] | None = None,
     ) -> World:
         """Make a world as `_make` does; a large one in a thread."""
         is_large = (
@@ -212,7 +210,7 @@ class Worlds:
             or spec.generated_data is not None
             or (saved is not None and saved.is_large)
         )
-        return await run_aside(self._make, spec, saved, background, is_large=is_large)
+        return await run_aside(self._make, spec, saved, is_large=is_large)
 
     def _put_in_use(self, world: World, *, is_in_file: bool = False) -> None:
         """Have the world found by its id and its keys, and its changes written."""
@@ -309,7 +307,7 @@ class Worlds:
 
     def sketch(self, spec: WorldSpec) -> World:
         """A world as it would begin, which is not in use."""
-        return self._make(spec, background=IDLE)
+        return self._make(spec)
 
     def __iter__(self) -> Iterator[World]:
         return iter(tuple(self._by_id.values()))
@@ -345,7 +343,7 @@ class Worlds:
         Raises NotRestored if the fixture is a saved world that cannot be used, or if another world
         now has one of the keys; then nothing changed.
         """
-        fresh = await self._make_aside(world.spec, background=IDLE)
+        fresh = await self._make_aside(world.spec)
         if not world.has_begun:
             # One that has begun has had the keys ever since.
             self._refuse_shared_keys(fresh)

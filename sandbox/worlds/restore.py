@@ -5,7 +5,6 @@ The world must not be in use yet.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from msgspec import structs
@@ -167,7 +166,7 @@ def _with_material(key: ApiKey, fresh: ApiKey | None) -> ApiKey:
     """The key with the lookup and secret of the other one, if there is one."""
     if fresh is None:
         return key
-    return replace(
+    return structs.replace(
         key,
         lookup=fresh.lookup,
         salt=fresh.salt,

@@ -10,16 +10,13 @@ from functools import partial
 from time import monotonic
 from typing import Final
 
+from sandbox.measurements import Measured
 from sandbox.store.change_log import ChangeLog
 from sandbox.store.files.port import Change, StateFile, StoreError
-from sandbox.worlds.measured import Measured
 from sandbox.worlds.world import World
 
 SOON_S: Final = 0.05
 """Changes without a request are written after this many seconds."""
-
-UNREAD_MAX: Final = 100
-"""The most damaged documents to log; with more, the whole file is in question."""
 
 log = logging.getLogger("sandbox.store")
 
@@ -41,7 +38,6 @@ class FileSaver:
         self._noted_of: dict[str, int] = {}
         self.problem: str | None = None
         self.measured = Measured()
-        self._unread: set[str] = set()
 
     @property
     def name(self) -> str:
@@ -158,13 +154,6 @@ class FileSaver:
         if self.problem is None:
             log.error("%s", error)
         self.problem = str(error)
-
-    def note_unread(self, error: Exception) -> None:
-        """Log a document that could not be read, once, however often it is requested."""
-        message = str(error)
-        if message not in self._unread and len(self._unread) < UNREAD_MAX:
-            self._unread.add(message)
-            log.error("%s", message)
 
     def _done(self, noted: int, changes: list[Change], began_s: float) -> None:
         if changes:

@@ -14,7 +14,7 @@ from sandbox.domain import readings, switches
 from sandbox.domain.clock import Timer
 from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.events import Message
-from sandbox.domain.keys import ApiKey, KeyUsage
+from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.cards import Tap
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.profile import Profile
@@ -64,7 +64,7 @@ class World:
         system_clock: SystemClock,
         journal_entries_max: int,
         key_is_free: Callable[[str], bool],
-        background: Background["World"],
+        background: Background,
         on_timer: "TimerHandler",
         secret: bytes = b"",
     ) -> None:
@@ -83,7 +83,7 @@ class World:
             on_messages=self._announce,
         )
         # Makes the changes durable once the world is in use, if there is a state file.
-        self.saver: Saver[World] | None = None
+        self.saver: Saver | None = None
         self._background = background
         self.on_timer = on_timer
         # The keys that were stored before there was anyone to notify.
@@ -121,9 +121,6 @@ class World:
         # The timer that the world will be woken up for.
         self.watched: Timer | None = None
         self.advancing = Lock()
-        # The id of the clock advance in progress, or None.
-        self.advance_id: int | None = None
-        self.advances = 0
         # Requests of the control API that wait for a message.
         self.waits = 0
         self.marks = Marks()
@@ -280,11 +277,6 @@ class World:
         )
         both = {**self.state.readings, **wanted}
         self.put_state(readings={id: value for id, value in both.items() if value is not None})
-
-    def last_used_at(self, key_id: str) -> datetime | None:
-        """When the key last authenticated."""
-        usage = self.store.get(KeyUsage, key_id)
-        return None if usage is None else usage.last_used_at
 
     # --- background work
 

@@ -3,7 +3,6 @@
 Source: assumed 6.4; spec 6.1.7.
 """
 
-from dataclasses import fields, is_dataclass
 from urllib.parse import quote
 
 import pytest
@@ -48,8 +47,6 @@ def parts_of(value):
     """What a value is made of; None where it is a text or a number."""
     if isinstance(value, dict):
         return [*value, *value.values()]
-    if is_dataclass(value):
-        return [getattr(value, field.name) for field in fields(value)]
     if isinstance(value, Struct):
         return [getattr(value, name) for name in value.__struct_fields__]
     return list(value) if isinstance(value, tuple | list | set | frozenset) else None

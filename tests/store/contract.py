@@ -1,8 +1,7 @@
 """What every store behind `sandbox/store/port.py` promises. A test module supplies `store`."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.keys import ApiKey

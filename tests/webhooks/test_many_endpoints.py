@@ -11,13 +11,13 @@ import pytest
 from msgspec.structs import replace
 
 from sandbox.app import build
-from sandbox.control.endpoints import MESSAGES_IN_A_ROW
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.webhooks import ENDPOINTS_MAX, Sent
 from sandbox.scenarios.words import WEBHOOK_RULES_MAX
 from sandbox.settings import Settings
 from sandbox.webhooks.worker import STARTS_IN_A_TURN
+from sandbox.worlds.pauses import EVERY
 from tests.conftest import NOW
 from tests.control.test_control import assert_refused
 from tests.driving import InProcess
@@ -258,7 +258,7 @@ def test_recovering_thousands_of_messages_leaves_others_their_turn():
     answer, turns = asyncio.run(story())
 
     assert (answer.status, answer.json()) == (202, {"messages": MANY})
-    assert turns >= MANY // MESSAGES_IN_A_ROW
+    assert turns >= MANY // EVERY
     assert all(reached(sandbox, id) == ["e0"] for id in (ids[0], ids[-1]))
 
 

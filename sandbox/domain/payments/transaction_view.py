@@ -136,9 +136,9 @@ def view(tx: Transaction) -> Any:
     return msgspec.json.decode(body_of(tx))
 
 
-def history_of(tx: Transaction) -> bytes:
-    """All attempts as JSON, oldest first."""
-    return msgspec.json.encode([_show_attempt(attempt) for attempt in tx.history])
+def show_history(tx: Transaction) -> list[AttemptView]:
+    """All attempts as they are shown, oldest first."""
+    return [_show_attempt(attempt) for attempt in tx.history]
 
 
 def show(tx: Transaction) -> TransactionView:
