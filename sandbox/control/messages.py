@@ -19,8 +19,8 @@ from sandbox.domain.webhooks import (
     DeliveryAttempt,
     DeliveryStatus,
 )
+from sandbox.store.ids import Ids
 from sandbox.webhooks.samples import sample
-from sandbox.worlds.ids import Ids
 from sandbox.worlds.pauses import collect, select
 from sandbox.worlds.world import DEFAULT_WORLD, World
 

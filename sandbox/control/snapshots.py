@@ -17,12 +17,11 @@ from sandbox.domain.field_types import WorldId, WorldName
 from sandbox.store.fixture import FixtureError
 from sandbox.store.saved_world import NotRestored, SavedWorld
 from sandbox.worlds.due_timers import catch_up
-from sandbox.worlds.marks import Mark
 from sandbox.worlds.pauses import run_aside
 from sandbox.worlds.restore import spec_of
 from sandbox.worlds.secret_documents import refuse_secrets
 from sandbox.worlds.snapshot import read_aside, write_aside
-from sandbox.worlds.world import World
+from sandbox.worlds.world import Mark, World
 
 router = Router()
 

@@ -21,8 +21,7 @@ from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.webhooks import Delivery, DeliveryAttempt, Endpoint
 from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.world_state import WorldState
-from sandbox.webhooks.jobs import Job
-from sandbox.webhooks.outbox import Outbox
+from sandbox.webhooks.outbox import Job, Outbox
 from sandbox.worlds.clock import Clock, ClockView
 from sandbox.worlds.journal import Entry, Journal
 
