@@ -6,23 +6,16 @@ it is needed. They may change with its version, so tests should rely on counts a
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sandbox.domain.directory import Account, AccountType, Address, Location, Terminal
-from sandbox.store.cast import put_all
+from sandbox.store.cast import SeedDraws, put_all
 from sandbox.store.fixture import FixtureError
 from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.world_state import RECORDS_MAX, GeneratedData
 
 if TYPE_CHECKING:
     from faker import Faker
-
-
-class IdDraws(Protocol):
-    """The source of ids for generated data."""
-
-    def named_uuid(self, name: str) -> str:
-        """An id that depends on the seed and the name."""
 
 
 class _Trade(NamedTuple):
@@ -51,7 +44,7 @@ _CONFIG: Final = "cfg-tsys-001"
 
 
 def generate(
-    store: Store, counts: GeneratedData, draws: IdDraws, *, seed: int, now: datetime
+    store: Store, counts: GeneratedData, draws: SeedDraws, *, seed: int, now: datetime
 ) -> None:
     """Put generated merchants into a new store, spread over its partners."""
     fake = _faker()
@@ -71,7 +64,7 @@ def _records(
     fake: "Faker",
     parents: list[Account],
     counts: GeneratedData,
-    draws: IdDraws,
+    draws: SeedDraws,
     now: datetime,
 ) -> Iterator[Account | Terminal | Location]:
     terminal_numbers = iter(range(1, RECORDS_MAX + 1))
@@ -96,7 +89,7 @@ def _parents(unit: UnitOfWork) -> list[Account]:
 
 
 def _merchant(
-    fake: "Faker", number: int, parent: Account, draws: IdDraws, now: datetime
+    fake: "Faker", number: int, parent: Account, draws: SeedDraws, now: datetime
 ) -> Account:
     trade = fake.random_element(_TRADES)
     return Account(
@@ -127,7 +120,7 @@ def _terminals(
     account: Account,
     counts: GeneratedData,
     numbers: Iterator[int],
-    draws: IdDraws,
+    draws: SeedDraws,
     now: datetime,
 ) -> Iterator[Terminal]:
     for at in range(counts.terminals_per_merchant):
@@ -159,7 +152,7 @@ def _locations(
     account: Account,
     terminals: list[Terminal],
     counts: GeneratedData,
-    draws: IdDraws,
+    draws: SeedDraws,
     now: datetime,
 ) -> Iterator[Location]:
     for at in range(counts.locations_per_merchant):

@@ -26,8 +26,8 @@ from sandbox.domain.webhooks import (
 )
 from sandbox.scenarios.fault_injection import WebhookRules
 from sandbox.scenarios.matcher import MatchedWebhookRule
-from sandbox.store.queries import OLDEST_FIRST, Where
 from sandbox.store.store import Store, UnitOfWork
+from sandbox.store.tables import OLDEST_FIRST, Where
 from sandbox.webhooks.delivery_faults import contradiction, ruled, trigger_of
 from sandbox.webhooks.endpoints import subscribers
 from sandbox.webhooks.jobs import Delayed, Job, Later

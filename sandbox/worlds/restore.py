@@ -8,20 +8,23 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import structs
+from pydantic_core import from_json
 
-from sandbox.domain.batches import Batch
-from sandbox.domain.clock import ClockSetting
+from sandbox.domain.batches import Batch, BatchSchedule, batch_schedule
+from sandbox.domain.clock import BATCH_CLOSES, LATE_ANSWER, ClockSetting
 from sandbox.domain.directory import Account, Credential, Location, Terminal
-from sandbox.domain.events import body_of
+from sandbox.domain.events import EVENTS, body_of
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.edits import broken
+from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.readings import default_of
-from sandbox.domain.records import Record, account_id_of
+from sandbox.domain.records import Record
 from sandbox.domain.switches import defaults, parted
 from sandbox.domain.webhooks import ENDPOINTS_MAX, Delivery
 from sandbox.scenarios.fault_injection import SPOILED_MAX
 from sandbox.scenarios.queue import QUEUE_MAX
+from sandbox.store.documents import Unreadable, from_document
 from sandbox.store.files.port import (
     FIXTURE,
     MESSAGES,
@@ -34,7 +37,6 @@ from sandbox.store.files.port import (
 )
 from sandbox.store.fixture import Fixture
 from sandbox.store.saved_world import (
-    Checks,
     NotRestored,
     Place,
     SavedWorld,
@@ -48,14 +50,11 @@ from sandbox.store.store import Store
 from sandbox.store.tables import NAMES
 from sandbox.store.world_state import OF_THE_SERVER, Counters, WorldState
 from sandbox.worlds.clock import continued
-from sandbox.worlds.restore_checks import check_message, check_payment, check_timer
 from sandbox.worlds.scenarios import run_stored_scenario
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import World
 
 ENDPOINTS: Final = "endpoints"
-
-_CHECKS: Final[Checks] = {"transactions": check_payment, TIMERS: check_timer}
 
 FixtureOf = Callable[[str, Any], Fixture]
 """Gives the fixture of that name; with the document if the file holds one, else None."""
@@ -100,13 +99,14 @@ def restore(
     _must_be_few(saved, "queue", len(state.queue), QUEUE_MAX)
     _must_be_few(saved, "spoiled", len(state.spoiled), SPOILED_MAX)
     _must_be_few(saved, ENDPOINTS, len(tables.get(ENDPOINTS, ())), ENDPOINTS_MAX)
-    load(world.store, saved, _CHECKS)
+    load(world.store, saved)
     if not saved.is_from_file:
         _give_keys_of_its_own(world, fresh_keys, keeps_others=state.id == world.id)
     _check(world.store, saved)
     if not saved.is_trusted:
         _check_messages(world, tables.get(MESSAGES, ()))
         _check_deliveries(world)
+        _check_timers(world)
     # The number of draws is not trusted: ids that already exist are drawn again.
     taken = ids_of(world.store) if world.store.ids_may_repeat else ()
     with Place(WORLD, state.id):
@@ -187,7 +187,7 @@ def _check(store: Store, saved: SavedWorld) -> None:
             raise NotRestored(f"accounts, {id}: parent_account_ids: there is no such account")
     for kind in _BELONGING:
         for id, record in store.all(kind).items():
-            if account_id_of(record) not in accounts:
+            if record.account_id not in accounts:
                 table = NAMES[kind]
                 raise NotRestored(f"{table}, {id}: account_id: there is no such account")
     for id, batch in store.all(Batch).items():
@@ -226,10 +226,11 @@ def _check_messages(world: World, documents: Sequence[Document | Parsed]) -> Non
     for place, document in enumerate(documents):
         with Place(MESSAGES, document.id):
             message = world.store.messages()[place]
-            check_message(message, document.id, ids)
+            if message.id in ids:
+                raise ValueError("id: must be that of the document, once")
+            if message.event_type not in EVENTS:
+                raise ValueError("event_type: must be a known event")
         with Place(RECORDS, document.id):
-            if isinstance(message.record, Transaction):
-                check_payment(message.record)
             # It can be written.
             body_of(message)
         ids.add(document.id)
@@ -240,3 +241,23 @@ def _check_deliveries(world: World) -> None:
     for delivery in world.store.all(Delivery).values():
         if world.store.message(delivery.message_id) is None:
             raise NotRestored(f"deliveries, {delivery.id}: message_id: there is no such message")
+
+
+def _check_timers(world: World) -> None:
+    """Check that every timer can be carried out."""
+    for timer in world.store.timers:
+        with Place(TIMERS, timer.id):
+            if timer.kind == LATE_ANSWER and timer.detail not in OUTCOMES:
+                raise ValueError("detail: must be a known outcome")
+            if timer.kind == BATCH_CLOSES:
+                _check_schedule(timer.detail)
+
+
+def _check_schedule(detail: str) -> None:
+    """The schedule that a timer carries. Source: assumed B16."""
+    try:
+        found = from_document(BatchSchedule, from_json(detail))
+        if found != batch_schedule(found.times, found.days, found.zone):
+            raise ValueError("must name each time and day once, in their order")
+    except ValueError as error:
+        raise Unreadable(f"detail: {error}") from None
