@@ -9,8 +9,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sandbox.domain.directory import Account, AccountType, Address, Location, Terminal
-from sandbox.store.cast import SeedDraws, put_all
+from sandbox.store.cast import put_all
 from sandbox.store.fixture import FixtureError
+from sandbox.store.ids import Ids
 from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.world_state import RECORDS_MAX, GeneratedData
 
@@ -43,9 +44,7 @@ _STATIONS: Final = ("Front desk", "Register", "Counter", "Patio", "Bar", "Drive-
 _CONFIG: Final = "cfg-tsys-001"
 
 
-def generate(
-    store: Store, counts: GeneratedData, draws: SeedDraws, *, seed: int, now: datetime
-) -> None:
+def generate(store: Store, counts: GeneratedData, draws: Ids, *, seed: int, now: datetime) -> None:
     """Put generated merchants into a new store, spread over its partners."""
     fake = _faker()
     # As text, since Faker takes a number and its negative for the same.
@@ -64,7 +63,7 @@ def _records(
     fake: "Faker",
     parents: list[Account],
     counts: GeneratedData,
-    draws: SeedDraws,
+    draws: Ids,
     now: datetime,
 ) -> Iterator[Account | Terminal | Location]:
     terminal_numbers = iter(range(1, RECORDS_MAX + 1))
@@ -88,9 +87,7 @@ def _parents(unit: UnitOfWork) -> list[Account]:
     return partners or others
 
 
-def _merchant(
-    fake: "Faker", number: int, parent: Account, draws: SeedDraws, now: datetime
-) -> Account:
+def _merchant(fake: "Faker", number: int, parent: Account, draws: Ids, now: datetime) -> Account:
     trade = fake.random_element(_TRADES)
     return Account(
         id=draws.named_uuid(f"invented:account:{number}"),
@@ -120,7 +117,7 @@ def _terminals(
     account: Account,
     counts: GeneratedData,
     numbers: Iterator[int],
-    draws: SeedDraws,
+    draws: Ids,
     now: datetime,
 ) -> Iterator[Terminal]:
     for at in range(counts.terminals_per_merchant):
@@ -152,7 +149,7 @@ def _locations(
     account: Account,
     terminals: list[Terminal],
     counts: GeneratedData,
-    draws: SeedDraws,
+    draws: Ids,
     now: datetime,
 ) -> Iterator[Location]:
     for at in range(counts.locations_per_merchant):

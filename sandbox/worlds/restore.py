@@ -4,7 +4,7 @@ Documents that people can edit are not trusted: every field is checked, and refe
 The world must not be in use yet.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import structs
@@ -105,7 +105,6 @@ def restore(
     _check(world.store, saved)
     if not saved.is_trusted:
         _check_messages(world, tables.get(MESSAGES, ()))
-        _check_deliveries(world)
         _check_timers(world)
     # The number of draws is not trusted: ids that already exist are drawn again.
     taken = ids_of(world.store) if world.store.ids_may_repeat else ()
@@ -176,42 +175,41 @@ def _with_material(key: ApiKey, fresh: ApiKey | None) -> ApiKey:
     )
 
 
-_BELONGING: Final[tuple[type[Record], ...]] = (Terminal, Location, Credential, ApiKey, Batch)
+References = tuple[type[Record], str, Callable[[Any], Iterable[str]], type[Record]]
+"""A field of records, the ids that it holds, and the kind of record that these are ids of."""
+
+_REFERENCES: Final[Sequence[References]] = (
+    (Account, "parent_account_ids", lambda account: account.parent_account_ids, Account),
+    *(
+        (kind, "account_id", lambda record: [record.account_id], Account)
+        for kind in (Terminal, Location, Credential, ApiKey, Batch)
+    ),
+    (Batch, "terminal_id", lambda batch: [batch.terminal_id], Terminal),
+)
+_OF_PAYMENTS: Final[Sequence[References]] = (
+    (Transaction, "account_id", lambda tx: [tx.account_id], Account),
+    (Transaction, "terminal_id", lambda tx: [tx.origin.site.terminal_id], Terminal),
+    (Transaction, "batch_id", lambda tx: [tx.batch_id] if tx.batch_id else [], Batch),
+)
 
 
 def _check(store: Store, saved: SavedWorld) -> None:
     """Check that every reference has a target, and that the money adds up."""
-    accounts, terminals = store.all(Account), store.all(Terminal)
-    for id, account in accounts.items():
-        if not all(parent in accounts for parent in account.parent_account_ids):
-            raise NotRestored(f"accounts, {id}: parent_account_ids: there is no such account")
-    for kind in _BELONGING:
-        for id, record in store.all(kind).items():
-            if record.account_id not in accounts:
-                table = NAMES[kind]
-                raise NotRestored(f"{table}, {id}: account_id: there is no such account")
-    for id, batch in store.all(Batch).items():
-        if batch.terminal_id not in terminals:
-            raise NotRestored(f"batches, {id}: terminal_id: there is no such terminal")
-    if not saved.is_trusted:
-        _check_payments(store)
-
-
-def _check_payments(store: Store) -> None:
-    accounts, terminals, batches = store.all(Account), store.all(Terminal), store.all(Batch)
-    for tx in store.all(Transaction).values():
-        place = f"transactions, {tx.transaction_id}"
-        if tx.account_id not in accounts:
-            raise NotRestored(f"{place}: account_id: there is no such account")
-        if tx.origin.site.terminal_id not in terminals:
-            raise NotRestored(f"{place}: terminal_id: there is no such terminal")
-        if tx.batch_id is not None and tx.batch_id not in batches:
-            raise NotRestored(f"{place}: batch_id: there is no such batch")
+    _check_references(store, _REFERENCES)
+    if saved.is_trusted:
+        return
+    _check_references(store, _OF_PAYMENTS)
+    for id, tx in store.all(Transaction).items():
         for clause, about in broken(tx):
-            raise NotRestored(f"{place}: {about} (assumed {clause})")
+            raise NotRestored(f"transactions, {id}: {about} (assumed {clause})")
 
 
-# --- the rest ---------------------------------------------------------------------------------
+def _check_references(store: Store, rows: Sequence[References]) -> None:
+    for kind, field, get_ids, target in rows:
+        known, what = store.all(target), target.__name__.lower()
+        for id, record in store.all(kind).items():
+            if not all(one in known for one in get_ids(record)):
+                raise NotRestored(f"{NAMES[kind]}, {id}: {field}: there is no such {what}")
 
 
 def _must_be_few(saved: SavedWorld, what: str, count: int, most: int) -> None:
@@ -220,27 +218,7 @@ def _must_be_few(saved: SavedWorld, what: str, count: int, most: int) -> None:
         raise NotRestored(f"{what}: has {count}, and a world takes at most {most}")
 
 
-def _check_messages(world: World, documents: Sequence[Document | Parsed]) -> None:
-    """Check that every message can be read and sent."""
-    ids: set[str] = set()
-    for place, document in enumerate(documents):
-        with Place(MESSAGES, document.id):
-            message = world.store.messages()[place]
-            if message.id in ids:
-                raise ValueError("id: must be that of the document, once")
-            if message.event_type not in EVENTS:
-                raise ValueError("event_type: must be a known event")
-        with Place(RECORDS, document.id):
-            # It can be written.
-            body_of(message)
-        ids.add(document.id)
-
-
-def _check_deliveries(world: World) -> None:
-    """Check that every delivery is one of a message."""
-    for delivery in world.store.all(Delivery).values():
-        if world.store.message(delivery.message_id) is None:
-            raise NotRestored(f"deliveries, {delivery.id}: message_id: there is no such message")
+# --- what people can edit: every check raises ValueError, and never repeats a value ---------------
 
 
 def _check_timers(world: World) -> None:
@@ -248,16 +226,35 @@ def _check_timers(world: World) -> None:
     for timer in world.store.timers:
         with Place(TIMERS, timer.id):
             if timer.kind == LATE_ANSWER and timer.detail not in OUTCOMES:
-                raise ValueError("detail: must be a known outcome")
+                raise Unreadable("detail: must be a known outcome")
             if timer.kind == BATCH_CLOSES:
                 _check_schedule(timer.detail)
 
 
 def _check_schedule(detail: str) -> None:
-    """The schedule that a timer carries. Source: assumed B16."""
+    """Check the schedule that a timer carries. Source: assumed B16."""
     try:
         found = from_document(BatchSchedule, from_json(detail))
         if found != batch_schedule(found.times, found.days, found.zone):
             raise ValueError("must name each time and day once, in their order")
     except ValueError as error:
         raise Unreadable(f"detail: {error}") from None
+
+
+def _check_messages(world: World, documents: Sequence[Document | Parsed]) -> None:
+    """Check that every message can be read and sent, and every delivery is one of a message."""
+    ids: set[str] = set()
+    for place, document in enumerate(documents):
+        with Place(MESSAGES, document.id):
+            message = world.store.messages()[place]
+            if message.id in ids:
+                raise Unreadable("id: must be that of the document, once")
+            if message.event_type not in EVENTS:
+                raise Unreadable("event_type: must be a known event")
+        with Place(RECORDS, document.id):
+            # It can be written.
+            body_of(message)
+        ids.add(document.id)
+    for delivery in world.store.all(Delivery).values():
+        if world.store.message(delivery.message_id) is None:
+            raise NotRestored(f"deliveries, {delivery.id}: message_id: there is no such message")
