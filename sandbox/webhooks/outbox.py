@@ -128,8 +128,8 @@ class Outbox:
 
     Endpoints and deliveries are records of the world's store; the queues are not stored, and
     `resume` fills them again. `on_work` is called with an endpoint's id when its queue gets a job,
-    `on_change` after an attempt. `pre_answer` has the deliveries to be tried before the answer, by
-    the id of the request.
+    `on_change` after an attempt, with the message if it was delivered. `pre_answer` has the
+    deliveries to be tried before the answer, by the id of the request.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class Outbox:
         world: WebhookWorld,
         *,
         on_work: Callable[[str], None],
-        on_change: Callable[[], None],
+        on_change: Callable[..., None],
         later: Later,
     ) -> None:
         self._world = world
@@ -157,8 +157,6 @@ class Outbox:
         self._waiting: dict[str, deque[Job]] = {}
         self._under_way: dict[int, Job] = {}
         self.pre_answer: dict[str, set[str]] = {}
-        # The ids of messages that an endpoint took, in the order in which it did.
-        self.delivered: list[str] = []
 
     def resume(self) -> None:
         """Send the webhooks that were due or unfinished when the earlier run ended."""
@@ -344,7 +342,6 @@ class Outbox:
             tried = known.tried(sent, self._world.now(), job.trigger)
             delivery = replace(tried, status="delivered", next_attempt_at=None)
             self._store(delivery, known)
-            self.delivered.append(job.message.id)
             endpoint = self.endpoints.get(job.endpoint_id)
             if endpoint is not None and endpoint.failing_since is not None:
                 self.store_endpoint(replace(endpoint, failing_since=None))
@@ -353,7 +350,7 @@ class Outbox:
         if self.on_attempt is not None:
             self.on_attempt(job, delivery)
         self._settle(job)
-        self._on_change()
+        self._on_change(*([job.message] if delivery.status == "delivered" else []))
 
     def _failed(self, job: Job, known: Delivery, sent: Sent) -> Delivery:
         """The delivery after a failed attempt, stored, and with a retry if there is one."""

@@ -18,7 +18,7 @@ from sandbox.domain.events import EVENTS, body_of
 from sandbox.domain.field_types import Percent, SurchargeBasis, TaxBasis
 from sandbox.domain.instants import to_ms
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.payments.edits import ABOUT, broken
+from sandbox.domain.payments.edits import broken
 from sandbox.domain.payments.outcomes import OUTCOMES, SETTLEMENTS
 from sandbox.domain.payments.transactions import (
     STATUS_REASONS,
@@ -34,7 +34,7 @@ from sandbox.domain.switches import defaults, parted
 from sandbox.domain.webhooks import ENDPOINTS_MAX, Delivery
 from sandbox.scenarios.fault_injection import SPOILED_MAX
 from sandbox.scenarios.queue import QUEUE_MAX
-from sandbox.store.documents import Unreadable, from_document, read_value
+from sandbox.store.documents import Unreadable, from_document
 from sandbox.store.files.port import (
     FIXTURE,
     MESSAGES,
@@ -137,7 +137,7 @@ def _restore_state(
     # Files from before hold every switch; one at its default chose nothing (assumed D35).
     chosen = {id: value for id, value in former.items() if value != default_of(id)}
     has_own_clock = is_beginning and world.spec.clock != ClockSetting()
-    world.store.restore_counters(counters)
+    world.store.counters = counters
     world.draws = world.draws_of(world.spec.seed)
     world.journal.restart(counters)
     world.store.put(
@@ -210,9 +210,8 @@ def _check(store: Store, saved: SavedWorld) -> None:
         return
     _check_references(store, _OF_PAYMENTS)
     for id, tx in store.all(Transaction).items():
-        if clauses := broken(tx):
-            about = f"{ABOUT[clauses[0]]} (assumed {clauses[0]})"
-            raise NotRestored(f"transactions, {id}: {about}")
+        for clause, about in broken(tx):
+            raise NotRestored(f"transactions, {id}: {about} (assumed {clause})")
 
 
 def _check_references(store: Store, rows: Sequence[References]) -> None:
@@ -298,7 +297,7 @@ def _check_rates(rates: Rates) -> None:
         value = getattr(rates, name)
         if value is not None:
             try:
-                read_value(kind, value)
+                from_document(kind, value)
             except ValueError as error:
                 raise Unreadable(f"rates.{name}: {error}") from None
 

@@ -3,8 +3,10 @@
 A world knows no other world. The registry decides which world a key belongs to.
 """
 
+import asyncio
 from asyncio import Event, Future, Lock, get_running_loop
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -131,8 +133,9 @@ class World:
             counters=self.store.counters,
             key_name=self._key_name,
         )
-        # Those who wait for a new message or the result of an attempt.
+        # Who waits for a change, and who watches messages come and be delivered.
         self._waiting: set[Future[None]] = set()
+        self._watchers: set[asyncio.Queue[Message]] = set()
         self.outbox = Outbox(
             self,
             on_work=lambda endpoint_id: background.deliveries.work(self, endpoint_id),
@@ -151,8 +154,6 @@ class World:
         # The timer that the world will be woken up for.
         self.watched: Timer | None = None
         self.advancing = Lock()
-        # Requests of the control API that wait for a message.
-        self.waits = 0
         self.marks = Marks()
         self.subscriptions = Subscriptions(self.journal, self.outbox, self.clock, self.store)
 
@@ -300,11 +301,26 @@ class World:
             self.subscriptions.on_messages(messages)
         if self.outbox.endpoints:
             self.outbox.accept(messages)
-        self._tell_changed()
+        self._tell_changed(*messages)
 
     def _tap_changed(self, tap: Tap, waits: bool) -> None:
         if self.subscriptions.on_tap is not None:
             self.subscriptions.on_tap(tap, waits)
+
+    @property
+    def waits(self) -> int:
+        """How many requests of the control API wait for a message."""
+        return len(self._watchers)
+
+    @contextmanager
+    def watch_messages(self) -> Iterator[asyncio.Queue[Message]]:
+        """Give a queue that gets each message when it comes, and again when it is delivered."""
+        queue: asyncio.Queue[Message] = asyncio.Queue()
+        self._watchers.add(queue)
+        try:
+            yield queue
+        finally:
+            self._watchers.remove(queue)
 
     async def changed(self) -> None:
         """Wait for a new message or the result of an attempt."""
@@ -315,7 +331,11 @@ class World:
         finally:
             self._waiting.discard(future)
 
-    def _tell_changed(self) -> None:
+    def _tell_changed(self, *messages: Message) -> None:
+        """Messages came or were delivered, or something else changed."""
+        for queue in self._watchers:
+            for message in messages:
+                queue.put_nowait(message)
         for future in self._waiting:
             if not future.done():
                 future.set_result(None)

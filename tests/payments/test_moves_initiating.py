@@ -296,19 +296,6 @@ def test_an_auth_can_be_asked_of_either_path(sandbox):
     assert kind(by_type) == kind(by_path) == "auth/authorized/approved"
 
 
-@pytest.mark.proves("assumed B2")
-def test_a_second_sale_joins_the_batch_that_is_open(sandbox):
-    # assumed B2
-    first = paid(sandbox)
-    seen = message_count(sandbox)
-
-    second = paid(sandbox)
-
-    assert second["batch_id"] == first["batch_id"]
-    names = [one["event_type"] for one in messages_since(sandbox, seen)]
-    assert names == ["transaction.create", "transaction.sale"]
-
-
 @pytest.mark.proves(
     "spec 2.4-surcharge_declined_by_payer, 2.4-surcharge_expired", "assumed 5.2-prompt"
 )
