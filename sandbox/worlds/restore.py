@@ -18,7 +18,6 @@ from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.edits import broken
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.readings import default_of
 from sandbox.domain.records import Record
 from sandbox.domain.switches import defaults, parted
 from sandbox.domain.webhooks import ENDPOINTS_MAX, Delivery
@@ -123,9 +122,8 @@ def _restore_state(
         counters.requests = 0
         if world.spec.seed != state.begins.seed:
             counters.drawn = 0
-    switches, former = parted(state.switches)
-    # Files from before hold every switch; one at its default chose nothing (assumed D35).
-    chosen = {id: value for id, value in former.items() if value != default_of(id)}
+    # Who edits a snapshot may name a reading by its switch.
+    switches, chosen = parted(state.switches)
     has_own_clock = is_beginning and world.spec.clock != ClockSetting()
     world.store.counters = counters
     world.draws = world.draws_of(world.spec.seed)
@@ -165,14 +163,8 @@ def _with_material(key: ApiKey, fresh: ApiKey | None) -> ApiKey:
     """The key with the lookup and secret of the other one, if there is one."""
     if fresh is None:
         return key
-    return structs.replace(
-        key,
-        lookup=fresh.lookup,
-        salt=fresh.salt,
-        digest=fresh.digest,
-        key_last4=fresh.key_last4,
-        readable_key=fresh.readable_key,
-    )
+    material = ("lookup", "salt", "digest", "key_last4", "readable_key")
+    return structs.replace(key, **{name: getattr(fresh, name) for name in material})
 
 
 References = tuple[type[Record], str, Callable[[Any], Iterable[str]], type[Record]]
