@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route, Router
 from starlette.types import Lifespan, Receive, Scope, Send
 
-from sandbox import __version__, library, startup
+from sandbox import __version__, startup
 from sandbox.control import routes as control
 from sandbox.control.application import Control
 from sandbox.control.console_files import welcome
@@ -304,13 +304,6 @@ def _services(
         store="memory" if worlds.saver is None else worlds.saver.name,
         default_fixture=fixture,
         default_seed=settings.seed,
-        fixtures=library.fixture,
-        fixture_of=library.fixture_of,
-        fixture_names=library.fixture_names,
-        samples=library.sample,
-        scenarios=library.scenarios,
-        scenario=library.scenario,
-        scenario_text=library.scenario_text,
         prove=_prove,
         repeat=partial(_repeat, profile=settings.profile),
         play=partial(_play, inside=inside),

@@ -23,9 +23,9 @@ RANKS = {
     "worlds": 3,
     "platform": 4,
     "servers": 4,
+    "library": 4,
     "control": 5,
     "settings": 6,
-    "library": 6,
     "tokens": 6,
     "app": 6,
     "middleware": 6,
@@ -46,7 +46,6 @@ RANKS = {
 TOGETHER = [
     {
         "settings",
-        "library",
         "tokens",
         "persistence",
         "startup",

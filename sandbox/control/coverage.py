@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from sandbox import library
 from sandbox.control.context import ControlRequest
-from sandbox.control.forwarding import ask_other_servers, other_servers
 from sandbox.control.models import View
 from sandbox.control.routing import PREFIX, WORLD, Router
+from sandbox.control.servers import ask_other_servers, other_servers
 from sandbox.domain.events import EVENTS
 from sandbox.domain.faults import FAULTS, MISDIRECTED
 from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
@@ -91,14 +92,14 @@ def _add(sections: list[Section]) -> Section:
 def view_coverage(request: ControlRequest, coverage: CoverageCounters) -> Coverage:
     """The counts as the control API shows them."""
     counts = _counts(coverage)
-    library = {one.name: name for name, one in request.services.scenarios().items()}
+    names = {one.name: name for name, one in library.scenarios().items()}
     scrub = request.services.worlds.profile.scrub
     for title, count in coverage.scenarios.items():
-        counts["scenarios"][library.get(title) or scrub(title)] += count
-    own = sorted(counts["scenarios"].keys() - library.values())
+        counts["scenarios"][names.get(title) or scrub(title)] += count
+    own = sorted(counts["scenarios"].keys() - names.values())
     place = {name: number for number, name in enumerate(_SERVED)}
     answers = sorted(counts["answers"], key=lambda one: (place[one.split()[0]], one))
-    tables = {**TABLES, "scenarios": (*library.values(), *own), "answers": answers}
+    tables = {**TABLES, "scenarios": (*names.values(), *own), "answers": answers}
     return Coverage(**{name: _section(counts[name], table) for name, table in tables.items()})
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from sandbox import library
 from sandbox.control import openapi
 from sandbox.control.context import ControlRequest, not_found
 from sandbox.control.models import CSS, HTML, JAVASCRIPT, Document, Query, Written
@@ -44,7 +45,7 @@ def read_platform_document(
         services.version,
         url,
         _cast(request),
-        services.samples,
+        library.sample,
         query.strict,
         query.pure,
     )

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
+from sandbox import library
 from sandbox.control.context import ControlRequest, conflict, exclusive_world, invalid
 from sandbox.control.export_case import ExportCase
 from sandbox.control.export_scenarios import build_scenario
@@ -214,7 +215,7 @@ async def _prove_test(
     A fixture of somebody's own is known to this server alone, and is not proved with.
     Source: assumed D25-export.
     """
-    if case.world.state.begins.fixture not in request.services.fixture_names():
+    if case.world.state.begins.fixture not in library.fixture_names():
         return
     ids = {f"{one}s": case.world.cast.ids_of(one) for one in ("account", "terminal", "location")}
     # It takes a sandbox with a loop of its own; the platform goes on beside it.

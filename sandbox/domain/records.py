@@ -94,8 +94,6 @@ def show_all(value: Any, *, as_empty: bool = False) -> Any:
     kind = type(value)
     if kind is Transaction:
         return show(value)
-    if kind is datetime:
-        return to_wire(value)
     if kind is dict:
         return {name: show_all(one, as_empty=as_empty) for name, one in value.items()}
     if kind is list or kind is tuple:
@@ -106,7 +104,8 @@ def show_all(value: Any, *, as_empty: bool = False) -> Any:
         return {**record, **fields}
     view = _SHOWN_AS.get(kind)
     if view is None:
-        return value
+        # A frozen clock has a class of its own for its instants.
+        return to_wire(value) if isinstance(value, datetime) else value
     names = view.__struct_fields__
     fields = {name: show_all(getattr(value, name), as_empty=as_empty) for name in names}
     if as_empty:
@@ -118,6 +117,11 @@ def filled_body(record: Any) -> Any:
     """The record of an event as its body with empty strings; a record without these as it is."""
     is_plain = isinstance(record, Account | Location | Terminal)
     return show_all(record, as_empty=True) if is_plain else record
+
+
+def view_of(kind: type) -> type[Struct]:
+    """The class of what is shown of a record of that kind."""
+    return _SHOWN_AS[kind]
 
 
 @cache

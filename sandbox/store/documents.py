@@ -36,7 +36,7 @@ from pydantic import (
     WrapValidator,
     create_model,
 )
-from pydantic_core import ErrorDetails, to_json
+from pydantic_core import ErrorDetails
 
 from sandbox.domain import json_text
 from sandbox.domain.field_types import sentence
@@ -79,10 +79,9 @@ def to_document(record: Any) -> dict[str, Any]:
     return document
 
 
-def to_text(record: Any) -> str:
-    """The document of a record as JSON."""
-    # Clients' own data may hold whole numbers that msgspec cannot write.
-    return to_json(to_document(record)).decode()
+def to_text(value: Any) -> str:
+    """The document of a record, or whatever holds records, as JSON."""
+    return msgspec.json.encode(value, enc_hook=_token).decode()
 
 
 def from_own(kind: Any, document: Any) -> Any:
@@ -116,16 +115,11 @@ def _card(value: Any) -> Card:
 
 
 def from_document(kind: Any, document: Any) -> Any:
-    """The record in a document that people can edit. Raises Unreadable with the field."""
+    """The record or value in a document that people can edit. Raises Unreadable with the field."""
     try:
         return _adapter(kind).validate_python(document)
     except ValidationError as error:
         raise Unreadable(_mistake(error.errors(include_url=False)[0])) from None
-
-
-def read_value(kind: Any, value: Any) -> Any:
-    """The value of a field of that type. Raises ValueError, which names no field."""
-    return from_document(kind, value)
 
 
 class DocumentModel(BaseModel):

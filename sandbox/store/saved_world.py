@@ -158,7 +158,7 @@ def _load_messages(store: Store, saved: SavedWorld) -> None:
         with Place(RECORDS, id):
             record = read_body(fields_of(bodies[id]), subject, payments.get, saved.read)
         with Place(MESSAGES, id):
-            message = read_message(fields, record)
+            message = read_message(fields, record, saved.read)
             _must_be(id, message.id, MESSAGES)
             found.append(message)
     store.add_messages(found)
