@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from time import monotonic
 from typing import Any, Final
 
@@ -46,6 +47,9 @@ class Measured:
             buckets=ANSWERS_S,
             **common,
         )
+        # To find what belongs to labels takes four times as long as to count, a tenth of a read.
+        self._requests_of = cache(self.requests.labels)
+        self._answers_of = cache(self.answers.labels)
         self.control_requests = Counter(
             "control_requests", "Requests to the control API.", ("row", "status"), **common
         )
@@ -88,7 +92,11 @@ class Measured:
 
     def count_request(self, route: str | None, status: int) -> None:
         """Count a request to the platform; one that was cut off without an answer has status 0."""
-        self.requests.labels(route or _NO_ROUTE, status or _CUT).inc()
+        self._requests_of(route or _NO_ROUTE, status or _CUT).inc()
+
+    def time_answer(self, route: str | None, seconds: float) -> None:
+        """Note how long it took to work an answer out."""
+        self._answers_of(route or _NO_ROUTE).observe(seconds)
 
     def count_requests(self) -> int:
         """The number of all requests to the platform."""

@@ -113,7 +113,7 @@ class Recorder:
             return
         name = None if row is None or row.run is None else row.name
         self._measured.count_request(name, status)
-        self._measured.answers.labels(name or "none").observe(duration_s)
+        self._measured.time_answer(name, duration_s)
         world.coverage.answered(name, status, context.refusal, context.choice)
 
     def _log(self, entry: Entry, world_id: str) -> None:
