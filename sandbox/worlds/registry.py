@@ -219,11 +219,7 @@ class Worlds:
             self._numbered[team] = max(number, self._numbered.get(team, 0))
         return True
 
-    def _make(
-        self,
-        spec: WorldSpec,
-        saved: SavedWorld | None = None,
-    ) -> World:
+    def _make(self, spec: WorldSpec, saved: SavedWorld | None = None) -> World:
         """A world that is not registered yet. It touches no world that is in use."""
         world = World(
             spec,
@@ -239,11 +235,7 @@ class Worlds:
         self.touch(world)
         return world
 
-    async def _make_aside(
-        self,
-        spec: WorldSpec,
-        saved: SavedWorld | None = None,
-    ) -> World:
+    async def _make_aside(self, spec: WorldSpec, saved: SavedWorld | None = None) -> World:
         """Make a world as `_make` does; a large one in a thread."""
         is_large = (
             spec.fixture.snapshot is not None

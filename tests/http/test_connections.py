@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 
+from tests.driving import InProcess
 from tests.http.talking import Client, payment, request, serving
 
 
@@ -26,7 +27,9 @@ def numbers(*answers) -> list[int]:
 
 
 def test_answers_of_one_packet_come_in_the_order_of_their_requests(client, served):
-    slow = payment(served, "x-sandbox-outcome: slow", amount=100)
+    late = {"outcome": "approved", "amount": 100, "delay_ms": 200}
+    InProcess(served.sandbox).control("POST", "/worlds/default/scenario/next", late)
+    slow = payment(served, amount=100)
     quick = [payment(served, amount=200 + number) for number in range(5)]
 
     client.send(quick[0] + slow + b"".join(quick[1:]))

@@ -48,7 +48,6 @@ class Case:
 
 SALE = {"operation": "sale", "second": "transaction.sale"}
 AUTH = {"operation": "auth", "second": "transaction.authorize"}
-HALF = (500, 500, 0, 0)
 
 CASES = [
     Case(

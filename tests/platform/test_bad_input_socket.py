@@ -120,17 +120,6 @@ def test_an_encoded_path_is_read_once_and_nothing_is_redirected(served, target, 
     assert json.loads(body)
 
 
-@pytest.mark.proves("spec 5-apikey", "assumed C6")
-def test_the_name_of_the_key_header_has_no_case(served):
-    key = served.key("merchant").encode()
-    head = b"GET /v5/apikeys HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n"
-    sent = head + b"X-SERVICE-ApiKey: %b\r\n\r\n"
-
-    status, _, _ = _parts(_exchange(served, sent % key))
-
-    assert status == 200
-
-
 def test_a_header_that_is_not_ascii_is_no_key(served):
     sent = b"GET /v5/apikeys HTTP/1.1\r\nhost: localhost\r\nx-service-apikey: \xff\xc3\xa9\r\n"
 
