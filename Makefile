@@ -46,7 +46,7 @@ slow: $(VENV)/.developed ## The part of `make whole` that starts servers, browse
 properties: $(VENV)/.developed ## Test properties with many more examples than `make test` does
 	@SANDBOX_THOROUGH=yes $(BIN)/python -m pytest -m hypothesis --numprocesses 2 --dist worksteal
 
-soak: $(VENV)/.developed ## Attack everything with random input (MINUTES=60, SEED=a new one each time)
+soak: $(VENV)/.developed ## Try properties with new random numbers until one fails (MINUTES=60, SEED=a new one)
 	@$(BIN)/python -m tests.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 fast: $(VENV)/.developed ## Run the tests of the pure core

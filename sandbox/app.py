@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route, Router
 from starlette.types import Lifespan, Receive, Scope, Send
 
-from sandbox import __version__, library, startup
+from sandbox import __version__, startup
 from sandbox.control import routes as control
 from sandbox.control.application import Control
 from sandbox.control.console_files import welcome
@@ -29,10 +29,10 @@ from sandbox.control.routing import PREFIX
 from sandbox.domain.faults import INTERNAL_ERROR, Refusal
 from sandbox.domain.instants import from_ms
 from sandbox.domain.profile import Profile
+from sandbox.measurements import Measured
 from sandbox.middleware import (
-    AllowedHosts,
     AnswerWhenStopped,
-    OneHost,
+    CheckHost,
     SeparatePorts,
     surface_of,
 )
@@ -49,12 +49,10 @@ from sandbox.store.fixture import Fixture
 from sandbox.webhooks.address_guard import Guard
 from sandbox.webhooks.local_receivers import LocalReceivers
 from sandbox.webhooks.worker import DeliveryWorker, Sending
-from sandbox.worlds.background import Background
+from sandbox.worlds.background import Background, Timers
 from sandbox.worlds.clock import SystemClock, system_seconds
-from sandbox.worlds.due_timers import fire_due
-from sandbox.worlds.measured import Measured
+from sandbox.worlds.due_timers import fire_due, wake
 from sandbox.worlds.registry import Ticks, Worlds
-from sandbox.worlds.timers import Timers
 from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
@@ -118,12 +116,14 @@ def build(
     """
     fixture = startup.fixture_of(settings)
     guard = _guard(settings)
-    measured, timers = Measured(), Timers()
+    measured, timers = Measured(), Timers(wake)
     deliveries = _delivery_worker(settings, guard, sender, measured, local_receivers)
     background = Background(deliveries, timers, measured)
     startup.check_webhooks(settings, guard)
     kept = _kept(settings, system_clock, ticks, background, fixture)
     worlds, fleet = kept.worlds, kept.fleet
+    if fleet is not None:
+        measured.share(lambda: fleet.is_current)
     token = _token(settings)
     answering = Platform(
         worlds,
@@ -161,11 +161,13 @@ def build(
 
 def _middleware(settings: Settings, token: str | None) -> list[Middleware]:
     """The middleware, outermost first."""
-    found = [Middleware(NoteRootPath), Middleware(AnswerWhenStopped), Middleware(OneHost)]
-    if token is None:
-        # A client with the token is no page of another site.
-        hosts = Hosts((settings.host, *settings.allow_hosts))
-        found.append(Middleware(AllowedHosts, hosts=hosts))
+    # A client with the token is no page of another site.
+    hosts = Hosts((settings.host, *settings.allow_hosts)) if token is None else None
+    found = [
+        Middleware(NoteRootPath),
+        Middleware(AnswerWhenStopped),
+        Middleware(CheckHost, hosts=hosts),
+    ]
     if settings.control_port is not None:
         found.append(Middleware(SeparatePorts))
     return found
@@ -258,7 +260,7 @@ def _kept(
     settings: Settings,
     system_clock: SystemClock,
     ticks: Ticks,
-    background: Background[World],
+    background: Background,
     fixture: Fixture,
 ) -> _Kept:
     """The worlds as the settings have them. Raises as `build` does."""
@@ -304,13 +306,6 @@ def _services(
         store="memory" if worlds.saver is None else worlds.saver.name,
         default_fixture=fixture,
         default_seed=settings.seed,
-        fixtures=library.fixture,
-        fixture_of=library.fixture_of,
-        fixture_names=library.fixture_names,
-        samples=library.sample,
-        scenarios=library.scenarios,
-        scenario=library.scenario,
-        scenario_text=library.scenario_text,
         prove=_prove,
         repeat=partial(_repeat, profile=settings.profile),
         play=partial(_play, inside=inside),
@@ -372,7 +367,7 @@ def _delivery_worker(
     sender: Sending | None,
     measured: Measured,
     local_receivers: LocalReceivers | None,
-) -> DeliveryWorker[World]:
+) -> DeliveryWorker:
     """The worker that sends with this sender, else over the network. Raises SettingsError."""
     if (ca := settings.webhooks_ca) is not None:
         try:
@@ -386,7 +381,7 @@ def _delivery_worker(
         sender,
         open_client=partial(_webhook_client, settings, guard),
         header_prefix=settings.profile.webhook_header_prefix,
-        metrics=measured,
+        measured=measured,
         after_attempt=fire_due,
         local_receivers=local_receivers,
     )

@@ -9,8 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sandbox.control.console_files import WELCOME_PATHS
 from sandbox.control.routing import PREFIX
 from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE, VALIDATION_ERROR, Refusal
-from sandbox.platform.hosts import Hosts, why_refused
-from sandbox.platform.rare_log import RareLog
+from sandbox.platform.hosts import Hosts, RareLog, why_refused
 from sandbox.platform.responses import ABORT
 from sandbox.platform.routing import path_of
 from sandbox.platform.wire import until_gone
@@ -29,38 +28,36 @@ def surface_of(scope: Scope) -> Any:
     return state.control if is_for_control else state.platform
 
 
-class OneHost:
-    """Refuse requests of HTTP/1.1 that name no host, or several (RFC 9112, 3.2)."""
+class CheckHost:
+    """Refuse requests that name no host, several, or one that is not among `hosts`.
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    Source: RFC 9112, 3.2; assumed D25-hosts.
+    """
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or answer 400."""
-        if scope["type"] == "http" and scope.get("http_version") in ("1.0", "1.1"):
-            hosts = [name for name, _ in scope["headers"]].count(b"host")
-            if hosts > 1 or (not hosts and scope["http_version"] == "1.1"):
-                why = "A request must have one Host header (RFC 9112, 3.2)."
-                await surface_of(scope).refuse(scope, send, Refusal(VALIDATION_ERROR, why))
-                return
-        await self._app(scope, receive, send)
-
-
-class AllowedHosts:
-    """Refuse requests for a host that this server does not answer for (assumed D25-hosts)."""
-
-    def __init__(self, app: ASGIApp, *, hosts: Hosts) -> None:
+    def __init__(self, app: ASGIApp, *, hosts: Hosts | None) -> None:
         self._app, self._hosts = app, hosts
         self._rare_log = RareLog(requests_log)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or answer 421."""
-        if scope["type"] != "http" or (host := self._hosts.refuses(scope)) is None:
-            await self._app(scope, receive, send)
+        """Pass the request on, or answer 400 or 421."""
+        if scope["type"] == "http" and (refusal := self._refusal(scope)) is not None:
+            await surface_of(scope).refuse(scope, send, refusal)
             return
-        why = why_refused(host)
+        await self._app(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> Refusal | None:
+        named = [value for name, value in scope["headers"] if name == b"host"]
+        # Other versions name the host in another way, and 1.0 need not.
+        version = scope.get("http_version")
+        if (not named and version == "1.1") or (len(named) > 1 and version in ("1.0", "1.1")):
+            why = "A request must have one Host header (RFC 9112, 3.2)."
+            return Refusal(VALIDATION_ERROR, why)
+        # A request without a Host header does not come from a browser.
+        if not named or self._hosts is None or self._hosts.accept(named[0], scope):
+            return None
+        why = why_refused(named[0])
         self._rare_log.warn("host", f"a request was refused (421): {why}")
-        await surface_of(scope).refuse(scope, send, Refusal(MISDIRECTED, why))
+        return Refusal(MISDIRECTED, why)
 
 
 class SeparatePorts:

@@ -19,7 +19,6 @@ from sandbox.worlds.background import Saver
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.restore import spec_of
 from sandbox.worlds.saver import FileSaver
-from sandbox.worlds.world import World
 
 log = logging.getLogger("sandbox.store")
 
@@ -94,7 +93,7 @@ def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
 def tokens_of(
     operators: str | None,
     teams: str,
-    saver: Saver[World] | None,
+    saver: Saver | None,
     *,
     now: Callable[[], datetime],
 ) -> Tokens:

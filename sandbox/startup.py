@@ -15,7 +15,7 @@ from sandbox.persistence import have_secret, restore_all, saver_of
 from sandbox.platform import timers
 from sandbox.scenarios.parser import ScenarioError
 from sandbox.settings import Settings, SettingsError
-from sandbox.store.documents import read_value
+from sandbox.store.documents import from_document
 from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.saved_world import NotRestored
 from sandbox.webhooks.address_guard import Guard
@@ -46,8 +46,8 @@ def worlds_of(
     settings: Settings,
     system_clock: SystemClock,
     ticks: Ticks,
-    background: Background[World],
-    saver: Saver[World] | None,
+    background: Background,
+    saver: Saver | None,
 ) -> Worlds:
     """No worlds yet."""
     return Worlds(
@@ -66,7 +66,7 @@ def own_worlds(
     settings: Settings,
     system_clock: SystemClock,
     ticks: Ticks,
-    background: Background[World],
+    background: Background,
     fixture: Fixture,
 ) -> tuple[Worlds, str]:
     """The worlds of an earlier run, if there is a state file, and `default`.
@@ -95,10 +95,10 @@ def shared_worlds(
     settings: Settings,
     system_clock: SystemClock,
     ticks: Ticks,
-    background: Background[World],
+    background: Background,
     fixture: Fixture,
     *,
-    saver: Saver[World],
+    saver: Saver,
     secret: bytes,
 ) -> Worlds:
     """No worlds yet: they are in the database. Raises FixtureError."""
@@ -144,7 +144,7 @@ def check_webhooks(settings: Settings, guard: Guard) -> None:
     """Raises SettingsError for a URL that no webhook may go to."""
     for url in settings.webhooks:
         try:
-            read_value(HttpUrl, url)
+            from_document(HttpUrl, url)
         except ValueError as error:
             raise SettingsError(f"--webhook: {url[:200]!r}: {error}") from None
         if secret := find_secret(unquote(url), settings.profile.key_format):

@@ -11,24 +11,28 @@ from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.settings import Settings
 from tests.driving import InProcess, Served, serving
-from tests.properties import examples
+from tests.properties import SEED, examples
 from tests.servers import elsewhere
 
-# The same examples in every run: a test that fails here fails everywhere.
 settings.register_profile(
-    "repeatable", derandomize=True, database=None, deadline=None, max_examples=examples(60)
+    "sandbox", derandomize=SEED is None, database=None, deadline=None, max_examples=examples(60)
 )
-settings.load_profile("repeatable")
+settings.load_profile("sandbox")
 
 NOW = "2026-03-01T12:00:00.000Z"
 """Where the clock of a test's world stands still: before the end of legacy keys."""
 
 
+def pytest_collection() -> None:
+    """What is collected stays: looking through it for garbage again and again would be slow."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """What was collected stays: looking through it for garbage again and again would be slow."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
+    gc.enable()
 
 
 def pytest_sessionfinish() -> None:

@@ -1,8 +1,16 @@
-"""How many examples a property is tried with: all by `make whole`, a third by `make test`."""
+"""How many examples a property is tried with, and where its random numbers come from.
+
+`make test` tries a third of what `make whole` does. Both have the same examples in every run, so a
+test that fails here fails everywhere; `make soak` has others in each round.
+"""
 
 import os
+from typing import Final
 
-IS_THOROUGH = bool(os.environ.get("SANDBOX_THOROUGH"))
+IS_THOROUGH: Final = bool(os.environ.get("SANDBOX_THOROUGH"))
+
+SEED: Final = os.environ.get("SANDBOX_SEED")
+"""The seed of a round of `make soak`; None for the same examples in every run."""
 
 
 def examples(number: int) -> int:

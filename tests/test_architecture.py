@@ -17,14 +17,15 @@ KIT = PROJECT / "pytest-uat-sandbox" / "uat_sandbox"
 RANKS = {
     "domain": 0,
     "scenarios": 1,
+    "measurements": 0,
     "store": 1,
     "webhooks": 2,
     "worlds": 3,
     "platform": 4,
     "servers": 4,
+    "library": 4,
     "control": 5,
     "settings": 6,
-    "library": 6,
     "tokens": 6,
     "app": 6,
     "middleware": 6,
@@ -45,7 +46,6 @@ RANKS = {
 TOGETHER = [
     {
         "settings",
-        "library",
         "tokens",
         "persistence",
         "startup",
@@ -86,7 +86,7 @@ THIRD_PARTIES = {
     "tinydb": ("store/files/json_file.py",),
     "cryptography": ("server/authority.py",),
     "filelock": ("store/files/disk.py", "server/authority.py"),
-    "prometheus_client": ("control/metrics.py",),
+    "prometheus_client": ("measurements.py",),
     "faker": ("store/generated_data.py",),
     "aiohttp": ("webhooks/client.py", "servers/carrying.py"),
     # Part of the interface of aiohttp, and installed with it.
@@ -110,7 +110,6 @@ LAZY = {
     "yarl": "only for the first request that another server answers",
     "zoneinfo": "only for terminals with a schedule",
     "faker": "only for generated data",
-    "sandbox.control.metrics": "only for somebody who reads the metrics",
     "sandbox.webhooks.client": "only for the first webhook; its HTTP client takes long to load",
     "tomllib": "only for a file that somebody names",
     "difflib": "only for a misspelt word",

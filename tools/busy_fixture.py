@@ -1,12 +1,13 @@
 """The fixture `busy`: a month of a restaurant group and a hotel. `make golden` writes it.
 
 It calls a sandbox in process through its own API, with the clock set to each moment, so every
-record obeys the rules. A seed decides the visits: the same code gives the same bytes.
+record obeys the rules. A seed decides the visits: the same code gives the same bytes. Steps after
+the end of the month do not happen, which leaves the last visits unfinished.
 """
 
 import heapq
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -15,14 +16,15 @@ from typing import Any, Final
 
 from sandbox.domain.instants import to_wire
 from sandbox.library import folder
-from sandbox.worlds.ids import Ids
-from tools import busy_cast
+from sandbox.store.ids import Ids
 from tools.asking import InProcess
-from tools.busy_visits import NIGHTS, BatchClosing, Visit, guests, hotel_guests
 
 FILE: Final = folder("fixtures") / "busy.json"
-CAST: Final = "busy_cast"
-"""The name of the snapshot's beginning, as written in the file."""
+CAST: Final = Path(__file__).with_name("busy_cast.json")
+"""Who is there beside the demo's cast."""
+
+MERCHANTS: Final = ("grill", "taqueria", "rooftop", "hotel")
+"""By cast name."""
 
 FIRST: Final = datetime(2026, 2, 1, 6, tzinfo=UTC)
 LAST: Final = datetime(2026, 3, 1, 6, tzinfo=UTC)
@@ -31,63 +33,329 @@ LAST: Final = datetime(2026, 3, 1, 6, tzinfo=UTC)
 MESSAGES_SINCE: Final = LAST - timedelta(days=2)
 """Older messages are left out: they would be most of the file."""
 
+NIGHTS: Final = 28
+_HOUR: Final = 60
+_DAY: Final = 24 * _HOUR
 
-class Month:
-    """A sandbox in which visits take place, each step at its moment."""
+Visit = Iterator[float]
+"""Does something, yields the minutes until its next step, and so on."""
 
-    def __init__(self, fixture: Path) -> None:
-        self._sandbox = InProcess(str(fixture), to_wire(FIRST))
-        self.cast = self._sandbox.cast
-        self.draws = Ids(seed=1, world_id=CAST)
-        self._now = FIRST
-        self._numbered = count()
-        self._coming: list[tuple[datetime, int, Visit]] = []
+_SOME_CARDS: Final = (
+    *(
+        "tok_visa_credit",
+        "tok_visa_credit",
+        "tok_visa_credit_2",
+        "tok_visa_debit",
+        "tok_visa_debit",
+    ),
+    *("tok_mc_credit", "tok_mc_credit", "tok_mc_debit", "tok_amex", "tok_discover", "tok_jcb"),
+)
+_DECLINES: Final = (
+    *("insufficient_funds", "insufficient_funds", "do_not_honor", "expired_card", "lost_card"),
+    *("exceeds_withdrawal_limit", "incorrect_pin", "suspected_fraud", "invalid_card_number"),
+)
+_FAILURES: Final = (
+    *("processor_timeout", "network_connectivity_error", "issuer_unavailable"),
+    *("system_malfunction", "invalid_gateway_response"),
+)
 
-    def come(self, minutes: float, visit: Visit) -> None:
-        """Have a visit begin so many minutes after the month does."""
-        self._push(FIRST + timedelta(minutes=minutes), visit)
 
-    def _push(self, at: datetime, visit: Visit) -> None:
-        if at < LAST:
-            heapq.heappush(self._coming, (at, next(self._numbered), visit))
+class Dice:
+    """Draws that follow from a name: another visit does not change those of this one."""
 
-    def take_place(self) -> None:
-        """Everything happens that happens before the month ends; then it is its end."""
-        while self._coming:
-            self._now, _, visit = heapq.heappop(self._coming)
-            self._sandbox.control("POST", "/clock/advance", {"to": to_wire(self._now)})
-            minutes = next(visit, None)
-            if minutes is not None:
-                self._push(self._now + timedelta(minutes=minutes), visit)
-        self._sandbox.control("POST", "/clock/advance", {"to": to_wire(LAST)})
+    _draws = Ids(seed=1, world_id=CAST.stem)
 
-    # --- what visits do
+    def __init__(self, name: str) -> None:
+        self._name, self._drawn = name, 0
 
-    def ask(self, method: str, path: str, body: Any = None, **more: Any) -> dict[str, Any]:
-        """One request to the platform, `by` a key of the cast."""
-        return self._sandbox.ask(method, path, body, **more)
+    def fraction(self) -> float:
+        """From 0 to 1."""
+        self._drawn += 1
+        return self._draws.fraction(f"{self._name}:{self._drawn}")
 
-    def control(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        """One request about the world."""
-        return self._sandbox.control(method, path, body)
+    def between(self, low: int, high: int) -> int:
+        """A whole number, both ends included."""
+        return low + int(self.fraction() * (high - low + 1))
+
+    def one_of(self, things: Sequence[Any]) -> Any:
+        """One of these."""
+        return things[self.between(0, len(things) - 1)]
+
+
+class Guest:
+    """A customer who pays at a till of a merchant. `smallest` and `largest` are in cents."""
+
+    def __init__(
+        self, sandbox: InProcess, dice: Dice, merchant: str, till: str, smallest: int, largest: int
+    ) -> None:
+        self.sandbox, self.dice, self.merchant, self.till = sandbox, dice, merchant, till
+        self.amount = dice.between(smallest, largest)
+        self.card: str = dice.one_of(_SOME_CARDS)
+
+    def pay(
+        self,
+        amount: int,
+        path: str = "payment",
+        card: str | None = None,
+        outcome: str | None = None,
+        **more: Any,
+    ) -> dict[str, Any]:
+        """A first attempt, and its result."""
+        body = {
+            "amount": amount,
+            "terminal_id": self.sandbox.cast.terminals[self.till],
+            "location_id": self.sandbox.cast.locations[self.merchant],
+            "platform": "ios",
+            "card_reader_data": {"paymentCardData": card or self.card},
+            **more,
+        }
+        return self.sandbox.ask("POST", f"/v3/{path}", body, by=self.merchant, outcome=outcome)
+
+    def act(self, tx: Mapping[str, Any], action: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Something that is done to a payment later."""
+        path = f"/v3/payments/{tx['transaction_id']}/{action}"
+        return self.sandbox.ask("POST", path, body, by=self.merchant)
+
+    # --- at a restaurant
+
+    def dines(self) -> Visit:
+        """Pays, and writes the tip on the slip, which is entered later."""
+        tx = self.pay(self.amount)
+        yield self.dice.between(15, 45)
+        tip = {"type": "fixed", "amount": self.amount * self.dice.between(12, 24) // 100}
+        if self.dice.fraction() < 0.2:
+            tip = {"type": "percentage", "percentage": self.dice.one_of((15, 18, 20))}
+        self.act(tx, "adjust", tip)
+
+    def pays(self) -> Visit:
+        """Pays at the counter, mostly with a tip."""
+        tip = self.amount * self.dice.one_of((0, 10, 15, 20)) // 100
+        parts = {"subtotal": self.amount, "tipAmount": tip}
+        self.pay(self.amount + tip, breakdown=parts)
+        yield from ()
+
+    def keeps_a_tab(self) -> Visit:
+        """Has a card held, drinks more than that, and pays in the end."""
+        tx = self.pay(5000, "preauth")
+        yield self.dice.between(30, 70)
+        self.act(tx, "auth", {"amount": 1000 * self.dice.between(1, 4)})
+        yield self.dice.between(40, 80)
+        self.act(tx, "capture", {"tip_amount": 100 * self.dice.between(5, 14)})
+
+    def is_declined(self) -> Visit:
+        """Pays with another card after one or two that do not go through."""
+        for _ in range(self.dice.between(1, 2)):
+            self.pay(self.amount, outcome=self.dice.one_of(_DECLINES))
+            yield 1
+        if self.dice.fraction() < 0.8:
+            self.pay(self.amount, card="tok_visa_debit")
+
+    def tries_again(self) -> Visit:
+        """Pays again after a failure of the host or the network, or a prompt that was canceled."""
+        self.pay(self.amount, outcome=self.dice.one_of((*_FAILURES, "user_canceled")))
+        yield 2
+        self.pay(self.amount)
+
+    def splits(self) -> Visit:
+        """Pays with a prepaid card, which is good for $50.00, and the rest with another one."""
+        self.pay(5000 + self.amount, card="tok_mc_prepaid")
+        yield 2
+        self.pay(self.amount, card="tok_visa_credit")
+
+    def is_charged_wrongly(self) -> Visit:
+        """Gets all or a part of it back before the batch is closed."""
+        tx = self.pay(self.amount)
+        yield 6
+        self.act(tx, "reverse", {} if self.dice.fraction() < 0.6 else {"amount": self.amount // 4})
+
+    def complains(self) -> Visit:
+        """Is refunded some days later, in whole or in part; once in a while it cannot be done."""
+        card = "tok_refund_fails" if self.dice.fraction() < 0.1 else self.card
+        tx = self.pay(self.amount, card=card)
+        yield self.dice.between(2, 5) * _DAY - self.dice.between(0, 3) * _HOUR
+        self.act(tx, "refund", {"amount": self.amount // 3} if self.dice.fraction() < 0.5 else {})
+
+    def is_asked(self) -> Visit:
+        """Gets a surcharge prompt, and accepts it, declines it or leaves."""
+        tx = self.pay(self.amount, card=self.dice.one_of(("tok_visa_credit", "tok_amex")))
+        yield 1
+        answer = self.dice.fraction()
+        if answer < 0.9:
+            self.act(tx, "confirm", {"confirm": answer < 0.75})
+
+    def is_kept_waiting(self) -> Visit:
+        """Pays, and the host never reports the result."""
+        self.pay(self.amount, outcome="pending_forever")
+        yield from ()
+
+    # --- at a hotel
+
+    def stays(self) -> Visit:
+        """Authorizes the room at check-in, adds to the hold, and pays at check-out."""
+        nights = self.dice.one_of((1, 1, 1, 2, 2, 3, 4))
+        held = nights * self.amount + 5000
+        tx = self.pay(held, "preauth", additional_details={"nights": nights})
+        extras = 0
+        for _ in range(nights):
+            yield 3 * _HOUR
+            if self.dice.fraction() < 0.4:
+                extra = 100 * self.dice.between(15, 90)
+                grown = self.act(tx, "auth", {"amount": extra})
+                extras += extra if grown["status_reason"] == "approved" else 0
+            yield 13 * _HOUR + self.dice.between(0, 2 * _HOUR)
+            yield 6 * _HOUR
+        self.act(tx, "capture", {"amount": nights * self.amount + extras})
+        if self.dice.fraction() < 0.1:
+            yield 2 * _DAY
+            self.act(tx, "refund", {"amount": 2500})
+
+    def does_not_come(self) -> Visit:
+        """Authorizes a room and never comes; a hotel's hold lasts for a month."""
+        self.pay(self.amount, "preauth")
+        yield from ()
+
+    def leaves_a_tab(self) -> Visit:
+        """Opens a tab at the bar that is never closed: the hold expires within days."""
+        self.pay(self.amount, "preauth", card="tok_visa_credit")
+        yield from ()
+
+    def cancels(self) -> Visit:
+        """Has a room held, and lets it go, or one of two nights."""
+        tx = self.pay(2 * self.amount, "preauth")
+        yield 8 * _HOUR
+        self.act(tx, "reverse", {"amount": self.amount} if self.dice.fraction() < 0.3 else {})
+
+
+_Happening = Callable[[Guest], Visit]
+
+_AT_RESTAURANTS: Final[Mapping[str, tuple[tuple[_Happening, int], ...]]] = {
+    "grill": (
+        (Guest.dines, 56),
+        (Guest.keeps_a_tab, 16),
+        (Guest.is_declined, 10),
+        (Guest.tries_again, 5),
+        (Guest.is_charged_wrongly, 5),
+        (Guest.complains, 8),
+    ),
+    "taqueria": (
+        (Guest.pays, 64),
+        (Guest.is_declined, 10),
+        (Guest.tries_again, 6),
+        (Guest.splits, 10),
+        (Guest.complains, 6),
+        (Guest.is_kept_waiting, 4),
+    ),
+    "rooftop": ((Guest.is_asked, 86), (Guest.is_declined, 14)),
+}
+"""The visits of each restaurant, in percent."""
+
+_BILLS: Final = {"grill": (2400, 16500), "taqueria": (900, 4200), "rooftop": (1200, 7800)}
+"""The smallest and the largest, in cents."""
+
+_A_DAY: Final = {"grill": (4, 7), "taqueria": (3, 5), "rooftop": (1, 3)}
+"""How many come, at least and at most."""
+
+_AT_THE_HOTEL: Final = ((Guest.stays, 84), (Guest.does_not_come, 6), (Guest.cancels, 10))
+
+
+def _what(dice: Dice, choices: Sequence[tuple[_Happening, int]]) -> _Happening:
+    drawn = dice.between(0, sum(weight for _, weight in choices) - 1)
+    for what, weight in choices:
+        drawn -= weight
+        if drawn < 0:
+            return what
+    raise AssertionError("weights do not add up")
+
+
+def guests(sandbox: InProcess) -> Iterator[tuple[float, Visit]]:
+    """All guests of the restaurants, with the minute of the month at which they pay."""
+    for merchant, choices in _AT_RESTAURANTS.items():
+        for day in range(NIGHTS):
+            dice = Dice(f"{merchant}:{day}")
+            # Fridays and Saturdays are busier; the first of February was a Sunday.
+            more = 2 if day % 7 in (5, 6) else 0
+            for number in range(dice.between(*_A_DAY[merchant]) + more):
+                own = Dice(f"{merchant}:{day}:{number}")
+                what = _what(own, choices)
+                till = "grill_bar" if what is Guest.keeps_a_tab else merchant
+                guest = Guest(sandbox, own, merchant, till, *_BILLS[merchant])
+                # From 11:30 to 20:30, so everything ends before the night.
+                at = day * _DAY + own.between(690, 1230)
+                yield at, what(guest)
+    last = Guest(sandbox, Dice("last"), "rooftop", "rooftop", *_BILLS["rooftop"])
+    # Still thinks about the surcharge when the month ends.
+    yield NIGHTS * _DAY - 0.5, last.is_asked()
+
+
+def hotel_guests(sandbox: InProcess) -> Iterator[tuple[float, Visit]]:
+    """All guests of the hotel, with the minute of the month at which they arrive."""
+    for day in range(NIGHTS):
+        dice = Dice(f"hotel:{day}")
+        for number in range(dice.between(1, 3)):
+            own = Dice(f"hotel:{day}:{number}")
+            guest = Guest(sandbox, own, "hotel", "hotel", 14900, 32900)
+            yield day * _DAY + own.between(900, 1200), _what(own, _AT_THE_HOTEL)(guest)
+    for day in (9, 19):
+        guest = Guest(sandbox, Dice(f"hotel bar:{day}"), "hotel", "hotel_bar", 3000, 9000)
+        yield day * _DAY + 1290, guest.leaves_a_tab()
+
+
+def close_batches(sandbox: InProcess, merchant: str, night: int) -> Visit:
+    """Close the batches of a day, and those rejected the night before; answer them later."""
+    path = "/v1/batches?statuses=open&statuses=rejected"
+    batches = sandbox.ask("GET", path, by=merchant)["batches"]
+    for batch in batches:
+        sandbox.ask("POST", f"/v1/batches/{batch['id']}/close", by=merchant)
+    yield 4 * _HOUR
+    for batch in batches:
+        answer: dict[str, Any] = {"answer": "accepted"}
+        if (merchant, night) == ("grill", 11) and batch["status"] == "open":
+            answer = {"answer": "rejected", "reason": "bad_record_count"}
+        if (merchant, night) == ("taqueria", 17):
+            answer = {"answer": "partially_accepted", "rejected": 1}
+        sandbox.control("POST", f"/batches/{batch['id']}/answer", answer)
+
+
+def closings(sandbox: InProcess) -> Iterator[tuple[float, Visit]]:
+    """The ends of all days but the last, at half past ten in the evening or later."""
+    for merchant in MERCHANTS:
+        for night in range(NIGHTS - 1):
+            minute = night * _DAY + 22.5 * _HOUR + len(merchant)
+            yield minute, close_batches(sandbox, merchant, night)
 
 
 def content() -> str:
     """The text of the file."""
+    tables = json.loads((folder("fixtures") / "demo.json").read_text(encoding="utf-8"))
+    for table, documents in json.loads(CAST.read_text(encoding="utf-8")).items():
+        tables[table] |= documents
     with TemporaryDirectory() as name:
-        cast = Path(name) / f"{CAST}.json"
-        cast.write_text(json.dumps(busy_cast.document()), encoding="utf-8")
-        month = Month(cast)
-    month.control("PUT", "/switches", {"batch.settlement": "manual"})
-    for minutes, visit in (*guests(month), *hotel_guests(month)):
-        month.come(minutes, visit)
-    for merchant in busy_cast.MERCHANTS:
-        for night in range(NIGHTS):
-            closing = BatchClosing(month, merchant, night)
-            month.come(closing.minutes, closing.take_place())
-    month.take_place()
-    month.control("PUT", "/switches", {"batch.settlement": "auto"})
-    return _written(_trimmed(month.control("GET", "/snapshot")))
+        cast = Path(name) / CAST.name
+        cast.write_text(json.dumps(tables), encoding="utf-8")
+        sandbox = InProcess(str(cast), to_wire(FIRST))
+    sandbox.control("PUT", "/switches", {"batch.settlement": "manual"})
+    _let_happen(sandbox, [*guests(sandbox), *hotel_guests(sandbox), *closings(sandbox)])
+    sandbox.control("PUT", "/switches", {"batch.settlement": "auto"})
+    return _written(_trimmed(sandbox.control("GET", "/snapshot")))
+
+
+def _let_happen(sandbox: InProcess, visits: Sequence[tuple[float, Visit]]) -> None:
+    """Take every step of the visits that comes before the end of the month, each at its moment."""
+    coming = [
+        (FIRST + timedelta(minutes=minutes), number, visit)
+        for number, (minutes, visit) in enumerate(visits)
+    ]
+    heapq.heapify(coming)
+    later = count(len(coming))
+    while coming:
+        now, _, visit = heapq.heappop(coming)
+        if now >= LAST:
+            break
+        sandbox.control("POST", "/clock/advance", {"to": to_wire(now)})
+        for minutes in visit:
+            heapq.heappush(coming, (now + timedelta(minutes=minutes), next(later), visit))
+            break
+    sandbox.control("POST", "/clock/advance", {"to": to_wire(LAST)})
 
 
 def _trimmed(snapshot: dict[str, Any]) -> dict[str, Any]:

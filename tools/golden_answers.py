@@ -13,9 +13,9 @@ from typing import Any, Final
 from sandbox.control.openapi import ANSWERS
 from sandbox.control.routes import CONTROL
 from sandbox.control.routing import ControlRow
-from sandbox.platform.openapi import examples
-from sandbox.platform.openapi.document import DIALECT, VERSION
+from sandbox.platform.openapi import document
 from sandbox.platform.openapi.examples import NOWHERE, Example, example_of, with_ids
+from sandbox.platform.openapi.writer import DIALECT, VERSION
 from sandbox.platform.routes import OPERATIONS
 from tools.asking import InProcess
 from tools.golden_events import NOW
@@ -112,7 +112,7 @@ whole documents."""
 def files() -> dict[Path, str]:
     """Path to text of each file with answers."""
     return {
-        examples.PLATFORM_ANSWERS: _written(_of_platform()),
+        document.ANSWERS: _written(_of_platform()),
         ANSWERS: _written(_of_control()),
     }
 

@@ -1,10 +1,12 @@
 """A sandbox for tests: one in their own process, one of another process, or one elsewhere."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from ipaddress import ip_address
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -12,12 +14,13 @@ from urllib.parse import urlsplit
 from uat_sandbox.collector import without_collector
 from uat_sandbox.control import PREFIX, Control
 from uat_sandbox.coverage import Coverage, merged
-from uat_sandbox.errors import SandboxError
+from uat_sandbox.errors import SandboxError, SandboxRefused
 from uat_sandbox.finding import place, serving_command
 from uat_sandbox.observed import Observed, observed
 from uat_sandbox.process import sandbox_process
 from uat_sandbox.receiver import Receiver
 from uat_sandbox.seeds import seed_of
+from uat_sandbox.webhooks import Webhooks
 
 if TYPE_CHECKING:
     from httpx2 import HTTPTransport
@@ -79,6 +82,7 @@ class Server:
     _transports: "list[HTTPTransport]" = field(default_factory=list)
     _coverage: list[Coverage] = field(default_factory=list)
     _worlds: "dict[str, World]" = field(default_factory=dict)
+    _inboxes: Iterator[int] = field(default_factory=lambda: count(1))
     _test: _Test = field(default_factory=_Test)
 
     @property
@@ -151,10 +155,30 @@ class Server:
         }
         body = {option: value for option, value in fields.items() if value is not None}
         with naming(scenario):
-            world = World(self, self.control.ask("POST", "/worlds", body))
+            world = World(self, *self._create_world(body))
         world.note_switches(switches or {})
         self._worlds[world.id] = world
         return world
+
+    def _create_world(
+        self, body: dict[str, Any]
+    ) -> "tuple[dict[str, Any], Webhooks | None, str | None]":
+        """The new world, and its webhooks, or why there are none."""
+        if (why := self.why_no_receiver) is None:
+            webhooks = Webhooks(str(next(self._inboxes)), self.control, self.receiver)
+            try:
+                endpoints = [webhooks.endpoint]
+                view = self.control.ask("POST", "/worlds", {**body, "endpoints": endpoints})
+            except SandboxRefused as error:
+                webhooks.close()
+                place = re.match(r"endpoints\.0(\.|: )", error.message)
+                if place is None:
+                    raise
+                # Fail only the tests that use webhooks.
+                why = str(error).removeprefix(place[0])
+            else:
+                return view, webhooks, None
+        return self.control.ask("POST", "/worlds", body), None, why
 
     def _next_seed(self) -> int | None:
         """The seed of a world that nobody chose one for."""

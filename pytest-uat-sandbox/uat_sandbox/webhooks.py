@@ -1,6 +1,8 @@
 """The received webhooks of a test, and waiting for them."""
 
+import base64
 import json
+import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -81,12 +83,14 @@ class _Wanted:
 class Webhooks:
     """The webhooks that a world sent to the test's own receiver, with every signature checked.
 
-    It is a real receiver, and gets all webhooks of the world from the beginning.
+    It gets all webhooks of the world from the beginning. `inbox` is the name of its inbox at the
+    receiver.
     """
 
-    world_id: str
+    inbox: str
     _control: "Control"
     _receiver: "Receiver"
+    world_id: str = ""
     _box: "Inbox" = field(init=False)
     _messages: dict[str, tuple[str, str]] = field(default_factory=dict)
 
@@ -95,8 +99,9 @@ class Webhooks:
         return f"<Webhooks of {self.world_id}>"
 
     def __post_init__(self) -> None:
-        self._box = self._receiver.open(self.world_id)
-        self._register()
+        self._box = self._receiver.open(self.inbox)
+        # A secret of our own: those that a world draws would change all it draws later.
+        self._box.secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
 
     # --- arrivals
 
@@ -206,7 +211,7 @@ class Webhooks:
     @property
     def url(self) -> str:
         """Where the receiver is."""
-        return self._receiver.url_of(self.world_id)
+        return self._receiver.url_of(self.inbox)
 
     @property
     def secret(self) -> str:
@@ -262,17 +267,17 @@ class Webhooks:
         path = f"/worlds/{self.world_id}/endpoints"
         if any(one["id"] == ENDPOINT_ID for one in self._control.ask("GET", path)["endpoints"]):
             self._control.ask("DELETE", f"{path}/{ENDPOINT_ID}")
-        self._register()
+        self._control.ask("POST", path, self.endpoint)
 
-    def _register(self) -> None:
-        import base64
-        import secrets
-
-        # An id and a secret of our own: those that a world draws would change all it draws later.
-        secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
-        self._box.secret = secret
-        body = {"id": ENDPOINT_ID, "url": self.url, "secret": secret, "description": "test kit"}
-        self._control.ask("POST", f"/worlds/{self.world_id}/endpoints", body)
+    @property
+    def endpoint(self) -> dict[str, str]:
+        """The endpoint to register, with an id and a secret that the world need not draw."""
+        return {
+            "id": ENDPOINT_ID,
+            "url": self.url,
+            "secret": self.secret,
+            "description": "test kit",
+        }
 
     def forget(self) -> None:
         """Forget all that came: the world begins anew, and message ids with it."""
@@ -281,7 +286,7 @@ class Webhooks:
 
     def close(self) -> None:
         """The world is gone."""
-        self._receiver.forget(self.world_id)
+        self._receiver.forget(self.inbox)
 
     # --- within
 

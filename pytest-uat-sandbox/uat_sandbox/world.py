@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from httpx2 import ASGITransport, AsyncClient, BaseTransport, Client
 
     from sandbox.server.threaded_app import ThreadedApp
-    from uat_sandbox.receiver import Receiver
 
 __tracebackhide__ = True
 
@@ -37,14 +36,6 @@ class Home(Protocol):
     @property
     def api_key_header(self) -> str:
         """The header that carries the API key."""
-
-    @property
-    def receiver(self) -> "Receiver":
-        """What receives the webhooks of all worlds."""
-
-    @property
-    def why_no_receiver(self) -> str | None:
-        """Why webhooks cannot reach this process; None if they can."""
 
     @property
     def asgi(self) -> "ThreadedApp":
@@ -81,24 +72,26 @@ class World(WorldControl):
     Whatever the control API refuses is raised as SandboxRefused.
     """
 
-    def __init__(self, server: Home, view: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        server: Home,
+        view: Mapping[str, Any],
+        webhooks: Webhooks | None,
+        why_no_webhooks: str | None = None,
+    ) -> None:
         super().__init__(server.control, str(view["id"]))
         self._server = server
         self._view = view
         self._clients: list[Client | PlainClient] = []
         self._others: list[World] = []
-        self._webhooks: Webhooks | None = None
-        self._why_no_webhooks = server.why_no_receiver
+        self._webhooks = webhooks
+        self._why_no_webhooks = why_no_webhooks
         self._is_closed = False
         self._unkeyed_before = server.unkeyed_count()
         self.notes_coverage = False
         self.before = Before()
-        if self._why_no_webhooks is None:
-            try:
-                self._webhooks = Webhooks(self.id, server.control, server.receiver)
-            except SandboxRefused as error:
-                # Fail only the tests that use webhooks.
-                self._why_no_webhooks = str(error)
+        if webhooks is not None:
+            webhooks.world_id = self.id
 
     def __repr__(self) -> str:
         return f"<World {self.id} at {self.url}>"

@@ -29,6 +29,15 @@ from sandbox.cli.output import (
 )
 from sandbox.conformance import explanations, plan, verification_report
 from sandbox.conformance.cleanup import Cleaner
+from sandbox.conformance.clients import (
+    InProcess,
+    Platform,
+    Served,
+    TargetError,
+    Unusable,
+    check_base,
+    check_key,
+)
 from sandbox.conformance.created_resources import GONE, RegisterError, read_register
 from sandbox.conformance.explanations import explained, turns
 from sandbox.conformance.har import HarError, read_har
@@ -37,8 +46,6 @@ from sandbox.conformance.plan import Wanted
 from sandbox.conformance.probe_runner import Pace
 from sandbox.conformance.probes.table import PHASES
 from sandbox.conformance.replay import AS_IT_IS, Play
-from sandbox.conformance.targets import InProcess, Served, TargetError
-from sandbox.conformance.uat_client import Platform, Unusable, check_base, check_key
 from sandbox.conformance.verification import ask, new_run, write
 from sandbox.conformance.webhook_captures import CaptureError, compared, read_folder
 from sandbox.domain.profile import Profile
@@ -103,9 +110,8 @@ def compare(
             play = Play(target, profile.api_key_header, seed, fixture if server else None)
             casting = cast(recording, play)
             found = play.run(recording, casting, AS_IT_IS)
-            tried = turns(
-                has_profile=server is None, shape=profile.errors.shape, readings=profile.readings
-            )
+            # The profile of a running server is not known here.
+            tried = turns(None if server else profile)
             whole = explained(found, recording, casting, play, tried)
     keys = [entry.key for entry in recording.entries if entry.key]
 

@@ -93,7 +93,8 @@ def _proved(files: list[Path]) -> tuple[list[tuple[Path, list[Step]]], list[str]
                 results.append((file, list(run_examples(read_scenario(file), build))))
             except ScenarioError as error:
                 told = [
-                    one if one.startswith(str(file)) else f"{file}: {one}" for one in error.mistakes
+                    one if one.startswith(str(file)) else f"{file}: {one}"
+                    for one in map(str, error.problems)
                 ]
                 more = error.total - len(told)
                 unusable += [*told, f"{file}: and {more} more mistakes"] if more else told

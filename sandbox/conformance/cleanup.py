@@ -4,19 +4,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from sandbox.conformance.clients import HttpAnswer
 from sandbox.conformance.created_resources import Entry, Register
 from sandbox.conformance.probe_runner import (
     TOO_MANY,
     Pace,
-    Raw,
     Sends,
     Stopped,
     ask_once,
-    is_of_the_platform,
     retry_after,
-    shown_answer,
 )
-from sandbox.conformance.probes.steps import ProbeRequest
+from sandbox.conformance.probes.steps import KINDS, Kind, ProbeRequest
 
 TRIES_MAX: Final = 8
 WAIT_S_MAX: Final = 60.0
@@ -54,17 +52,14 @@ class Cleaner:
     def _end(self, entry: Entry) -> None:
         """Delete one thing, which may be there under an id that never arrived."""
         ids = [entry.id] if entry.id is not None else list(self._found(entry))
-        deleted = [self._delete(entry, id) for id in ids]
-        if all(deleted):
+        at = KINDS[entry.kind].made_at
+        answers = [self._patient("DELETE", f"{at}/{id}", entry.by) for id in ids]
+        if all(one.is_success or one.status in _THERE_NO_MORE for one in answers):
             self.register.gone(entry)
-
-    def _delete(self, entry: Entry, id: str) -> bool:
-        raw = self._patient("DELETE", f"{entry.made_as.made_at}/{id}", entry.by)
-        return 200 <= raw.status < 300 or raw.status in _THERE_NO_MORE
 
     def _found(self, entry: Entry) -> Iterator[str]:
         """The ids of things with the name of the entry. Raises _NoAnswer."""
-        kind = entry.made_as
+        kind = KINDS[entry.kind]
         if not kind.has_name and not self._is_ours(entry.account_id):
             return
         offset = 0
@@ -74,15 +69,15 @@ class Cleaner:
                 query["account_id"] = entry.account_id
             if kind.has_name and kind.listed_in is not None:
                 query["search"] = entry.name
-            raw = self._patient("GET", kind.made_at, entry.by, tuple(query.items()))
-            if raw.status in _THERE_NO_MORE and self._is_ours(entry.account_id):
+            answer = self._patient("GET", kind.made_at, entry.by, tuple(query.items()))
+            if answer.status in _THERE_NO_MORE and self._is_ours(entry.account_id):
                 return
-            items = _items(shown_answer(raw)["body"], kind.listed_in)
-            if raw.status != 200 or items is None:
-                raise _NoAnswer
-            for one in items:
-                if not kind.has_name or one.get("name") == entry.name:
-                    yield str(one.get(kind.id_field))
+            items = _items(answer, kind)
+            yield from (
+                str(one.get(kind.id_field))
+                for one in items
+                if not kind.has_name or one.get("name") == entry.name
+            )
             # Keys are listed whole.
             if kind.listed_in is None or len(items) < _PAGE:
                 return
@@ -95,34 +90,31 @@ class Cleaner:
 
     def _patient(
         self, method: str, path: str, by: str, query: tuple[tuple[str, str], ...] = ()
-    ) -> Raw:
+    ) -> HttpAnswer:
         """An answer that is neither a failure nor 429. Raises _NoAnswer and Stopped."""
         request = ProbeRequest(method=method, path=path, query=query, key=self.keys.get(by))
         for attempt in range(TRIES_MAX):
             self.pace.wait(cleaning=True)
-            raw, _ = ask_once(self.send, request)
-            if raw.status == TOO_MANY:
-                self.pace.hold(_asked_for(raw, attempt))
-            elif raw.status == 0 or raw.status >= 500:
-                self.pace.hold(min(2.0**attempt, WAIT_S_MAX))
-            elif is_of_the_platform(raw):
-                return raw
-            else:
-                # A page where JSON should be: something stands before the platform.
-                self.pace.hold(min(2.0**attempt, WAIT_S_MAX))
+            answer = ask_once(self.send, request)
+            is_trouble = answer.status == 0 or answer.status >= 500 or answer.status == TOO_MANY
+            # A page where JSON should be comes from something before the platform.
+            if not is_trouble and answer.is_json:
+                return answer
+            wait_s = min(2.0**attempt, WAIT_S_MAX)
+            if answer.status == TOO_MANY:
+                try:
+                    wait_s = max(retry_after(answer), wait_s)
+                except Stopped:
+                    wait_s = WAIT_S_MAX
+            self.pace.hold(wait_s)
         raise _NoAnswer
 
 
-def _asked_for(raw: Raw, attempt: int) -> float:
-    """The seconds that the platform asks for, or our own if it asks for too many or for none."""
-    try:
-        return max(retry_after(raw.headers.get("retry-after")), 2.0**attempt)
-    except Stopped:
-        return WAIT_S_MAX
-
-
-def _items(body: Any, field: str | None) -> list[dict[str, Any]] | None:
-    whole = body if field is None else body.get(field) if isinstance(body, dict) else None
-    if not isinstance(whole, list):
-        return None
-    return [one for one in whole if isinstance(one, dict)]
+def _items(answer: HttpAnswer, kind: Kind) -> list[dict[str, Any]]:
+    """The items of a list. Raises _NoAnswer if it is none."""
+    items = answer.body
+    if kind.listed_in is not None:
+        items = items.get(kind.listed_in) if isinstance(items, dict) else None
+    if answer.status != 200 or not isinstance(items, list):
+        raise _NoAnswer
+    return [one for one in items if isinstance(one, dict)]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final, Literal
 
-from sandbox.conformance.har import ShownAnswer
+from sandbox.conformance.clients import HttpAnswer
 
 
 class Role(Enum):
@@ -23,20 +23,12 @@ class Role(Enum):
     WORDS = "words"
 
 
-@dataclass(frozen=True, slots=True)
-class RoleRow:
-    """Names of fields, and the role of their values."""
-
-    role: Role
-    names: re.Pattern[str]
-
-
-ROLES: Final = (
-    RoleRow(Role.ID, re.compile(r"id|.*_ids?|.*[a-z]I[dD]s?|mid|tid|reader_identifier")),
-    RoleRow(Role.KEY, re.compile(r"key|api_?key")),
-    RoleRow(Role.TIME, re.compile(r".*_at|.*[a-z]At|timestamp")),
-    RoleRow(Role.CODE, re.compile(r"approval_?[cC]ode|rrn|stan|key_last4|lookup|cryptogram")),
-)
+ROLES: Final = {
+    Role.ID: re.compile(r"id|.*_ids?|.*[a-z]I[dD]s?|mid|tid|reader_identifier"),
+    Role.KEY: re.compile(r"key|api_?key"),
+    Role.TIME: re.compile(r".*_at|.*[a-z]At|timestamp"),
+    Role.CODE: re.compile(r"approval_?[cC]ode|rrn|stan|key_last4|lookup|cryptogram"),
+}
 """The roles of values by the names of their fields."""
 
 _UUID: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.I)
@@ -50,7 +42,7 @@ def role_of(name: str, value: Any) -> Role:
             return Role.ID
         if _TIME.fullmatch(value):
             return Role.TIME
-    return next((row.role for row in ROLES if row.names.fullmatch(name)), Role.WORDS)
+    return next((role for role, names in ROLES.items() if names.fullmatch(name)), Role.WORDS)
 
 
 def form_of(value: Any) -> str:
@@ -61,11 +53,6 @@ def form_of(value: Any) -> str:
 def looks_like_id(value: str) -> bool:
     """Whether the text is an id wherever it stands."""
     return bool(_UUID.fullmatch(value))
-
-
-def without_ids(text: str) -> str:
-    """The text with all ids and times in it replaced by one word for each role."""
-    return _TIME.sub("(time)", _UUID.sub("(id)", text))
 
 
 Kind = Literal["status", "shape", "words"]
@@ -118,96 +105,91 @@ class Names:
 
 
 def differences(
-    number: int, recorded: ShownAnswer, replayed: ShownAnswer, names: Names
+    number: int, recorded: HttpAnswer, replayed: HttpAnswer, names: Names
 ) -> list[Difference]:
     """All differences between the answers to a request. Learns which ids are the same.
 
     The bodies of a success and of a refusal are not compared.
     """
-    found = []
+    found: list[Difference] = []
+
+    def differs(kind: Kind, place: str, one: object, other: object) -> None:
+        found.append(Difference(number, kind, place, str(one), str(other)))
+
     if recorded.status != replayed.status:
-        sides = (str(recorded.status), str(replayed.status))
-        found.append(Difference(number, "status", "status", *sides))
+        differs("status", "status", recorded.status, replayed.status)
     is_success = recorded.status <= _SUCCESS_MAX
     if is_success is not (replayed.status <= _SUCCESS_MAX):
         return found
     if not recorded.text or not replayed.text:
-        if bool(recorded.text) is not bool(replayed.text):
+        if recorded.text != replayed.text:
             sides = ("a body", "none") if recorded.text else ("none", "a body")
-            found.append(Difference(number, "shape", "body", *sides))
+            differs("shape", "body", *sides)
         return found
     if recorded.media_type != replayed.media_type:
-        sides = (recorded.media_type or "none", replayed.media_type or "none")
-        found.append(Difference(number, "shape", "content-type", *sides))
-    try:
-        bodies = recorded.json(), replayed.json()
-    except (ValueError, RecursionError):
-        # The media type says already that these are different things.
-        if recorded.media_type == replayed.media_type and recorded.text != replayed.text:
-            sides = (_shown(recorded.text), _shown(replayed.text))
-            found.append(Difference(number, "words", "body", *sides))
-        return found
-    return [*found, *_Walk(number, names, learns=is_success).compared("body", "", *bodies)]
+        differs(
+            "shape", "content-type", recorded.media_type or "none", replayed.media_type or "none"
+        )
+    one, other = recorded.body, replayed.body
+    if one is not None and other is not None:
+        walk = Comparison(number, names if is_success else None)
+        return [*found, *walk.compare("body", "", one, other)]
+    # The media type says already that these are different things.
+    if recorded.media_type == replayed.media_type and recorded.text != replayed.text:
+        differs("words", "body", _shown(recorded.text), _shown(replayed.text))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
-class _Walk:
-    """A way through two bodies at once."""
+class Comparison:
+    """A comparison of two bodies. With `names` it learns which ids and keys are the same."""
 
     number: int
-    names: Names
-    learns: bool
+    names: Names | None = None
 
-    def compared(self, place: str, name: str, one: Any, other: Any) -> Iterator[Difference]:
+    def compare(self, place: str, name: str, one: Any, other: Any) -> Iterator[Difference]:
         """The differences at this place and below."""
         if type_of(one) != type_of(other):
-            yield self._unlike("shape", place, type_of(one), type_of(other))
+            yield self._differs("shape", place, type_of(one), type_of(other))
         elif isinstance(one, dict):
-            yield from self._objects(place, one, other)
+            for inner in [*one, *(inner for inner in other if inner not in one)]:
+                at = f"{place}.{inner}"
+                if inner in one and inner in other:
+                    yield from self.compare(at, inner, one[inner], other[inner])
+                else:
+                    sides = (
+                        type_of(side[inner]) if inner in side else "absent" for side in (one, other)
+                    )
+                    yield self._differs("shape", at, *sides)
         elif isinstance(one, list):
             if len(one) != len(other):
-                yield self._unlike("shape", place, f"{len(one)} items", f"{len(other)} items")
+                yield self._differs("shape", place, f"{len(one)} items", f"{len(other)} items")
             for index, pair in enumerate(zip(one, other, strict=False)):
-                yield from self.compared(f"{place}[{index}]", name, *pair)
-        elif not isinstance(one, bool | None):
+                yield from self.compare(f"{place}[{index}]", name, *pair)
+        else:
             yield from self._values(place, name, one, other)
-        elif one is not other:
-            yield self._unlike("words", place, _shown(one), _shown(other))
-
-    def _objects(
-        self, place: str, one: dict[str, Any], other: dict[str, Any]
-    ) -> Iterator[Difference]:
-        for name in [*one, *(name for name in other if name not in one)]:
-            inner = f"{place}.{name}"
-            if name not in other:
-                yield self._unlike("shape", inner, type_of(one[name]), "absent")
-            elif name not in one:
-                yield self._unlike("shape", inner, "absent", type_of(other[name]))
-            else:
-                yield from self.compared(inner, name, one[name], other[name])
 
     def _values(self, place: str, name: str, one: Any, other: Any) -> Iterator[Difference]:
-        role, other_role = role_of(name, one), role_of(name, other)
-        if role is not other_role or role is Role.WORDS:
-            if self._words(one) != self._words(other):
-                yield self._unlike("words", place, _shown(one), _shown(other))
+        role, is_text = role_of(name, one), isinstance(one, str)
+        is_count = role is Role.ID and is_text and min(len(one), len(other)) < _ID_CHARS_MIN
+        if role is not role_of(name, other) or role is Role.WORDS or is_count:
+            if _without_ids(one) != _without_ids(other):
+                yield self._differs("words", place, _shown(one), _shown(other))
         elif role is Role.TIME:
             if form_of(one) != form_of(other):
-                yield self._unlike("shape", place, form_of(one), form_of(other))
-        elif role is Role.ID and isinstance(one, str):
-            if min(len(one), len(other)) < _ID_CHARS_MIN:
-                if one != other:
-                    yield self._unlike("words", place, _shown(one), _shown(other))
-            elif self.learns and not self.names.learn(one, other):
-                yield self._unlike("words", place, "the id of one thing", "that of another")
-        elif role is Role.KEY and self.learns and isinstance(one, str):
-            self.names.learn(one, other)
+                yield self._differs("shape", place, form_of(one), form_of(other))
+        elif self.names is not None and is_text and role in (Role.ID, Role.KEY):
+            is_same = self.names.learn(one, other)
+            if role is Role.ID and not is_same:
+                yield self._differs("words", place, "the id of one thing", "that of another")
 
-    def _words(self, value: Any) -> Any:
-        return without_ids(value) if isinstance(value, str) else value
-
-    def _unlike(self, kind: Kind, place: str, one: str, other: str) -> Difference:
+    def _differs(self, kind: Kind, place: str, one: str, other: str) -> Difference:
         return Difference(self.number, kind, place, one, other)
+
+
+def _without_ids(value: Any) -> Any:
+    """The value; a text with all ids and times in it replaced by one word for each role."""
+    return _TIME.sub("(time)", _UUID.sub("(id)", value)) if isinstance(value, str) else value
 
 
 def type_of(value: Any) -> str:

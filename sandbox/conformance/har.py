@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from sandbox.conformance.clients import HttpAnswer
 from sandbox.domain.clock import EARLIEST, LATEST
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.profile import Profile
@@ -19,28 +20,16 @@ from sandbox.domain.text import NotUtf8, decode_text
 FILE_BYTES_MAX: Final = 64 * 2**20
 ENTRIES_MAX: Final = 10_000
 BODY_BYTES_MAX: Final = 2**20
-"""The most that a file, its list of entries, and one body may have."""
+"""The most that a file, its list of entries, and one text in it may have."""
 
 _PLATFORM_PATH: Final = re.compile(r"/v[0-9]+/.*")
 _SENT_HEADERS: Final = ("accept", "content-type")
 _SENT_PREFIX: Final = "x-sandbox-"
+_WORDS: Final = {dict: "an object", list: "a list", str: "text", int: "a whole number"}
 
 
 class HarError(ValueError):
     """The file cannot be used; the message names the place and the reason."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShownAnswer:
-    """An answer: its status, its media type without parameters, its body as text."""
-
-    status: int
-    media_type: str
-    text: str = field(repr=False)
-
-    def json(self) -> Any:
-        """The body as JSON. Raises ValueError if it is none."""
-        return json.loads(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +48,7 @@ class Recorded:
     headers: tuple[tuple[str, str], ...]
     key: str | None = field(repr=False)
     body: str | None = field(repr=False)
-    answer: ShownAnswer
+    answer: HttpAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +109,12 @@ def _entry(number: int, entry: Any, place: str, profile: Profile) -> Recorded | 
     status = _get(response, "status", int, f"{place}.response")
     if path is None or method == "OPTIONS" or status == 0:
         return None
-    if not re.fullmatch(r"[A-Z]{1,20}", method) or not 100 <= status <= 599:
-        what = "response.status" if re.fullmatch(r"[A-Z]{1,20}", method) else "request.method"
-        raise HarError(f"{place}.{what}: is not one of HTTP")
+    if not re.fullmatch(r"[A-Z]{1,20}", method):
+        raise HarError(f"{place}.request.method: is not one of HTTP")
+    if not 100 <= status <= 599:
+        raise HarError(f"{place}.response.status: is not one of HTTP")
     headers = _headers(request, f"{place}.request")
-    key = headers.get(profile.api_key_header.lower())
-    body = _body(request, f"{place}.request.postData")
-    answer = _answer(status, response, f"{place}.response")
+    posted = _get(request, "postData", dict, f"{place}.request", is_optional=True)
     recorded = Recorded(
         number=number,
         at=_at(entry, place),
@@ -138,45 +126,41 @@ def _entry(number: int, entry: Any, place: str, profile: Profile) -> Recorded | 
             for name, value in headers.items()
             if name in _SENT_HEADERS or name.startswith(_SENT_PREFIX)
         ),
-        key=key,
-        body=body,
-        answer=answer,
+        key=headers.get(profile.api_key_header.lower()),
+        body=_get(posted, "text", str, f"{place}.request.postData", is_optional=True),
+        answer=_answer(status, response, f"{place}.response"),
     )
     _refuse_production(recorded, place, profile)
     return recorded
 
 
 def _refuse_production(recorded: Recorded, place: str, profile: Profile) -> None:
-    values = (
-        recorded.path,
-        *(value for _, value in recorded.query),
-        *dict(recorded.headers).values(),
-    )
-    prefix = profile.key_prefixes.production + "_"
-    for text in (recorded.key, recorded.body, recorded.answer.text, *values):
-        if text is not None and prefix in text:
+    sent = (*recorded.query, *recorded.headers)
+    texts = (recorded.path, recorded.key, recorded.body, recorded.answer.text)
+    for text in (*texts, *(value for _, value in sent)):
+        if text is not None and profile.key_prefixes.production + "_" in text:
             raise HarError(f"{place}: holds a production key; record traffic of the UAT instead")
 
 
-def _get(document: Any, name: str, kind: type, place: str) -> Any:
+def _get(document: Any, name: str, kind: type, place: str, *, is_optional: bool = False) -> Any:
+    """The field of that type; an optional one may be missing, and is None then."""
     whole = f"{place}.{name}" if place else name
-    if not isinstance(document, dict) or name not in document:
+    value = document.get(name) if isinstance(document, dict) else None
+    if value is None and is_optional:
+        return None
+    if value is None and not (isinstance(document, dict) and name in document):
         raise HarError(f"{whole}: is missing, so this is no HAR file")
-    value = document[name]
     if not isinstance(value, kind) or isinstance(value, bool):
-        words = {dict: "an object", list: "a list", str: "text", int: "a whole number"}
-        raise HarError(f"{whole}: must be {words[kind]}")
+        raise HarError(f"{whole}: must be {_WORDS[kind]}")
     if isinstance(value, str):
-        _check_text(value, whole)
+        if len(value) > BODY_BYTES_MAX:
+            raise HarError(f"{whole}: is larger than {BODY_BYTES_MAX // 2**20} MB")
+        try:
+            # JSON can write half a surrogate pair, and nobody can send it.
+            value.encode()
+        except UnicodeEncodeError:
+            raise HarError(f"{whole}: has a character that cannot be sent") from None
     return value
-
-
-def _check_text(text: str, place: str) -> None:
-    """Raises HarError for half a surrogate pair, which JSON can write and nobody can send."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise HarError(f"{place}: has a character that cannot be sent") from None
 
 
 def _target(url: str, place: str) -> tuple[str | None, tuple[tuple[str, str], ...]]:
@@ -210,9 +194,7 @@ def _at(entry: Mapping[str, Any], place: str) -> datetime:
 def _headers(message: Mapping[str, Any], place: str) -> dict[str, str]:
     """The headers by lower-case name; of several with a name the last counts."""
     found: dict[str, str] = {}
-    headers = message.get("headers", [])
-    if not isinstance(headers, list):
-        raise HarError(f"{place}.headers: must be a list")
+    headers = _get(message, "headers", list, place, is_optional=True) or []
     for number, header in enumerate(headers):
         inner = f"{place}.headers[{number}]"
         name, value = _get(header, "name", str, inner), _get(header, "value", str, inner)
@@ -222,38 +204,18 @@ def _headers(message: Mapping[str, Any], place: str) -> dict[str, str]:
     return found
 
 
-def _body(request: Mapping[str, Any], place: str) -> str | None:
-    posted = request.get("postData")
-    if posted is None:
-        return None
-    if not isinstance(posted, dict):
-        raise HarError(f"{place}: must be an object")
-    text = posted.get("text")
-    if text is None:
-        return None
-    return _limited(text, f"{place}.text")
-
-
-def _answer(status: int, response: Mapping[str, Any], place: str) -> ShownAnswer:
-    content = response.get("content", {})
-    if not isinstance(content, dict):
-        raise HarError(f"{place}.content: must be an object")
-    text = _limited(content.get("text") or "", f"{place}.content.text")
+def _answer(status: int, response: Mapping[str, Any], place: str) -> HttpAnswer:
+    content = _get(response, "content", dict, place, is_optional=True) or {}
+    at = f"{place}.content"
+    text = _get(content, "text", str, at, is_optional=True) or ""
     if content.get("encoding") == "base64":
         try:
             text = base64.b64decode(text, validate=True).decode()
         except (binascii.Error, ValueError):
-            raise HarError(f"{place}.content.text: is not text in base64") from None
-    media_type = content.get("mimeType") or _headers(response, place).get("content-type", "")
-    if not isinstance(media_type, str):
-        raise HarError(f"{place}.content.mimeType: must be text")
-    return ShownAnswer(status, media_type.partition(";")[0].strip().lower(), text)
-
-
-def _limited(text: Any, place: str) -> str:
-    if not isinstance(text, str):
-        raise HarError(f"{place}: must be text")
-    if len(text) > BODY_BYTES_MAX:
-        raise HarError(f"{place}: is larger than {BODY_BYTES_MAX // 2**20} MB")
-    _check_text(text, place)
-    return text
+            raise HarError(f"{at}.text: is not text in base64") from None
+    media_type = _get(content, "mimeType", str, at, is_optional=True)
+    return HttpAnswer(
+        status,
+        {"content-type": media_type or _headers(response, place).get("content-type", "")},
+        text,
+    )

@@ -6,6 +6,7 @@ given to the member of the cast with which the fewest answers differ.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
@@ -124,7 +125,7 @@ def _unknown(recording: Recording) -> Iterator[_Unknown]:
             if value not in made and name in _TABLES:
                 made.add(value)
                 yield _Unknown(value, _TABLES[name], place)
-        made.update(_texts(entry.answer.text))
+        made.update(value for _, value in _texts("", entry.answer.body))
 
 
 def _ids(entry: Recorded) -> Iterator[tuple[str, str]]:
@@ -135,35 +136,18 @@ def _ids(entry: Recorded) -> Iterator[tuple[str, str]]:
             yield before, part
     for name, value in entry.query:
         yield from ((name, part) for part in value.split(",") if looks_like_id(part))
-    yield from _fields("", _parsed(entry.body or ""))
+    with suppress(ValueError, RecursionError):
+        texts = _texts("", json.loads(entry.body or ""))
+        yield from ((name, text) for name, text in texts if looks_like_id(text))
 
 
-def _fields(name: str, value: Any) -> Iterator[tuple[str, str]]:
-    if isinstance(value, str) and looks_like_id(value):
+def _texts(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Every text in a JSON value, with the name of its field."""
+    if isinstance(value, str):
         yield name, value
     elif isinstance(value, list):
         for one in value:
-            yield from _fields(name, one)
+            yield from _texts(name, one)
     elif isinstance(value, dict):
         for inner, one in value.items():
-            yield from _fields(inner, one)
-
-
-def _texts(text: str) -> Iterator[str]:
-    """Every text in a JSON body."""
-    waiting = [_parsed(text)]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, list):
-            waiting.extend(value)
-        elif isinstance(value, dict):
-            waiting.extend(value.values())
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+            yield from _texts(inner, one)

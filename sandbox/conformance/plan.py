@@ -43,28 +43,33 @@ def requests(wanted: Wanted) -> list[dict[str, Any]]:
     """Every request of the run, as JSON."""
     found: list[dict[str, Any]] = []
     if wanted.account is not None:
-        found.append(_own_account(wanted.account))
+        own = Step(path="/v5/apikeys", query={"account_id": wanted.account})
+        found.append(_request("account", "account", own, wanted))
     for phase, probes in wanted.phases():
-        for probe in probes:
-            for step in probe.requests:
-                one: dict[str, Any] = {"phase": phase, "probe": probe.id, "method": step.method}
-                one |= {"path": _known(step.path, wanted)}
-                one |= {"query": [[name, _known(value, wanted)] for name, value in step.query]}
-                one |= {"key": step.key or "own", "body": step.body}
-                found.append(one | {"makes": step.makes.name if step.makes else None})
+        found += [
+            _request(phase, probe.id, step, wanted) for probe in probes for step in probe.requests
+        ]
     return found
 
 
-def _own_account(account: str) -> dict[str, Any]:
-    one = {"phase": "account", "probe": "account", "method": "GET", "path": "/v5/apikeys"}
-    return one | {"query": [["account_id", account]], "key": "own", "body": None, "makes": None}
+def _request(phase: str, probe: str, step: Step, wanted: Wanted) -> dict[str, Any]:
+    return {
+        "phase": phase,
+        "probe": probe,
+        "method": step.method,
+        "path": _known(step.path, wanted),
+        "query": [[name, _known(value, wanted)] for name, value in step.query],
+        "key": step.key or "own",
+        "body": step.body,
+        "makes": step.makes.name if step.makes else None,
+    }
 
 
 def lines(wanted: Wanted, base: str) -> Iterator[str]:
     """The plan as text."""
-    count = len(requests(wanted))
-    made = Counter(one["makes"] for one in requests(wanted) if one["makes"])
-    yield f"{count} requests to {base}, one at a time, at least {INTERVAL_S:g} s apart."
+    asked = requests(wanted)
+    made = Counter(one["makes"] for one in asked if one["makes"])
+    yield f"{len(asked)} requests to {base}, one at a time, at least {INTERVAL_S:g} s apart."
     if not wanted.allowed:
         yield "All of them read. Nothing is created, changed or deleted."
     if made:

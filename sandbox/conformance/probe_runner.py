@@ -1,10 +1,10 @@
 """Running probes against a platform, slowly, and stopping when it seems to be in trouble."""
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
+from sandbox.conformance.clients import HttpAnswer
 from sandbox.conformance.created_resources import Register
 from sandbox.conformance.probes.steps import Missing, ProbeRequest, Step, fill
 from sandbox.conformance.probes.table import Probe
@@ -32,19 +32,8 @@ class Stopped(Exception):
     """The run ended early; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Raw:
-    """An answer as it came: status, headers by lower-case name, body as text."""
-
-    status: int
-    headers: Mapping[str, str]
-    text: str
-
-
-class Sends(Protocol):
-    """What sends requests. Raises OSError without an answer."""
-
-    def __call__(self, request: ProbeRequest, /) -> Raw: ...
+Sends = Callable[[ProbeRequest], HttpAnswer]
+"""Sends a request. Raises OSError without an answer."""
 
 
 @dataclass(slots=True)
@@ -87,8 +76,6 @@ class Run:
     findings: list[Finding] = field(default_factory=list)
     evidence: list[dict[str, Any]] = field(default_factory=list)
     stopped: str | None = None
-    asking: Probe | None = None
-    """The probe that is being asked; its answer may be cut off."""
 
 
 @dataclass(slots=True)
@@ -103,84 +90,76 @@ class Asker:
     register: Register
     names: dict[str, Any] = field(default_factory=dict)
     own: Any = None
+    run: Run = field(default_factory=Run)
     trouble: int = 0
     refused: int = 0
     is_let_in: bool = False
 
-    def run(self, probes: Sequence[Probe], *, refusal_ends: bool, done: Run) -> None:
+    def ask(self, probes: Sequence[Probe]) -> None:
         """Run the probes of a phase. Raises Stopped and OSError of the register."""
         for probe in probes:
-            done.asking = probe
-            done.findings.append(self._find(probe, refusal_ends=refusal_ends, done=done))
-        done.asking = None
+            self.run.findings.append(self._find(probe))
 
-    def _find(self, probe: Probe, *, refusal_ends: bool, done: Run) -> Finding:
+    def _find(self, probe: Probe) -> Finding:
         answers = []
         for step in probe.requests:
             try:
-                answers.append(self._step(step, probe.id, refusal_ends=refusal_ends, done=done))
+                answers.append(self._take(step, probe.id))
             except Missing as missing:
                 if step.method == "DELETE":
                     # It was not made.
                     continue
                 return Finding(probe, None, f"{missing} is not there")
-        value = probe.told(answers, self.own)
-        told = ", ".join(str(one["status"] or "none") for one in answers)
+        value = probe.told([one.facts for one in answers], self.own)
+        told = ", ".join(str(one.status or "none") for one in answers)
         return Finding(probe, value, "" if value is not None else f"answers: {told}")
 
-    def _step(self, step: Step, probe: str, *, refusal_ends: bool, done: Run) -> dict[str, Any]:
-        """The answer to a step. What it makes is noted before it is sent."""
-        number = len(self.register.entries) + 1
-        names = {**self.names, "name": f"verify-{self.register.run}-{number}"}
-        request = fill(step, names)
+    def _take(self, step: Step, probe: str) -> HttpAnswer:
+        """Take a step. What it makes is noted before it is sent."""
+        name = f"verify-{self.register.run}-{len(self.register.entries) + 1}"
+        request = fill(step, {**self.names, "name": name})
         if step.makes is None:
-            answer = self.answer(request, probe, refusal_ends=refusal_ends, done=done)
-            if step.method == "DELETE" and 200 <= answer["status"] < 300 and answer["is_json"]:
-                self._deleted(request.path)
+            answer = self.answer(request, probe)
+            if step.method == "DELETE" and answer.is_success and answer.is_json:
+                entry = self.register.with_id(request.path.rpartition("/")[2])
+                if entry is not None:
+                    self.register.gone(entry)
             return answer
         account = (request.body or {}).get("account_id")
-        by = "partner" if step.key else "own"
-        entry = self.register.intend(step.makes, names["name"], account, by)
-        answer = self.answer(request, probe, refusal_ends=refusal_ends, done=done)
-        made = answer["body"] if isinstance(answer["body"], dict) else {}
+        entry = self.register.intend(step.makes, name, account, "partner" if step.key else "own")
+        answer = self.answer(request, probe)
+        made = answer.body if isinstance(answer.body, dict) else {}
         id = made.get(step.makes.id_field)
-        if 200 <= answer["status"] < 300 and isinstance(id, str | int):
+        if answer.is_success and isinstance(id, str | int):
             self.register.made(entry, str(id))
             self.names.setdefault("made", {})[step.name_of_made] = {**made, "id": str(id)}
-        elif 400 <= answer["status"] < 500 and answer["is_json"]:
+        elif 400 <= answer.status < 500 and answer.is_json:
             self.register.gone(entry)
         return answer
 
-    def _deleted(self, path: str) -> None:
-        entry = self.register.with_id(path.rpartition("/")[2])
-        if entry is not None:
-            self.register.gone(entry)
-
-    def answer(
-        self, request: ProbeRequest, probe: str, *, refusal_ends: bool, done: Run
-    ) -> dict[str, Any]:
+    def answer(self, request: ProbeRequest, probe: str) -> HttpAnswer:
         """The answer to a request. Raises Stopped."""
         for _ in range(TOO_MANY_MAX):
             self.pace.wait()
-            raw, why = ask_once(self.send, request)
-            shown = shown_answer(raw)
-            done.evidence.append(
+            answer = ask_once(self.send, request)
+            self.run.evidence.append(
                 {"probe": probe, "method": request.method, "path": request.path}
-                | {"query": dict(request.query), "status": raw.status, "body": shown["body"]}
+                | {"query": dict(request.query), "status": answer.status, "body": answer.body}
             )
-            if raw.status != TOO_MANY:
-                own = request.key is None
-                self._note(raw.status, why, refusal_ends=refusal_ends and own)
-                return shown
-            self.pace.hold(retry_after(raw.headers.get("retry-after")))
+            if answer.status != TOO_MANY:
+                self._note(answer, is_own=request.key is None)
+                return answer
+            self.pace.hold(retry_after(answer))
         raise Stopped(f"the platform answered 429 {TOO_MANY_MAX} times to {request.path}")
 
-    def _note(self, status: int, why: str, *, refusal_ends: bool) -> None:
+    def _note(self, answer: HttpAnswer, *, is_own: bool) -> None:
+        status = answer.status
+        why = f"status {status}" if status else answer.text
         if status == 0 or status >= 500:
             self.trouble += 1
             if self.trouble >= TROUBLE_MAX:
                 raise Stopped(f"the platform failed {TROUBLE_MAX} times, the last time with {why}")
-        if not refusal_ends or self.is_let_in:
+        if self.is_let_in or not is_own:
             return
         # One operation may be refused to a key that is good for others.
         self.is_let_in = 0 < status < 500 and status not in _REFUSED
@@ -189,39 +168,21 @@ class Asker:
             raise Stopped(f"the platform does not let the key in ({why})")
 
 
-def is_of_the_platform(raw: Raw) -> bool:
-    """Whether the body is JSON or empty. A page comes from something before the platform."""
-    return bool(shown_answer(raw)["is_json"])
-
-
-def ask_once(send: Sends, request: ProbeRequest) -> tuple[Raw, str]:
-    """The answer, with status 0 if there is none, and what happened in words."""
+def ask_once(send: Sends, request: ProbeRequest) -> HttpAnswer:
+    """The answer. If there is none, it has status 0, and its text says why."""
     try:
-        raw = send(request)
+        return send(request)
     except OSError as error:
-        return Raw(0, {}, ""), f"no answer: {error or type(error).__name__}"
-    return raw, f"status {raw.status}"
+        return HttpAnswer(0, {}, f"no answer: {error or type(error).__name__}")
 
 
-def retry_after(text: str | None) -> float:
+def retry_after(answer: HttpAnswer) -> float:
     """The seconds to wait. Raises Stopped if they are too many."""
+    text = answer.headers.get("retry-after")
     try:
         seconds = float(text or 1)
     except ValueError:
-        seconds = RETRY_AFTER_S_MAX
+        seconds = float("inf")
     if not 0 <= seconds <= RETRY_AFTER_S_MAX:
         raise Stopped(f"the platform asks to wait for {text} seconds")
     return max(seconds, INTERVAL_S)
-
-
-def shown_answer(raw: Raw) -> dict[str, Any]:
-    """The answer as conditions see it; a body that is no JSON is None.
-
-    `is_json` says whether it is JSON or empty.
-    """
-    try:
-        body = json.loads(raw.text)
-    except (ValueError, RecursionError):
-        body = None
-    is_json = body is not None or not raw.text.strip()
-    return {"status": raw.status, "headers": dict(raw.headers), "body": body, "is_json": is_json}

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Any, Final
 from urllib.parse import quote
 
+from sandbox.conformance.clients import Request, Target, control
 from sandbox.conformance.differences import Difference, Names, differences
 from sandbox.conformance.har import Recorded, Recording
-from sandbox.conformance.targets import Request, Target, control
 from sandbox.domain.instants import to_wire
 
 NO_KEY: Final = ""
@@ -110,7 +110,11 @@ class Play:
         return Request(
             entry.method,
             "/".join(names.translated(part) for part in entry.path.split("/")),
-            [(name, _listed(value, names)) for name, value in entry.query],
+            [
+                # A value may be several with commas between them.
+                (name, ",".join(names.translated(part) for part in value.split(",")))
+                for name, value in entry.query
+            ],
             headers,
             _body(entry.body, names),
         )
@@ -121,11 +125,6 @@ def key_of(entry: Recorded) -> str | None:
     if entry.key is None and entry.answer.status != _NOT_LET_IN:
         return NO_KEY
     return entry.key
-
-
-def _listed(value: str, names: Names) -> str:
-    """A value of the query, or several with commas between them."""
-    return ",".join(names.translated(part) for part in value.split(","))
 
 
 def _body(body: str | None, names: Names) -> str | None:

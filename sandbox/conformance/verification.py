@@ -13,9 +13,8 @@ from sandbox.conformance import verification_report as report
 from sandbox.conformance.cleanup import Cleaner
 from sandbox.conformance.created_resources import Register, register_file
 from sandbox.conformance.plan import Wanted
-from sandbox.conformance.probe_runner import Asker, Finding, Pace, Run, Sends, Stopped
+from sandbox.conformance.probe_runner import Asker, Finding, Pace, Sends, Stopped
 from sandbox.conformance.probes.steps import ProbeRequest
-from sandbox.conformance.probes.table import PHASES
 from sandbox.domain.keys import LOOKUP_CHARS, SECRET_CHARS
 from sandbox.domain.profile import Profile
 
@@ -44,11 +43,14 @@ def ask(
     `keys` are the user's, as `own` and `partner`. What the run makes is noted in `folder` before
     it is made, and deleted before this returns, also if the run is interrupted.
     """
-    done = Run()
     register = Register(wanted.run, register_file(folder, wanted.run))
     asker = Asker(send, pace, register, _names(profile, wanted, keys))
+    done = asker.run
     try:
-        _run(asker, wanted, keys["own"] or "", done)
+        if wanted.account is not None:
+            asker.own = _own_record(asker, wanted.account, keys["own"] or "")
+        for _, probes in wanted.phases():
+            asker.ask(probes)
     except Stopped as stopped:
         done.stopped = str(stopped)
     except OSError as error:
@@ -60,7 +62,10 @@ def ask(
             Cleaner(register, send, pace, {"partner": keys.get("partner")}).clean()
         except KeyboardInterrupt:
             done.stopped = "it was interrupted while it deleted what it had made"
-    _fill_up(done, wanted)
+    # Probes that were not asked, or only in part, cannot tell.
+    asked = {finding.probe.id for finding in done.findings}
+    missed = [one for _, probes in wanted.phases() for one in probes if one.id not in asked]
+    done.findings += [Finding(probe, None, "the run ended before") for probe in missed]
     day = datetime.now(UTC).date().isoformat()
     result = report.document(done, profile, day, register) | {"deliveries": list(deliveries)}
     files = {
@@ -70,44 +75,24 @@ def ask(
         "differences.json": json.dumps(result, indent=2) + "\n",
         "evidence.jsonl": report.evidence(done, profile),
     }
-    return result, {name: _without(text, keys) for name, text in files.items()}
+    for key in filter(None, keys.values()):
+        files = {name: text.replace(key, "***") for name, text in files.items()}
+    return result, files
 
 
-def _without(text: str, keys: Mapping[str, str | None]) -> str:
-    for key in keys.values():
-        text = text.replace(key, "***") if key else text
-    return text
-
-
-def _run(asker: Asker, wanted: Wanted, key: str, done: Run) -> None:
-    if wanted.account is not None:
-        asker.own = _own_record(asker, wanted.account, key, done)
-    for phase, probes in wanted.phases():
-        asker.run(probes, refusal_ends=phase == PHASES[0], done=done)
-
-
-def _own_record(asker: Asker, account: str, key: str, done: Run) -> Any:
+def _own_record(asker: Asker, account: str, key: str) -> Any:
     """The record of the key that asks. Raises Stopped if it is not one of the account."""
     request = ProbeRequest(path="/v5/apikeys", query=(("account_id", account),))
-    answer = asker.answer(request, "account", refusal_ends=True, done=done)
-    listed = answer["body"] if isinstance(answer["body"], list) else []
-    for one in listed:
+    answer = asker.answer(request, "account")
+    for one in answer.body if isinstance(answer.body, list) else []:
         if isinstance(one, dict) and one.get("account_id") == account:
             last4 = one.get("key_last4")
             if isinstance(last4, str) and last4 and key.endswith(last4):
                 return one
     raise Stopped(
-        f"the key is none of account {account} (GET /v5/apikeys answered {answer['status']}); "
+        f"the key is none of account {account} (GET /v5/apikeys answered {answer.status}); "
         "nothing was asked"
     )
-
-
-def _fill_up(done: Run, wanted: Wanted) -> None:
-    """Probes that were not asked, or only in part, cannot tell."""
-    asked = {finding.probe.id for finding in done.findings}
-    for _, probes in wanted.phases():
-        why = "the run ended before"
-        done.findings += [Finding(probe, None, why) for probe in probes if probe.id not in asked]
 
 
 def _names(profile: Profile, wanted: Wanted, keys: Mapping[str, str | None]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from inspect import isawaitable
 from typing import Any, Final, get_args
@@ -18,26 +19,23 @@ from sandbox.control.context import (
     not_found,
     unknown_world,
 )
-from sandbox.control.forwarding import forward, unavailable
 from sandbox.control.identity import ANONYMOUS, THE_OPERATOR, Identity, Sessions, SharedSessions
 from sandbox.control.models import JSON, Accepted, NoQuery, Written
 from sandbox.control.routing import PREFIX, SNAPSHOT_BYTES_MAX, ControlRow
+from sandbox.control.servers import forward, unavailable
 from sandbox.domain.faults import UNAVAILABLE, Refusal
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.secrets import CARD_NUMBER, find_misplaced, may_hold_secret
 from sandbox.domain.teams import OPERATOR
 from sandbox.domain.text import nearest
 from sandbox.platform import wire
-from sandbox.platform.hosts import origin_of, why_foreign
-from sandbox.platform.rare_log import RareLog
+from sandbox.platform.hosts import RareLog, origin_of, why_foreign
 from sandbox.platform.routing import ROOT_PATH, Match, is_written_below, match_of, path_of
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
 from sandbox.store.files.port import StoreError, Unavailable
 from sandbox.worlds.due_timers import catch_up
 from sandbox.worlds.elsewhere import WorldLost
 from sandbox.worlds.world import World
-
-ACCEPTED: Final = 202
 
 TEXT_CHARS_MAX: Final = 4_096
 """Length limit of an error message, because it repeats words of the request."""
@@ -87,23 +85,14 @@ class Control:
             status = row.status
             shown = await self._carry_out(row, request, receive, body)
             if isinstance(shown, Accepted):
-                status, shown = ACCEPTED, shown.content
+                status, shown = 202, shown.content
             is_stream, media_type, kind = row.is_stream, row.media_type, row.answer_kind
         except wire.ClientGone:
             return
-        except ControlFault as fault:
-            # A message about a misspelt word must not repeat a key (assumed D5), nor a whole book.
-            scrub = self._services.worlds.profile.scrub_start
-            status, shown = fault.status, _error(fault, lambda text: scrub(text, TEXT_CHARS_MAX))
-            headers = fault.headers
-        except (StoreError, WorldLost) as error:
-            away = self._of_the_store(error)
-            status, shown, headers = away.status, _error(away, str), away.headers
-        except Exception:
-            log.exception("a control request failed: a defect of the sandbox")
-            failed = ControlFault(500, "internal_error", "The sandbox failed; its log says why.")
-            status, shown = failed.status, _error(failed, str)
-        self._services.worlds.measured.control_answers[name, status] += 1
+        except Exception as error:
+            fault = self._fault_of(error)
+            status, shown, headers = fault.status, self._error(fault), fault.headers
+        self._services.worlds.measured.control_requests.labels(name, status).inc()
         if is_stream and scope["method"] == "HEAD":
             shown.close()
             headers["content-type"] = "text/event-stream"
@@ -113,22 +102,37 @@ class Control:
         else:
             await _send(send, status, shown, headers, media_type, kind)
 
-    def _of_the_store(self, error: StoreError | WorldLost) -> ControlFault:
-        """What to say when worlds cannot be read, or another server may have this one."""
+    def _fault_of(self, error: Exception) -> ControlFault:
+        """How to refuse a request that ended with this error."""
+        if isinstance(error, ControlFault):
+            return error
         if isinstance(error, WorldLost | Unavailable):
+            # Another server may have the world.
             return unavailable(error)
-        if self._services.worlds.saver is not None:
-            self._services.worlds.saver.note_unread(error)
-        return ControlFault(
-            500, "not_read", "a part of the state file cannot be read", details=str(error)
-        )
+        if isinstance(error, StoreError):
+            log.error("%s", error)
+            why = "a part of the state file cannot be read"
+            return ControlFault(500, "not_read", why, details=str(error))
+        log.error("a control request failed: a defect of the sandbox", exc_info=error)
+        return ControlFault(500, "internal_error", "The sandbox failed; its log says why.")
+
+    def _error(self, fault: ControlFault) -> dict[str, Any]:
+        """The body of a refusal. It repeats no key (assumed D5), nor a whole book."""
+        scrub = self._services.worlds.profile.scrub_start
+        near = {} if fault.nearest is None else {"nearest": fault.nearest}
+        return {
+            "error": fault.error,
+            "message": scrub(fault.message, TEXT_CHARS_MAX),
+            "details": scrub(fault.details, TEXT_CHARS_MAX),
+            **near,
+            **fault.more,
+        }
 
     async def refuse(self, scope: Scope, send: Send, refusal: Refusal) -> None:
         """Answer a request that is refused before its endpoint is looked for."""
         fault = ControlFault(refusal.fault.status, refusal.fault.code, refusal.reason)
         headers = {"retry-after": "1"} if refusal.fault is UNAVAILABLE else {}
-        body = _error(fault, self._services.worlds.profile.scrub)
-        await _send(send, fault.status, body, headers)
+        await _send(send, fault.status, self._error(fault), headers)
 
     def _route(self, scope: Scope) -> tuple[ControlRow, dict[str, str], Identity]:
         """The row, the parameters of the path, and who asks. Raises ControlFault."""
@@ -179,10 +183,9 @@ class Control:
         """
         if (who := self._sessions.who(scope)) is not None:
             return who
-        try:
+        sent = b""
+        with suppress(wire.BadInput):
             sent = wire.header(scope["headers"], b"authorization") or b""
-        except wire.BadInput:
-            sent = b""
         scheme, _, token = sent.partition(b" ")
         if scheme.lower() == b"bearer":
             return self._tokens.who(token.lstrip(b" "))
@@ -194,12 +197,9 @@ class Control:
             return b""
         bytes_max = SNAPSHOT_BYTES_MAX if row.is_raw else wire.CONTROL_BYTES_MAX
         length = dict(scope["headers"]).get(b"content-length", b"0")
-        body: bytes | bytearray | None = None
-        if not length.isdigit() or int(length) <= bytes_max:
-            if row.is_raw:
-                body = await wire.read_long_body(receive, bytes_max=bytes_max)
-            else:
-                body = await wire.read_body(receive, bytes_max=bytes_max)
+        read = wire.read_long_body if row.is_raw else wire.read_body
+        is_possible = not length.isdigit() or int(length) <= bytes_max
+        body = await read(receive, bytes_max=bytes_max) if is_possible else None
         if body is None:
             raise ControlFault(
                 413, "body_too_large", f"the body is larger than {bytes_max // 1_048_576} MiB"
@@ -245,9 +245,8 @@ class Control:
             except StoreError as error:
                 # Reading still works.
                 if row.method != "GET":
-                    raise ControlFault(
-                        507, "not_written", "the state file cannot be written", details=str(error)
-                    ) from None
+                    why = "the state file cannot be written"
+                    raise ControlFault(507, "not_written", why, details=str(error)) from None
         return shown
 
 
@@ -299,12 +298,6 @@ def _nearest_field(shape: type[BaseModel], loc: tuple[int | str, ...]) -> str | 
         shapes = [one for one in (inner, *get_args(inner)) if isinstance(one, type)]
         shape = next(one for one in shapes if issubclass(one, BaseModel))
     return nearest(unknown, shape.model_fields)
-
-
-def _error(fault: ControlFault, scrub: Callable[[str], str]) -> dict[str, Any]:
-    message, details = scrub(fault.message), scrub(fault.details)
-    near = {} if fault.nearest is None else {"nearest": fault.nearest}
-    return {"error": fault.error, "message": message, "details": details, **near, **fault.more}
 
 
 async def _send(

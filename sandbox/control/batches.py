@@ -1,36 +1,17 @@
 """The batches of a world, their records, and when they close by themselves."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
 from sandbox.control.clock import view_timer
-from sandbox.control.context import (
-    ControlRequest,
-    conflict,
-    invalid,
-    must_be_known,
-    not_found,
-)
+from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
 from sandbox.control.models import Body, PageQuery, Time, View, Words, Written
-from sandbox.control.queries import find_page, get_account, get_terminal, parse_words
+from sandbox.control.queries import find_page, find_scope, get_terminal, parse_words
 from sandbox.control.routing import WORLD, Router
-from sandbox.domain.batches import (
-    BATCH_STATUSES,
-    REASONS,
-    TIME_PATTERN,
-    TIMES_MAX,
-    ZONE_CHARS_MAX,
-    Batch,
-    BatchStatus,
-    DayCode,
-    Result,
-    UnknownZone,
-    batch_schedule,
-    entries_of,
-)
+from sandbox.domain import batches
 from sandbox.domain.clock import BATCH_CLOSES, BATCH_RESULT, Timer
 from sandbox.domain.currencies import in_letters
 from sandbox.domain.directory import Account, Terminal
@@ -38,8 +19,7 @@ from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.records import to_bytes
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext
-from sandbox.store.queries import OLDEST_FIRST
-from sandbox.store.tables import EVERYTHING, LAST_DIGITS
+from sandbox.store.tables import LAST_DIGITS, OLDEST_FIRST
 from sandbox.worlds.world import World
 
 router = Router()
@@ -72,21 +52,22 @@ class BatchScheduleBody(Body):
     """When a terminal's batches close: local times of 24 hours in a time zone, on some days."""
 
     times: Annotated[
-        list[Annotated[str, Field(pattern=TIME_PATTERN)]], Field(min_length=1, max_length=TIMES_MAX)
+        list[batches.TimeOfDay],
+        Field(min_length=1, max_length=batches.TIMES_MAX),
     ]
-    days: Annotated[list[DayCode], Field(min_length=1, max_length=7)] | None = None
-    zone: Annotated[str, Field(min_length=1, max_length=ZONE_CHARS_MAX)]
+    days: Annotated[list[batches.DayCode], Field(min_length=1, max_length=7)] | None = None
+    zone: Annotated[str, Field(min_length=1, max_length=batches.ZONE_CHARS_MAX)]
 
 
 EntryKind = Literal["capture", "refund"]
 EntryResult = Literal["accepted", "refused"]
 
-_RESULTS: Final[dict[BatchStatus, EntryResult]] = {
+_RESULTS: Final[dict[batches.BatchStatus, EntryResult]] = {
     "accepted": "accepted",
     "partially_accepted": "accepted",
     "rejected": "refused",
 }
-"""What became of the records that are still in the batch."""
+"""The result of the records that are still in the batch."""
 
 
 class BatchRow(View):
@@ -96,7 +77,7 @@ class BatchRow(View):
     """
 
     id: str
-    status: BatchStatus
+    status: batches.BatchStatus
     number: str | None
     account_id: str
     merchant: str | None
@@ -164,14 +145,14 @@ class BatchDetail(View):
 def search_batches(request: ControlRequest, query: BatchesQuery) -> BatchesPage:
     """Search the batches of a world, of all its accounts."""
     world = request.world
-    scope = EVERYTHING if query.account is None else get_account(world, query.account).id
-    words = parse_words("status", query.status, BATCH_STATUSES)
-    where: dict[str, Any] = {"scope": scope}
-    if words:
+    where: dict[str, Any] = {"scope": find_scope(world, query.account)}
+    if words := parse_words("status", query.status, batches.BATCH_STATUSES):
         where["status"] = words
     if query.terminal is not None:
         where["terminal_id"] = get_terminal(world, query.terminal).terminal_id
-    rows, total, after = find_page(world, Batch, where, limit=query.limit, before=query.before)
+    rows, total, after = find_page(
+        world, batches.Batch, where, limit=query.limit, before=query.before
+    )
     views = [batch_row(world, batch) for batch in rows]
     return BatchesPage(batches=views, total=total, next=after)
 
@@ -179,10 +160,10 @@ def search_batches(request: ControlRequest, query: BatchesQuery) -> BatchesPage:
 @router.get(f"{WORLD}/batches/{{id}}", "batches.look")
 def read_batch(request: ControlRequest) -> BatchDetail:
     """Read a batch with each record's result, and where the record is now."""
-    return view_batch(request.world, request.get_record(Batch, "batch"))
+    return view_batch(request.world, request.get_record(batches.Batch, "batch"))
 
 
-def view_batch(world: World, batch: Batch) -> BatchDetail:
+def view_batch(world: World, batch: batches.Batch) -> BatchDetail:
     """Show a batch with each record's result, and where the record is now."""
     found: dict[str, Transaction] = {}
     unit = world.store.begin()
@@ -197,7 +178,7 @@ def view_batch(world: World, batch: Batch) -> BatchDetail:
     )
 
 
-def batch_row(world: World, batch: Batch) -> BatchRow:
+def batch_row(world: World, batch: batches.Batch) -> BatchRow:
     """A batch as lists show it."""
     account = world.store.get(Account, batch.account_id)
     terminal = world.store.get(Terminal, batch.terminal_id)
@@ -212,83 +193,72 @@ def batch_row(world: World, batch: Batch) -> BatchRow:
     )
 
 
-def _refused(batch: Batch) -> int | None:
-    if batch.status == "rejected":
-        return batch.transaction_count
-    if batch.status == "accepted":
-        return 0
-    return (batch.response or {}).get("rejected") if batch.status == "partially_accepted" else None
+def _refused(batch: batches.Batch) -> int | None:
+    counts: dict[str, int | None] = {
+        "rejected": batch.transaction_count,
+        "accepted": 0,
+        "partially_accepted": (batch.response or {}).get("rejected"),
+    }
+    return counts.get(batch.status)
 
 
-def _entries(batch: Batch, tx: Transaction) -> Iterator[BatchEntry]:
+def _entries(batch: batches.Batch, tx: Transaction) -> Iterator[BatchEntry]:
     """The capture entry of a payment, and its refund entries. Source: assumed M10."""
+
+    def entry(kind: EntryKind, amount: int, at: int, result: EntryResult | None) -> BatchEntry:
+        return BatchEntry.of(
+            tx,
+            kind=kind,
+            amount=amount,
+            brand=tx.origin.card.brand,
+            last4=tx.origin.card.masked[-LAST_DIGITS:],
+            at=at,
+            result=result,
+            now_in=tx.batch_id,
+        )
+
     is_refused = batch.id in tx.refused_in
     result: EntryResult | None = _RESULTS.get(batch.status)
     if tx.batch_id == batch.id or is_refused:
         # What was refused may have come back into the same batch only by an edit.
         went_back = is_refused and tx.batch_id != batch.id
-        kept = tx.ledger.kept if went_back else entries_of(tx, batch.id).captured
-        yield _entry(tx, "capture", kept, _captured_at(tx), "refused" if went_back else result)
+        kept = tx.ledger.kept if went_back else batches.entries_of(tx, batch.id).captured
+        captured = (one.created_at for one in tx.history if one.status == "captured")
+        at = next(captured, tx.origin.created_at)
+        yield entry("capture", kept, at, "refused" if went_back else result)
     for attempt in tx.history:
         if attempt.transaction_type == "refund" and attempt.batch_id == batch.id:
-            yield _entry(tx, "refund", attempt.amount, attempt.created_at, result)
-
-
-def _captured_at(tx: Transaction) -> int:
-    return next(
-        (attempt.created_at for attempt in tx.history if attempt.status == "captured"),
-        tx.origin.created_at,
-    )
-
-
-def _entry(
-    tx: Transaction, kind: EntryKind, amount: int, at_ms: int, result: EntryResult | None
-) -> BatchEntry:
-    return BatchEntry.of(
-        tx,
-        kind=kind,
-        amount=amount,
-        brand=tx.origin.card.brand,
-        last4=tx.origin.card.masked[-LAST_DIGITS:],
-        at=at_ms,
-        result=result,
-        now_in=tx.batch_id,
-    )
+            yield entry("refund", attempt.amount, attempt.created_at, result)
 
 
 def _sums(entries: list[BatchEntry]) -> EntrySums:
-    def of(kind: EntryKind) -> int:
-        return sum(one.amount for one in entries if one.kind == kind)
-
     return EntrySums(
-        captured_amount=of("capture"),
-        refunded_amount=of("refund"),
+        captured_amount=sum(one.amount for one in entries if one.kind == "capture"),
+        refunded_amount=sum(one.amount for one in entries if one.kind == "refund"),
         transaction_count=len(entries),
         refused_amount=sum(one.amount for one in entries if one.result == "refused"),
     )
 
 
-def _explain(world: World, batch: Batch) -> tuple[str, datetime | None]:
+def _explain(world: World, batch: batches.Batch) -> tuple[str, datetime | None]:
     """What the status means, and when the processor answers."""
-    if batch.status == "submitted":
-        timer = world.store.timer(BATCH_RESULT, batch.id)
-        if timer is not None:
-            return view_timer(world, timer).says, timer.due
-        if world.switches["batch.settlement"] == "manual":
-            return "it waits for you to answer, because the switch batch.settlement is manual", None
-        return "the processor gives no result until you answer (assumed 6.2-settlement)", None
-    if batch.status == "open":
-        return "its terminal's captures and refunds go into it until it is closed", None
-    if batch.status == "accepted":
-        return "the processor settled all of its records", None
-    if batch.status == "rejected":
-        reason = (batch.response or {}).get("rejection_reason", "no reason was given")
-        return f"the processor sent it back: {reason}; edit it and close it again", None
-    return (
-        f"the processor settled it without {_refused(batch) or 0} of its records; those are in no "
-        "batch until one takes them",
-        None,
-    )
+    timer = world.store.timer(BATCH_RESULT, batch.id)
+    if batch.status == "submitted" and timer is not None:
+        return view_timer(world, timer).says, timer.due
+    if batch.status == "submitted" and world.switches["batch.settlement"] == "manual":
+        return "it waits for you to answer, because the switch batch.settlement is manual", None
+    reason = (batch.response or {}).get("rejection_reason", "no reason was given")
+    return _WHY[batch.status].format(reason=reason, refused=_refused(batch) or 0), None
+
+
+_WHY: Final[Mapping[batches.BatchStatus, str]] = {
+    "open": "its terminal's captures and refunds go into it until it is closed",
+    "submitted": "the processor gives no result until you answer (assumed 6.2-settlement)",
+    "accepted": "the processor settled all of its records",
+    "rejected": "the processor sent it back: {reason}; edit it and close it again",
+    "partially_accepted": "the processor settled it without {refused} of its records; those are in "
+    "no batch until one takes them",
+}
 
 
 # --- batches ----------------------------------------------------------------------------------
@@ -300,7 +270,7 @@ def _explain(world: World, batch: Batch) -> tuple[str, datetime | None]:
     refuses=(409,),
     example={"answer": "rejected", "reason": "hash_mismatch"},
 )
-def answer_batch(request: ControlRequest, body: BatchAnswer) -> Written[Batch]:
+def answer_batch(request: ControlRequest, body: BatchAnswer) -> Written[batches.Batch]:
     """Give a submitted batch its result.
 
     Source: assumed B9 to B12.
@@ -309,7 +279,7 @@ def answer_batch(request: ControlRequest, body: BatchAnswer) -> Written[Batch]:
     context = OperationContext(
         world=world, unit=world.store.begin(), now=world.clock.now(), request_id=None
     )
-    batch = request.get_record(Batch, "batch")
+    batch = request.get_record(batches.Batch, "batch")
     if batch.status != "submitted":
         raise conflict(
             "not_submitted",
@@ -325,7 +295,7 @@ def answer_batch(request: ControlRequest, body: BatchAnswer) -> Written[Batch]:
     return Written(to_bytes(answered))
 
 
-def _parse_result(body: BatchAnswer, members: list[Transaction]) -> Result:
+def _parse_result(body: BatchAnswer, members: list[Transaction]) -> batches.Result:
     if body.reason is not None and body.answer != "rejected":
         raise invalid("reason: belongs to the answer rejected alone")
     if body.rejected is not None and body.answer != "partially_accepted":
@@ -333,11 +303,13 @@ def _parse_result(body: BatchAnswer, members: list[Transaction]) -> Result:
     if body.answer == "rejected":
         # A sentence is passed on unchanged; a single word must be a known one.
         if body.reason is not None and " " not in body.reason:
-            must_be_known("reason", body.reason, REASONS)
-        return Result(answer="rejected", reason=body.reason)
+            must_be_known("reason", body.reason, batches.REASONS)
+        return batches.Result(answer="rejected", reason=body.reason)
     if body.answer == "accepted":
-        return Result(answer="accepted")
-    return Result(answer="partially_accepted", rejected=_rejected_members(body.rejected, members))
+        return batches.Result(answer="accepted")
+    return batches.Result(
+        answer="partially_accepted", rejected=_rejected_members(body.rejected, members)
+    )
 
 
 def _rejected_members(
@@ -351,8 +323,8 @@ def _rejected_members(
         if not 1 <= wanted <= len(ids):
             raise invalid(f"rejected: the batch has {len(ids)} members")
         return tuple(ids[:wanted])
-    stranger = next((id for id in wanted if id not in ids), None)
-    if stranger is not None or not wanted:
+    stranger = next((id for id in wanted or [""] if id not in ids), None)
+    if stranger is not None:
         raise invalid(f"rejected: {(stranger or 'an empty id')[:80]} is not a member of the batch")
     return tuple(dict.fromkeys(wanted))
 
@@ -362,7 +334,7 @@ class BatchScheduleView(View):
 
     terminal_id: str
     times: list[str]
-    days: list[DayCode]
+    days: list[batches.DayCode]
     zone: str
     next: Time
 
@@ -394,8 +366,8 @@ def set_schedule(request: ControlRequest, body: BatchScheduleBody) -> BatchSched
     terminal_id, world = _find_terminal(request), request.world
     days = None if body.days is None else tuple(body.days)
     try:
-        schedule = batch_schedule(tuple(body.times), days, body.zone)
-    except UnknownZone as error:
+        schedule = batches.batch_schedule(tuple(body.times), days, body.zone)
+    except batches.UnknownZone as error:
         raise invalid(str(error), error.nearest) from None
     timer = settlement.timer_of(terminal_id, schedule, world.clock.now())
     unit = world.store.begin()

@@ -30,7 +30,6 @@ from sandbox.control.ledger import read_ledger
 from sandbox.control.messages import MessageRow, MessageView, message_row, view_message
 from sandbox.control.models import GZIP, HTML, Time, View, Written
 from sandbox.control.outcomes import TapView, list_taps
-from sandbox.control.pauses import collect, select
 from sandbox.control.payments import PaymentRow, Story, payment_row, view_story
 from sandbox.control.permissions import (
     PERMITTED,
@@ -53,7 +52,7 @@ from sandbox.domain.payments.transactions import Transaction
 from sandbox.platform.operation import Row
 from sandbox.store.tables import EVERYTHING
 from sandbox.worlds.journal import Entry
-from sandbox.worlds.pauses import run_in_thread
+from sandbox.worlds.pauses import collect, run_in_thread, select
 from sandbox.worlds.world import World
 
 router = Router()

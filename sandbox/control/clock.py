@@ -13,28 +13,25 @@ from msgspec import Struct
 from pydantic import Field, field_validator, model_validator
 
 from sandbox.control.context import ControlRequest, invalid, must_be_known
-from sandbox.control.models import PAGE_MAX, Body, Query, Time, View
-from sandbox.control.pauses import collect
+from sandbox.control.models import PAGE_MAX, Body, DurationText, Query, Time, View
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain import clock
 from sandbox.domain.batches import BATCH_LIFE, TRIGGER_OF_ANSWER, Batch
 from sandbox.domain.clock import EARLIEST, LATEST, RATE_MAX, TIMER_KINDS, ClockSetting, Timer
 from sandbox.domain.currencies import written
 from sandbox.domain.directory import TERMINALS, Terminal
-from sandbox.domain.directory import state_of as state_of_terminal
 from sandbox.domain.instants import Instant, parse_duration, to_ms
 from sandbox.domain.keys import KEY_LIFE, ApiKey
-from sandbox.domain.keys import state_of as state_of_key
 from sandbox.domain.payments import follow_ups, initiation
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import Transition, transitions_from
-from sandbox.domain.states import Machine
 from sandbox.platform.context import OperationContext
 from sandbox.platform.settlement import coming_result, members_of
 from sandbox.platform.timers import may_answer_late
 from sandbox.worlds.clock import ClockView
 from sandbox.worlds.due_timers import advance_to, catch_up
+from sandbox.worlds.pauses import collect
 from sandbox.worlds.world import World
 
 router = Router()
@@ -69,7 +66,7 @@ class Advance(Body):
     With `before` it stops just before that moment, so that what falls due then does not happen.
     """
 
-    by: str | None = None
+    by: DurationText | None = None
     to: Annotated[Literal["next"] | Instant | None, Field(union_mode="left_to_right")] = None
     before: bool = False
 
@@ -77,11 +74,6 @@ class Advance(Body):
     def _is_one_of_them(self) -> Self:
         if (self.by is None) == (self.to is None):
             raise ValueError("by or to is required, and not both")
-        if self.by is not None:
-            try:
-                parse_duration(self.by)
-            except ValueError as error:
-                raise ValueError(f"by: {error}") from None
         return self
 
     def end(self, now: Instant, due: Instant | None) -> Instant:
@@ -297,7 +289,7 @@ def _ended(tx: Transaction, row: Transition, after: Transaction, says: str) -> _
     return _Leads("payment", _describe_payment(tx), says, row.source, then, tx)
 
 
-def _unless(tx: Transaction | None, clause: str) -> _Leads:
+def _nothing(tx: Transaction | None, clause: str) -> _Leads:
     """Nothing happens to the payment."""
     if tx is None:
         return _Leads("payment", "", _NOTHING + "the payment is gone", clause)
@@ -312,7 +304,7 @@ def _ends(says: str, clause: str) -> _Tells:
         tx = world.store.get(Transaction, timer.subject)
         rows = () if tx is None else transitions_from(timer.kind, tx.status)
         if tx is None or not rows:
-            return _unless(tx, clause)
+            return _nothing(tx, clause)
         after = follow_ups.expire(tx, rows[0], event_id=tx.event_id, at=to_ms(timer.due)).record
         return _ended(tx, rows[0], after, says)
 
@@ -323,11 +315,15 @@ def _late_answer(world: World, timer: Timer) -> _Leads:
     tx = world.store.get(Transaction, timer.subject)
     outcome = OUTCOMES[timer.detail]
     if tx is None or not may_answer_late(tx, outcome):
-        return _unless(tx, "assumed D24")
+        return _nothing(tx, "assumed D24")
     start = initiation.answered_late(tx, outcome)
     row = initiation.transition_for(start)
     after = initiation.conclude(start, row, at=to_ms(timer.due)).record
     return _ended(tx, row, after, f"the processor answers late: {outcome.key}")
+
+
+def _describe_batch(batch: Batch) -> str:
+    return f"batch {batch.processor_batch_id} with {batch.transaction_count} entries"
 
 
 def _batch_result(world: World, timer: Timer) -> _Leads:
@@ -336,7 +332,7 @@ def _batch_result(world: World, timer: Timer) -> _Leads:
     if batch is None or batch.status != "submitted":
         why = "it is gone" if batch is None else f"the batch is {batch.status} by now"
         return _Leads("batch", "", _NOTHING + why, "assumed D4")
-    name = f"batch {batch.processor_batch_id} with {batch.transaction_count} entries"
+    name = _describe_batch(batch)
     context = OperationContext(world=world, unit=unit, now=timer.due, request_id=None)
     result = coming_result(context, batch, timer.detail, members_of(context, batch))
     if result is None:
@@ -351,10 +347,8 @@ def _batch_closes(world: World, timer: Timer) -> _Leads:
     found, _ = world.store.begin().find(Batch, where, limit=1)
     if not found:
         return _Leads("terminal", "", _NOTHING + "no batch is open at the terminal", "assumed B16")
-    (batch,) = found
-    name = f"batch {batch.processor_batch_id} with {batch.transaction_count} entries"
-    says = "the batch closes on schedule"
-    return _Leads("batch", name, says, "assumed B16", ("submitted", None))
+    says, then = "the batch closes on schedule", ("submitted", None)
+    return _Leads("batch", _describe_batch(found[0]), says, "assumed B16", then)
 
 
 # --- keys, terminals, webhooks ----------------------------------------------------------------
@@ -366,32 +360,23 @@ def _key_expires(world: World, timer: Timer) -> _Leads:
     return _Leads("key", "" if key is None else key.name, says, "spec 3.1-expiry")
 
 
-def _moved(machine: Machine, trigger: str, state: str | None) -> tuple[str, str, str | None]:
-    """What is said, the clause, and the state that the step leads to."""
-    if state is None or not machine.has_step(state, trigger):
-        why = "it is gone" if state is None else f"it is {state} by now"
-        return _NOTHING + why, "assumed D24", None
-    step = machine.step(state, trigger)
-    return f"a scenario has it: {trigger}", step.source, step.target
+def _moves(kind: Literal["key", "terminal"], trigger: str) -> _Tells:
+    """A scenario moves a key or a terminal on in its life."""
 
-
-def _key(trigger: str) -> _Tells:
     def tell(world: World, timer: Timer) -> _Leads:
-        key = world.store.get(ApiKey, timer.subject)
-        says, clause, to = _moved(KEY_LIFE, trigger, None if key is None else state_of_key(key))
-        then = None if to is None else (to, None)
-        return _Leads("key", "" if key is None else key.name, says, clause, then)
-
-    return tell
-
-
-def _terminal(trigger: str) -> _Tells:
-    def tell(world: World, timer: Timer) -> _Leads:
-        one = world.store.get(Terminal, timer.subject)
-        state = None if one is None else state_of_terminal(one)
-        says, clause, to = _moved(TERMINALS.life, trigger, state)
-        then = None if to is None else (to, None)
-        return _Leads("terminal", "" if one is None else one.name, says, clause, then)
+        record: ApiKey | Terminal | None
+        if kind == "key":
+            record, life = world.store.get(ApiKey, timer.subject), KEY_LIFE
+        else:
+            record, life = world.store.get(Terminal, timer.subject), TERMINALS.life
+        if record is None:
+            return _Leads(kind, "", _NOTHING + "it is gone", "assumed D24")
+        state = "deleted" if record.deleted_at is not None else record.status
+        if not life.has_step(state, trigger):
+            return _Leads(kind, record.name, f"{_NOTHING}it is {state} by now", "assumed D24")
+        step = life.step(state, trigger)
+        says = f"a scenario has it: {trigger}"
+        return _Leads(kind, record.name, says, step.source, (step.target, None))
 
     return tell
 
@@ -416,10 +401,10 @@ _TELLS: Final[Mapping[str, _Tells]] = {
     clock.BATCH_RESULT: _batch_result,
     clock.BATCH_CLOSES: _batch_closes,
     clock.KEY_EXPIRES: _key_expires,
-    clock.REVOKE_KEY: _key("revoke"),
-    clock.REINSTATE_KEY: _key("reinstate"),
-    clock.BLOCK_TERMINAL: _terminal("block"),
-    clock.UNBLOCK_TERMINAL: _terminal("unblock"),
+    clock.REVOKE_KEY: _moves("key", "revoke"),
+    clock.REINSTATE_KEY: _moves("key", "reinstate"),
+    clock.BLOCK_TERMINAL: _moves("terminal", "block"),
+    clock.UNBLOCK_TERMINAL: _moves("terminal", "unblock"),
     clock.WEBHOOK_RETRY: _retry,
 }
 """How each kind of timer is told."""

@@ -1,21 +1,20 @@
 """The directory of a world, and the search for anything by its id."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal
 
 from sandbox.control.context import ControlRequest, unknown_world
-from sandbox.control.forwarding import ask_other_servers, list_stored_worlds, other_servers
 from sandbox.control.models import PageQuery, Query, Time, View, Words
 from sandbox.control.queries import cast_names, find_page, get_account
 from sandbox.control.routing import PREFIX, WORLD, Router
+from sandbox.control.servers import ask_other_servers, list_stored_worlds, other_servers
 from sandbox.domain.batches import Batch
 from sandbox.domain.currencies import written
 from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.keys import ApiKey, KeyUsage
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.platform.payments.points_of_sale import currency_at
-from sandbox.store.queries import Where
-from sandbox.store.tables import EVERYTHING, LAST_DIGITS
+from sandbox.store.tables import EVERYTHING, LAST_DIGITS, Where
 from sandbox.worlds.elsewhere import Elsewhere
 from sandbox.worlds.world import World
 
@@ -105,14 +104,7 @@ def directory_entries(
     world: World, kind: RecordKind, records: Iterable[Any]
 ) -> Iterator[DirectoryEntry]:
     """The records as the directory shows them."""
-    cast = world.cast
-    casts: dict[RecordKind, Mapping[str, Any]] = {
-        "account": cast.accounts,
-        "terminal": cast.terminals,
-        "location": cast.locations,
-        "key": cast.keys,
-    }
-    names = cast_names(casts[kind])
+    names = cast_names(world, kind)
     for record in records:
         id = record.terminal_id if kind == "terminal" else record.id
         more: dict[str, Any] = {}
@@ -145,14 +137,11 @@ def _parent_of(record: Any) -> str | None:
 def _counts(world: World, id: str) -> Counts:
     unit = world.store.begin()
 
-    def count(kind: Any, index: str) -> int:
-        return unit.find(kind, {index: id}, limit=1)[1]
-
     return Counts(
-        accounts=count(Account, "parent"),
-        terminals=count(Terminal, "account"),
-        locations=count(Location, "account"),
-        keys=count(ApiKey, "account"),
+        accounts=unit.find(Account, {"parent": id}, limit=1)[1],
+        terminals=unit.find(Terminal, {"account": id}, limit=1)[1],
+        locations=unit.find(Location, {"account": id}, limit=1)[1],
+        keys=unit.find(ApiKey, {"account": id}, limit=1)[1],
     )
 
 
@@ -230,28 +219,19 @@ def _find_payments(world: World, q: str) -> list[Transaction]:
 
 def _view_payment(world: World, tx: Transaction) -> FoundThing:
     amount = written(tx.amounts.total, tx.origin.site.currency)
-    return FoundThing(
-        world=world.id,
-        kind="payment",
-        id=tx.transaction_id,
-        says=f"{tx.transaction_type} of {amount}, {tx.status}, card {tx.origin.card.masked}",
-        href=f"{PREFIX}/worlds/{world.id}/payments/{tx.transaction_id}",
-    )
+    says = f"{tx.transaction_type} of {amount}, {tx.status}, card {tx.origin.card.masked}"
+    href = f"{PREFIX}/worlds/{world.id}/payments/{tx.transaction_id}"
+    return _thing(world, "payment", tx.transaction_id, says, href)
 
 
 def _find_by_id(world: World, q: str) -> Iterator[FoundThing]:
     """Everything else that has this id, or this name in the cast."""
-    cast, store, path = world.cast, world.store, f"{PREFIX}/worlds/{world.id}"
-    key_id = cast.keys[q][0] if q in cast.keys else q
-    if (account := store.get(Account, cast.accounts.get(q, q))) is not None:
-        yield _thing(world, "account", account.id, f"{account.name}, {account.status}")
-    if (terminal := store.get(Terminal, cast.terminals.get(q, q))) is not None:
-        says = f"{terminal.name}, {terminal.status}"
-        yield _thing(world, "terminal", terminal.terminal_id, says)
-    if (location := store.get(Location, cast.locations.get(q, q))) is not None:
-        yield _thing(world, "location", location.id, f"{location.name}, {location.status}")
-    if (key := store.get(ApiKey, key_id)) is not None:
-        yield _thing(world, "key", key.id, f"{key.name}, {key.status}", f"{path}/lens/{key.id}")
+    store, path = world.store, f"{PREFIX}/worlds/{world.id}"
+    for kind, shape in _KINDS.items():
+        id = world.cast.ids_of(kind).get(q, q)
+        if (one := store.get(shape, id)) is not None:
+            href = f"{path}/lens/{id}" if kind == "key" else None
+            yield _thing(world, kind, id, f"{one.name}, {one.status}", href)
     if (batch := store.get(Batch, q)) is not None:
         says = f"batch {batch.processor_batch_id or ''} {batch.status}".replace("  ", " ")
         yield _thing(world, "batch", batch.id, says)

@@ -1,6 +1,5 @@
 """Webhook endpoints: registration, secrets, recovery."""
 
-import asyncio
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
 from urllib.parse import unquote, urlsplit
@@ -8,33 +7,18 @@ from urllib.parse import unquote, urlsplit
 from msgspec.structs import replace
 from pydantic import Field
 
-from sandbox.control.context import (
-    ControlRequest,
-    conflict,
-    invalid,
-    must_be_known,
-    not_found,
-)
+from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
 from sandbox.control.models import Body, Time, View
+from sandbox.control.queries import get_account
 from sandbox.control.routing import WORLD, Router
-from sandbox.domain.directory import Account
+from sandbox.domain import webhooks
 from sandbox.domain.events import EVENTS, EventType
 from sandbox.domain.field_types import EndpointDescription, EndpointId, HttpUrl, WebhookSecret
 from sandbox.domain.instants import Instant
 from sandbox.domain.secrets import find_secret
-from sandbox.domain.webhooks import (
-    BY_HAND,
-    DEAD_AFTER,
-    ENDPOINTS_MAX,
-    FILTER_VALUES,
-    GRACE,
-    Application,
-    Endpoint,
-    OldSecret,
-    application_id,
-)
 from sandbox.webhooks.receivers import is_inside, program_of
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
+from sandbox.worlds.pauses import collect
 from sandbox.worlds.world import World
 
 router = Router()
@@ -52,7 +36,11 @@ class Filters(Body):
 
 
 class ChangeEndpoint(Body):
-    """Changes of an endpoint. An `account_id` of null subscribes to the whole world."""
+    """Changes of an endpoint.
+
+    `account_id` is the id of an account or its name in the cast; null subscribes to the whole
+    world.
+    """
 
     url: HttpUrl | None = None
     description: EndpointDescription | None = None
@@ -85,10 +73,6 @@ class Recover(Body):
 
 OLD_SECRETS_MAX: Final = 10
 """Replaced secrets of one endpoint that sign at a time: each is one more signature to make."""
-
-MESSAGES_IN_A_ROW: Final = 200
-"""Messages that are looked at, and perhaps sent again, before other requests have a turn: some
-milliseconds."""
 
 
 class OldSecretView(View):
@@ -150,15 +134,15 @@ class Recovered(View):
     messages: int
 
 
-def view_endpoint(endpoint: Endpoint, now: datetime) -> EndpointView:
+def view_endpoint(endpoint: webhooks.Endpoint, now: datetime) -> EndpointView:
     """The endpoint as the control API shows it at that moment of the world."""
     since = endpoint.failing_since
     return EndpointView.of(
         endpoint,
-        application_id=application_id(endpoint.account_id) if endpoint.account_id else None,
+        application_id=endpoint.account_id and webhooks.application_id(endpoint.account_id),
         old_secrets=[one for one in endpoint.old_secrets if now < one.until],
         disabled=endpoint.is_disabled,
-        disables_at=None if since is None or endpoint.is_disabled else since + DEAD_AFTER,
+        disables_at=None if since is None or endpoint.is_disabled else since + webhooks.DEAD_AFTER,
     )
 
 
@@ -182,22 +166,22 @@ def create_endpoint(request: ControlRequest, body: CreateEndpoint) -> EndpointVi
     )
 
 
-def add_endpoint(request: ControlRequest, sent: dict[str, Any]) -> Endpoint:
+def add_endpoint(request: ControlRequest, sent: dict[str, Any]) -> webhooks.Endpoint:
     """A new endpoint with these fields of a body. Raises ControlFault."""
     world = request.world
-    if len(world.outbox.endpoints) >= ENDPOINTS_MAX:
+    if len(world.outbox.endpoints) >= webhooks.ENDPOINTS_MAX:
         raise conflict(
             "too_many_endpoints",
-            f"{ENDPOINTS_MAX} endpoints are in this world already, which is the most",
+            f"{webhooks.ENDPOINTS_MAX} endpoints are in this world already, which is the most",
             details="DELETE one of them first, or take another world",
         )
     fields = _checked(request, sent)
     secret = fields.pop("secret", None) or write_secret(world.draws.secret_bytes(KEY_BYTES))
-    endpoint = Endpoint(
+    endpoint = webhooks.Endpoint(
         id=fields.pop("id", None) or _free_id(world),
         secret=secret,
         created_at=world.clock.now(),
-        disabled_reason=BY_HAND if fields.pop("disabled", False) else None,
+        disabled_reason=webhooks.BY_HAND if fields.pop("disabled", False) else None,
         **fields,
     )
     return world.outbox.store_endpoint(endpoint)
@@ -211,33 +195,30 @@ def _free_id(world: World) -> str:
 
 
 def _checked(request: ControlRequest, sent: dict[str, Any]) -> dict[str, Any]:
-    """The fields that were sent, null as if they were not, every word in them known."""
+    """The fields that were sent as they are stored, null as if they were not.
+
+    Raises ControlFault for a word in them that is not known.
+    """
     fields = {
         name: value for name, value in sent.items() if value is not None or name == "account_id"
     }
     if "url" in fields:
         _check_url(request, fields["url"])
-    _check_audience(request, fields)
-    return fields
-
-
-def _check_audience(request: ControlRequest, fields: dict[str, Any]) -> None:
-    """Filters by account, type and content; lists are converted for storing."""
-    account_id = fields.get("account_id")
-    if account_id is not None and request.world.store.get(Account, account_id) is None:
-        raise invalid("account_id: the world has no account with this id")
+    if (account := fields.get("account_id")) is not None:
+        fields["account_id"] = get_account(request.world, account, "account_id").id
     for event_type in fields.get("event_types", ()):
         must_be_known("event_types", event_type, EVENTS)
     for name, values in fields.get("filters", {}).items():
         for value in values or ():
-            if name in FILTER_VALUES:
-                must_be_known(f"filters.{name}", value, FILTER_VALUES[name])
+            if name in webhooks.FILTER_VALUES:
+                must_be_known(f"filters.{name}", value, webhooks.FILTER_VALUES[name])
     if "event_types" in fields:
         fields["event_types"] = tuple(dict.fromkeys(fields["event_types"]))
     if "filters" in fields:
         fields["filters"] = {
             name: tuple(values) for name, values in fields["filters"].items() if values
         }
+    return fields
 
 
 def _check_url(request: ControlRequest, url: str) -> None:
@@ -264,12 +245,13 @@ def list_applications(request: ControlRequest) -> Applications:
     Source: assumed 8.3-application.
     """
     world = request.world
-    found = dict(world.store.all(Application).items())
+    found = dict(world.store.all(webhooks.Application).items())
     endpoints: dict[str, list[str]] = {}
     for endpoint in world.outbox.endpoints.values():
         if (id := endpoint.account_id) is not None:
             endpoints.setdefault(id, []).append(endpoint.id)
-            found.setdefault(id, Application(account_id=id, created_at=endpoint.created_at))
+            new = webhooks.Application(account_id=id, created_at=endpoint.created_at)
+            found.setdefault(id, new)
     views = [
         ApplicationView.of(one, endpoints=endpoints.get(one.account_id, []))
         for one in found.values()
@@ -285,7 +267,7 @@ def list_endpoints(request: ControlRequest) -> Endpoints:
     return Endpoints(endpoints=views, total=len(views))
 
 
-def _find_endpoint(request: ControlRequest) -> Endpoint:
+def _find_endpoint(request: ControlRequest) -> webhooks.Endpoint:
     endpoint = request.world.outbox.endpoints.get(request.params["id"])
     if endpoint is None:
         raise not_found("the world has no endpoint with this id")
@@ -306,7 +288,7 @@ def change_endpoint(request: ControlRequest, body: ChangeEndpoint) -> EndpointVi
     disabled = fields.pop("disabled", None)
     outbox.store_endpoint(replace(endpoint, **fields))
     if disabled is True and not endpoint.is_disabled:
-        outbox.disable(endpoint.id, BY_HAND)
+        outbox.disable(endpoint.id, webhooks.BY_HAND)
     elif disabled is False and endpoint.is_disabled:
         outbox.enable(endpoint.id)
     return view_endpoint(outbox.endpoints[endpoint.id], request.world.now())
@@ -333,15 +315,15 @@ def rotate_secret(request: ControlRequest, body: Rotate) -> EndpointView:
     The old one signs too for a while. Source: assumed D22.
     """
     endpoint, world = _find_endpoint(request), request.world
-    fields = _checked(request, {"secret": body.secret})
     now = world.clock.now()
-    grace_s = GRACE.total_seconds() if body.grace_s is None else body.grace_s
+    grace_s = webhooks.GRACE.total_seconds() if body.grace_s is None else body.grace_s
     old = [one for one in endpoint.old_secrets if now < one.until]
     if grace_s > 0:
         if len(old) >= OLD_SECRETS_MAX:
             raise conflict("too_many_secrets", f"{len(old)} old secrets are still in use")
-        old.insert(0, OldSecret(secret=endpoint.secret, until=now + timedelta(seconds=grace_s)))
-    secret = fields.get("secret") or write_secret(world.draws.secret_bytes(KEY_BYTES))
+        until = now + timedelta(seconds=grace_s)
+        old.insert(0, webhooks.OldSecret(secret=endpoint.secret, until=until))
+    secret = body.secret or write_secret(world.draws.secret_bytes(KEY_BYTES))
     changed = replace(
         endpoint, secret=secret, old_secrets=tuple(old), replaced_secret=endpoint.secret
     )
@@ -374,9 +356,6 @@ async def recover_messages(request: ControlRequest, body: Recover) -> Recovered:
             f"the endpoint is disabled: {endpoint.disabled_reason}",
             details=f"POST .../endpoints/{endpoint.id}/enable comes first",
         )
-    count = 0
-    for place, is_sent in enumerate(request.world.outbox.recover(endpoint.id, body.since), start=1):
-        count += is_sent
-        if place % MESSAGES_IN_A_ROW == 0:
-            await asyncio.sleep(0)
-    return Recovered(messages=count)
+    return Recovered(
+        messages=sum(await collect(request.world.outbox.recover(endpoint.id, body.since)))
+    )

@@ -13,14 +13,19 @@ from urllib.parse import quote
 from msgspec import Struct
 from pydantic_core import from_json
 
+from sandbox.control.context import conflict
 from sandbox.control.queries import cast_names
-from sandbox.domain.events import Message
+from sandbox.domain.events import Message, body_of
 from sandbox.domain.webhooks import Delivery
 from sandbox.scenarios.fault_injection import RULE_OF_QUEUE
 from sandbox.worlds.journal import EntryView
 from sandbox.worlds.world import World
 
 IN_A_QUERY: Final = "=&+,:;/@!$'()*?~-._"
+"""Characters of a query that are written as they are."""
+
+STEP_S: Final = 1.0
+"""Requests that came within so long of each other come at one time of the exported clock."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +44,25 @@ class ExportCase:
 
     @cached_property
     def _names(self) -> Mapping[str, str]:
-        return cast_names(self.world.cast.keys)
+        return cast_names(self.world, "key")
 
     def key_name(self, key_id: str | None) -> str | None:
         """The name of the key in the cast, else its id."""
         return None if key_id is None else self._names.get(key_id, key_id)
+
+    def key_of_cast(self, view: EntryView) -> str | None:
+        """The name in the cast of the key of a request; None without a known key.
+
+        Raises ControlFault for a key that only this world has.
+        """
+        name = self.key_name(view["key_id"])
+        if name is not None and name == view["key_id"]:
+            raise conflict(
+                "not_exportable",
+                f"{view['id']} came with a key that only this world has, {name}",
+                details="tests and examples use the keys of the cast; leave this request out",
+            )
+        return name
 
     def address(self, view: EntryView) -> str:
         """The URL of a request."""
@@ -133,7 +152,8 @@ class ExportedWebhooks(Struct, frozen=True):
         first: dict[tuple[str, str], Mapping[str, Any]] = {}
         blocks: dict[tuple[str, ...], None] = {}
         for message, deliveries in sent:
-            body, what = self._body(message), (message.event_type, message.subject)
+            body: dict[str, Any] = from_json(body_of(message))
+            what = message.event_type, message.subject
             if message.only_for is None:
                 first.setdefault(what, body)
             subject = code(message.subject)
@@ -145,18 +165,11 @@ class ExportedWebhooks(Struct, frozen=True):
         for block in blocks:
             yield from block
 
-    def _body(self, message: Message) -> dict[str, Any]:
-        body: dict[str, Any] = from_json(self.world.outbox.body(message))
-        return body
-
 
 def _came(deliveries: list[Delivery]) -> bool:
     """Whether a receiver that is there accepts the first attempt as genuine."""
-    for one in deliveries:
-        head = one.attempts[0].sent if one.attempts else None
-        if one.status != "dropped" and (head is None or not head.spoilt):
-            return True
-    return False
+    sent = ((one, one.attempts[0].sent if one.attempts else None) for one in deliveries)
+    return any(one.status != "dropped" and (head is None or not head.spoilt) for one, head in sent)
 
 
 def _waiting(

@@ -11,10 +11,10 @@ from datetime import datetime
 from typing import Any, Final
 
 from sandbox.control.context import conflict
-from sandbox.control.export_case import ExportCase
+from sandbox.control.export_case import STEP_S, ExportCase
+from sandbox.control.export_tests import queue_again
 from sandbox.control.queries import cast_names
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.domain.payments.outcomes import PARTIAL, TRANSPORT_FAULTS
 from sandbox.worlds.journal import EntryView
 
 _BEGIN: Final = {"/v3/payment": "sale", "/v3/preauth": "auth"}
@@ -32,9 +32,6 @@ _CHOSEN: Final = ("queue", "header", "scenario")
 """What chose an outcome that nothing in the request says."""
 
 _LOST: Final = ("drop_before", "drop_after")
-
-_STEP_S: Final = 1.0
-"""Requests that came within so long of each other come at one time of the examples' clock."""
 
 _REFUND: Final = "/v3/refund"
 _EXPECTED: Final = ("error", "status", "status_reason")
@@ -75,7 +72,7 @@ class _ScenarioWriter:
         self.left_out: Counter[str] = Counter()
         self.count = 0
         self._case = case
-        self._terminals = cast_names(case.world.cast.terminals)
+        self._terminals = cast_names(case.world, "terminal")
         self._made: dict[str, str] = {}
         self._attempts: Counter[str] = Counter()
         self._at: datetime | None = None
@@ -90,7 +87,7 @@ class _ScenarioWriter:
         if self._at is None:
             self._at = came
         passed = round((came - self._at).total_seconds())
-        if passed > _STEP_S:
+        if passed > STEP_S:
             by = {"operation": "advance", "by": f"{passed}s"}
             self.examples.append({"send": by, "expect": {}})
             self._at = came
@@ -110,26 +107,18 @@ class _ScenarioWriter:
         self._attempts[operation] += 1
         if outcome["source"] not in _CHOSEN:
             return
-        key = outcome["key"]
-        then: dict[str, Any] = {"fault": key} if key in TRANSPORT_FAULTS else {"outcome": key}
-        if key == PARTIAL.key and isinstance(view["response"], dict):
-            told = view["response"].get("additional_details") or {}
-            then["approved_amount"] = told.get("captured_amount") or told.get("authorized_amount")
+        then = queue_again(outcome["key"], view["response"])
         when = {"operation": operation, "nth": self._attempts[operation]}
         self.rules.append({"name": name, "when": when, "then": then})
 
     def _send(self, view: EntryView) -> dict[str, Any] | None:
         """The request in the words of an example; None if they cannot say it."""
         body = {} if view["request"] is None else view["request"]
-        key = self._case.key_name(view["key_id"])
-        if view["method"] != "POST" or not isinstance(body, dict) or key is None:
+        if view["method"] != "POST" or not isinstance(body, dict):
             return None
-        if key == view["key_id"]:
-            raise conflict(
-                "not_exportable",
-                f"{view['id']} came with a key that only this world has, {key}",
-                details="examples use the keys of the cast; leave this request out",
-            )
+        key = self._case.key_of_cast(view)
+        if key is None:
+            return None
         operation = _BEGIN.get(view["path"])
         if operation is not None:
             terminal = self._terminals.get(str(body.get("terminal_id")))

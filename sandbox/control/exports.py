@@ -6,23 +6,23 @@ No key is in what is written: commands take keys from variables of the shell, a 
 import asyncio
 import json
 import shlex
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
+from sandbox import library
 from sandbox.control.context import ControlRequest, conflict, exclusive_world, invalid
 from sandbox.control.export_case import ExportCase
 from sandbox.control.export_scenarios import build_scenario
-from sandbox.control.export_tests import add_needed, cast_ids, proof_steps, world_body, write_test
+from sandbox.control.export_tests import add_needed, build_steps, world_options, write_test
 from sandbox.control.models import Body, View
-from sandbox.control.pauses import collect, select
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain.instants import Instant
 from sandbox.domain.text import nearest
 from sandbox.scenarios.parser import ScenarioError, parse_scenario, written_toml
 from sandbox.worlds.journal import Entry, EntryView
-from sandbox.worlds.pauses import run_in_thread
+from sandbox.worlds.pauses import collect, run_in_thread, select
 from sandbox.worlds.world import World
 
 router = Router()
@@ -52,7 +52,7 @@ def body_text(body: Any) -> str:
     return body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
 
 
-async def write_curl(case: ExportCase) -> str:
+def write_curl(case: ExportCase) -> str:
     """Write the requests as commands of a shell."""
     names = (case.key_name(view["key_id"]) for view in case.views)
     used = sorted({name for name in names if name is not None})
@@ -63,18 +63,12 @@ async def write_curl(case: ExportCase) -> str:
     return "\n".join(lines) + "\n"
 
 
-async def write_har(case: ExportCase) -> str:
+def write_har(case: ExportCase) -> str:
     """Write the requests as an HTTP archive."""
     creator = {"name": "uat-sandbox", "version": case.version}
-    log = {"log": {"version": "1.2", "creator": creator, "entries": []}}
-    before, after = json.dumps(log, indent=2).split("[]")
-    entries = await collect((_har_text(case, one) for one in case.views), every=1)
-    return f"{before}[{','.join(entries)}\n    ]{after}\n"
-
-
-def _har_text(case: ExportCase, view: EntryView) -> str:
-    text = json.dumps(_har_entry(case, view), indent=2, ensure_ascii=False)
-    return "".join(f"\n      {line}" for line in text.split("\n"))
+    entries = [_har_entry(case, view) for view in case.views]
+    log = {"log": {"version": "1.2", "creator": creator, "entries": entries}}
+    return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
 
 
 def _har_entry(case: ExportCase, view: EntryView) -> dict[str, Any]:
@@ -116,10 +110,9 @@ def _har_entry(case: ExportCase, view: EntryView) -> dict[str, Any]:
     }
 
 
-async def write_markdown(case: ExportCase) -> str:
+def write_markdown(case: ExportCase) -> str:
     """Write the requests as Markdown, with the reason for each answer."""
-    parts = (_markdown_of(case, view) for view in case.views)
-    return "\n".join(await collect(parts, every=1))
+    return "\n".join(_markdown_of(case, view) for view in case.views)
 
 
 def _markdown_of(case: ExportCase, view: EntryView) -> str:
@@ -149,16 +142,17 @@ def _block(text: str) -> list[str]:
     return [f"    {line}" for line in text.splitlines()]
 
 
+ExportFormat = Literal["curl", "har", "markdown", "pytest", "scenario"]
+
+
 class ExportBody(Body):
     """Which requests of the journal to write, and as what; without a choice the newest ones."""
 
-    format: Annotated[Literal["curl", "har", "markdown", "pytest", "scenario"], Field(alias="as")]
+    format: Annotated[ExportFormat, Field(alias="as")]
     requests: Annotated[list[str], Field(min_length=1, max_length=500)] | None = None
     subject: str | None = None
     since: Instant | None = None
 
-
-ExportFormat = Literal["curl", "har", "markdown", "pytest", "scenario"]
 
 ENTRIES_MAX: Final = 500
 """The newest requests, if more of them fit."""
@@ -203,24 +197,30 @@ async def _write_export(request: ControlRequest, body: ExportBody) -> ExportedFi
     )
     if body.format == "scenario":
         return await _write_scenario(request, case)
-    write, name, media_type = _FORMATS[body.format]
-    content = await write(case)
+    name, media_type = _FILES[body.format]
     if body.format == "pytest":
-        await _prove_test(request, case)
+        steps = list(build_steps(case))
+        content = await write_test(case, steps)
+        await _prove_test(request, case, steps)
+    else:
+        content = await run_in_thread(_WRITERS[body.format], case)
     return ExportedFile(name=name, media_type=media_type, content=content, requests=len(entries))
 
 
-async def _prove_test(request: ControlRequest, case: ExportCase) -> None:
+async def _prove_test(
+    request: ControlRequest, case: ExportCase, steps: list[dict[str, Any]]
+) -> None:
     """Raises ControlFault if the requests of a test are answered otherwise in its world.
 
     A fixture of somebody's own is known to this server alone, and is not proved with.
     Source: assumed D25-export.
     """
-    if case.world.state.begins.fixture not in request.services.fixture_names():
+    if case.world.state.begins.fixture not in library.fixture_names():
         return
-    world, cast, steps = world_body(case), cast_ids(case), list(proof_steps(case))
+    ids = {f"{one}s": case.world.cast.ids_of(one) for one in ("account", "terminal", "location")}
     # It takes a sandbox with a loop of its own; the platform goes on beside it.
-    mistake = await asyncio.to_thread(request.services.repeat, world, cast, steps)
+    repeat = request.services.repeat
+    mistake = await asyncio.to_thread(repeat, world_options(case), ids, steps)
     if mistake is not None:
         raise conflict(
             "not_exportable",
@@ -267,10 +267,8 @@ async def _choose_entries(world: World, body: ExportBody) -> list[Entry]:
         known = {one.id: one for one in entries}
         for id in body.requests:
             if id not in known:
-                raise invalid(
-                    f"requests: the journal has no {id[:80]!r}, or no longer has it",
-                    nearest(id, known),
-                )
+                why = f"requests: the journal has no {id[:80]!r}, or no longer has it"
+                raise invalid(why, nearest(id, known))
         wanted = set(body.requests)
         entries = [one for one in entries if one.id in wanted]
     if body.since is not None:
@@ -294,10 +292,15 @@ def _concerns(world: World, entry: Entry, subject: str) -> bool:
     return any(one is not None and one.subject == subject for one in messages)
 
 
-_FORMATS: Final[Mapping[str, tuple[Callable[[ExportCase], Awaitable[str]], str, str]]] = {
-    "curl": (write_curl, "requests.sh", "text/x-shellscript"),
-    "har": (write_har, "requests.har", "application/json"),
-    "markdown": (write_markdown, "requests.md", "text/markdown"),
-    "pytest": (write_test, "test_what_was_seen.py", "text/x-python"),
+_WRITERS: Final[Mapping[str, Callable[[ExportCase], str]]] = {
+    "curl": write_curl,
+    "har": write_har,
+    "markdown": write_markdown,
 }
-"""How each format is written, what its file is called, and its media type."""
+_FILES: Final = {
+    "curl": ("requests.sh", "text/x-shellscript"),
+    "har": ("requests.har", "application/json"),
+    "markdown": ("requests.md", "text/markdown"),
+    "pytest": ("test_what_was_seen.py", "text/x-python"),
+}
+"""What the file of each format is called, and its media type."""

@@ -101,7 +101,7 @@ class Tokens:
         """Whether the token by which they came is still good."""
         if who.team == OPERATOR:
             return True
-        found = next((one for one in self._by_digest.values() if one.id == who.token_id), None)
+        found = self._find(who.token_id)
         return found is not None and found.is_valid_at(self._now())
 
     def add(self, team: str, name: str, expires_at: datetime | None) -> tuple[TeamToken, str]:
@@ -123,12 +123,15 @@ class Tokens:
 
     def remove(self, id: str) -> bool:
         """Make a token worthless at once. False if there is none with this id."""
-        found = next((one for one in self._by_digest.values() if one.id == id), None)
+        found = self._find(id)
         if found is None:
             return False
         del self._by_digest[found.digest]
         self._keep(written(self._by_digest.values()))
         return True
+
+    def _find(self, id: str) -> TeamToken | None:
+        return next((one for one in self._by_digest.values() if one.id == id), None)
 
     def renew(self, teams: list[TeamToken]) -> None:
         """Take these tokens of teams in place of those so far: another server has changed them."""
@@ -147,10 +150,6 @@ SESSIONS_PER_TOKEN_MAX: Final = 10
 
 _SESSIONS_MAX: Final = 1_000
 _PORTS: Final = {"http": 80, "https": 443}
-
-
-class WrongToken(Exception):
-    """Not the token of the server."""
 
 
 @dataclass(slots=True)
@@ -174,12 +173,10 @@ class Sessions:
             return None
         return who
 
-    def begin(self, token: str) -> tuple[str, Identity]:
-        """The id of a new session, and whose it is. Raises WrongToken."""
+    def begin(self, token: str) -> tuple[str, Identity] | None:
+        """The id of a new session, and whose it is; None for a token of nobody."""
         who = self.tokens.who(token.strip().encode())
-        if who is None:
-            raise WrongToken
-        return self._new(who), who
+        return None if who is None else (self._new(who), who)
 
     def end(self, scope: Scope) -> None:
         """Forget the session of this request, if it has one."""
@@ -210,7 +207,9 @@ class SharedSessions(Sessions):
 
     def _whose(self, cookie: str) -> Identity | None:
         said, _, seal = cookie.rpartition(".")
-        if not said or cookie in self._ended or not _is_same(seal, self._seal(said)):
+        # The cookie may have letters that are not ASCII, which are compared as bytes.
+        sealed = compare_digest(seal.encode("latin-1"), self._seal(said).encode())
+        if not said or cookie in self._ended or not sealed:
             return None
         ends, team, token_id, _ = said.split(".")
         who = Identity(team, token_id)
@@ -229,10 +228,6 @@ class SharedSessions(Sessions):
 
     def _seal(self, said: str) -> str:
         return hmac.new(self._secret, said.encode("latin-1"), sha256).hexdigest()
-
-
-def _is_same(one: str, other: str) -> bool:
-    return compare_digest(one.encode("latin-1"), other.encode("latin-1"))
 
 
 def cookies_of(scope: Scope) -> list[str]:

@@ -1,28 +1,27 @@
 """The journal of a world: each request with the reasons for its answer."""
 
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 from pydantic_core import from_json
 
 from sandbox.control.context import ControlFault, ControlRequest, invalid, must_be_known, not_found
-from sandbox.control.models import LikeType, Listing, Milliseconds, Time, View, window
-from sandbox.control.pauses import collect, select
-from sandbox.control.queries import get_account
+from sandbox.control.models import BackwardsListing, LikeType, Milliseconds, Time, View, window
+from sandbox.control.queries import get_account, get_key
 from sandbox.control.routing import WORLD, Router
-from sandbox.domain.instants import Instant, parse_rfc3339
-from sandbox.domain.keys import ApiKey
+from sandbox.domain.instants import Instant
 from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.platform.routes import OPERATIONS
 from sandbox.store.tables import LAST_DIGITS
 from sandbox.worlds.journal import Entry, EntryView, Origin, WaitingRequest, client_of
+from sandbox.worlds.pauses import collect, select
 from sandbox.worlds.world import World
 
 router = Router()
 
 
-class RequestsQuery(Listing):
+class RequestsQuery(BackwardsListing):
     """Which requests: of a row of the route table, with a status, and so on; as rows or whole.
 
     `q` is a text in its id, address or bodies. `status_class` none: closed without an answer.
@@ -42,14 +41,7 @@ class RequestsQuery(Listing):
     outcome: str | None = None
     key_id: str | None = None
     origin: Literal["client", "console"] | None = None
-    before: str | None = None
     shape: Literal["row", "full"] = "full"
-
-    @model_validator(mode="after")
-    def _has_one_place(self) -> Self:
-        if self.before is not None and self.offset is not None:
-            raise ValueError("before or offset may be given, and not both")
-        return self
 
 
 _SUMMARIES: Final = {row.name: row.summary for row in OPERATIONS}
@@ -135,7 +127,7 @@ async def list_requests(request: ControlRequest, query: RequestsQuery) -> Reques
     must_be_known("route", query.route, _SUMMARIES)
     must_be_known("outcome", query.outcome, _OUTCOMES)
     account = None if query.account is None else get_account(world, query.account).id
-    key_id = None if query.key_id is None else _key_id(world, query.key_id)
+    key_id = None if query.key_id is None else get_key(world, query.key_id, "key_id").id
     entries, end = world.journal.entries(), None
     if query.before is not None:
         end = next((place for place, one in enumerate(entries) if one.id == query.before), None)
@@ -143,18 +135,17 @@ async def list_requests(request: ControlRequest, query: RequestsQuery) -> Reques
             raise invalid("before: the journal has no request with this id, or no longer has it")
 
     def fits(entry: Entry) -> bool:
-        return (
-            (key_id is None or entry.key_id == key_id)
-            and _fits(entry, query, account)
-            and (query.subject is None or _is_about(world, entry, query.subject))
-        )
+        return _is_of(entry, query, account, key_id) and _fits(world, entry, query)
 
     older = await select(entries[:end], fits)
     newer = [] if end is None else await select(entries[end:], fits)
     waits: list[RequestRow] = []
     if query.shape == "row" and query.before is None and not query.offset:
-        waits = [one for one in waiting_rows(world) if _suits(one, query, account, key_id)]
-        waits = waits[-query.limit :]
+        waits = [
+            _waiting_row(world, one)
+            for one in world.journal.waiting.values()
+            if _is_of(one, query, account, key_id) and _waits(one, query)
+        ][-query.limit :]
     left = query.limit - len(waits)
     # Where those that wait fill the page, the others need a larger limit.
     page = window(older, max(left, 1), query.offset)
@@ -172,31 +163,33 @@ async def list_requests(request: ControlRequest, query: RequestsQuery) -> Reques
     )
 
 
-def _fits(entry: Entry, query: RequestsQuery, account: str | None) -> bool:
+def _is_of(
+    one: Entry | WaitingRequest, query: RequestsQuery, account: str | None, key_id: str | None
+) -> bool:
+    """Whether a request has what can be asked of one that still waits, too."""
     return (
-        (query.route is None or entry.route == query.route)
-        and (query.status is None or entry.status == query.status)
-        and (query.status_class is None or _class_of(entry.status) == query.status_class)
-        and (query.since is None or entry.at >= query.since)
-        and (query.until is None or entry.at <= query.until)
-        and (query.origin is None or entry.origin == query.origin)
-        and (account is None or entry.account_id == account)
-        and (query.outcome is None or (entry.choice and entry.choice.key) == query.outcome)
-        and (query.q is None or _mentions(entry, query.q.lower()))
+        query.route in (None, one.route)
+        and query.origin in (None, one.origin)
+        and account in (None, one.account_id)
+        and key_id in (None, one.key_id)
+        and (query.since is None or one.at >= query.since)
+        and (query.until is None or one.at <= query.until)
     )
 
 
-def _key_id(world: World, word: str) -> str:
-    """The id of the key with this id, or this name in the cast. Raises ControlFault."""
-    if word in world.cast.keys:
-        return world.cast.keys[word][0]
-    if world.store.get(ApiKey, word) is None:
-        must_be_known("key_id", word, world.cast.keys)
-    return word
+def _fits(world: World, entry: Entry, query: RequestsQuery) -> bool:
+    return (
+        query.status in (None, entry.status)
+        and query.status_class in (None, f"{entry.status // 100}xx" if entry.status else "none")
+        and query.outcome in (None, entry.choice and entry.choice.key)
+        and (query.q is None or _mentions(entry, query.q.lower()))
+        and (query.subject is None or _is_about(world, entry, query.subject))
+    )
 
 
-def _class_of(status: int) -> str:
-    return f"{status // 100}xx" if status else "none"
+def _waits(one: WaitingRequest, query: RequestsQuery) -> bool:
+    unanswered = (query.status, query.status_class, query.outcome, query.q)
+    return all(word is None for word in unanswered) and query.subject in (None, one.payment)
 
 
 def _mentions(entry: Entry, text: str) -> bool:
@@ -220,14 +213,9 @@ def is_refused(entry: Entry) -> bool:
     return entry.status == 0 or entry.status >= _REFUSED_FROM
 
 
-def summary_of(route: str | None) -> str | None:
-    """What the operation of a route does, in words."""
-    return None if route is None else _SUMMARIES.get(route)
-
-
 def view_entry(world: World, entry: Entry) -> JournalEntry:
     """A request with its whole way."""
-    return JournalEntry(**world.journal.view(entry), summary=summary_of(entry.route))
+    return JournalEntry(**world.journal.view(entry), summary=_SUMMARIES.get(entry.route or ""))
 
 
 def request_row(world: World, entry: Entry) -> RequestRow:
@@ -237,9 +225,10 @@ def request_row(world: World, entry: Entry) -> RequestRow:
         _, _, reason, clause = entry.decisions[-1]
         why = world.profile.scrub(reason)[:_WHY_CHARS_MAX]
     choice = entry.choice
+    amount = _fields(entry.request, b"amount").get("amount")
     return RequestRow.of(
         entry,
-        summary=summary_of(entry.route),
+        summary=_SUMMARIES.get(entry.route or ""),
         key_name=world.journal.key_name(entry),
         outcome=choice and choice.key,
         decided_by=choice and choice.source,
@@ -247,8 +236,8 @@ def request_row(world: World, entry: Entry) -> RequestRow:
         why=why,
         clause=clause,
         events=len(entry.events),
-        amount=_amount(entry.request),
-        payment=_payment(entry.response),
+        amount=amount if type(amount) is int else None,
+        payment=_payment(_fields(entry.response, b"transaction_id")),
     )
 
 
@@ -270,7 +259,7 @@ def _waiting_row(world: World, one: WaitingRequest) -> RequestRow:
         )
     return RequestRow.of(
         one,
-        summary=summary_of(one.route),
+        summary=_SUMMARIES.get(one.route),
         key_name=world.journal.key_name(one),
         client=client_of(one.headers),
         subject=one.payment,
@@ -279,39 +268,20 @@ def _waiting_row(world: World, one: WaitingRequest) -> RequestRow:
     )
 
 
-def _suits(row: RequestRow, query: RequestsQuery, account: str | None, key_id: str | None) -> bool:
-    """Whether a request that waits is one of those that are asked for."""
-    at = parse_rfc3339(row.at)
-    return (
-        all(one is None for one in (query.status, query.status_class, query.outcome, query.q))
-        and query.route in (None, row.route)
-        and query.origin in (None, row.origin)
-        and query.subject in (None, row.subject)
-        and account in (None, row.account_id)
-        and key_id in (None, row.key_id)
-        and (query.since is None or at >= query.since)
-        and (query.until is None or at <= query.until)
-    )
-
-
-def _amount(body: bytes | None) -> int | None:
-    """What a request asks for; None if it asks for no amount, or is stored cut."""
-    if body is None or b'"amount"' not in body:
-        return None
+def _fields(body: bytes | None, name: bytes) -> dict[str, Any]:
+    """The fields of a body that has this one; none of a body that is stored cut."""
+    if body is None or b'"%b"' % name not in body:
+        return {}
     try:
-        asked: Any = from_json(body)
-        amount = asked["amount"]
-    except (ValueError, KeyError, TypeError):
-        return None
-    return amount if type(amount) is int else None
+        fields = from_json(body)
+    except ValueError:
+        return {}
+    return fields if isinstance(fields, dict) else {}
 
 
-def _payment(body: bytes | None) -> PaymentOfRow | None:
-    """The payment of an answer; None for other answers, and for those that are stored cut."""
-    if body is None or b'"transaction_id"' not in body:
-        return None
+def _payment(told: dict[str, Any]) -> PaymentOfRow | None:
+    """The payment of an answer; None for other answers."""
     try:
-        told: Any = from_json(body)
         digits = told["card"]
         return PaymentOfRow(
             id=told["transaction_id"],
@@ -329,6 +299,11 @@ def _payment(body: bytes | None) -> PaymentOfRow | None:
 @router.get(f"{WORLD}/requests/{{id}}", "requests.read")
 def read_request(request: ControlRequest) -> JournalEntry:
     """Read a request of the journal."""
+    return view_entry(request.world, get_entry(request))
+
+
+def get_entry(request: ControlRequest) -> Entry:
+    """The request that the path names. Raises ControlFault."""
     journal = request.world.journal
     entry = journal.entry(request.params["id"])
     if request.params["id"] in journal.waiting:
@@ -340,7 +315,7 @@ def read_request(request: ControlRequest) -> JournalEntry:
         )
     if entry is None:
         raise not_found("the journal has no request with this id, or no longer has it")
-    return view_entry(request.world, entry)
+    return entry
 
 
 @router.delete(f"{WORLD}/requests", "requests.clear")

@@ -1,20 +1,14 @@
 """Messages: samples, deliveries, and resending."""
 
 from bisect import bisect_left
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 from pydantic_core import from_json
 
-from sandbox.control.context import (
-    ControlRequest,
-    conflict,
-    invalid,
-    must_be_known,
-    not_found,
-)
-from sandbox.control.models import Body, Listing, Milliseconds, Time, View, window
-from sandbox.control.pauses import collect, select
+from sandbox import library
+from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
+from sandbox.control.models import BackwardsListing, Body, Milliseconds, Time, View, window
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain.events import EVENTS, EventType, Message, body_of, status_of
 from sandbox.domain.instants import Instant
@@ -25,8 +19,9 @@ from sandbox.domain.webhooks import (
     DeliveryAttempt,
     DeliveryStatus,
 )
+from sandbox.store.ids import Ids
 from sandbox.webhooks.samples import sample
-from sandbox.worlds.ids import Ids
+from sandbox.worlds.pauses import collect, select
 from sandbox.worlds.world import DEFAULT_WORLD, World
 
 router = Router()
@@ -45,7 +40,7 @@ class Resend(Body):
     endpoint_id: str | None = None
 
 
-class MessagesQuery(Listing):
+class MessagesQuery(BackwardsListing):
     """Which messages: of a type, at or after an instant, about a resource, of an account.
 
     `status` is that of the record, `delivery` that of a delivery, to the `endpoint` if one is
@@ -61,14 +56,7 @@ class MessagesQuery(Listing):
     endpoint: str | None = None
     delivery: str | None = None
     q: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    before: str | None = None
     shape: Literal["row", "full"] = "full"
-
-    @model_validator(mode="after")
-    def _has_one_place(self) -> Self:
-        if self.before is not None and self.offset is not None:
-            raise ValueError("before or offset may be given, and not both")
-        return self
 
 
 class SentView(View):
@@ -189,21 +177,18 @@ async def list_messages(request: ControlRequest, query: MessagesQuery) -> Messag
 
 
 def _fits(world: World, message: Message, query: MessagesQuery) -> bool:
-    wanted = (
-        (query.event_type, message.event_type),
-        (query.subject, message.subject),
-        (query.account, message.account_id),
+    return (
+        query.event_type in (None, message.event_type)
+        and query.subject in (None, message.subject)
+        and query.account in (None, message.account_id)
+        and (query.since is None or message.created_at >= query.since)
+        and (query.status is None or status_of(message) == query.status)
+        and (query.q is None or _mentions(message, query.q.lower()))
+        and ((query.endpoint is None and query.delivery is None) or _is_sent(world, message, query))
     )
-    if any(one is not None and one != told for one, told in wanted):
-        return False
-    if query.since is not None and message.created_at < query.since:
-        return False
-    if query.status is not None and status_of(message) != query.status:
-        return False
-    if query.q is not None and not _mentions(message, query.q.lower()):
-        return False
-    if query.endpoint is None and query.delivery is None:
-        return True
+
+
+def _is_sent(world: World, message: Message, query: MessagesQuery) -> bool:
     return any(
         query.endpoint in (None, one.endpoint_id) and query.delivery in (None, one.status)
         for one in world.outbox.deliveries_of(message.id)
@@ -282,7 +267,7 @@ def send_sample(request: ControlRequest, body: Sample) -> MessageView:
     world = request.world
     message = sample(
         body.event_type,
-        request.services.samples(body.event_type),
+        library.sample(body.event_type),
         body.changes,
         ids=_ids_of(world),
         id=world.draws.message_id(),
@@ -297,15 +282,10 @@ def send_sample(request: ControlRequest, body: Sample) -> MessageView:
 def _ids_of(world: World) -> dict[str, str]:
     """For the ids of the demo world, in which samples were written, those of this one."""
     written = Ids(seed=1, world_id=DEFAULT_WORLD)
-    kinds = {
-        "account": world.cast.accounts,
-        "terminal": world.cast.terminals,
-        "location": world.cast.locations,
-    }
     return {
         written.named_uuid(f"{kind}:{name}"): id
-        for kind, cast in kinds.items()
-        for name, id in cast.items()
+        for kind in ("account", "terminal", "location")
+        for name, id in world.cast.ids_of(kind).items()
     }
 
 

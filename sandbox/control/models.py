@@ -13,11 +13,12 @@ from pydantic import (
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
+    model_validator,
 )
 from pydantic.types import StringConstraints
 from pydantic_core import CoreSchema, core_schema
 
-from sandbox.domain.instants import from_ms, to_wire
+from sandbox.domain.instants import from_ms, parse_duration, to_wire
 from sandbox.platform.openapi.schemas import as_class
 from sandbox.platform.wire import Body as Bytes
 
@@ -57,11 +58,26 @@ class Listing(Query):
     offset: Annotated[int, Field(ge=0)] | None = None
 
 
+class BackwardsListing(Listing):
+    """A window on a list, or the part of it before one of its items."""
+
+    before: str | None = None
+
+    @model_validator(mode="after")
+    def _has_one_place(self) -> Self:
+        if self.before is not None and self.offset is not None:
+            raise ValueError("before or offset may be given, and not both")
+        return self
+
+
 class PageQuery(Query):
     """A page of records; `before` is the `next` of an answer."""
 
     limit: Annotated[int, Field(ge=1, le=PAGE_MAX)] = 100
     before: Annotated[int, Field(ge=0)] | None = None
+
+
+_ABSENT: Final = object()
 
 
 class View(BaseModel):
@@ -80,9 +96,10 @@ class View(BaseModel):
     @classmethod
     def of(cls, record: Any, **more: Any) -> Self:
         """Show a record: its attributes of the same names, and further fields in their place."""
-        names = cls.model_fields.keys() - more.keys()
-        own = {name: getattr(record, name) for name in names if hasattr(record, name)}
-        return cls(**own, **more)
+        for name in cls.__pydantic_fields__:
+            if name not in more and (value := getattr(record, name, _ABSENT)) is not _ABSENT:
+                more[name] = value
+        return cls.model_validate(more)
 
     @classmethod
     def extend(cls, view: "View", **more: Any) -> Self:
@@ -102,6 +119,15 @@ Time = Annotated[str, BeforeValidator(instant)]
 
 Milliseconds = Annotated[float, AfterValidator(partial(round, ndigits=3))]
 """A duration, to the microsecond."""
+
+
+def _is_duration(text: str) -> str:
+    parse_duration(text)
+    return text
+
+
+DurationText = Annotated[str, AfterValidator(_is_duration)]
+"""A duration in words, like 90d."""
 
 
 class LikeType:

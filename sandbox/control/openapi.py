@@ -4,32 +4,24 @@ The example bodies succeed in a fresh demo world, except those that name a resou
 created first.
 """
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from sandbox.control.message_wait import NearMiss
-from sandbox.control.models import JSON
 from sandbox.control.routing import ControlRow
-from sandbox.control.switches import Readings, ReadingValues, Switches, SwitchValues
 from sandbox.domain.readings import READINGS
-from sandbox.domain.switches import SWITCHES, Switch
-from sandbox.platform.openapi.document import DIALECT, VERSION
-from sandbox.platform.openapi.examples import Cast, add_answers, with_ids
-from sandbox.platform.openapi.plain import plain
-from sandbox.platform.openapi.schemas import Mode, Schema, query_of, record, schemas_of
+from sandbox.platform.openapi.examples import Cast
+from sandbox.platform.openapi.schemas import Mode, Schema
+from sandbox.platform.openapi.writer import JSON, TEXT, Writer, body_of, in_path, in_query
 
 _ABOUT: Final = (
     "The control API of uat-sandbox: worlds, clocks, scenarios, webhooks, the journal. "
     "It imitates nothing and explains everything. Unknown fields and parameters are refused."
 )
-_PARAMETER: Final = re.compile(r"\{(\w+)\}")
-
 ANSWERS: Final = Path(__file__).parent / "answers.json"
 """The answers of a demo world, by row."""
 
-_TEXT: Final[Schema] = {"type": "string"}
 _TAGS: Final = {
     "health": "Whether the server is there",
     "servers": "The servers that share worlds, where several do",
@@ -103,143 +95,84 @@ def document(
 
     The `strict` one says all that schemas can say, and is for fuzzing.
     """
-    for_programs = [row for row in rows if row.is_for_programs]
-    shown = _strict(for_programs, version=version, url=url, needs_token=needs_token, cast=cast)
-    if not strict:
-        shown = plain(shown)
-        add_answers(shown, ANSWERS)
-    return shown
-
-
-def _strict(
-    rows: Sequence[ControlRow], *, version: str, url: str, needs_token: bool, cast: Cast
-) -> Schema:
-    refs, named = schemas_of(_types(rows))
-    named |= _words_of_readings()
-    named["Error"] = _error()
-    near_misses = {"type": "array", "items": _ref(refs, NearMiss)}
-    named["NothingCame"] = _error(near_misses=near_misses)
-    paths: dict[str, Schema] = {}
-    for row in rows:
-        shown = _operation(row, refs, named, cast, needs_token=needs_token)
-        paths.setdefault(row.path, {})[row.method.lower()] = shown
-    used = set(map(_tag, rows))
-    bearer = {"type": "http", "scheme": "bearer", "description": _SAID[401]}
-    return {
-        "openapi": VERSION,
-        "info": {
-            "title": "Control API of uat-sandbox",
-            "version": version,
-            "description": _ABOUT,
-        },
-        "jsonSchemaDialect": DIALECT,
-        "servers": [{"url": url}],
-        "tags": [
-            {"name": tag, "description": about} for tag, about in _TAGS.items() if tag in used
-        ],
-        # Without a token of its own, the server takes requests from this machine as they come.
-        "security": [{"token": []}] if needs_token else [{}, {"token": []}],
-        "paths": paths,
-        "components": {"schemas": named, "securitySchemes": {"token": bearer}},
+    rows = [row for row in rows if row.is_for_programs]
+    writer = Writer(_types(rows), cast=cast, answers=ANSWERS, is_strict=strict)
+    # `nearest` is only there where a word was misspelt.
+    fields: Schema = {"error": TEXT, "message": TEXT, "details": TEXT}
+    error = writer.record(fields, nearest=TEXT)
+    fields["near_misses"] = {"type": "array", "items": writer.shown(NearMiss)}
+    nothing_came = writer.record(fields, nearest=TEXT)
+    writer.schemas |= {
+        **_words_of_readings(),
+        "Error": error,
+        "NothingCame": nothing_came,
     }
+    for row in rows:
+        _add_operation(writer, row, needs_token=needs_token)
+    return writer.document(
+        title="Control API of uat-sandbox",
+        version=version,
+        about=_ABOUT,
+        url=url,
+        tags=_TAGS,
+        scheme=("token", {"type": "http", "scheme": "bearer", "description": _SAID[401]}),
+        # Without a token of its own, the server takes requests from this machine as they come.
+        is_open=not needs_token,
+    )
 
 
-def _types(rows: Sequence[ControlRow]) -> list[tuple[Any, Mode]]:
-    bodies = (row.body for row in rows)
-    answers = [one for row in rows if not row.is_stream for one in (row.answer, row.accepted)]
-    read: list[tuple[Any, Mode]] = [
-        (body, "validation") for body in bodies if body not in (None, Switches, Readings)
-    ]
-    shown: list[tuple[Any, Mode]] = [
-        (answer, "serialization")
-        for answer in (NearMiss, *answers)
-        if answer not in (None, SwitchValues, ReadingValues)
-    ]
-    return [*read, *shown]
+def _types(rows: Sequence[ControlRow]) -> Iterator[tuple[Any, Mode]]:
+    yield NearMiss, "serialization"
+    for row in rows:
+        if row.body is not None:
+            yield row.body, "validation"
+        for answer in (row.answer, row.accepted):
+            if answer is not None and not row.is_stream:
+                yield answer, "serialization"
 
 
-Refs = Mapping[tuple[int, Mode], Schema]
-
-
-def _ref(refs: Refs, answer: Any) -> Schema:
-    return refs[id(answer), "serialization"]
-
-
-def _error(**more: Schema) -> Schema:
-    """The body of every refusal; `nearest` is only there where a word was misspelt."""
-    shown = record({"error": _TEXT, "message": _TEXT, "details": _TEXT, **more})
-    return shown | {"properties": {**shown["properties"], "nearest": _TEXT}}
-
-
-def _tag(row: ControlRow) -> str:
-    return row.name.partition(".")[0]
-
-
-def _operation(
-    row: ControlRow, refs: Refs, named: Schema, cast: Cast, *, needs_token: bool
-) -> Schema:
-    shown: Schema = {"operationId": row.name, "summary": row.summary, "tags": [_tag(row)]}
-    if row.is_open and needs_token:
-        shown["security"] = []
-    parameters = [*_in_path(row), *_in_query(row, named)]
-    if parameters:
-        shown["parameters"] = parameters
+def _add_operation(writer: Writer, row: ControlRow, *, needs_token: bool) -> None:
+    body = None
     if row.is_raw:
-        content: Schema = {"schema": {"type": "object"}}
-        shown["requestBody"] = {"required": True, "content": {"application/json": content}}
-    elif (body := row.body) is not None:
-        if body is Switches:
-            schema = _switches()
-        elif body is Readings:
-            schema = _readings(or_null=True)
-        else:
-            schema = refs[id(body), "validation"]
-        content = {"schema": schema, "example": with_ids(row.example, cast)}
+        body = body_of({"type": "object"})
+    elif row.body is not None:
         # Where all fields may be left out, so may the body.
-        is_needed = bool(named.get(body.__name__, {}).get("required"))
-        shown["requestBody"] = {"required": is_needed, "content": {"application/json": content}}
-    success = _success(row, refs)
-    later: Schema = {}
-    if row.accepted is not None:
-        content = {JSON: {"schema": _ref(refs, row.accepted)}}
-        later = {"202": {"description": "It goes on.", "content": content}}
-    refusals = {str(status): _refusal(status) for status in _statuses(row, needs_token)}
-    shown["responses"] = {str(row.status): success, **later, **refusals}
-    return shown
+        is_required = bool(writer.schemas[row.body.__name__].get("required"))
+        example = writer.fill(row.example)
+        body = body_of(writer.read(row.body), example, is_required=is_required)
+    writer.add(
+        row.method,
+        row.path,
+        row.name,
+        row.summary,
+        parameters=[*_in_path(row), *in_query(writer.query_fields(row.query))],
+        body=body,
+        responses={**_successes(writer, row), **dict(_refusals(row, needs_token=needs_token))},
+        **({"security": []} if row.is_open and needs_token else {}),
+    )
 
 
 def _in_path(row: ControlRow) -> Iterator[Schema]:
-    for name in _PARAMETER.findall(row.path):
-        schema = {"type": "string", "minLength": 1}
-        shown: Schema = {"name": name, "in": "path", "required": True, "schema": schema}
-        if name == "w":
-            shown |= {"description": "The id of a world.", "example": "default"}
-        yield shown
+    for one in in_path(row.path):
+        is_world = one["name"] == "w"
+        about = {"description": "The id of a world.", "example": "default"}
+        yield one | (about if is_world else {})
 
 
-def _in_query(row: ControlRow, named: Schema) -> Iterator[Schema]:
-    fields, needed = query_of(row.query)
-    named.update(needed)
-    for name, schema in fields.items():
-        yield {"name": name, "in": "query", "schema": schema}
-
-
-def _success(row: ControlRow, refs: Refs) -> Schema:
+def _successes(writer: Writer, row: ControlRow) -> Schema:
     shown: Schema = {"description": "Done."}
     if row.is_stream:
-        shown["content"] = {"text/event-stream": {"schema": _TEXT}}
-    elif (answer := row.answer) is SwitchValues:
-        full = _switches() | {"required": list(SWITCHES)}
-        shown["content"] = {row.media_type: {"schema": full}}
-    elif answer is ReadingValues:
-        full = _readings() | {"required": list(READINGS)}
-        shown["content"] = {row.media_type: {"schema": full}}
-    elif answer is not None:
-        shown["content"] = {row.media_type: {"schema": _ref(refs, answer)}}
-    return shown
+        shown["content"] = {"text/event-stream": {"schema": TEXT}}
+    elif row.answer is not None:
+        shown["content"] = writer.success(row.name, writer.shown(row.answer), row.media_type)
+    found = {str(row.status): shown}
+    if row.accepted is not None:
+        content = {JSON: {"schema": writer.shown(row.accepted)}}
+        found["202"] = {"description": "It goes on.", "content": content}
+    return found
 
 
-def _statuses(row: ControlRow, needs_token: bool) -> list[int]:
+def _refusals(row: ControlRow, *, needs_token: bool) -> Iterator[tuple[str, Schema]]:
     """The refusals of the row. Every row refuses unknown parameters."""
     found = {400, *row.refuses}
     if not row.is_open:
@@ -252,31 +185,9 @@ def _statuses(row: ControlRow, needs_token: bool) -> list[int]:
         found.add(413)
     if row.method != "GET":
         found.add(507)
-    return sorted(found)
-
-
-def _refusal(status: int) -> Schema:
-    name = "NothingCame" if status == 408 else "Error"
-    schema = {"$ref": f"#/components/schemas/{name}"}
-    return {"description": _SAID[status], "content": {"application/json": {"schema": schema}}}
-
-
-def _switches() -> Schema:
-    """Switches by name, each with the values that it takes."""
-    fields = {switch.name: _switch(switch) for switch in SWITCHES.values()}
-    return {"type": "object", "properties": fields, "additionalProperties": False}
-
-
-def _readings(*, or_null: bool = False) -> Schema:
-    """Readings by id, each with the values that it takes."""
-    fields: Schema = {
-        reading.id: {
-            "enum": [*reading.names, None] if or_null else list(reading.names),
-            "description": f"{reading.sentence} ({reading.clause})",
-        }
-        for reading in READINGS.values()
-    }
-    return {"type": "object", "properties": fields, "additionalProperties": False}
+    for status in sorted(found):
+        schema = {"$ref": f"#/components/schemas/{'NothingCame' if status == 408 else 'Error'}"}
+        yield str(status), {"description": _SAID[status], "content": {JSON: {"schema": schema}}}
 
 
 def _words_of_readings() -> Schema:
@@ -286,10 +197,3 @@ def _words_of_readings() -> Schema:
         for reading in READINGS.values()
         if len(reading.names) > 2
     }
-
-
-def _switch(switch: Switch) -> Schema:
-    about = {"description": f"{switch.about} ({switch.source})", "default": switch.default}
-    if switch.values:
-        return {"enum": list(switch.values), **about}
-    return {"type": "number", "minimum": 0, "maximum": switch.number_max, **about}

@@ -5,25 +5,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from sandbox.control.catalogues import PARTIAL_APPROVAL, FaultKey, OutcomeKey
-from sandbox.control.context import (
-    ControlRequest,
-    conflict,
-    invalid,
-    must_be_known,
-    not_found,
-)
+from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
 from sandbox.control.models import Body, Time, View
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain.field_types import DelayMs, PositiveAmount
+from sandbox.domain.payments import outcomes
 from sandbox.domain.payments.cards import CANCELED_BY, CARDS, TOKEN_PREFIX, Tap, Tapped
-from sandbox.domain.payments.outcomes import (
-    OUTCOMES,
-    TRANSPORT_FAULTS,
-    Operation,
-    Queued,
-    for_operation,
-    why_not_for,
-)
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.webhooks import TIMES_MAX
 from sandbox.scenarios.fault_injection import SpoiledFull
@@ -41,7 +28,7 @@ class NextOutcome(Body):
     """
 
     outcome: str | None = None
-    operation: Annotated[Operation, Field(strict=False)] | None = None
+    operation: Annotated[outcomes.Operation, Field(strict=False)] | None = None
     amount: PositiveAmount | None = None
     delay_ms: DelayMs = 0
     fault: str | None = None
@@ -67,7 +54,7 @@ class QueuedView(View):
 
     id: str | None
     outcome: OutcomeKey | None
-    operation: Operation | None
+    operation: outcomes.Operation | None
     amount: int | None
     delay_ms: int
     fault: FaultKey | None
@@ -93,12 +80,12 @@ def queue_outcome(request: ControlRequest, body: NextOutcome) -> QueuedView:
 
     Source: assumed 6.3, D24.
     """
-    must_be_known("outcome", body.outcome, OUTCOMES)
-    must_be_known("fault", body.fault, TRANSPORT_FAULTS)
+    must_be_known("outcome", body.outcome, outcomes.OUTCOMES)
+    must_be_known("fault", body.fault, outcomes.TRANSPORT_FAULTS)
     if body.outcome is None and body.fault is None:
         raise invalid("outcome or fault is required")
-    if body.outcome and body.operation and (why := why_not_for(body.outcome, body.operation)):
-        raise invalid(f"operation: {why}")
+    if body.outcome and body.operation:
+        _find_outcome(body.outcome, body.operation, "operation")
     if body.approved_amount is not None and body.outcome != PARTIAL_APPROVAL:
         raise invalid(f"approved_amount: belongs to the outcome {PARTIAL_APPROVAL} alone")
     if body.amount and body.approved_amount and body.approved_amount >= body.amount:
@@ -106,17 +93,14 @@ def queue_outcome(request: ControlRequest, body: NextOutcome) -> QueuedView:
             f"approved_amount: a part of {body.amount} is less than that, not "
             f"{body.approved_amount}"
         )
-    entry = Queued(**body.__dict__)
     try:
-        entry = request.world.queue.add(entry)
+        return _view_queued(request.world.queue.add(outcomes.Queued(**body.__dict__)))
     except QueueFull as error:
-        raise conflict(
-            "queue_full", str(error), details="DELETE .../scenario/next forgets them"
-        ) from None
-    return _view_queued(entry)
+        details = "DELETE .../scenario/next forgets them"
+        raise conflict("queue_full", str(error), details=details) from None
 
 
-def _view_queued(entry: Queued) -> QueuedView:
+def _view_queued(entry: outcomes.Queued) -> QueuedView:
     return QueuedView.of(entry, id=entry.id or None)
 
 
@@ -144,7 +128,7 @@ class TapView(View):
     """A payment that waits for a card."""
 
     transaction_id: str
-    operation: Operation
+    operation: outcomes.Operation
     amount: int
     currency: str
     terminal_id: str
@@ -221,7 +205,8 @@ def _tapped(body: TapBody, waiting: Waiting) -> Tapped:
     if body.cancel is not None:
         return Tapped(outcome=CANCELED_BY[body.cancel])
     if body.outcome is not None:
-        return Tapped(outcome=_outcome(body.outcome, waiting.tap.operation))
+        must_be_known("outcome", body.outcome, outcomes.OUTCOMES)
+        return Tapped(outcome=_find_outcome(body.outcome, waiting.tap.operation, "outcome"))
     assert body.card is not None
     if body.card[:4] != TOKEN_PREFIX:
         # It may be a card number, which must not be repeated.
@@ -234,11 +219,11 @@ def _tapped(body: TapBody, waiting: Waiting) -> Tapped:
     return Tapped(card=card)
 
 
-def _outcome(word: str, operation: Operation) -> Any:
-    must_be_known("outcome", word, OUTCOMES)
-    outcome = for_operation(word, operation)
+def _find_outcome(word: str, operation: outcomes.Operation, field: str) -> Any:
+    """The outcome for this operation. Raises ControlFault, for the field, if it has none."""
+    outcome = outcomes.for_operation(word, operation)
     if outcome is None:
-        raise invalid(f"outcome: {why_not_for(word, operation)}")
+        raise invalid(f"{field}: {outcomes.why_not_for(word, operation)}")
     return outcome
 
 

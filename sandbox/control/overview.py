@@ -128,13 +128,8 @@ async def read_overview(request: ControlRequest) -> OverviewView:
 def _statuses(world: World) -> dict[str, int]:
     """How many payments have each status, without those that no payment has."""
     unit = world.store.begin()
-    found: dict[str, int] = {}
-    for status in STATUSES:
-        where = {"status": status}
-        _, total = unit.find(Transaction, where, limit=1)
-        if total:
-            found[status] = total
-    return found
+    totals = {one: unit.find(Transaction, {"status": one}, limit=1)[1] for one in STATUSES}
+    return {status: total for status, total in totals.items() if total}
 
 
 # --- what needs somebody ----------------------------------------------------------------------
@@ -143,8 +138,8 @@ def _statuses(world: World) -> dict[str, int]:
 def _taps(world: World) -> Iterator[Need]:
     for waiting in world.tap_desk:
         if not waiting.came.done():
-            tap = waiting.tap
-            yield Need.of(tap, kind="tap", id=tap.transaction_id, says="waits for a card")
+            id = waiting.tap.transaction_id
+            yield Need.of(waiting.tap, kind="tap", id=id, says="waits for a card")
 
 
 def _surcharges(world: World) -> list[Need]:
@@ -228,11 +223,6 @@ def _endpoints(world: World) -> list[EndpointHealth]:
 
 
 def _feed_row(world: World, entry: Entry) -> FeedRow:
-    return FeedRow.extend(request_row(world, entry), sent=list(_sent(world, entry)))
-
-
-def _sent(world: World, entry: Entry) -> Iterator[FeedEvent]:
-    for id in entry.events:
-        message = world.store.message(id)
-        if message is not None:
-            yield FeedEvent.of(message, marks=delivery_marks(world, id))
+    messages = filter(None, map(world.store.message, entry.events))
+    sent = [FeedEvent.of(one, marks=delivery_marks(world, one.id)) for one in messages]
+    return FeedRow.extend(request_row(world, entry), sent=sent)

@@ -8,7 +8,7 @@ from pydantic import Field
 from sandbox.control.context import ControlRequest, must_be_known
 from sandbox.control.journal import is_refused
 from sandbox.control.models import LikeType, PageQuery, Time, View, Words
-from sandbox.control.queries import find_page, get_account, get_terminal, parse_words
+from sandbox.control.queries import find_page, find_scope, get_terminal, parse_words
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain.batches import Batch
 from sandbox.domain.clock import BATCH_RESULT, Timer
@@ -23,8 +23,7 @@ from sandbox.domain.payments.transactions import (
     Transaction,
 )
 from sandbox.domain.payments.transitions import BY_ITSELF, transitions_from
-from sandbox.store.queries import NEWEST_FIRST, OLDEST_FIRST, Order
-from sandbox.store.tables import EVERYTHING, LAST_DIGITS
+from sandbox.store.tables import LAST_DIGITS, NEWEST_FIRST, OLDEST_FIRST, Order
 from sandbox.worlds.journal import Entry, OutcomeView
 from sandbox.worlds.world import World
 
@@ -128,42 +127,37 @@ def search_payments(request: ControlRequest, query: PaymentsQuery) -> PaymentsPa
         _where(world, query),
         limit=query.limit,
         before=query.before,
-        between=(
-            None if query.since is None else to_ms(query.since),
-            None if query.until is None else to_ms(query.until),
-        ),
+        between=(_ms(query.since), _ms(query.until)),
         order=_ORDERS[query.order],
     )
     shape = payment_row if query.shape == "row" else view
     return PaymentsPage(payments=list(map(shape, rows)), total=total, next=after)
 
 
+def _ms(at: Instant | None) -> int | None:
+    return None if at is None else to_ms(at)
+
+
 def _where(world: World, query: PaymentsQuery) -> dict[str, Any]:
     """The conditions as indexes and filters of the store have them."""
-    scope = EVERYTHING if query.account is None else get_account(world, query.account).id
-    where: dict[str, Any] = {"scope": scope}
+    where: dict[str, Any] = {"scope": find_scope(world, query.account)}
     for name, text, known in (
         ("status", query.status, STATUSES),
-        ("transaction_type", query.type, TRANSACTION_TYPES),
+        ("type", query.type, TRANSACTION_TYPES),
+        ("status_reason", query.status_reason, STATUS_REASONS),
     ):
-        field = "type" if name == "transaction_type" else name
-        if words := parse_words(field, text, known):
-            where[name] = words
-    if reasons := parse_words("status_reason", query.status_reason, STATUS_REASONS):
-        where["status_reason"] = reasons
-    if query.terminal is not None:
-        where["terminal_id"] = get_terminal(world, query.terminal).terminal_id
+        if words := parse_words(name, text, known):
+            where["transaction_type" if name == "type" else name] = words
     must_be_known("card_brand", query.card_brand, _BRANDS)
-    for name, value in (
-        ("batch_id", query.batch),
-        ("card_brand", query.card_brand),
-        ("min_amount", query.amount_min),
-        ("max_amount", query.amount_max),
-        ("search_term", query.q),
-    ):
-        if value is not None:
-            where[name] = value
-    return where
+    others = {
+        "terminal_id": query.terminal and get_terminal(world, query.terminal).terminal_id,
+        "batch_id": query.batch,
+        "card_brand": query.card_brand,
+        "min_amount": query.amount_min,
+        "max_amount": query.amount_max,
+        "search_term": query.q,
+    }
+    return where | {name: value for name, value in others.items() if value is not None}
 
 
 _FOLLOW_UPS_MAX: Final = 16
@@ -197,11 +191,14 @@ class BatchOfPayment(View):
     number: str | None
 
 
+StepKind = Literal["attempt", "request", "message", "due"]
+
+
 class StoryStep(View):
     """Something that happened to a payment, or is due. `amount` is in minor units."""
 
     at: Time
-    kind: Literal["attempt", "request", "message", "due"]
+    kind: StepKind
     id: str
     amount: int | None
     says: str
@@ -264,7 +261,7 @@ def _money(tx: Transaction) -> Money:
 
 
 def _view_batch(world: World, tx: Transaction) -> BatchOfPayment | None:
-    batch = None if tx.batch_id is None else world.store.get(Batch, tx.batch_id)
+    batch = world.store.get(Batch, tx.batch_id or "")
     if batch is None:
         return None
     return BatchOfPayment.of(batch, number=batch.processor_batch_id)
@@ -272,13 +269,12 @@ def _view_batch(world: World, tx: Transaction) -> BatchOfPayment | None:
 
 def _attempts(tx: Transaction) -> Iterator[StoryStep]:
     for one in tx.history:
-        yield StoryStep(
-            at=one.created_at,
-            kind="attempt",
-            id=one.event_id,
-            amount=one.amount,
-            says=f"{one.transaction_type}: {one.status} ({one.status_reason})",
-        )
+        says = f"{one.transaction_type}: {one.status} ({one.status_reason})"
+        yield _step("attempt", one.event_id, one.created_at, says, one.amount)
+
+
+def _step(kind: StepKind, id: str, at: Any, says: str, amount: int | None = None) -> StoryStep:
+    return StoryStep(at=at, kind=kind, id=id, amount=amount, says=says)
 
 
 def _is_refusal(entry: Entry, id: str) -> bool:
@@ -293,26 +289,15 @@ def _refusal_step(world: World, entry: Entry) -> StoryStep:
     why = shown["decisions"][-1] if shown["decisions"] else None
     reason = "" if why is None else f": {why['reason']} ({why['clause']})"
     status = f"refused with {entry.status}" if entry.status else "closed without an answer"
-    return StoryStep(
-        at=entry.at,
-        kind="request",
-        id=entry.id,
-        amount=None,
-        says=f"{entry.method} {entry.path} was {status}{reason}",
-    )
+    says = f"{entry.method} {entry.path} was {status}{reason}"
+    return _step("request", entry.id, entry.at, says)
 
 
 def _message_step(world: World, message: Message) -> StoryStep:
     deliveries = world.outbox.deliveries_of(message.id)
     accepted = sum(one.status == "delivered" for one in deliveries)
     told = f"delivered to {accepted} of {len(deliveries)} endpoints" if deliveries else "not sent"
-    return StoryStep(
-        at=message.created_at,
-        kind="message",
-        id=message.id,
-        amount=None,
-        says=f"{message.event_type}: {told}",
-    )
+    return _step("message", message.id, message.created_at, f"{message.event_type}: {told}")
 
 
 def _due(world: World, tx: Transaction, asked: list[str]) -> list[StoryStep]:
@@ -328,10 +313,4 @@ def _due(world: World, tx: Transaction, asked: list[str]) -> list[StoryStep]:
 def _falls_due(tx: Transaction, timer: Timer) -> StoryStep:
     rows = transitions_from(timer.kind, tx.status)
     leads_to = f": {rows[0].next_status} ({rows[0].reason})" if rows else ""
-    return StoryStep(
-        at=timer.due,
-        kind="due",
-        id=timer.id,
-        amount=None,
-        says=f"{timer.kind}{leads_to}",
-    )
+    return _step("due", timer.id, timer.due, f"{timer.kind}{leads_to}")

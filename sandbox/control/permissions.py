@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from sandbox.control.context import ControlFault, ControlRequest, invalid, must_be_known
 from sandbox.control.models import Body, LikeType, Query, Time, View, Words
-from sandbox.control.pauses import select
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain import access
 from sandbox.domain.access import AccessVerdict
@@ -31,6 +30,7 @@ from sandbox.platform.operation import Row
 from sandbox.platform.payments.actions import row_if_approved
 from sandbox.platform.routes import OPERATIONS
 from sandbox.worlds.journal import DecisionView
+from sandbox.worlds.pauses import select
 from sandbox.worlds.world import World
 
 router = Router()

@@ -7,15 +7,15 @@ from urllib.parse import quote, unquote
 from pydantic import Field, model_validator
 from pydantic_core import from_json
 
-from sandbox.control.context import ControlRequest, conflict, invalid, not_found
+from sandbox.control.context import ControlRequest, conflict, invalid
+from sandbox.control.export_case import IN_A_QUERY
+from sandbox.control.journal import get_entry
 from sandbox.control.models import Accepted, Body, HeaderFields, KeyWord, Milliseconds, View
-from sandbox.control.routing import WORLD, Router
-from sandbox.domain.keys import ApiKey
-from sandbox.domain.text import nearest
+from sandbox.control.queries import get_key
+from sandbox.control.routing import PREFIX, WORLD, Router
 from sandbox.platform.context import Headers
 from sandbox.platform.internal_client import InternalAnswer, InternalRequest
 from sandbox.worlds.journal import CUT_OFF, MASK, Entry
-from sandbox.worlds.world import World
 
 router = Router()
 
@@ -54,15 +54,10 @@ class ReplayBody(Body):
     wait: bool = True
 
 
-_OWN_PATH: Final = "/_sandbox"
-
 _OF_THE_CONNECTION: Final = frozenset(
     {"host", "content-length", "transfer-encoding", "connection", "expect", "upgrade", "te"}
 )
 """Headers that a client's library writes by itself."""
-
-_IN_A_QUERY: Final = "=&+,:;/@!$'()*?~-._"
-"""Characters of a query that are written as they are."""
 
 
 class Answered(View):
@@ -107,15 +102,15 @@ async def send_request(request: ControlRequest, body: SendBody) -> Answered | Ac
     world = request.world
     path, _, query = body.path.partition("?")
     path = unquote(path)
-    if path == _OWN_PATH or path.startswith(_OWN_PATH + "/"):
+    if path == PREFIX or path.startswith(PREFIX + "/"):
         raise invalid("path: names the control API, and requests are sent to the platform")
     wanted = InternalRequest(
         method=body.method,
         path=path,
-        query=quote(query or body.query, safe=_IN_A_QUERY + "%"),
+        query=quote(query or body.query, safe=IN_A_QUERY + "%"),
         headers=_headers(request, body.headers, _payload(body.body)),
         body=_payload(body.body),
-        key=None if body.key is None else _get_key(world, body.key),
+        key=None if body.key is None else get_key(world, body.key),
     )
     return await _send(request, wanted, wait=body.wait)
 
@@ -123,7 +118,7 @@ async def send_request(request: ControlRequest, body: SendBody) -> Answered | Ac
 @router.post(f"{WORLD}/requests/{{id}}/replay", "requests.replay", refuses=(409,), example={})
 async def replay_request(request: ControlRequest, body: ReplayBody) -> Answered | Accepted[Begun]:
     """Send a request of the journal again."""
-    entry = _get_entry(request)
+    entry = get_entry(request)
     given = body.model_fields_set
     payload = _payload(body.body) if "body" in given else entry.request or b""
     if (why := _why_not_again(entry, payload)) is not None:
@@ -136,19 +131,12 @@ async def replay_request(request: ControlRequest, body: ReplayBody) -> Answered 
     wanted = InternalRequest(
         method=entry.method,
         path=entry.path,
-        query=quote(entry.query, safe=_IN_A_QUERY),
+        query=quote(entry.query, safe=IN_A_QUERY),
         headers=_headers(request, body.headers, payload),
         body=payload,
-        key=None if name is None else _get_key(request.world, name),
+        key=None if name is None else get_key(request.world, name),
     )
     return await _send(request, wanted, wait=body.wait)
-
-
-def _get_entry(request: ControlRequest) -> Entry:
-    entry = request.world.journal.entry(request.params["id"])
-    if entry is None:
-        raise not_found("the journal has no request with this id, or no longer has it")
-    return entry
 
 
 def _why_not_again(entry: Entry, payload: bytes) -> str | None:
@@ -204,15 +192,3 @@ def _headers(request: ControlRequest, given: dict[str, str], payload: bytes) -> 
     if payload:
         fields["content-length"] = str(len(payload))
     return [(name.encode(), value.encode("ascii")) for name, value in fields.items()]
-
-
-def _get_key(world: World, name: str) -> ApiKey:
-    """The key with this name in the cast, or with this id. Raises ControlFault."""
-    id, _ = world.cast.keys.get(name, (name, ""))
-    found = world.store.get(ApiKey, id)
-    if found is None:
-        raise invalid(
-            f"key: the world has no key {name[:80]!r}: give its name in the cast, or its id",
-            nearest(name, world.cast.keys),
-        )
-    return found

@@ -1,13 +1,13 @@
 """Queries on the records of a world, in pages."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from typing import TypeVar
 
 from sandbox.control.context import invalid, must_be_known
 from sandbox.domain.directory import Account, Terminal
+from sandbox.domain.keys import ApiKey
 from sandbox.domain.text import nearest
-from sandbox.store.queries import ANY_TIME, NEWEST_FIRST, Between, Order, Where
-from sandbox.store.tables import Row
+from sandbox.store.tables import ANY_TIME, EVERYTHING, NEWEST_FIRST, Between, Order, Row, Where
 from sandbox.worlds.world import World
 
 R = TypeVar("R", bound=Row)
@@ -50,23 +50,33 @@ def parse_words(name: str, text: str | None, known: Iterable[str]) -> list[str]:
 
 def get_account(world: World, text: str, field: str = "account") -> Account:
     """The account with this id or name of the cast. Raises ControlFault if there is none."""
-    return _get_named(world, field, Account, world.cast.accounts, text)
+    return _get_named(world, field, Account, "account", text)
+
+
+def find_scope(world: World, account: str | None) -> str:
+    """The scope of a query on the records of an account, or of all. Raises ControlFault."""
+    return EVERYTHING if account is None else get_account(world, account).id
 
 
 def get_terminal(world: World, text: str) -> Terminal:
     """The terminal with this id or name of the cast. Raises ControlFault if there is none."""
-    return _get_named(world, "terminal", Terminal, world.cast.terminals, text)
+    return _get_named(world, "terminal", Terminal, "terminal", text)
 
 
-def _get_named(world: World, field: str, kind: type[R], cast: Mapping[str, str], text: str) -> R:
+def get_key(world: World, text: str, field: str = "key") -> ApiKey:
+    """The key with this id or name of the cast. Raises ControlFault if there is none."""
+    return _get_named(world, field, ApiKey, "key", text)
+
+
+def _get_named(world: World, field: str, kind: type[R], noun: str, text: str) -> R:
+    cast = world.cast.ids_of(noun)
     record = world.store.get(kind, cast.get(text, text))
     if record is None:
-        noun = kind.__name__.lower()
         why = f"{field}: the world has no {noun} with the id or cast name {text[:80]!r}"
         raise invalid(why, nearest(text, cast))
     return record
 
 
-def cast_names(cast: Mapping[str, Any]) -> dict[str, str]:
-    """The name of the cast of each id."""
-    return {(id if isinstance(id, str) else id[0]): name for name, id in cast.items()}
+def cast_names(world: World, kind: str) -> dict[str, str]:
+    """The name in the cast of each account, terminal, location or key, by its id."""
+    return {id: name for name, id in world.cast.ids_of(kind).items()}

@@ -14,21 +14,11 @@ from sandbox.control.endpoints import EndpointView, add_endpoint, view_endpoint
 from sandbox.control.messages import get_message
 from sandbox.control.models import Body, HeaderFields, KeyWord, Listing, Query, Time, View, window
 from sandbox.control.routing import WORLD, Router
-from sandbox.domain.events import Message
+from sandbox.domain.events import Message, body_of
 from sandbox.domain.field_types import WebhookSecret
 from sandbox.domain.text import nearest
 from sandbox.domain.webhooks import Delivery, Endpoint
-from sandbox.webhooks.receivers import (
-    ANSWER_MAX,
-    ANSWER_MIN,
-    ANSWERS_MAX,
-    DELAY_MS_MAX,
-    Program,
-    Received,
-    is_inside,
-    program_of,
-    url_of,
-)
+from sandbox.webhooks import receivers
 from sandbox.webhooks.signing import Verification, VerifyStep, verify
 from sandbox.worlds.world import World
 
@@ -42,15 +32,12 @@ class NewReceiver(Body):
     """
 
     answers: Annotated[
-        list[Annotated[int, Field(ge=ANSWER_MIN, le=ANSWER_MAX)]],
-        Field(min_length=1, max_length=ANSWERS_MAX),
+        list[Annotated[int, Field(ge=receivers.ANSWER_MIN, le=receivers.ANSWER_MAX)]],
+        Field(min_length=1, max_length=receivers.ANSWERS_MAX),
     ] = Field(default=[200])
-    delay_ms: Annotated[int, Field(ge=0, le=DELAY_MS_MAX)] = 0
+    delay_ms: Annotated[int, Field(ge=0, le=receivers.DELAY_MS_MAX)] = 0
     description: Annotated[str, Field(max_length=255)] | None = None
     event_types: list[str] = Field(default=[])
-
-
-DESCRIPTION = "Built-in receiver"
 
 
 class ReceiverView(View):
@@ -111,12 +98,12 @@ class ReceivedPage(View):
 )
 def create_receiver(request: ControlRequest, body: NewReceiver) -> ReceiverView:
     """Have webhooks go to a receiver inside, with programmed answers."""
-    program = Program(tuple(body.answers), body.delay_ms)
+    program = receivers.Program(tuple(body.answers), body.delay_ms)
     made = add_endpoint(
         request,
         {
-            "url": url_of(program),
-            "description": body.description or DESCRIPTION,
+            "url": receivers.url_of(program),
+            "description": body.description or "Built-in receiver",
             "event_types": body.event_types,
         },
     )
@@ -127,7 +114,7 @@ def create_receiver(request: ControlRequest, body: NewReceiver) -> ReceiverView:
 def list_receivers(request: ControlRequest) -> Receivers:
     """List the receivers inside."""
     known = request.world.outbox.endpoints.values()
-    views = [_view_receiver(request.world, one) for one in known if is_inside(one.url)]
+    views = [_view_receiver(request.world, one) for one in known if receivers.is_inside(one.url)]
     return Receivers(receivers=views, total=len(views))
 
 
@@ -155,16 +142,16 @@ def list_received(request: ControlRequest, query: Listing) -> ReceivedPage:
 
 def _find_receiver(request: ControlRequest) -> Endpoint:
     endpoint = request.world.outbox.endpoints.get(request.params["id"])
-    if endpoint is None or not is_inside(endpoint.url):
+    if endpoint is None or not receivers.is_inside(endpoint.url):
         raise not_found("the world has no receiver with this id")
     return endpoint
 
 
 def _view_receiver(world: World, endpoint: Endpoint) -> ReceiverView:
     try:
-        program = program_of(endpoint.url)
+        program = receivers.program_of(endpoint.url)
     except ValueError:
-        program = Program()
+        program = receivers.Program()
     return ReceiverView.of(
         program,
         id=endpoint.id,
@@ -174,7 +161,7 @@ def _view_receiver(world: World, endpoint: Endpoint) -> ReceiverView:
     )
 
 
-def _view_received(world: World, one: Received) -> ReceivedView:
+def _view_received(world: World, one: receivers.Received) -> ReceivedView:
     message = world.store.message(one.message_id)
     try:
         body = from_json(one.body)
@@ -234,16 +221,12 @@ class VerifyView(View):
     age_s: int | None
 
 
-def _masked(secret: str) -> str:
-    return f"whsec_****{secret[-_SHOWN_CHARS:]}"
-
-
 def _view_check(found: Verification, signed: bytes, secrets: tuple[str, ...]) -> VerifyView:
     return VerifyView.of(
         found,
         verdict="genuine" if found.step is None else "refused",
         signed=signed.decode("utf-8", "replace"),
-        secrets=[_masked(secret) for secret in secrets],
+        secrets=[f"whsec_****{secret[-_SHOWN_CHARS:]}" for secret in secrets],
     )
 
 
@@ -268,7 +251,7 @@ def check_attempt(
     if attempt.sent is None:
         why = attempt.error or ""
         raise conflict("not_sent", "that attempt sent nothing", details=why)
-    head, body = attempt.sent, world.outbox.body(message)[: attempt.sent.size]
+    head, body = attempt.sent, body_of(message)[: attempt.sent.size]
     if sha256(body).hexdigest() != head.sha256:
         raise conflict(
             "body_changed",
@@ -288,18 +271,16 @@ def check_attempt(
 
 
 def _choose_delivery(deliveries: list[Delivery], endpoint_id: str | None) -> Delivery:
-    ids = [one.endpoint_id for one in deliveries]
-    if endpoint_id is None:
-        if len(deliveries) != 1:
-            there = f"it is for {', '.join(ids)}" if ids else "it is for no endpoint"
-            raise invalid(f"endpoint_id: name an endpoint of the message: {there}")
+    known = {one.endpoint_id: one for one in deliveries}
+    if endpoint_id is None and len(known) == 1:
         return deliveries[0]
-    for one in deliveries:
-        if one.endpoint_id == endpoint_id:
-            return one
-    raise invalid(
-        f"endpoint_id: the message is not for {endpoint_id[:80]!r}", nearest(endpoint_id, ids)
-    )
+    if endpoint_id is None:
+        there = f"it is for {', '.join(known) or 'no endpoint'}"
+        raise invalid(f"endpoint_id: name an endpoint of the message: {there}")
+    if endpoint_id not in known:
+        why = f"endpoint_id: the message is not for {endpoint_id[:80]!r}"
+        raise invalid(why, nearest(endpoint_id, known))
+    return known[endpoint_id]
 
 
 def _get_endpoint(world: World, id: str) -> Endpoint:

@@ -85,7 +85,7 @@ async def prove_scenario(request: ControlRequest, body: ProveBody) -> Proof:
         ProvedExample(
             number=number,
             name=one.name or f"example {number}",
-            line=lines and lines.of(Problem("example", number, None, "", None)),
+            line=lines and lines.of(Problem("", part="example", number=number)),
             mistakes=found[number],
         )
         for number, one in enumerate(scenario.example, start=1)

@@ -1,23 +1,18 @@
 """Scenarios: the library, and the one that runs in a world."""
 
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, Field, RootModel, model_validator
 
+from sandbox import library
 from sandbox.control.context import ControlFault, ControlRequest, invalid
 from sandbox.control.models import Body, Document, Time, View
 from sandbox.control.routing import PREFIX, WORLD, Router
 from sandbox.domain.text import nearest
-from sandbox.scenarios.parser import (
-    Lines,
-    ScenarioError,
-    line_of_error,
-    parse_scenario,
-    problems_of,
-    read_toml,
-    written_toml,
-)
+from sandbox.scenarios import parser
+from sandbox.scenarios.matcher import RuleView
 from sandbox.scenarios.scenario import Scenario
 from sandbox.scenarios.schema import scenario_schema
 from sandbox.worlds.pauses import run_in_thread
@@ -66,7 +61,7 @@ def list_scenarios(request: ControlRequest) -> Scenarios:
     """List the scenarios of the library."""
     views = [
         ScenarioOfLibrary(name=name, title=one.name, about=one.about)
-        for name, one in request.services.scenarios().items()
+        for name, one in library.scenarios().items()
     ]
     return Scenarios(scenarios=views, total=len(views))
 
@@ -117,17 +112,17 @@ def view_running(world: World) -> RunningScenario | None:
         return None
     shown = world.scenario.view()
     decided, spoilt = _last_requests(world)
+
+    def used(rules: Iterable[RuleView], last: dict[str, str]) -> list[RuleInUse]:
+        return [RuleInUse(**one, last_request_id=last.get(one["name"])) for one in rules]
+
     return RunningScenario(
         name=shown["name"],
         about=shown["about"],
         since=world.state.scenario_since,
-        toml=written_toml(world.state.scenario or {}),
-        rules=[
-            RuleInUse(**one, last_request_id=decided.get(one["name"])) for one in shown["rules"]
-        ],
-        webhooks=[
-            RuleInUse(**one, last_request_id=spoilt.get(one["name"])) for one in shown["webhooks"]
-        ],
+        toml=parser.written_toml(world.state.scenario or {}),
+        rules=used(shown["rules"], decided),
+        webhooks=used(shown["webhooks"], spoilt),
         examples=_names_of_examples(world.scenario.scenario),
     )
 
@@ -173,7 +168,7 @@ class ScenarioFile(View):
 @router.get(f"{PREFIX}/scenarios/{{name}}", "scenarios.read")
 def read_scenario_file(request: ControlRequest) -> ScenarioFile:
     """Read a scenario of the library."""
-    name, known = request.params["name"], request.services.scenarios()
+    name, known = request.params["name"], library.scenarios()
     if name not in known:
         why = f"there is no scenario {name[:80]!r}"
         raise ControlFault(404, "unknown_scenario", why, nearest=nearest(name, known))
@@ -182,7 +177,7 @@ def read_scenario_file(request: ControlRequest) -> ScenarioFile:
         one,
         name=name,
         title=one.name,
-        toml=request.services.scenario_text(name),
+        toml=library.scenario_text(name),
         document=one.model_dump(mode="json", exclude_unset=True),
         examples=_names_of_examples(one),
     )
@@ -221,12 +216,17 @@ async def check_scenario(request: ControlRequest, body: CheckBody) -> Problems:
 def _find_problems(text: str | None, document: dict[str, Any] | None) -> Problems:
     if text is not None:
         try:
-            document = read_toml(text)
-        except ScenarioError as error:
-            one = ProblemView(line=line_of_error(str(error)), message=str(error))
+            document = parser.read_toml(text)
+        except parser.ScenarioError as error:
+            one = ProblemView(line=parser.line_of_error(str(error)), message=str(error))
             return Problems(problems=[one], total=1)
-    found, total = problems_of(document or {})
-    lines = None if text is None or not found else Lines(text)
+    found: Sequence[parser.Problem] = ()
+    total = 0
+    try:
+        parser.parse_scenario(document or {})
+    except parser.ScenarioError as error:
+        found, total = error.problems, error.total
+    lines = None if text is None or not found else parser.Lines(text)
     views = [
         ProblemView.of(
             one,
@@ -243,7 +243,7 @@ def get_running(world: World) -> Scenario:
     document = world.state.scenario
     if document is None:
         raise no_scenario()
-    return parse_scenario(dict(document))
+    return parser.parse_scenario(dict(document))
 
 
 def no_scenario() -> ControlFault:
@@ -255,7 +255,7 @@ def start_scenario(world: World, scenario: Scenario) -> None:
     """Have it run in the world. Raises ControlFault for names that the world does not have."""
     try:
         run_scenario(world, scenario)
-    except ScenarioError as error:
+    except parser.ScenarioError as error:
         raise invalid(f"scenario: {error}", error.nearest) from None
 
 
@@ -273,14 +273,13 @@ def choose_scenario(request: ControlRequest, wanted: Any) -> Scenario:
     if not isinstance(name, str):
         raise invalid("scenario: name: must be text")
     try:
-        found: Scenario = request.services.scenario(name)
-        return found
-    except ScenarioError as error:
+        return library.scenario(name)
+    except parser.ScenarioError as error:
         raise ControlFault(
             400,
             "unknown_scenario",
             f"scenario: {error}",
-            details=f"there are: {', '.join(request.services.scenarios())}",
+            details=f"there are: {', '.join(library.scenarios())}",
             nearest=error.nearest,
         ) from None
 
@@ -290,16 +289,16 @@ def parse_file(text: Any) -> dict[str, Any]:
     if not isinstance(text, str):
         raise invalid("scenario: toml: must be text")
     try:
-        return read_toml(text)
-    except ScenarioError as error:
+        return parser.read_toml(text)
+    except parser.ScenarioError as error:
         raise invalid(f"scenario: toml: {error}") from None
 
 
 def parse_checked(request: ControlRequest, document: dict[str, Any]) -> Scenario:
     """Parse a scenario that names only hosts to which webhooks may go. Raises ControlFault."""
     try:
-        scenario = parse_scenario(dict(document))
-    except ScenarioError as error:
+        scenario = parser.parse_scenario(dict(document))
+    except parser.ScenarioError as error:
         raise invalid(f"scenario: {error}", error.nearest) from None
     for one in scenario.endpoint:
         problem = request.services.why_not_to(urlsplit(one.url).hostname or "")

@@ -9,20 +9,10 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from sandbox.control import identity
 from sandbox.control.context import ControlFault, ControlRequest, conflict, invalid, not_found
-from sandbox.control.identity import (
-    ANONYMOUS,
-    SESSION_S,
-    THE_OPERATOR,
-    TOKENS_MAX,
-    Identity,
-    TooManyTokens,
-    WrongToken,
-    cookie_name,
-)
-from sandbox.control.models import Body, Time, View
+from sandbox.control.models import Body, DurationText, Time, View
 from sandbox.control.routing import PREFIX, Router
-from sandbox.domain.clock import EARLIEST
 from sandbox.domain.field_types import WorldName
 from sandbox.domain.instants import Instant, from_ms, parse_duration
 from sandbox.domain.teams import OPERATOR, TEAM_PATTERN
@@ -44,22 +34,21 @@ class TokenBody(Body):
     team: Annotated[str, Field(pattern=TEAM_PATTERN)]
     name: WorldName = ""
     expires_at: Instant | None = None
-    expires_in: Annotated[str, Field(max_length=100)] | None = None
+    expires_in: Annotated[DurationText, Field(max_length=100)] | None = None
 
     @model_validator(mode="after")
     def _ends_once(self) -> Self:
         if self.expires_at is not None and self.expires_in is not None:
             raise ValueError("expires_at and expires_in: give one of them")
-        self.end(EARLIEST)
         return self
 
     def end(self, now: datetime) -> datetime | None:
-        """When it expires. Raises ValueError for a duration that is none."""
+        """When it expires. Raises ValueError for a moment that no calendar has."""
         if self.expires_in is None:
             return self.expires_at
         try:
             return now + parse_duration(self.expires_in)
-        except (ValueError, OverflowError) as error:
+        except OverflowError as error:
             raise ValueError(f"expires_in: {error}") from None
 
 
@@ -81,7 +70,7 @@ class SessionView(View):
 @router.get(f"{PREFIX}/session", "session.read", is_open=True, kind=AnswerKind.CONTROL)
 def read_session(request: ControlRequest) -> SessionView:
     """Read whether this browser may use the control API."""
-    return _view_session(request, None if request.who is ANONYMOUS else request.who)
+    return _view_session(request, None if request.who is identity.ANONYMOUS else request.who)
 
 
 @router.post(
@@ -94,24 +83,20 @@ def read_session(request: ControlRequest) -> SessionView:
 )
 def begin_session(request: ControlRequest, body: SessionBody) -> SessionView:
     """Exchange the token for a cookie."""
-    who = THE_OPERATOR
-    if request.services.needs_token:
-        id, who = _sign_in(request, body.token)
-        request.answer_headers["set-cookie"] = _cookie(request, id, SESSION_S)
-    return _view_session(request, who)
-
-
-def _sign_in(request: ControlRequest, token: str) -> tuple[str, Identity]:
-    try:
-        return request.sessions.begin(token)
-    except WrongToken:
+    if not request.services.needs_token:
+        return _view_session(request, identity.THE_OPERATOR)
+    begun = request.sessions.begin(body.token)
+    if begun is None:
         raise ControlFault(
             401,
             "wrong_token",
             "this is not the token of this server",
             details="the server was given one (SANDBOX_TOKEN, --token-file), or printed one at its "
             "start; one that was made up changes with each start",
-        ) from None
+        )
+    id, who = begun
+    request.answer_headers["set-cookie"] = _cookie(request, id, identity.SESSION_S)
+    return _view_session(request, who)
 
 
 @router.delete(
@@ -123,7 +108,7 @@ def end_session(request: ControlRequest) -> None:
     request.answer_headers["set-cookie"] = _cookie(request, "", 0)
 
 
-def _view_session(request: ControlRequest, who: Identity | None) -> SessionView:
+def _view_session(request: ControlRequest, who: identity.Identity | None) -> SessionView:
     services = request.services
     return SessionView.of(
         services,
@@ -140,8 +125,8 @@ def _cookie(request: ControlRequest, value: str, seconds: int) -> str:
     is_https = scope.get("scheme") == "https" or forwarded == b"https"
     secure = "; Secure" if is_https else ""
     return (
-        f"{cookie_name(scope)}={value}; Path={request.root_path}{PREFIX}; Max-Age={seconds}; "
-        f"HttpOnly; SameSite=Strict{secure}"
+        f"{identity.cookie_name(scope)}={value}; Path={request.root_path}{PREFIX}; "
+        f"Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
     )
 
 
@@ -192,9 +177,9 @@ def create_token(request: ControlRequest, body: TokenBody) -> NewToken:
         raise invalid("expires_at: must lie ahead")
     try:
         made, plaintext = request.services.tokens.add(body.team, body.name, expires_at)
-    except TooManyTokens:
+    except identity.TooManyTokens:
         raise conflict(
-            "too_many_tokens", f"the server holds {TOKENS_MAX:,} tokens; delete old ones"
+            "too_many_tokens", f"the server holds {identity.TOKENS_MAX:,} tokens; delete old ones"
         ) from None
     return NewToken.extend(_view_token(made, now), token=plaintext)
 

@@ -1,33 +1,57 @@
 """The switches of a world, and the readings of the spec."""
 
 from collections.abc import Mapping
-from typing import Any, NewType
+from typing import Annotated, Any, Final
 
-from pydantic import ConfigDict, RootModel
+from pydantic import ConfigDict, RootModel, WithJsonSchema
 
 from sandbox.control.context import ControlFault, ControlRequest
 from sandbox.control.models import View
 from sandbox.control.routing import PREFIX, WORLD, Router
 from sandbox.domain import readings, switches
-from sandbox.domain.text import nearest
 from sandbox.worlds.world import World
 
 router = Router()
 
 
-class Switches(RootModel[dict[str, Any]]):
+def _describe_switch(switch: switches.Switch) -> dict[str, Any]:
+    about = {"description": f"{switch.about} ({switch.source})", "default": switch.default}
+    if switch.values:
+        return {"enum": list(switch.values), **about}
+    return {"type": "number", "minimum": 0, "maximum": switch.number_max, **about}
+
+
+def _describe_readings(*more: None) -> dict[str, Any]:
+    return {
+        reading.id: {
+            "enum": [*reading.names, *more],
+            "description": f"{reading.sentence} ({reading.clause})",
+        }
+        for reading in readings.READINGS.values()
+    }
+
+
+def _record(fields: dict[str, Any], **more: Any) -> WithJsonSchema:
+    shown = {"type": "object", "properties": fields, "additionalProperties": False}
+    return WithJsonSchema(shown | more)
+
+
+_SWITCHES: Final = {name: _describe_switch(one) for name, one in switches.SWITCHES.items()}
+
+
+class Switches(RootModel[Annotated[dict[str, Any], _record(_SWITCHES)]]):
     """Switch name to value."""
 
     model_config = ConfigDict(defer_build=True)
 
 
-class Readings(RootModel[dict[str, str | None]]):
+class Readings(RootModel[Annotated[dict[str, str | None], _record(_describe_readings(None))]]):
     """Reading to value; null returns to the profile's."""
 
     model_config = ConfigDict(defer_build=True)
 
 
-SwitchValues = NewType("SwitchValues", dict[str, Any])
+SwitchValues = Annotated[dict[str, Any], _record(_SWITCHES, required=list(_SWITCHES))]
 """The values of all switches, by name."""
 
 
@@ -36,19 +60,14 @@ def check_switches(wanted: dict[str, Any]) -> dict[str, Any]:
     try:
         return switches.checked(wanted)
     except switches.UnknownSwitch as error:
-        unknown = next((name for name in wanted if name not in switches.SWITCHES), None)
-        raise ControlFault(
-            400,
-            "unknown_switch",
-            f"switches: {error}",
-            nearest=unknown and nearest(unknown, switches.SWITCHES),
-        ) from None
+        why = f"switches: {error}"
+        raise ControlFault(400, "unknown_switch", why, nearest=error.nearest) from None
 
 
 @router.get(f"{WORLD}/switches", "switches.read")
 def read_switches(request: ControlRequest) -> SwitchValues:
     """Read a world's switches."""
-    return SwitchValues(dict(request.world.switches))
+    return dict(request.world.switches)
 
 
 @router.put(f"{WORLD}/switches", "switches.set", example={"batch.settlement": "manual"})
@@ -84,7 +103,9 @@ class AllReadings(View):
     readings: list[ReadingView]
 
 
-ReadingValues = NewType("ReadingValues", dict[str, Any])
+ReadingValues = Annotated[
+    dict[str, str], _record(_describe_readings(), required=list(readings.READINGS))
+]
 """The values of all readings, by id."""
 
 
@@ -93,7 +114,7 @@ def own_readings(wanted: Mapping[str, str]) -> dict[str, str]:
     try:
         return readings.checked(wanted)
     except readings.UnknownReading as error:
-        raise _unknown_reading(wanted, error) from None
+        raise _unknown_reading(error) from None
 
 
 def readings_apart(world: World) -> dict[str, str]:
@@ -116,7 +137,7 @@ def _show_reading(reading: readings.Reading) -> ReadingView:
 @router.get(f"{WORLD}/readings", "readings.read")
 def read_readings(request: ControlRequest) -> ReadingValues:
     """Read the readings that are in force in a world."""
-    return ReadingValues(dict(request.world.readings))
+    return dict(request.world.readings)
 
 
 @router.put(f"{WORLD}/readings", "readings.set", example={"stored_transaction_type": "first"})
@@ -128,18 +149,9 @@ def set_readings(request: ControlRequest, body: Readings) -> ReadingValues:
     try:
         request.world.set_readings(body.root)
     except readings.UnknownReading as error:
-        raise _unknown_reading(body.root, error) from None
+        raise _unknown_reading(error) from None
     return read_readings(request)
 
 
-def _unknown_reading(wanted: Mapping[str, Any], error: readings.UnknownReading) -> ControlFault:
-    """The refusal, with the nearest known word for a misspelt one."""
-    id, value = next(
-        (id, value)
-        for id, value in wanted.items()
-        if id not in readings.READINGS
-        or (value is not None and value not in readings.READINGS[id].names)
-    )
-    known = readings.READINGS.get(id)
-    near = nearest(id, readings.READINGS) if known is None else nearest(value, known.names)
-    return ControlFault(400, "unknown_reading", f"readings: {error}", nearest=near)
+def _unknown_reading(error: readings.UnknownReading) -> ControlFault:
+    return ControlFault(400, "unknown_reading", f"readings: {error}", nearest=error.nearest)

@@ -5,16 +5,11 @@ from typing import Annotated, Any, Final, Literal, Self
 from msgspec.structs import replace
 from pydantic import Field, field_validator, model_validator
 
+from sandbox import library
+from sandbox.control import servers
 from sandbox.control.clock import ClockBody
 from sandbox.control.context import ControlFault, ControlRequest, conflict, exclusive_world, invalid
-from sandbox.control.forwarding import (
-    ask_other_servers,
-    build_stored_world,
-    list_stored_worlds,
-    other_servers,
-    stored_clock,
-    stored_state,
-)
+from sandbox.control.endpoints import CreateEndpoint, create_endpoint
 from sandbox.control.models import Body, LikeType, Query, View
 from sandbox.control.routing import PREFIX, WORLD, Router
 from sandbox.control.scenarios import choose_scenario, start_scenario
@@ -24,6 +19,7 @@ from sandbox.domain.field_types import WorldId, WorldName
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.text import nearest
+from sandbox.domain.webhooks import ENDPOINTS_MAX
 from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.saved_world import NotRestored
 from sandbox.store.world_state import GeneratedData, MerchantCount, PerMerchantCount
@@ -62,7 +58,10 @@ def _or_an_instant(schema: dict[str, Any]) -> None:
 
 
 class CreateWorld(Body):
-    """How a new world begins. An instant as `clock` freezes it there (assumed D21)."""
+    """How a new world begins. An instant as `clock` freezes it there (assumed D21).
+
+    `endpoints` are registered before anything happens in the world.
+    """
 
     id: WorldId | None = None
     name: WorldName | None = None
@@ -73,6 +72,7 @@ class CreateWorld(Body):
     readings: dict[str, str] | None = None
     scenario: Any = None
     invent: InventBody | None = None
+    endpoints: Annotated[list[CreateEndpoint] | None, Field(max_length=ENDPOINTS_MAX)] = None
 
     @field_validator("clock", mode="before")
     @classmethod
@@ -165,7 +165,8 @@ class Worlds(View):
 def view_world(world: World) -> WorldView:
     """The world as the control API shows it, with the cast and the plaintext of its keys."""
     spec, cast = world.spec, world.cast
-    return WorldView(
+    return WorldView.of(
+        cast,
         id=spec.id,
         name=spec.name,
         seed=spec.seed,
@@ -173,9 +174,6 @@ def view_world(world: World) -> WorldView:
         scenario=world.scenario and world.scenario.scenario.name,
         readings=readings_apart(world),
         clock=world.clock.view(),
-        accounts=cast.accounts,
-        terminals=cast.terminals,
-        locations=cast.locations,
         keys={name: KeyOfCast(id=id, key=key) for name, (id, key) in cast.keys.items()},
     )
 
@@ -208,16 +206,27 @@ async def create_world(request: ControlRequest, body: CreateWorld) -> WorldView:
         world = await build_world(request, spec)
     except NotRestored as error:
         raise faulty_fixture(spec.fixture.name, error) from None
-    if scenario is not None:
-        try:
-            start_scenario(world, scenario)
-        except ControlFault:
-            worlds.delete(world)
-            raise
     # The answer waits until it is written.
     request.found = world
+    try:
+        _add_endpoints(request, body.endpoints or [])
+        if scenario is not None:
+            start_scenario(world, scenario)
+    except ControlFault:
+        worlds.delete(world)
+        raise
     await catch_up(world)
     return view_world(world)
+
+
+def _add_endpoints(request: ControlRequest, endpoints: list[CreateEndpoint]) -> None:
+    """Register the endpoints of a new world. Raises ControlFault."""
+    for place, endpoint in enumerate(endpoints):
+        try:
+            create_endpoint(request, endpoint)
+        except ControlFault as error:
+            error.message = f"endpoints.{place}: {error.message}"
+            raise
 
 
 async def build_world(request: ControlRequest, spec: WorldSpec) -> World:
@@ -248,7 +257,7 @@ def _fixture(request: ControlRequest, name: str | None) -> Fixture:
     services = request.services
     if name is None or name == services.default_fixture.name:
         return services.default_fixture
-    known = services.fixture_names()
+    known = library.fixture_names()
     if name not in known:
         raise ControlFault(
             400,
@@ -258,7 +267,7 @@ def _fixture(request: ControlRequest, name: str | None) -> Fixture:
             nearest=nearest(name, known),
         )
     try:
-        return services.fixtures(name)
+        return library.fixture(name)
     except FixtureError as error:
         raise faulty_fixture(name, error) from None
 
@@ -281,7 +290,7 @@ async def list_worlds(request: ControlRequest, query: WorldsQuery) -> Worlds:
         world_row(world, name) if as_rows else view_world(world)
         for world in request.who.worlds(worlds)
     ]
-    if (others := other_servers(request)) is not None:
+    if (others := servers.other_servers(request)) is not None:
         views = await _with_others(request, others, views, as_rows=as_rows)
     return Worlds(worlds=views, total=len(views))
 
@@ -294,9 +303,9 @@ async def _with_others(
     as_rows: bool,
 ) -> list[WorldView | WorldRow]:
     """Add the worlds that other servers have, or none has; sorted by id."""
-    for said in await ask_other_servers(request, others, Worlds):
+    for said in await servers.ask_other_servers(request, others, Worlds):
         views += said.worlds
-    for one in await list_stored_worlds(request, others, {one.id for one in views}):
+    for one in await servers.list_stored_worlds(request, others, {one.id for one in views}):
         try:
             views.append(_view_stored(request, one, as_rows=as_rows))
         except FixtureError:
@@ -311,10 +320,10 @@ def _view_stored(
     request: ControlRequest, kept: KeptWorld, *, as_rows: bool
 ) -> WorldView | WorldRow:
     """Show a world that no server has. Raises FixtureError if its fixture is not at hand."""
-    state = stored_state(kept)
-    clock = stored_clock(request, state).view()
+    state = servers.stored_state(kept)
+    clock = servers.stored_clock(request, state).view()
     if not as_rows:
-        begun = view_world(build_stored_world(request, kept))
+        begun = view_world(servers.build_stored_world(request, kept))
         return begun.model_copy(update={"clock": clock})
     return WorldRow(
         id=kept.id,
@@ -394,5 +403,5 @@ def world_row(world: World, server: str | None = None) -> WorldRow:
 @router.get(f"{PREFIX}/fixtures", "fixtures.list")
 def list_fixtures(request: ControlRequest) -> Fixtures:
     """List the fixtures that a world can begin with."""
-    names = request.services.fixture_names()
+    names = library.fixture_names()
     return Fixtures(fixtures=names, total=len(names))

@@ -7,14 +7,14 @@ ones; everything it refers to is the demo world's.
 import json
 import secrets
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
 from sandbox import library
 from sandbox.domain.events import EVENTS
+from sandbox.store.ids import Ids
 from sandbox.webhooks.signing import headers_of, write_secret
-from sandbox.worlds.ids import Ids
 
 _OWN_ID: Final = {"transaction": "transaction_id", "terminal": "terminal_id"}
 """The field with a resource's own id, by category, if it is not `id`."""
@@ -34,19 +34,11 @@ class Webhook:
     method: str = "POST"
 
 
-Burst = tuple[Webhook, ...]
-"""Requests that are sent at once."""
-
-
-def fresh_ids() -> Ids:
-    """Ids that no run before this one has drawn."""
-    return Ids(seed=secrets.randbits(62), world_id="doctor")
-
-
 @dataclass(frozen=True)
 class ProbeBuilder:
     """The settings of the receiver: its secret, its header names, its events.
 
+    `ids` are those that no run before this one has drawn.
     `now` is the system time in seconds since 1970. `events` are in the order of their table, and
     never empty.
     """
@@ -55,7 +47,7 @@ class ProbeBuilder:
     header_prefix: str
     events: tuple[str, ...]
     now: Callable[[], float]
-    ids: Ids = field(default_factory=fresh_ids)
+    ids: Ids = field(default_factory=lambda: Ids(seed=secrets.randbits(62), world_id="doctor"))
 
     @cached_property
     def usual(self) -> str:
@@ -104,7 +96,7 @@ class ProbeBuilder:
         """The same with what becomes of its signature; an empty header is left out."""
         name = f"{self.header_prefix}-signature"
         headers = {**webhook.headers, name: signature(webhook.headers[name])}
-        return Webhook(webhook.label, {k: v for k, v in headers.items() if v}, webhook.body)
+        return replace(webhook, headers={k: v for k, v in headers.items() if v})
 
     def without_headers(self, webhook: Webhook) -> Webhook:
         """The same without any header that makes it a webhook."""
@@ -113,7 +105,7 @@ class ProbeBuilder:
             for name, value in webhook.headers.items()
             if not name.startswith(f"{self.header_prefix}-")
         }
-        return Webhook(webhook.label, headers, webhook.body)
+        return replace(webhook, headers=headers)
 
     def nullable(self) -> set[str]:
         """The fields that some event of the usual one's category has as null."""

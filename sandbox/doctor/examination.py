@@ -45,9 +45,12 @@ async def examine(
 
 
 async def _send(sender: ProbeSender, probe: Probe, builder: ProbeBuilder) -> list[ReceiverAnswer]:
+    webhooks = probe.plan(builder)
+    if probe.is_at_once:
+        return await sender.send(webhooks)
     answers: list[ReceiverAnswer] = []
-    for burst in probe.plan(builder):
-        answers += await sender.send(burst)
+    for webhook in webhooks:
+        answers += await sender.send([webhook])
         if probe is GOOD and answers[0].way == Way.UNREACHABLE:
             raise Unreachable(answers[0].summary)
     return answers

@@ -37,11 +37,9 @@ class Finding:
     @property
     def worst(self) -> ReceiverAnswer | None:
         """The worst answer; None if nothing is wrong."""
-        order = list(Severity)
-        return min(
-            self.wrong,
-            key=lambda one: order.index(self.probe.severity_of(one.way)),
-            default=None,
+        severity_of = self.probe.severity_of
+        return next(
+            (one for rank in Severity for one in self.wrong if severity_of(one.way) is rank), None
         )
 
     @property
@@ -96,19 +94,12 @@ class Examination:
     @property
     def failures(self) -> list[Finding]:
         """What went wrong, the worst first, in the order of the probes."""
-        failed = [one for one in self.findings if one.severity is not None]
-        order = list(Severity)
-        return sorted(failed, key=lambda one: order.index(one.severity or Severity.ADVICE))
-
-    @property
-    def severities(self) -> list[Severity]:
-        """How bad the failures are, the worst first."""
-        return [one.severity for one in self.failures if one.severity is not None]
+        return [one for rank in Severity for one in self.findings if one.severity is rank]
 
     @property
     def is_healthy(self) -> bool:
         """Whether no required probe failed."""
-        return not any(STANDINGS[severity].is_failure for severity in self.severities)
+        return not any(one.severity and STANDINGS[one.severity].is_failure for one in self.findings)
 
     @property
     def score(self) -> int | None:
@@ -116,7 +107,7 @@ class Examination:
         if not self.is_whole:
             return None
         costs = ((one.probe.weight, one.costs_percent) for one in self.findings)
-        return score_of(costs, self.severities)
+        return score_of(costs, [one.severity for one in self.findings if one.severity])
 
     @property
     def grade(self) -> str | None:
@@ -154,7 +145,7 @@ def judge_pace(probe: Probe, findings: Sequence[Finding], slow_after_ms: float) 
     taken = [
         (f"{one.probe.name} {answer.label}".strip(), answer)
         for one in findings
-        if one.probe.is_one_by_one
+        if not one.probe.is_at_once
         for answer in one.answers
         if answer.way == Way.TAKEN
     ]

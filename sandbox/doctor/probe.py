@@ -1,16 +1,19 @@
 """The probe: its webhooks, the answer of a good receiver, and the advice for another.
 
-This file has the advice for all probes; their rows are in `forgeries` and `probes`.
+This file has the advice for all probes; their rows are in `probes`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final, Literal
 
-from sandbox.doctor.builder import Burst, ProbeBuilder
+from sandbox.doctor.builder import ProbeBuilder, Webhook
 from sandbox.doctor.scale import Severity, Way
 
 CRITICAL, MUST, SHOULD, ADVICE = Severity
+Plan = Callable[[ProbeBuilder], list[Webhook]]
+"""Makes the webhooks of a probe when they are due."""
+
 TAKEN, REFUSED, BROKE = Way.TAKEN, Way.REFUSED, Way.BROKE
 
 
@@ -21,20 +24,21 @@ class Probe:
     `severity` belongs to the failure that the probe looks for: a genuine webhook refused, or a
     forged one accepted. `otherwise` belongs to a forged one that is refused in a wrong way.
     `advice` tells what to change, by the way of answering; `ADVICE_TAKEN` and `ADVICE_REFUSED` have
-    the rest. `is_one_by_one`: nothing else is sent meanwhile.
+    the rest. `is_at_once`: its webhooks are sent together,
+    not one after the other.
     """
 
     name: str
     sends: str
-    wants: str
+    wants: str = "takes it with 2xx"
     expects: Literal["taken", "refused"] = "taken"
-    severity: Severity
+    severity: Severity = MUST
     otherwise: Severity = SHOULD
     weight: int
     source: str
-    advice: Mapping[Way, str] = field(default_factory=dict)
-    plan: Callable[[ProbeBuilder], Sequence[Burst]]
-    is_one_by_one: bool = True
+    advice: Mapping[Way, str]
+    plan: Plan
+    is_at_once: bool = False
 
     def is_met_by(self, way: Way) -> bool:
         """Whether this is how a good receiver answers."""

@@ -1,24 +1,43 @@
-"""All probes: genuine webhooks in all their forms, and those of `forgeries`."""
+"""The probes, in the order in which they are sent: each with its webhooks.
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+What a good receiver refuses is forged or outdated; the rest is genuine, in all its forms.
+"""
 
-from sandbox.doctor import plans
-from sandbox.doctor.builder import Webhook
-from sandbox.doctor.forgeries import FORGERIES
-from sandbox.doctor.plans import one
-from sandbox.doctor.probe import (
-    ADVICE,
-    BROKE,
-    CRITICAL,
-    MUST,
-    REFUSED,
-    SHOULD,
-    TAKEN,
-    Probe,
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from sandbox.doctor.builder import Fields, ProbeBuilder, Webhook
+from sandbox.doctor.probe import ADVICE, BROKE, CRITICAL, MUST, REFUSED, SHOULD, TAKEN, Plan, Probe
+from sandbox.domain.events import EVENTS
+
+OLD_S: Final = 600
+"""Twice what receivers tolerate. Source: assumed 8.3-signature."""
+
+LARGE_BYTES: Final = 65_536
+AT_ONCE: Final = 8
+
+_LATER_AND_EARLIER: Final = (
+    ("transaction.refund", "transaction.sale"),
+    ("transaction.capture", "transaction.authorize"),
+    ("batch.accepted", "batch.submitted"),
+    ("account.updated", "account.created"),
+    ("terminal.updated", "terminal.created"),
+    ("location.updated", "location.created"),
+    ("api_key.revoked", "api_key.created"),
+    ("credential.blocked", "credential.created"),
 )
+"""Events about one resource that the platform fires in the other order."""
+
+_BEGINNINGS: Final = (".create", ".created", ".opened", ".sale", ".authorize")
+
+_NAMES: Final = ("merchant_name", "name", "description")
+"""Fields with free text."""
 
 _SIGNATURE: Final = "assumed 8.3-signature; Standard Webhooks, verifying"
+_TIMESTAMP: Final = "assumed 8.3-timestamp; Standard Webhooks, verifying the timestamp"
 _AGAIN: Final = "spec 6.1.9; assumed 8.3-id"
 _SUCCESS: Final = "assumed 8.3-success"
 
@@ -27,234 +46,419 @@ _IDEMPOTENT: Final = (
     "without processing it again. A duplicate that is refused comes again and again."
 )
 
-GOOD: Final = Probe(
-    name="good",
+PROBES: Final[dict[str, Probe]] = {}
+"""All probes by name, in the order in which they are sent. Their weights add up to 100."""
+
+
+def _probe(
+    name: str,
+    *,
+    taken: str = "",
+    not_taken: str = "",
+    refused: str = "",
+    broke: str = "",
+    **row: Any,
+) -> Callable[[Plan], Plan]:
+    """Register a probe: its row, and the advice by the way of answering."""
+    advice = {TAKEN: taken, REFUSED: refused or not_taken, BROKE: broke or not_taken}
+
+    def register(plan: Plan) -> Plan:
+        PROBES[name] = Probe(name=name, plan=plan, advice=advice, **row)
+        return plan
+
+    return register
+
+
+_forgery = partial(
+    _probe,
+    wants="refuses it with 4xx",
+    expects="refused",
+    severity=CRITICAL,
+    source=_SIGNATURE,
+)
+
+
+def _renamed(fields: Fields, text: str) -> Fields:
+    name = next((name for name in _NAMES if name in fields), _NAMES[-1])
+    return {**fields, name: text}
+
+
+@_probe(
+    "good",
     sends="a genuine webhook, signed properly, just now",
     wants="takes it with 2xx; the other probes are only sent then",
     severity=CRITICAL,
     weight=10,
     source=_SUCCESS,
-    plan=lambda builder: one(builder.genuine()),
-    advice={
-        REFUSED: (
-            "Compare the secret with the receiver's, `whsec_` and all; verify the bytes of "
-            "the body before anything parses them; see that the names of the headers are "
-            "those it reads (--header-prefix)."
-        ),
-    },
-)
-
-GENUINE: Final[Sequence[Probe]] = (
-    Probe(
-        name="rotation",
-        sends="two signatures, of which the second fits the secret",
-        wants="takes it with 2xx",
-        severity=MUST,
-        weight=5,
-        source="assumed D22; Standard Webhooks, several signatures",
-        plan=lambda builder: one(
-            builder.genuine(signed_with=[builder.other_secret, builder.secret])
-        ),
-        advice={
-            REFUSED: (
-                "Split the header at spaces and accept the webhook if any of its signatures "
-                "fits: for 24 hours after a rotation there are two."
-            ),
-        },
-    ),
-    Probe(
-        name="unknown-version",
-        sends="a signature of another version (`v1a`) before the one that fits",
-        wants="takes it with 2xx",
-        severity=SHOULD,
-        weight=3,
-        source="assumed 8.3-signature; Standard Webhooks, several signatures",
-        plan=plans.unknown_version,
-        advice={REFUSED: "Skip signatures whose version is not `v1`, and look at the others."},
-    ),
-    Probe(
-        name="exact-bytes",
-        sends="JSON with line breaks, spaces and escapes",
-        wants="takes it with 2xx",
-        severity=MUST,
-        weight=4,
-        source=_SIGNATURE,
-        plan=plans.exact_bytes,
-        advice={
-            REFUSED: (
-                "Verify the bytes as they came (`await request.body()`, `express.raw()`, "
-                "`request.get_data()`), not JSON that was parsed and written again: that is "
-                "another text."
-            ),
-        },
-    ),
-    Probe(
-        name="unicode",
-        sends="a name with accents, Chinese characters and an emoji, as UTF-8",
-        wants="takes it with 2xx",
-        severity=MUST,
-        weight=2,
-        source=_SIGNATURE,
-        plan=plans.unicode_text,
-        advice={REFUSED: "Verify bytes, not text of another encoding; read JSON as UTF-8."},
-    ),
-    Probe(
-        name="every-event",
-        sends="each event once (those of --events)",
-        wants="takes each with 2xx, also those it has no use for",
-        severity=MUST,
-        weight=5,
-        source="spec 6.3",
-        plan=plans.every_event,
-        advice={
-            REFUSED: (
-                "Answer 2xx to events that you do not handle, or register the endpoint for "
-                "those alone that you do (`event_types`), and name them here with --events."
-            ),
-        },
-    ),
-    Probe(
-        name="unknown-field",
-        sends="a body with a field that was not there before",
-        wants="takes it with 2xx, and ignores the field",
-        severity=MUST,
-        weight=5,
-        source="good practice: a platform adds fields",
-        plan=plans.unknown_field,
-        advice={
-            REFUSED: (
-                'Ignore fields that you do not know (`extra="ignore"`, `additionalProperties` '
-                "allowed): a platform may add some at any time."
-            ),
-            BROKE: (
-                "Ignore fields that you do not know: the receiver's parser raises on one. A "
-                "platform may add some at any time."
-            ),
-        },
-    ),
-    Probe(
-        name="unknown-event",
-        sends="a resource of a kind that there is not yet",
-        wants="takes it with 2xx, and leaves it alone",
-        severity=SHOULD,
-        weight=2,
-        source="good practice: a platform adds events",
-        plan=plans.unknown_event,
-    ),
-    Probe(
-        name="field-order",
-        sends="the fields of the body from the last to the first",
-        wants="takes it with 2xx",
-        severity=SHOULD,
-        weight=2,
-        source="RFC 8259, 1: the fields of an object have no order",
-        plan=lambda builder: one(builder.webhook(dict(reversed(builder.fields().items())))),
-    ),
-    Probe(
-        name="nulls",
-        sends="null in every field that may be null",
-        wants="takes it with 2xx",
-        severity=MUST,
-        weight=3,
-        source="spec 6.1.8",
-        plan=plans.nulls,
-        advice={
-            BROKE: (
-                "Expect null wherever a field is optional: optional fields are always there, "
-                "with null for no value. The receiver fails on one of them."
-            ),
-        },
-    ),
-    Probe(
-        name="large-body",
-        sends="a body of 64 KiB, a payment with a very long history",
-        wants="takes it with 2xx",
-        severity=SHOULD,
-        weight=2,
-        source="good practice: the history grows with every attempt",
-        plan=plans.large_body,
-        advice={REFUSED: "Raise the limit for bodies in the receiver, and in the proxy before it."},
-    ),
-    Probe(
-        name="duplicate",
-        sends="the same request twice: id, time, signature and body",
-        wants="takes both with 2xx, and processes one",
-        severity=MUST,
-        weight=4,
-        source=_AGAIN,
-        plan=plans.duplicate,
-        advice={REFUSED: _IDEMPOTENT, BROKE: _IDEMPOTENT},
-    ),
-    Probe(
-        name="new-attempt",
-        sends="the same message in a second attempt: same id, new time and signature",
-        wants="takes both with 2xx, and processes one",
-        severity=MUST,
-        weight=4,
-        source=_AGAIN,
-        plan=plans.new_attempt,
-        advice={REFUSED: _IDEMPOTENT, BROKE: _IDEMPOTENT},
-    ),
-    Probe(
-        name="race",
-        sends="the same request twice at once",
-        wants="takes both with 2xx, and processes one",
-        severity=SHOULD,
-        weight=2,
-        source=_AGAIN,
-        plan=plans.race,
-        is_one_by_one=False,
-        advice=dict.fromkeys(
-            (REFUSED, BROKE),
-            "Let the database decide who was first (`INSERT ... ON CONFLICT DO NOTHING` on "
-            "the webhook-id), and answer 2xx to the second one.",
-        ),
-    ),
-    Probe(
-        name="out-of-order",
-        sends="a refund before the sale that it belongs to",
-        wants="takes both with 2xx",
-        severity=MUST,
-        weight=3,
-        source="spec 6.1.10",
-        plan=plans.out_of_order,
-        advice=dict.fromkeys(
-            (REFUSED, BROKE),
-            "Store the body, whether or not you know the resource: each webhook "
-            "carries the whole resource. Compare the times in the body to find the newer one.",
-        ),
-    ),
-    Probe(
-        name="concurrent",
-        sends="eight messages at once",
-        wants="takes all with 2xx",
-        severity=SHOULD,
-        weight=3,
-        source="good practice: deliveries overlap",
-        plan=plans.concurrent,
-        is_one_by_one=False,
-        advice={
-            REFUSED: "Allow bursts: webhooks of busy minutes come side by side.",
-            BROKE: (
-                "Allow bursts: look for a lock, or a pool of connections that is too small. "
-                "Webhooks of busy minutes come side by side."
-            ),
-        },
+    refused=(
+        "Compare the secret with the receiver's, `whsec_` and all; verify the bytes of "
+        "the body before anything parses them; see that the names of the headers are "
+        "those it reads (--header-prefix)."
     ),
 )
+def _good(builder: ProbeBuilder) -> list[Webhook]:
+    return [builder.genuine()]
 
-QUICK: Final = Probe(
-    name="quick",
+
+# --- refused by a good receiver: forged or outdated --------------------------------------------
+
+
+@_forgery(
+    "bad-signature",
+    sends="a webhook signed with another secret",
+    weight=7,
+    taken=(
+        "Compute the HMAC-SHA256 of `{id}.{timestamp}.{body}` with the decoded secret "
+        "and compare it in constant time, or have a Standard Webhooks library do it. "
+        "At present anybody can tell the receiver that money has moved."
+    ),
+)
+def _bad_signature(builder: ProbeBuilder) -> list[Webhook]:
+    return [builder.genuine(signed_with=[builder.other_secret])]
+
+
+@_forgery(
+    "tampered-body",
+    sends="a body that is not the one that was signed",
+    weight=7,
+    taken=(
+        "Verify the signature over the raw bytes of the body that is processed "
+        "afterwards, not over the headers alone."
+    ),
+)
+def _tampered_body(builder: ProbeBuilder) -> list[Webhook]:
+    fields = builder.fields()
+    signed = builder.webhook(fields)
+    changed = builder.webhook({**fields, "account_id": builder.ids.uuid()})
+    return [replace(changed, headers=signed.headers)]
+
+
+@_forgery(
+    "missing-signature",
+    sends="a webhook without the header of its signature",
+    weight=5,
+    taken="Refuse what has no signature: verify always, not only where there is one.",
+)
+def _missing_signature(builder: ProbeBuilder) -> list[Webhook]:
+    return [builder.with_signature(builder.genuine(), lambda _: "")]
+
+
+@_forgery(
+    "unsigned",
+    sends="a body without any header of a webhook",
+    weight=4,
+    taken="Require all three headers: id, timestamp and signature.",
+)
+def _unsigned(builder: ProbeBuilder) -> list[Webhook]:
+    return [builder.without_headers(builder.genuine())]
+
+
+@_forgery(
+    "empty-signature",
+    sends="the signature `v1,` and nothing behind it",
+    weight=3,
+    taken="Compare whole signatures, of equal length; an empty one fits nothing.",
+)
+def _empty_signature(builder: ProbeBuilder) -> list[Webhook]:
+    return [builder.with_signature(builder.genuine(), lambda _: "v1,")]
+
+
+@_forgery(
+    "garbled-signature",
+    sends="a signature header that is no list of signatures",
+    otherwise=ADVICE,
+    weight=2,
+)
+def _garbled_signature(builder: ProbeBuilder) -> list[Webhook]:
+    return [builder.with_signature(builder.genuine(), lambda _: "signed")]
+
+
+@_forgery(
+    "stale-timestamp",
+    sends="a webhook signed properly, ten minutes ago",
+    severity=MUST,
+    weight=6,
+    source=_TIMESTAMP,
+    taken=(
+        "Refuse timestamps more than five minutes old: otherwise an attacker who recorded "
+        "a webhook can send it again forever. Retries carry a time of their own."
+    ),
+)
+def _stale_timestamp(builder: ProbeBuilder) -> list[Webhook]:
+    return [builder.genuine(age_s=OLD_S)]
+
+
+@_forgery(
+    "future-timestamp",
+    sends="a webhook signed properly, dated ten minutes ahead",
+    severity=SHOULD,
+    weight=3,
+    source=_TIMESTAMP,
+    taken=(
+        "Refuse timestamps more than five minutes ahead as well, and keep the "
+        "receiver's clock set by NTP."
+    ),
+)
+def _future_timestamp(builder: ProbeBuilder) -> list[Webhook]:
+    return [builder.genuine(age_s=-OLD_S)]
+
+
+# --- taken by a good receiver: genuine, in all forms -------------------------------------------
+
+
+@_probe(
+    "rotation",
+    sends="two signatures, of which the second fits the secret",
+    weight=5,
+    source="assumed D22; Standard Webhooks, several signatures",
+    refused=(
+        "Split the header at spaces and accept the webhook if any of its signatures "
+        "fits: for 24 hours after a rotation there are two."
+    ),
+)
+def _rotation(builder: ProbeBuilder) -> list[Webhook]:
+    return [builder.genuine(signed_with=[builder.other_secret, builder.secret])]
+
+
+@_probe(
+    "unknown-version",
+    sends="a signature of another version (`v1a`) before the one that fits",
+    severity=SHOULD,
+    weight=3,
+    source="assumed 8.3-signature; Standard Webhooks, several signatures",
+    refused="Skip signatures whose version is not `v1`, and look at the others.",
+)
+def _unknown_version(builder: ProbeBuilder) -> list[Webhook]:
+    other = builder.genuine(signed_with=[builder.other_secret])
+    unknown = other.headers[f"{builder.header_prefix}-signature"].removeprefix("v1,")
+    return [builder.with_signature(builder.genuine(), lambda fit: f"v1a,{unknown} {fit}")]
+
+
+@_probe(
+    "exact-bytes",
+    sends="JSON with line breaks, spaces and escapes",
+    weight=4,
+    source=_SIGNATURE,
+    refused=(
+        "Verify the bytes as they came (`await request.body()`, `express.raw()`, "
+        "`request.get_data()`), not JSON that was parsed and written again: that is "
+        "another text."
+    ),
+)
+def _exact_bytes(builder: ProbeBuilder) -> list[Webhook]:
+    spaced = json.dumps(_renamed(builder.fields(), "Caf\u00e9"), indent=2, ensure_ascii=True)
+    return [builder.webhook(spaced.encode())]
+
+
+@_probe(
+    "unicode",
+    sends="a name with accents, Chinese characters and an emoji, as UTF-8",
+    weight=2,
+    source=_SIGNATURE,
+    refused="Verify bytes, not text of another encoding; read JSON as UTF-8.",
+)
+def _unicode(builder: ProbeBuilder) -> list[Webhook]:
+    return [builder.webhook(_renamed(builder.fields(), "Caf\u00e9 \u8336\u5c4b \U0001f375"))]
+
+
+@_probe(
+    "every-event",
+    sends="each event once (those of --events)",
+    wants="takes each with 2xx, also those it has no use for",
+    weight=5,
+    source="spec 6.3",
+    refused=(
+        "Answer 2xx to events that you do not handle, or register the endpoint for "
+        "those alone that you do (`event_types`), and name them here with --events."
+    ),
+)
+def _every_event(builder: ProbeBuilder) -> list[Webhook]:
+    # First those by which a resource comes to be. Those of a category are about one resource, lest
+    # a receiver stumble over one unknown to it.
+    ids = {EVENTS[event].category: builder.ids.uuid() for event in builder.events}
+    return [
+        builder.webhook(builder.fields(event, ids[EVENTS[event].category]), label=event)
+        for event in sorted(builder.events, key=lambda event: not event.endswith(_BEGINNINGS))
+    ]
+
+
+@_probe(
+    "unknown-field",
+    sends="a body with a field that was not there before",
+    wants="takes it with 2xx, and ignores the field",
+    weight=5,
+    source="good practice: a platform adds fields",
+    refused=(
+        'Ignore fields that you do not know (`extra="ignore"`, `additionalProperties` '
+        "allowed): a platform may add some at any time."
+    ),
+    broke=(
+        "Ignore fields that you do not know: the receiver's parser raises on one. A "
+        "platform may add some at any time."
+    ),
+)
+def _unknown_field(builder: ProbeBuilder) -> list[Webhook]:
+    return [builder.webhook({**builder.fields(), "added_later": {"points": [12, None]}})]
+
+
+@_probe(
+    "unknown-event",
+    sends="a resource of a kind that there is not yet",
+    wants="takes it with 2xx, and leaves it alone",
+    severity=SHOULD,
+    weight=2,
+    source="good practice: a platform adds events",
+)
+def _unknown_event(builder: ProbeBuilder) -> list[Webhook]:
+    fields = {"voucher_id": builder.ids.uuid(), "state": "issued", "worth": 500, "lines": []}
+    return [builder.webhook(fields)]
+
+
+@_probe(
+    "field-order",
+    sends="the fields of the body from the last to the first",
+    severity=SHOULD,
+    weight=2,
+    source="RFC 8259, 1: the fields of an object have no order",
+)
+def _field_order(builder: ProbeBuilder) -> list[Webhook]:
+    return [builder.webhook(dict(reversed(builder.fields().items())))]
+
+
+@_probe(
+    "nulls",
+    sends="null in every field that may be null",
+    weight=3,
+    source="spec 6.1.8",
+    broke=(
+        "Expect null wherever a field is optional: optional fields are always there, "
+        "with null for no value. The receiver fails on one of them."
+    ),
+)
+def _nulls(builder: ProbeBuilder) -> list[Webhook]:
+    missing, fields = builder.nullable(), builder.fields()
+    return [builder.webhook({k: None if k in missing else v for k, v in fields.items()})]
+
+
+@_probe(
+    "large-body",
+    sends="a body of 64 KiB, a payment with a very long history",
+    severity=SHOULD,
+    weight=2,
+    source="good practice: the history grows with every attempt",
+    refused="Raise the limit for bodies in the receiver, and in the proxy before it.",
+)
+def _large_body(builder: ProbeBuilder) -> list[Webhook]:
+    fields = builder.fields()
+    if entries := fields.get("history"):
+        size = len(json.dumps(entries))
+        return [builder.webhook({**fields, "history": entries * (LARGE_BYTES // size + 1)})]
+    return [builder.webhook(_renamed(fields, "x" * LARGE_BYTES))]
+
+
+@_probe(
+    "duplicate",
+    sends="the same request twice: id, time, signature and body",
+    wants="takes both with 2xx, and processes one",
+    weight=4,
+    source=_AGAIN,
+    not_taken=_IDEMPOTENT,
+)
+def _duplicate(builder: ProbeBuilder) -> list[Webhook]:
+    same = builder.genuine()
+    return [replace(same, label="first"), replace(same, label="again")]
+
+
+@_probe(
+    "new-attempt",
+    sends="the same message in a second attempt: same id, new time and signature",
+    wants="takes both with 2xx, and processes one",
+    weight=4,
+    source=_AGAIN,
+    not_taken=_IDEMPOTENT,
+)
+def _new_attempt(builder: ProbeBuilder) -> list[Webhook]:
+    fields, id = builder.fields(), builder.ids.message_id()
+    return [
+        builder.webhook(fields, id=id, age_s=5, label="first"),
+        builder.webhook(fields, id=id, label="again"),
+    ]
+
+
+@_probe(
+    "race",
+    sends="the same request twice at once",
+    wants="takes both with 2xx, and processes one",
+    severity=SHOULD,
+    weight=2,
+    source=_AGAIN,
+    is_at_once=True,
+    not_taken=(
+        "Let the database decide who was first (`INSERT ... ON CONFLICT DO NOTHING` on "
+        "the webhook-id), and answer 2xx to the second one."
+    ),
+)
+def _race(builder: ProbeBuilder) -> list[Webhook]:
+    same = builder.genuine()
+    return [replace(same, label="one"), replace(same, label="other")]
+
+
+@_probe(
+    "out-of-order",
+    sends="a refund before the sale that it belongs to",
+    wants="takes both with 2xx",
+    weight=3,
+    source="spec 6.1.10",
+    not_taken=(
+        "Store the body, whether or not you know the resource: each webhook "
+        "carries the whole resource. Compare the times in the body to find the newer one."
+    ),
+)
+def _out_of_order(builder: ProbeBuilder) -> list[Webhook]:
+    # A pair of the receiver's events; else a single one about an unknown resource.
+    id, events = builder.ids.uuid(), builder.events
+    for pair in _LATER_AND_EARLIER:
+        if set(pair) <= set(events):
+            return [builder.webhook(builder.fields(event, id), label=event) for event in pair]
+    latest = next((one for one in reversed(events) if not one.endswith(".created")), builder.usual)
+    return [builder.webhook(builder.fields(latest, id), label=EVENTS[latest].name)]
+
+
+@_probe(
+    "concurrent",
+    sends="eight messages at once",
+    wants="takes all with 2xx",
+    severity=SHOULD,
+    weight=3,
+    source="good practice: deliveries overlap",
+    is_at_once=True,
+    refused="Allow bursts: webhooks of busy minutes come side by side.",
+    broke=(
+        "Allow bursts: look for a lock, or a pool of connections that is too small. "
+        "Webhooks of busy minutes come side by side."
+    ),
+)
+def _concurrent(builder: ProbeBuilder) -> list[Webhook]:
+    return [builder.webhook(builder.fields(), label=f"{n + 1}") for n in range(AT_ONCE)]
+
+
+# --- the rest ----------------------------------------------------------------------------------
+
+
+@_probe(
+    "quick",
     sends="nothing; looks at how long the genuine webhooks above took",
     wants="answers within the time of --slow-after-ms",
     severity=SHOULD,
     weight=4,
     source=_SUCCESS,
-    plan=lambda builder: (),
 )
+def _quick(builder: ProbeBuilder) -> list[Webhook]:
+    return []
 
-GET: Final = Probe(
-    name="get",
+
+@_probe(
+    "get",
     sends="a GET, as from a browser",
     wants="refuses it with 4xx, best 405",
     expects="refused",
@@ -262,11 +466,10 @@ GET: Final = Probe(
     otherwise=ADVICE,
     weight=0,
     source="Standard Webhooks, which sends POST alone",
-    plan=lambda builder: one(Webhook("", {}, b"", method="GET")),
-    advice={TAKEN: "Serve POST alone, so a health check with GET is not taken for a webhook."},
+    taken="Serve POST alone, so a health check with GET is not taken for a webhook.",
 )
+def _get(builder: ProbeBuilder) -> list[Webhook]:
+    return [Webhook("", {}, b"", method="GET")]
 
-PROBES: Final[Mapping[str, Probe]] = {
-    probe.name: probe for probe in (GOOD, *FORGERIES, *GENUINE, QUICK, GET)
-}
-"""All probes by name, in the order in which they are sent. Their weights add up to 100."""
+
+GOOD, QUICK = PROBES["good"], PROBES["quick"]

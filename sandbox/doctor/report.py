@@ -83,19 +83,13 @@ def _change(
     one: Finding, advice: str, width: int, paint: Paint, scrub: Callable[[str], str]
 ) -> Iterator[str]:
     yield f"  {paint(one.probe.name, _TONES[one.severity])}  {one.severity}"
-    told = readable(scrub(one.told))
-    for text in (f"{one.probe.sends}: {told}", *_quoted(one, scrub), advice):
+    said = _replies(one, scrub)
+    quoted = [f"it said: {said}"] if said else []
+    for text in (f"{one.probe.sends}: {readable(scrub(one.told))}", *quoted, advice):
         yield from textwrap.wrap(
             text, width - 4, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False
         )
     yield paint(f"    rule: {one.probe.source}", "faint")
-
-
-def _quoted(one: Finding, scrub: Callable[[str], str]) -> Iterator[str]:
-    """The receiver's answer, if it may help."""
-    text = _replies(one, scrub)
-    if text:
-        yield f"it said: {text}"
 
 
 def _replies(one: Finding, scrub: Callable[[str], str]) -> str | None:
@@ -139,21 +133,17 @@ def _shown(one: Finding, scrub: Callable[[str], str]) -> dict[str, Any]:
     }
 
 
+_LISTED: Final = ("name", "sends", "wants", "severity", "weight", "source")
+
+
 def row(probe: Probe) -> dict[str, Any]:
     """A probe as `--list` shows it."""
-    return {
-        "name": probe.name,
-        "sends": probe.sends,
-        "wants": probe.wants,
-        "severity": probe.severity,
-        "weight": probe.weight,
-        "source": probe.source,
-    }
+    return {name: getattr(probe, name) for name in _LISTED}
 
 
 def scale() -> Iterator[str]:
     """What severities and grades mean, line by line."""
-    for one in STANDINGS.values():
+    for severity, one in STANDINGS.items():
         costs = f"costs {one.costs_percent} % of the weight, score {one.score_max} at most"
-        yield f"  {one.severity:<8}  {one.meaning}; {costs}"
+        yield f"  {severity:<8}  {one.meaning}; {costs}"
     yield "  " + ", ".join(f"{grade} from {least}" for grade, least in GRADES)

@@ -52,7 +52,6 @@ class SeverityPolicy:
     `score_max` at most. `is_failure`: the receiver is not fit for use.
     """
 
-    severity: Severity
     costs_percent: int
     score_max: int
     is_failure: bool
@@ -60,15 +59,10 @@ class SeverityPolicy:
 
 
 STANDINGS: Final = {
-    one.severity: one
-    for one in (
-        SeverityPolicy(
-            Severity.CRITICAL, 100, 39, True, "forged webhooks get in, or no genuine one"
-        ),
-        SeverityPolicy(Severity.MUST, 100, 69, True, "webhooks are lost, or tried again for a day"),
-        SeverityPolicy(Severity.SHOULD, 30, 94, False, "works, and will give trouble some day"),
-        SeverityPolicy(Severity.ADVICE, 0, 100, False, "works"),
-    )
+    Severity.CRITICAL: SeverityPolicy(100, 39, True, "forged webhooks get in, or no genuine one"),
+    Severity.MUST: SeverityPolicy(100, 69, True, "webhooks are lost, or tried again for a day"),
+    Severity.SHOULD: SeverityPolicy(30, 94, False, "works, and will give trouble some day"),
+    Severity.ADVICE: SeverityPolicy(0, 100, False, "works"),
 }
 """From the worst down. The limits are the highest scores of F, D and B."""
 

@@ -10,12 +10,13 @@ Source: spec 1, 2.3, 2.6 to 2.9; relations fixed by assumed 4.1.
 """
 
 import re
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final, Literal, TypedDict
+from typing import Annotated, Any, Final, Literal, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
+from pydantic import StringConstraints
 
 from sandbox.domain.field_types import (
     CredentialCode,
@@ -27,8 +28,18 @@ from sandbox.domain.field_types import (
     TaxBasis,
     Text,
 )
-from sandbox.domain.instants import Instant, to_wire
+from sandbox.domain.instants import Instant
 from sandbox.domain.states import Machine, Step
+
+T = TypeVar("T")
+
+SHOWN_EMPTY: Final = "shown empty"
+"""Marks a field that the spec types as a plain string, and that can be unset.
+
+A reading shows it as "" instead of null (spec 2.3, 2.6 to 2.8; assumed D35-unset).
+"""
+
+Plain = Annotated[T | None, SHOWN_EMPTY]
 
 
 class AccountType(StrEnum):
@@ -44,20 +55,18 @@ ResourceStatus = Literal["active", "blocked"]
 """Status of an account, a terminal and a location. Source: spec 3.4."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
+class Address(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """A postal address. Source: spec 2.3."""
 
-    street_line1: str | None = None
-    street_line2: str | None = None
-    city: str | None = None
-    state: str | None = None
-    zip: str | None = None
-    country: str | None = None
+    street_line1: Plain[str] = None
+    street_line2: Plain[str] = None
+    city: Plain[str] = None
+    state: Plain[str] = None
+    zip: Plain[str] = None
+    country: Plain[str] = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
+class Account(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """An account as stored and as shown: the fields of spec 2.6, in its order.
 
     Rates are percentages (3.5 is 3.5 %). `parent_account_ids` runs from the root to the
@@ -68,7 +77,7 @@ class Account:
     organization_id: str | None = None
     available_processor_configs: ProcessorConfigs = ()
     tax_id: str | None = None
-    mcc: Mcc | None = None
+    mcc: Plain[Mcc] = None
     type: AccountType
     status: ResourceStatus = "active"
     name: Text
@@ -83,6 +92,11 @@ class Account:
     created_at: Instant
     deleted_at: Instant | None = None
     updated_at: Instant | None = None
+
+    @property
+    def account_id(self) -> str:
+        """An account belongs to itself."""
+        return self.id
 
 
 class Relation(StrEnum):
@@ -155,8 +169,7 @@ def gateway_of(processor: str) -> str:
     return _GATEWAYS.get(processor, processor)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terminal:
+class Terminal(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """A terminal as stored and as shown: the fields of spec 2.7, in its order.
 
     `mid` and `tid` are the processor's identifiers of the merchant and the terminal.
@@ -166,24 +179,24 @@ class Terminal:
 
     terminal_id: str
     name: Text
-    description: str | None = None
+    description: Plain[str] = None
     account_id: str
-    mid: Text | None = None
-    tid: Text | None = None
-    store_number: str | None = None
-    bin: str | None = None
+    mid: Plain[Text] = None
+    tid: Plain[Text] = None
+    store_number: Plain[str] = None
+    bin: Plain[str] = None
     vid: str | None = None
     agent_bank_number: str | None = None
-    merchant_category_code: Mcc | None = None
-    terminal_capability: str | None = None
-    currency_code: str | None = None
-    country_code: str | None = None
-    processor_config_id: Text | None = None
+    merchant_category_code: Plain[Mcc] = None
+    terminal_capability: Plain[str] = None
+    currency_code: Plain[str] = None
+    country_code: Plain[str] = None
+    processor_config_id: Plain[Text] = None
     status: ResourceStatus = "active"
     created_at: Instant
     deleted_at: Instant | None = None
     updated_at: Instant | None = None
-    merchant_name: str | None = None
+    merchant_name: Plain[str] = None
     transactions: tuple[dict[str, Any], ...] = ()
     surcharge_rate: Percent | None = None
     tax_rate: Percent | None = None
@@ -193,9 +206,13 @@ class Terminal:
     var_sheet: None = None
     batching: None = None
 
+    @property
+    def id(self) -> str:
+        """Its id, as other records call it."""
+        return self.terminal_id
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Location:
+
+class Location(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """A location as stored and as shown: the fields of spec 2.8, in its order.
 
     `metadata` is null in every answer (spec 2.8).
@@ -205,13 +222,13 @@ class Location:
     name: Text
     account_id: str
     address: Address = field(default_factory=Address)
-    phone: str | None = None
-    email: str | None = None
+    phone: Plain[str] = None
+    email: Plain[str] = None
     status: ResourceStatus = "active"
-    processor_config_id: str | None = None
-    country_code: str | None = None
-    currency: str | None = None
-    terminal_id: str | None = None
+    processor_config_id: Plain[str] = None
+    country_code: Plain[str] = None
+    currency: Plain[str] = None
+    terminal_id: Plain[str] = None
     metadata: None = None
     surcharge_rate: Percent | None = None
     tax_rate: Percent | None = None
@@ -230,39 +247,21 @@ MASKED_PIN: Final = "****"
 """The mask of every PIN, in every answer and event. Source: spec 2.9-pin."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Credential:
-    """A merchant credential as stored."""
-
-    id: str
-    account_id: str
-    code: CredentialCode
-    is_active: Flag = True
-    created_at: Instant
-    deleted_at: Instant | None = None
-
-
-class CredentialView(TypedDict):
+class CredentialView(Struct, frozen=True, kw_only=True, gc=False):
     """A merchant credential as it is shown. Source: spec 2.9."""
 
     id: str
     account_id: str
-    code: str
-    pin: str
-    is_active: bool
-    created_at: str
+    code: CredentialCode
+    pin: Annotated[str, StringConstraints(pattern=r"^\*{4}$")] = MASKED_PIN
+    is_active: Flag = True
+    created_at: Instant
 
 
-def view_credential(credential: Credential) -> CredentialView:
-    """The credential as the API and its events show it."""
-    return {
-        "id": credential.id,
-        "account_id": credential.account_id,
-        "code": credential.code,
-        "pin": MASKED_PIN,
-        "is_active": credential.is_active,
-        "created_at": to_wire(credential.created_at),
-    }
+class Credential(CredentialView, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+    """A merchant credential as stored."""
+
+    deleted_at: Instant | None = None
 
 
 DirectoryRecord = Account | Terminal | Location | Credential

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final
 from msgspec import Struct
 
 from sandbox.domain import keys
-from sandbox.domain.directory import Credential, view_credential
 from sandbox.domain.instants import Instant
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.records import Record, to_bytes
@@ -82,7 +81,19 @@ EventType = Annotated[str, OneOf(EVENTS)]
 """The name of an event."""
 
 
-class Message(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+class MessageHead(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+    """A message without its body."""
+
+    id: str
+    event_type: str
+    account_id: str
+    subject: str
+    request_id: str | None
+    created_at: Instant
+    only_for: str | None = None
+
+
+class Message(MessageHead, frozen=True, kw_only=True, gc=False):
     """One event, with the record as it was at that moment.
 
     `record` is frozen, so its body can be rendered when it is read or sent, and is the
@@ -91,14 +102,7 @@ class Message(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     for which a scenario made the message up; None for every endpoint.
     """
 
-    id: str
-    event_type: str
-    account_id: str
-    subject: str
-    request_id: str | None
-    created_at: Instant
     record: Record | dict[str, Any]
-    only_for: str | None = None
 
 
 def status_of(message: Message) -> Any:
@@ -109,19 +113,15 @@ def status_of(message: Message) -> Any:
     if sparse:
         return None
     if isinstance(record, ApiKey):
-        return keys.event_body(record)["status"]
+        return keys.state_of(record)
     return getattr(record, "status", None)
 
 
 def body_of(message: Message) -> bytes:
     """The exact bytes of the webhook: the flat resource, no envelope. Source: spec 6.1.1."""
     record, sparse = message.record, EVENTS[message.event_type].sparse
-    if isinstance(record, dict):
-        return to_bytes(record)
-    if sparse:  # Source: spec 6.1.4
+    if sparse and not isinstance(record, dict):  # Source: spec 6.1.4
         return to_bytes({field: getattr(record, field) for field in sparse})
     if isinstance(record, ApiKey):
         return to_bytes(keys.event_body(record))
-    if isinstance(record, Credential):
-        return to_bytes(view_credential(record))
     return to_bytes(record)

@@ -6,14 +6,15 @@ always-retrievable keys again, so their records also have `readable_key`
 """
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import sha256
 from hmac import compare_digest
-from typing import Final, Literal, TypedDict
+from typing import Annotated, Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
+from pydantic import WithJsonSchema
 
 from sandbox.domain.clock import KEY_EXPIRES, Timer
 from sandbox.domain.field_types import Digest, Flag, Lookup, Permissions, Text, Withheld
@@ -31,32 +32,41 @@ DEFAULT_EXPIRY_YEARS: Final = 100
 LEGACY_EXPIRY: Final = datetime(2026, 7, 31, tzinfo=UTC)
 """From then on no legacy key authenticates. Source: spec 5.5; the instant assumed 8.2-legacy."""
 
+Expiry = Annotated[Instant, WithJsonSchema({"type": "string"})]
+"""The end of a key, for which the documents name no format."""
+
 KeyStatus = Literal["active", "revoked"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApiKey:
-    """An API key as stored.
+class ApiKeyView(Struct, frozen=True, kw_only=True, gc=False):
+    """An API key as the API shows it. Source: spec 2.1."""
+
+    id: str
+    account_id: str
+    name: Text
+    key: str | None = None
+    key_last4: str
+    permissions: Permissions
+    status: KeyStatus = "active"
+    expires_at: Expiry
+    created_at: Instant
+    last_used_at: Instant | None = None
+    is_legacy: Flag = False
+    always_retrievable: Flag = False
+
+
+class ApiKey(ApiKeyView, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+    """An API key as stored, where `key` and `last_used_at` are None.
 
     `lookup` finds it; `digest` is the hex SHA-256 of salt and secret. `status` is what the wire
     shows; a deleted key keeps `revoked` there and has `deleted_at` (spec 3.1-delete).
     `withheld` are permissions that its `all` leaves out (assumed D36).
     """
 
-    id: str
-    account_id: str
-    name: Text
     lookup: Lookup
     salt: str
     digest: Digest
-    key_last4: str
-    permissions: Permissions
-    status: KeyStatus = "active"
-    expires_at: Instant
-    created_at: Instant
     deleted_at: Instant | None = None
-    is_legacy: Flag = False
-    always_retrievable: Flag = False
     readable_key: str | None = None
     withheld: Withheld = ()
 
@@ -71,23 +81,6 @@ class KeyUsage(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
 
     key_id: str
     last_used_at: Instant
-
-
-class ApiKeyView(TypedDict):
-    """An API key as the API shows it. Source: spec 2.1."""
-
-    id: str
-    account_id: str
-    name: str
-    key: str | None
-    key_last4: str
-    permissions: tuple[str, ...]
-    status: KeyStatus
-    expires_at: str
-    created_at: str
-    last_used_at: str | None
-    is_legacy: bool
-    always_retrievable: bool
 
 
 # --- life -------------------------------------------------------------------------------------
@@ -265,28 +258,15 @@ def mask(last4: str) -> str:
     return f"****{last4}"
 
 
-def view(key: ApiKey, *, last_used_at: datetime | None, plaintext: str | None = None) -> ApiKeyView:
+def view(key: ApiKey, *, last_used_at: datetime | None, plaintext: str | None = None) -> ApiKey:
     """The key as the API shows it; `plaintext` only in the answer to its creation.
 
     Later reads show it for legacy and always-retrievable keys alone (spec 2.1-key).
     """
-    return {
-        "id": key.id,
-        "account_id": key.account_id,
-        "name": key.name,
-        "key": plaintext or key.readable_key,
-        "key_last4": key.key_last4,
-        "permissions": key.permissions,
-        "status": key.status,
-        "expires_at": to_wire(key.expires_at),
-        "created_at": to_wire(key.created_at),
-        "last_used_at": None if last_used_at is None else to_wire(last_used_at),
-        "is_legacy": key.is_legacy,
-        "always_retrievable": key.always_retrievable,
-    }
+    return replace(key, key=plaintext or key.readable_key, last_used_at=last_used_at)
 
 
-class ApiKeyEvent(TypedDict):
+class ApiKeyEvent(Struct, frozen=True, kw_only=True, gc=False):
     """The body of every api_key event. It has no permissions. Source: spec 6.3."""
 
     id: str
@@ -295,19 +275,11 @@ class ApiKeyEvent(TypedDict):
     status: Literal["active", "revoked", "deleted"]
     key: str
     key_last4: str
-    expires_at: str | None
-    created_at: str
+    expires_at: Expiry | None
+    created_at: Instant
 
 
 def event_body(key: ApiKey) -> ApiKeyEvent:
     """The key as a webhook shows it: masked, and `deleted` where the API still shows revoked."""
-    return {
-        "id": key.id,
-        "account_id": key.account_id,
-        "name": key.name,
-        "status": "deleted" if key.deleted_at is not None else key.status,
-        "key": mask(key.key_last4),
-        "key_last4": key.key_last4,
-        "expires_at": to_wire(key.expires_at),
-        "created_at": to_wire(key.created_at),
-    }
+    fields = {name: getattr(key, name) for name in ApiKeyEvent.__struct_fields__}
+    return ApiKeyEvent(**fields | {"status": state_of(key), "key": mask(key.key_last4)})

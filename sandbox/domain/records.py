@@ -5,109 +5,137 @@ plain string (spec 2.3, 2.6, 2.7, 2.8; assumed D35-unset).
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from datetime import datetime
 from functools import cache
-from operator import attrgetter
-from typing import Any, Final
+from types import NoneType
+from typing import Any, Final, get_type_hints
 
+import msgspec
 from msgspec import Struct, structs
-from pydantic import TypeAdapter
-from pydantic_core import to_json
 
 from sandbox.domain.batches import Batch
-from sandbox.domain.directory import Account, Address, Credential, Location, Terminal
-from sandbox.domain.keys import ApiKey
-from sandbox.domain.payments.transaction_view import body_of, view
+from sandbox.domain.directory import (
+    SHOWN_EMPTY,
+    Account,
+    Address,
+    Credential,
+    CredentialView,
+    Location,
+    Terminal,
+)
+from sandbox.domain.instants import to_wire
+from sandbox.domain.keys import ApiKey, ApiKeyEvent, ApiKeyView
+from sandbox.domain.payments.transaction_view import show
 from sandbox.domain.payments.transactions import Transaction
 
 Record = Account | ApiKey | Batch | Credential | Location | Terminal | Transaction
-
-_ID_OF: Final = {
-    Terminal: attrgetter("terminal_id"),
-    Transaction: attrgetter("origin.transaction_id"),
-}
-_ID: Final = attrgetter("id")
-
-_ACCOUNT_ID_OF: Final = {
-    Account: attrgetter("id"),
-    Transaction: attrgetter("origin.site.account_id"),
-}
-_ACCOUNT_ID: Final = attrgetter("account_id")
-
-
-def id_of(record: Record) -> str:
-    """The id of the record, whatever its kind calls it."""
-    id: str = _ID_OF.get(type(record), _ID)(record)
-    return id
-
-
-def account_id_of(record: Record) -> str:
-    """The id of the account that the record belongs to; an account belongs to itself."""
-    account_id: str = _ACCOUNT_ID_OF.get(type(record), _ACCOUNT_ID)(record)
-    return account_id
-
 
 PART_BYTES: Final = 64 * 1024
 """A long answer is written and sent in parts of about this size."""
 
 
-class Page(Struct, frozen=True, kw_only=True, gc=False):
-    """A window on a list as the platform answers it: `plural` names the list. Assumed 0.5-lists."""
+class Extended(Struct, frozen=True, gc=False):
+    """A record with further fields, of which the last may be a long list.
 
-    plural: str
-    rows: Sequence[Any]
-    total: int
-    limit: int
-    offset: int
-
-
-class WithRows(Struct, frozen=True, kw_only=True, gc=False):
-    """The fields of a record with one more, `plural`, which is a list and may be long."""
-
-    fields: dict[str, Any]
-    plural: str
-    rows: Sequence[Any]
-
-
-class WithFields(Struct, frozen=True, kw_only=True, gc=False):
-    """A record with further fields, which have the values that they have on the wire."""
+    The description of such an answer has classes instead of values. A record of None has no fields.
+    """
 
     record: Any
     fields: dict[str, Any]
 
 
-def to_bytes(value: Any) -> bytes:
-    """The value as compact JSON.
+def page(plural: str, rows: Sequence[Any], total: int, *, limit: int, offset: int) -> Any:
+    """A window on a list as the platform answers it: `plural` names the list. Assumed 0.5-lists."""
+    counts = {"total": total, "limit": limit, "offset": offset, "page": offset // limit + 1}
+    return {plural: rows, **counts}
 
-    A record is written field by field as its annotations say, unset ones as null (spec 6.1.8),
-    or as its own view shows it; plain dictionaries hold wire values already, and bytes are JSON.
+
+_SHOWN_AS: Final[dict[type, type[Struct]]] = {
+    **{
+        kind: kind
+        for kind in (Account, Address, ApiKeyEvent, ApiKeyView, Batch, Location, Terminal)
+    },
+    ApiKey: ApiKeyView,
+    Credential: CredentialView,
+}
+"""The kinds of record besides payments, each with the class of what is shown of it."""
+
+
+_AS_IT_IS: Final = frozenset({str, int, float, bool, NoneType})
+"""The types of most fields, which JSON has too."""
+
+
+def show_all(value: Any, *, as_empty: bool = False) -> Any:
+    """The value with everything that is in it as answers and webhooks show it.
+
+    Unset fields are null (spec 6.1.8), or those with the mark "" if `as_empty`.
     """
-    if isinstance(value, Transaction):
-        return body_of(value)
-    if isinstance(value, bytes):
+    kind = type(value)
+    if kind is Transaction:
+        return show(value)
+    if isinstance(value, datetime):
+        # The class is another one under freezegun.
+        return to_wire(value)
+    if kind is dict:
+        return {name: show_all(one, as_empty=as_empty) for name, one in value.items()}
+    if kind is list or kind is tuple:
+        return [show_all(one, as_empty=as_empty) for one in value]
+    if kind is Extended:
+        parts = (value.record, value.fields)
+        record, fields = (show_all(part, as_empty=as_empty) for part in parts)
+        return {**record, **fields}
+    view = _SHOWN_AS.get(kind)
+    if view is None:
         return value
-    if isinstance(value, dict):
-        return to_json(value)
-    if isinstance(value, list):
-        return b"[%b]" % b",".join(map(to_bytes, value))
-    if isinstance(value, Page):
-        return _page(value)
-    if isinstance(value, WithRows):
-        return b"".join(_with_rows(value))
-    if isinstance(value, WithFields):
-        return to_json(to_wire_fields(value.record) | value.fields)
-    return _adapter_of(value).dump_json(value)
+    names = view.__struct_fields__
+    fields = {name: getattr(value, name) for name in names}
+    for name, one in fields.items():
+        if type(one) not in _AS_IT_IS:
+            fields[name] = show_all(one, as_empty=as_empty)
+    if as_empty:
+        fields |= {name: "" for name in _plain_strings(view) if fields[name] is None}
+    return fields
+
+
+def filled_body(record: Any) -> Any:
+    """The record of an event as its body with empty strings; a record without these as it is."""
+    is_plain = isinstance(record, Account | Location | Terminal)
+    return show_all(record, as_empty=True) if is_plain else record
+
+
+def view_of(kind: type) -> type[Struct]:
+    """The class of what is shown of a record of that kind."""
+    return _SHOWN_AS[kind]
+
+
+@cache
+def _plain_strings(view: Any) -> Sequence[str]:
+    """The fields with the mark."""
+    hints = get_type_hints(view, include_extras=True)
+    return [name for name, of in hints.items() if SHOWN_EMPTY in getattr(of, "__metadata__", ())]
+
+
+def to_bytes(value: Any, *, as_empty: bool = False) -> bytes:
+    """The value as compact JSON, as `show_all` shows it."""
+    return msgspec.json.encode(show_all(value, as_empty=as_empty))
 
 
 def rows_of(value: Any) -> int:
     """How many rows an answer has that may be a long list."""
-    rows = value.rows if isinstance(value, WithRows) else value
+    rows = list(value.fields.values())[-1] if isinstance(value, Extended) else value
     return len(rows) if isinstance(rows, (list, tuple)) else 0
 
 
-def to_parts(value: "list[Any] | WithRows") -> Iterator[bytes]:
+def to_parts(value: "list[Any] | Extended") -> Iterator[bytes]:
     """The same bytes as `to_bytes` gives, row by row: most are parts of a part to be sent."""
-    return _with_rows(value) if isinstance(value, WithRows) else _list(value)
+    if isinstance(value, list):
+        yield from _list(value)
+        return
+    *others, (name, rows) = value.fields.items()
+    head = to_bytes(structs.replace(value, fields=dict(others)))
+    yield head[:-1] + b',"%b":' % name.encode()
+    yield from _list(rows)
+    yield b"}"
 
 
 def _list(rows: Sequence[Any]) -> Iterator[bytes]:
@@ -115,74 +143,3 @@ def _list(rows: Sequence[Any]) -> Iterator[bytes]:
     for number, row in enumerate(rows):
         yield b"," + to_bytes(row) if number else to_bytes(row)
     yield b"]"
-
-
-def _with_rows(value: WithRows) -> Iterator[bytes]:
-    yield to_json(value.fields)[:-1] + b',"%b":' % value.plural.encode()
-    yield from _list(value.rows)
-    yield b"}"
-
-
-def to_wire_fields(record: Any) -> dict[str, Any]:
-    """A record's fields with the values that they have on the wire."""
-    if isinstance(record, Transaction):
-        fields: dict[str, Any] = view(record)
-    else:
-        fields = _adapter_of(record).dump_python(record, mode="json")
-    return fields
-
-
-def _page(page: Page) -> bytes:
-    return b'{"%b":[%b],"total":%d,"limit":%d,"offset":%d,"page":%d}' % (
-        page.plural.encode(),
-        b",".join(map(to_bytes, page.rows)),
-        page.total,
-        page.limit,
-        page.offset,
-        page.offset // page.limit + 1,
-    )
-
-
-def _adapter_of(record: Any) -> TypeAdapter[Any]:
-    # Every class can be hashed; the checker thinks of metaclasses that cannot.
-    return _adapter(type(record))  # type: ignore[arg-type]
-
-
-@cache
-def _adapter(record_type: type) -> TypeAdapter[Any]:
-    return TypeAdapter(record_type)
-
-
-PLAIN: Final[dict[type, tuple[str, ...]]] = {
-    Address: ("street_line1", "street_line2", "city", "state", "zip", "country"),
-    Account: ("mcc",),
-    Terminal: (
-        *("description", "mid", "tid", "store_number", "bin", "merchant_category_code"),
-        *("terminal_capability", "currency_code", "country_code", "processor_config_id"),
-        "merchant_name",
-    ),
-    Location: (
-        *("phone", "email", "processor_config_id", "country_code", "currency", "terminal_id"),
-    ),
-}
-"""The fields of each kind of record that the spec types as plain strings, and that can be unset."""
-
-
-def filled(value: Any) -> Any:
-    """The result of an operation with empty strings in these fields; anything else as it is."""
-    if isinstance(value, Page):
-        return structs.replace(value, rows=[filled(row) for row in value.rows])
-    if isinstance(value, WithFields):
-        return structs.replace(value, record=filled(value.record))
-    names = PLAIN.get(type(value))
-    if names is None:
-        return value
-    changes: dict[str, Any] = {name: "" for name in names if getattr(value, name) is None}
-    if isinstance(value, Account | Location):
-        changes["address"] = filled(value.address)
-    return replace(value, **changes)
-
-
-def filled_body(record: Any) -> Any:
-    """The record of an event as its body with empty strings; a record without these as it is."""
-    return to_wire_fields(filled(record)) if type(record) in PLAIN else record

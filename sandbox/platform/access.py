@@ -3,11 +3,10 @@
 No answer depends on the existence of something that the caller may not see. Source: assumed C5.
 """
 
-from dataclasses import replace
 from json import dumps
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sandbox.domain import access, keys
 from sandbox.domain.access import Access, AccessVerdict, Holds, Need
@@ -33,7 +32,7 @@ from sandbox.platform.form import malformed, read_object
 from sandbox.platform.operation import Row, Target
 from sandbox.platform.routing import Match
 from sandbox.platform.wire import BadInput
-from sandbox.store.store import UnitOfWork
+from sandbox.store.store import Store, UnitOfWork
 from sandbox.worlds.journal import Decision
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.world import World
@@ -51,13 +50,14 @@ def authenticate(context: RequestContext, worlds: Worlds) -> None:
         context.note(presented.reason)
     key, account = usable(presented, context.unit, context.now)
     context.caller = caller = presented.caller(account)
-    # An answer need not wait until this is durable.
-    context.world.store.put(KeyUsage(key_id=key.id, last_used_at=context.now))
+    context.unit.put(KeyUsage(key_id=key.id, last_used_at=context.now))
     worlds.touch(context.world)
     context.decisions += (caller.decision,)
 
 
-def usable(presented: PresentedKey, unit: UnitOfWork, now: Instant) -> tuple[ApiKey, Account]:
+def usable(
+    presented: PresentedKey, records: UnitOfWork | Store, now: Instant
+) -> tuple[ApiKey, Account]:
     """The presented key, with its account. Raises Refusal if it may not be used now.
 
     This runs before the body is read, and again with the whole request.
@@ -71,7 +71,7 @@ def usable(presented: PresentedKey, unit: UnitOfWork, now: Instant) -> tuple[Api
         raise Refusal(
             AUTHENTICATION_FAILED, reason=f"{named(key)} is not usable: {reason}", source=source
         )
-    account = unit.get(Account, key.account_id)
+    account = records.get(Account, key.account_id)
     if account is None or account.deleted_at is not None:
         raise Refusal(
             AUTHENTICATION_FAILED,
@@ -125,8 +125,8 @@ def find_target(context: RequestContext, row: Row) -> None:
         return
     try:
         if row.narrow is not None:
-            _narrow(context, row.narrow(read_object(context)))
-        named = [(one, *found) for one in target.all for found in _FINDERS[one.where](context, one)]
+            _narrow(context, row, row.narrow(read_object(context)))
+        named = _FINDERS[target.where](context, target)
     except BadInput as error:
         raise malformed(context, error, target.where) from None
     if named:
@@ -141,7 +141,7 @@ def find_target(context: RequestContext, row: Row) -> None:
         _must_reach(context, row, target, context.caller.account, None)
         context.account = context.caller.account
     if row.stops_at_block and context.account is not None:
-        _must_not_be_blocked(context)
+        _must_not_be_blocked(context, context.account)
     if row.may is not None:
         row.may(context)
 
@@ -180,7 +180,7 @@ def _must_reach(
     """Raises Refusal unless the key's permission reaches the account."""
     assert context.caller
     if account is not None and account.deleted_at is not None and _shows_deleted(context, target):
-        account = replace(account, deleted_at=None)
+        account = structs.replace(account, deleted_at=None)
     relation = target.relate(context.caller.account, account)
     cell = access.decide(context.holds, relation)
     if cell.verdict is AccessVerdict.DENIED and row.method == "GET" and sees_all(context):
@@ -204,10 +204,8 @@ def _shows_deleted(context: RequestContext, target: Target) -> bool:
     )
 
 
-def _must_not_be_blocked(context: RequestContext) -> None:
+def _must_not_be_blocked(context: RequestContext, account: Account) -> None:
     """No money moves for a blocked account, or below one. Source: assumed 4.7-blocked-account."""
-    account = context.account
-    assert account
     above_and_self = (account.id, *account.parent_account_ids)
     if context.world.blocked.isdisjoint(above_and_self):
         return
@@ -217,12 +215,14 @@ def _must_not_be_blocked(context: RequestContext) -> None:
             raise Refusal(ACCOUNT_BLOCKED, reason=f"account {id} ({above.name}) is blocked")
 
 
-def _narrow(context: RequestContext, wanted: Need) -> None:
+def _narrow(context: RequestContext, row: Row, wanted: Need) -> None:
     """Check the permission that the body selects, if the row leaves it open.
 
     This comes before the lookup: a missing permission is refused whatever exists (assumed 4.7).
     """
     assert context.caller
+    if wanted is row.need:
+        return
     if access.before_lookup(access.holds(context.caller.grants, wanted)) is not None:
         raise Refusal(PERMISSION_DENIED, f"requires {wanted}", reason=f"the body asks for {wanted}")
 
@@ -235,33 +235,28 @@ def _form(row: Row, relation: Relation) -> str:
     return " or ".join(row.need.base)
 
 
-_Found = list[tuple[Account | None, str]]
-"""The account of the named record, or None if there is none, with the given id."""
-
-
-def _target_in_path(context: RequestContext, target: Target) -> _Found:
+def _target_in_path(context: RequestContext, target: Target) -> _Named:
     assert context.incoming.match
     id = context.incoming.match.params[target.name]
-    return [(_account_of(context, target, id), id)]
+    return [(target, _account_of(context, target, id), id)]
 
 
-def _target_in_body(context: RequestContext, target: Target) -> _Found:
-    """The target that the body names. The body is parsed first (assumed C5)."""
-    ids = target.ids_in(context.sent or read_object(context))
-    if not ids:
-        return []
-    for id in ids:
-        if not isinstance(id, str):
-            raise BadInput(f"{target.name}: must be a string")
-    return [(_account_of(context, target, id), id) for id in dict.fromkeys(ids)]
+def _targets_in_body(context: RequestContext, target: Target) -> _Named:
+    """The target that the body names, and the others. The body is parsed first (assumed C5)."""
+    sent = read_object(context)
+    named: _Named = []
+    for one in (target, *target.others):
+        for id in dict.fromkeys(one.ids_in(sent)):
+            named.append((one, _account_of(context, one, id), id))
+    return named
 
 
-def _target_in_query(context: RequestContext, target: Target) -> _Found:
+def _targets_in_query(context: RequestContext, target: Target) -> _Named:
     values = wire.parse_query(context.incoming.query_string).get(target.name, ())
     values = [value for value in values if not wire.is_unset(value)]
     if len(values) > 1 and not target.is_repeatable:
         raise BadInput(f"{target.name}: must be given once")
-    return [(context.unit.get(Account, id), id) for id in values]
+    return [(target, context.unit.get(Account, id), id) for id in values]
 
 
 def _account_of(context: RequestContext, target: Target, id: str) -> Account | None:
@@ -285,7 +280,7 @@ def _account_of(context: RequestContext, target: Target, id: str) -> Account | N
     return context.unit.get(Account, record.account_id)
 
 
-_FINDERS = {"path": _target_in_path, "body": _target_in_body, "query": _target_in_query}
+_FINDERS = {"path": _target_in_path, "body": _targets_in_body, "query": _targets_in_query}
 
 
 # --- lists ------------------------------------------------------------------------------------
@@ -370,7 +365,10 @@ def look(world: World, key: ApiKey, row: Row, target: str | None) -> Seen:
 def _missing(context: RequestContext, row: Row, refusal: Refusal) -> tuple[str, ...]:
     if refusal.fault is PERMISSION_DENIED:
         # A 401 names what it requires. Source: spec 5.9.
-        return tuple(refusal.details.removeprefix("requires ").split(" or "))
+        text, _, also = refusal.details.removeprefix("requires ").partition(", and ")
+        first = tuple(text.split(" or "))
+        assert context.caller
+        return (also,) if also and any(one in context.caller.grants for one in first) else first
     if context.step == "visibility" and context.holds is Holds.NONE and row.need is not None:
         return (*row.need.base, *((row.need.sub,) if row.need.sub else ()))
     return ()

@@ -1,12 +1,12 @@
 """Accounts: their models and operations. Source: spec 4.4-paths-accounts; details assumed 1.3."""
 
 from collections.abc import Collection
-from dataclasses import replace
 from typing import Annotated, Any, Final, cast
 
 from msgspec import structs
 from pydantic import Field, StrictStr
 
+from sandbox.domain import records
 from sandbox.domain.access import MAY_GRANT_ADMIN_ONLY, Need, need
 from sandbox.domain.directory import (
     ACCOUNTS,
@@ -29,12 +29,11 @@ from sandbox.domain.field_types import CONFIGS, Mcc, Text
 from sandbox.domain.keys import ApiKey, ApiKeyView
 from sandbox.domain.permissions import CONCRETE, Grants
 from sandbox.domain.readings import APPLICATION_IN_ANSWER
-from sandbox.domain.records import Page, WithFields
 from sandbox.domain.webhooks import Application
 from sandbox.platform import apikeys, directory, terminals
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import AddressBody, CreateBody, PageQuery, PricedBody
-from sandbox.platform.operation import Extended, Listing, Target, operation, register, rows_of
+from sandbox.platform.operation import Target, listing, operation, register, rows_of
 
 _Configs = Annotated[list[Text], CONFIGS]
 
@@ -112,10 +111,10 @@ def need_to_create(sent: dict[str, Any]) -> Need:
     "/v1/accounts",
     needs="accounts:read",
     target=Target("query", "parent_id", relate=relate_with_admin_reach),
-    response=Listing("accounts", Account),
+    response=listing("accounts", Account),
     source="assumed 1.3-list",
 )
-def list_all(context: OperationContext, query: AccountsQuery) -> Page:
+def list_all(context: OperationContext, query: AccountsQuery) -> Any:
     """List accounts."""
     return directory.page_of(
         context,
@@ -200,7 +199,7 @@ def delete(context: OperationContext, account: Account) -> Account | None:
     for kind in _BELONGINGS:
         found, _ = context.unit.find(kind, {"account": account.id})
         for record in found:
-            context.unit.put(replace(record, deleted_at=context.now))
+            context.unit.put(structs.replace(record, deleted_at=context.now))
     context.unit.remove(Application, account.id)
     return directory.delete(context, account)
 
@@ -301,14 +300,14 @@ for _row in rows_of(__name__)[:4]:
     needs=need("accounts:create:partner", "accounts:create:merchant"),
     target=Target("body", "parent_id"),
     narrow=need_to_create,
-    response=Extended(Account, "api_key", ApiKeyView | None, texts=("application_id",)),
+    response=records.Extended(Account, {"api_key": ApiKeyView | None, "application_id": str}),
     status=201,
     events=("account.created", "api_key.created"),
     shows_key=True,
     refuses=(FORBIDDEN,),
     source="spec 4.4-paths-provisioning",
 )
-def create_with_key(context: OperationContext, body: CreateAccount) -> WithFields:
+def create_with_key(context: OperationContext, body: CreateAccount) -> records.Extended:
     """Create an account with an organization and an API key.
 
     It also gets a webhook application. The account is shown with the key in a field of its own,
@@ -321,7 +320,7 @@ def create_with_key(context: OperationContext, body: CreateAccount) -> WithField
     fields: dict[str, Any] = {"api_key": _provision_key(context, account)}
     if context.world.readings[APPLICATION_IN_ANSWER] == "named":
         fields["application_id"] = application.id
-    return WithFields(record=account, fields=fields)
+    return records.Extended(account, fields)
 
 
 def _provision_key(context: OperationContext, account: Account) -> ApiKeyView | None:

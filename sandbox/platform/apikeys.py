@@ -4,10 +4,10 @@ Source: spec 4.1, 4.2, 4.3-keys, 4.4-delete; decision tables assumed 4.2 to 4.6.
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import cache
 from typing import Annotated, Any, Final, Literal, cast
 
+from msgspec import structs
 from pydantic import BaseModel, ConfigDict, FailFast, Field, StrictBool, StrictStr, create_model
 
 from sandbox.domain import keys
@@ -26,6 +26,7 @@ from sandbox.domain.keys import (
     ApiKeyView,
     KeyKind,
     KeyStatus,
+    KeyUsage,
 )
 from sandbox.domain.permissions import ALL, CONCRETE, LEGACY_ALL, PERMISSIONS
 from sandbox.domain.profile import Profile
@@ -351,7 +352,7 @@ def update(context: OperationContext, key: ApiKey, body: UpdateKey) -> ApiKeyVie
         changes["name"] = body.name
     if body.expires_at is not None:
         changes["expires_at"] = body.expires_at
-    changed = replace(key, **changes)
+    changed = structs.replace(key, **changes)
     if body.status is not None:
         changed = move(context, changed, TRIGGER_OF_STATUS[body.status])
     elif changed != key:
@@ -368,7 +369,7 @@ def move(context: OperationContext, key: ApiKey, trigger: str) -> ApiKey:
     """
     step = KEY_LIFE.step(keys.state_of(key), trigger)
     context.decided("apply", "ok", f"{trigger}: {step.state} to {step.target}", step.source)
-    key = replace(key, status=cast(KeyStatus, step.target))
+    key = structs.replace(key, status=cast(KeyStatus, step.target))
     context.unit.put(key)
     if step.event is not None:
         context.emit(step.event, key)
@@ -402,7 +403,7 @@ def delete(context: OperationContext, key: ApiKey) -> ApiKeyView:
     if step.event is None:
         return _changed_view(context, key)
     # The wire has no status for a deleted key: it stays `revoked` there (spec 2.1).
-    deleted = replace(key, status="revoked", deleted_at=context.now)
+    deleted = structs.replace(key, status="revoked", deleted_at=context.now)
     context.unit.put(deleted)
     context.unit.cancel(KEY_EXPIRES, deleted.id)
     context.emit(step.event, deleted)
@@ -426,9 +427,10 @@ def _changed_view(context: OperationContext, key: ApiKey) -> ApiKeyView:
     """The key after a change; a reading hides its plaintext. Source: assumed D35-plaintext."""
     shown = _view(context, key)
     if context.world.readings[KEY_AFTER_A_CHANGE] == "hidden":
-        shown["key"] = None
+        return structs.replace(shown, key=None)
     return shown
 
 
 def _view(context: OperationContext, key: ApiKey) -> ApiKeyView:
-    return keys.view(key, last_used_at=context.world.last_used_at(key.id))
+    usage = context.unit.get(KeyUsage, key.id)
+    return keys.view(key, last_used_at=usage.last_used_at if usage else None)

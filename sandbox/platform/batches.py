@@ -3,11 +3,12 @@
 Source: spec 4.4-paths-batches; details assumed 1.11, B1 to B15.
 """
 
-from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Final, cast
 
+from msgspec.structs import replace
 from pydantic import Field, field_validator
 
+from sandbox.domain import records
 from sandbox.domain.batches import BATCH_STATUSES, Batch
 from sandbox.domain.directory import Terminal, relate_to_its_records, relate_with_admin_reach
 from sandbox.domain.faults import CONFLICT, VALIDATION_ERROR, Refusal
@@ -15,13 +16,12 @@ from sandbox.domain.field_types import ProcessorBatchId, Text
 from sandbox.domain.payments.transaction_view import TransactionView
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.readings import EDIT_OF_CLOSED_BATCH
-from sandbox.domain.records import Page, WithRows, to_wire_fields
 from sandbox.domain.text import OneOf, did_you_mean
 from sandbox.platform import settlement
 from sandbox.platform.access import one_or_many, scopes_of
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import CreateBody, Offset, Query, WholeNumber
-from sandbox.platform.operation import Extended, Listing, Target, operation
+from sandbox.platform.operation import Target, listing, operation
 
 LIMIT_MAX = 500
 
@@ -81,10 +81,10 @@ _READ_PAYMENTS = "payments:read"
     "/v1/batches",
     needs="batches:read",
     target=Target("query", "account_id", relate=relate_with_admin_reach),
-    response=Listing("batches", Batch),
+    response=listing("batches", Batch),
     source="assumed 1.11-list",
 )
-def list_all(context: OperationContext, query: ListBatches) -> Page:
+def list_all(context: OperationContext, query: ListBatches) -> Any:
     """List batches."""
     where: dict[str, Any] = {"scope": one_or_many(scopes_of(context))}
     if query.statuses:
@@ -93,7 +93,7 @@ def list_all(context: OperationContext, query: ListBatches) -> Page:
         if (value := getattr(query, name)) is not None:
             where[name] = value
     rows, total = context.unit.find(Batch, where, limit=query.limit, offset=query.offset)
-    return Page(plural="batches", rows=rows, total=total, limit=query.limit, offset=query.offset)
+    return records.page("batches", rows, total, limit=query.limit, offset=query.offset)
 
 
 @operation(
@@ -102,7 +102,7 @@ def list_all(context: OperationContext, query: ListBatches) -> Page:
     "/v1/batches/{batch_id}",
     needs="batches:read",
     target=Target("path", "batch_id", Batch, relate=relate_to_its_records),
-    response=Extended(Batch, "transactions", list[TransactionView]),
+    response=records.Extended(Batch, {"transactions": list[TransactionView]}),
     source="assumed 1.11-members",
 )
 def read(context: OperationContext, batch: Batch, query: ReadBatch) -> Any:
@@ -116,11 +116,7 @@ def read(context: OperationContext, batch: Batch, query: ReadBatch) -> Any:
         reason = f"transactions are left out: the key does not hold {_READ_PAYMENTS}"
         context.decided("render", "without transactions", reason, "spec 5.6")
         return batch
-    return WithRows(
-        fields=to_wire_fields(batch),
-        plural="transactions",
-        rows=settlement.members_of(context, batch),
-    )
+    return records.Extended(batch, {"transactions": settlement.members_of(context, batch)})
 
 
 @operation(

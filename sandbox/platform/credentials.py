@@ -16,16 +16,14 @@ from sandbox.domain.directory import (
     Credential,
     CredentialView,
     relate_with_admin_reach,
-    view_credential,
 )
 from sandbox.domain.faults import CONFLICT, Refusal
 from sandbox.domain.field_types import CODE_CHARS, CredentialCode
 from sandbox.domain.payments.cards import CARD_FIELDS
-from sandbox.domain.records import Page
 from sandbox.platform import directory
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import Body, CreateBody, PageQuery
-from sandbox.platform.operation import Listing, Target, operation
+from sandbox.platform.operation import Target, listing, operation
 
 _Pin = Annotated[StrictStr, Field(min_length=PIN_CHARS, max_length=PIN_CHARS)]
 
@@ -75,7 +73,7 @@ def create(context: OperationContext, body: CreateCredential) -> CredentialView:
     credential = Credential(
         id=context.world.draws.uuid(), account_id=account.id, code=code, created_at=context.now
     )
-    return view_credential(directory.add(context, credential))
+    return directory.add(context, credential)
 
 
 def _free_code(context: OperationContext) -> str:
@@ -94,13 +92,12 @@ def _is_taken(context: OperationContext, code: str) -> bool:
     "/v1/accounts/credentials",
     needs="credentials:read",
     target=Target("query", "account_id", relate=relate_with_admin_reach),
-    response=Listing("credentials", CredentialView),
+    response=listing("credentials", CredentialView),
     source="assumed 1.6",
 )
-def list_all(context: OperationContext, query: CredentialsQuery) -> Page:
+def list_all(context: OperationContext, query: CredentialsQuery) -> Any:
     """List credentials."""
-    page = directory.page_of(context, CREDENTIALS)
-    return replace(page, rows=[view_credential(row) for row in page.rows])
+    return directory.page_of(context, CREDENTIALS)
 
 
 @operation(
@@ -113,7 +110,7 @@ def list_all(context: OperationContext, query: CredentialsQuery) -> Page:
 )
 def read(context: OperationContext, credential: Credential) -> CredentialView:
     """Read a credential."""
-    return view_credential(credential)
+    return credential
 
 
 @operation(
@@ -134,7 +131,7 @@ def update(
     trigger = None
     if "is_active" in given:
         trigger = "unblock" if given["is_active"] else "block"
-    return view_credential(directory.change(context, credential, {}, trigger))
+    return directory.change(context, credential, {}, trigger)
 
 
 @operation(
@@ -151,32 +148,9 @@ def delete(context: OperationContext, credential: Credential) -> CredentialView:
 
     It is shown inactive. Source: spec 6.3-credential.deleted.
     """
-    return view_credential(directory.change(context, credential, {}, "delete"))
+    return directory.change(context, credential, {}, "delete")
 
 
-@operation(
-    "credentials.block",
-    "POST",
-    "/v1/accounts/credentials/{credential_id}/block",
-    needs="credentials:edit",
-    target=_TARGET,
-    events=("credential.blocked",),
-    source="assumed 1.10",
+directory.register_blocking(
+    __name__, CREDENTIALS, "/v1/accounts/credentials/{credential_id}", _TARGET
 )
-def block(context: OperationContext, credential: Credential) -> CredentialView:
-    """Block one of the credentials."""
-    return view_credential(directory.change(context, credential, {}, "block"))
-
-
-@operation(
-    "credentials.unblock",
-    "POST",
-    "/v1/accounts/credentials/{credential_id}/unblock",
-    needs="credentials:edit",
-    target=_TARGET,
-    events=("credential.unblocked",),
-    source="assumed 1.10",
-)
-def unblock(context: OperationContext, credential: Credential) -> CredentialView:
-    """Unblock one of the credentials."""
-    return view_credential(directory.change(context, credential, {}, "unblock"))

@@ -16,11 +16,10 @@ from sandbox.domain.directory import (
 )
 from sandbox.domain.faults import VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import Text
-from sandbox.domain.records import Page
 from sandbox.platform import directory
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import AccountsOwnQuery, AddressBody, CreateBody, PricedBody
-from sandbox.platform.operation import Listing, Target, operation
+from sandbox.platform.operation import Target, listing, operation
 
 
 class LocationsQuery(AccountsOwnQuery):
@@ -83,10 +82,10 @@ def create(context: OperationContext, body: CreateLocation) -> Location:
     "/v1/locations",
     needs="locations:read",
     target=Target("query", "account_id", relate=relate_with_admin_reach),
-    response=Listing("locations", Location),
+    response=listing("locations", Location),
     source="assumed 1.5",
 )
-def list_all(context: OperationContext, query: LocationsQuery) -> Page:
+def list_all(context: OperationContext, query: LocationsQuery) -> Any:
     """List locations."""
     return directory.page_of(context, LOCATIONS, status=query.status, search=query.search)
 
@@ -149,29 +148,4 @@ def delete(context: OperationContext, location: Location) -> Location | None:
     return directory.delete(context, location)
 
 
-@operation(
-    "locations.block",
-    "POST",
-    "/v1/locations/{location_id}/block",
-    needs="locations:edit",
-    target=_TARGET,
-    events=("location.blocked",),
-    source="assumed 1.10",
-)
-def block(context: OperationContext, location: Location) -> Location:
-    """Block one of the locations."""
-    return directory.change(context, location, {}, "block")
-
-
-@operation(
-    "locations.unblock",
-    "POST",
-    "/v1/locations/{location_id}/unblock",
-    needs="locations:edit",
-    target=_TARGET,
-    events=("location.unblocked",),
-    source="assumed 1.10",
-)
-def unblock(context: OperationContext, location: Location) -> Location:
-    """Unblock one of the locations."""
-    return directory.change(context, location, {}, "unblock")
+directory.register_blocking(__name__, LOCATIONS, "/v1/locations/{location_id}", _TARGET)

@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from inspect import getdoc, iscoroutinefunction, signature
 from operator import attrgetter
-from typing import Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from msgspec import Struct
-from pydantic import BaseModel
+from msgspec.structs import replace
+from pydantic import BaseModel, Field
 
 from sandbox.domain.access import Need, need
 from sandbox.domain.directory import Account, Relation, relate
@@ -19,6 +20,8 @@ from sandbox.domain.faults import Fault
 from sandbox.domain.payments.cards import CARD_FIELDS
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.profile import Profile
+from sandbox.domain.records import Extended
+from sandbox.platform.wire import BadInput
 from sandbox.worlds.journal import Decision
 
 Shape = Callable[[Profile], type[BaseModel]]
@@ -29,15 +32,15 @@ Run = TypeVar("Run", bound=Callable[..., Any])
 Relate = Callable[[Account, Account | None], Relation]
 
 
-class Target(Struct, frozen=True, eq=False, dict=True):
+class Target(Struct, frozen=True, eq=False):
     """The target of a request, and where the request names it.
 
     `name` is the parameter or field with the id of a record of this `kind`. Without an account's id
     in the body or the query, the target is the caller's own account, unless it `is_required`.
     `relate` gives the relation of that account to the caller's. `even_deleted` finds deleted
     records too. The body may name `others` as well or instead, and everything that it names must be
-    within reach. `aliases` are other places of the body for the id, each a path of fields. An
-    `is_repeatable` parameter may be sent several times.
+    within reach. `aliases` are other places of the body for the id: an object in it, if any, and a
+    field. An `is_repeatable` parameter may be sent several times.
     """
 
     where: Literal["path", "body", "query"]
@@ -48,41 +51,30 @@ class Target(Struct, frozen=True, eq=False, dict=True):
     is_required: bool = False
     is_repeatable: bool = False
     others: "tuple[Target, ...]" = ()
-    aliases: tuple[tuple[str, ...], ...] = ()
+    aliases: tuple[tuple[str | None, str], ...] = ()
 
-    def ids_in(self, sent: dict[str, Any]) -> list[Any]:
-        """What the body has under the name and its aliases, without nulls."""
+    def ids_in(self, sent: dict[str, Any]) -> list[str]:
+        """What the body has under the name and its aliases, without nulls. Raises BadInput."""
         found = [sent.get(self.name)]
-        for first, *path in self.aliases:
-            part = sent.get(first)
-            for step in path:
-                part = part.get(step) if isinstance(part, dict) else None
-            found.append(part)
-        return [one for one in found if one is not None]
+        for outer, name in self.aliases:
+            within = sent if outer is None else sent.get(outer)
+            found.append(within.get(name) if isinstance(within, dict) else None)
+        ids = []
+        for id in found:
+            if isinstance(id, str):
+                ids.append(id)
+            elif id is not None:
+                raise BadInput(f"{self.name}: must be a string")
+        return ids
 
-    @cached_property
-    def all(self) -> "tuple[Target, ...]":
-        """Itself and the others."""
-        return (self, *self.others)
+
+Count = Annotated[int, Field(ge=0)]
 
 
-class Listing(Struct, frozen=True, gc=False):
+def listing(plural: str, of: Any) -> Extended:
     """A response that is a page of rows, under the name `plural` (assumed 0.5-lists)."""
-
-    plural: str
-    of: Any
-
-
-class Extended(Struct, frozen=True, gc=False):
-    """A response that is a record with one more field.
-
-    `texts` are further fields with strings, which it has only where a reading says so.
-    """
-
-    of: Any
-    name: str
-    extra: Any
-    texts: tuple[str, ...] = ()
+    counts = dict.fromkeys(("total", "limit", "offset", "page"), Count)
+    return Extended(None, {plural: list[of], **counts})
 
 
 class Row(Struct, frozen=True, kw_only=True, eq=False, dict=True):
@@ -155,10 +147,18 @@ def rows_of(module: str) -> Sequence[Row]:
 
 
 def operation(
-    name: str, method: str, path: str, *, needs: str | Need, source: str, **more: Any
+    name: str,
+    method: str,
+    path: str,
+    *,
+    needs: str | Need,
+    also_needs: str | None = None,
+    source: str,
+    **more: Any,
 ) -> Callable[[Run], Run]:
     """Register the decorated function as an operation of the platform.
 
+    A key needs the permission `needs`, and the second one `also_needs` where there is one.
     The function takes the context, and by name what else it asks for: `body` and `query` are
     models of pydantic, any other name is the record that the request is about. Its docstring
     begins with the summary of the row, and its annotation is the answer, if `response` is not
@@ -175,7 +175,7 @@ def operation(
             name=name,
             method=method,
             path=path,
-            need=need(needs) if isinstance(needs, str) else needs,
+            need=replace(need(needs) if isinstance(needs, str) else needs, also=also_needs),
             source=source,
             summary=_summary(run),
             run=_with_arguments(run, names),

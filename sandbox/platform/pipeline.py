@@ -22,7 +22,7 @@ from typing import Any, Final
 from sandbox.domain.faults import METHOD_NOT_ALLOWED, NOT_FOUND, RETIRED, Refusal
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.readings import UNKNOWN_ROUTES, UNSET_STRINGS
-from sandbox.domain.records import filled, rows_of, to_bytes, to_parts
+from sandbox.domain.records import rows_of, to_bytes, to_parts
 from sandbox.domain.text import nearest
 from sandbox.platform.access import authenticate, check_visibility, find_target
 from sandbox.platform.context import RequestContext
@@ -88,12 +88,12 @@ def _busy_payment(context: RequestContext, row: Row) -> Event | None:
 
 
 def _render(context: RequestContext, row: Row, shown: Any) -> tuple[int, bytes]:
-    if context.world.readings[UNSET_STRINGS] == "as_empty":  # assumed D35-unset
-        shown = filled(shown)
-    if row.status != NO_CONTENT:
-        return row.status, to_bytes(shown)
+    if row.status == NO_CONTENT and shown is None:
+        return NO_CONTENT, b""
+    as_empty = context.world.readings[UNSET_STRINGS] == "as_empty"  # assumed D35-unset
     # assumed D35-deletion
-    return (NO_CONTENT, b"") if shown is None else (OK, to_bytes(shown))
+    status = OK if row.status == NO_CONTENT else row.status
+    return status, to_bytes(shown, as_empty=as_empty)
 
 
 # --- 1: route ---------------------------------------------------------------------------------

@@ -35,7 +35,6 @@ class Recorder:
         self._profile = worlds.profile
         self._coverage = worlds.coverage
         self._measured = worlds.measured
-        self._answers = worlds.measured.answers
         self._log_requests = log_requests
         # Clients ask for the same things again and again.
         self._shown_path = lru_cache(_PATHS_MAX)(
@@ -56,6 +55,8 @@ class Recorder:
         # Bodies of requests without a usable key are not stored (assumed D25-bodies).
         sent = incoming.body if context.caller is not None else None
         secrets = () if row is None else row.secrets
+        if context.sent is not None and context.sent.keys().isdisjoint(secrets):
+            secrets = ()
         entry = Entry(
             context.request_id,
             context.now,
@@ -68,7 +69,7 @@ class Recorder:
             status,
             duration_ms,
             captured(sent, profile, secrets, may_hold_secret=context.may_hold_secret),
-            captured_answer(beginning_of(body), profile),
+            captured_answer(beginning_of(body), profile, has_key=row is None or row.shows_key),
             context.decisions,
             context.events,
             context.notes,
@@ -105,13 +106,14 @@ class Recorder:
         self, context: RequestContext, row: Row | None, status: int, duration_s: float
     ) -> None:
         """Count the request for the coverage of the key's world, if the path is one of ours."""
-        self._measured.requests += 1
         world = context.presented.world
         if context.incoming.match is None or world is None:
+            self._measured.count_request(None, status)
             self._coverage.answered(None, status, context.refusal, None)
             return
         name = None if row is None or row.run is None else row.name
-        self._answers[name].add(duration_s)
+        self._measured.count_request(name, status)
+        self._measured.answers.labels(name or "none").observe(duration_s)
         world.coverage.answered(name, status, context.refusal, context.choice)
 
     def _log(self, entry: Entry, world_id: str) -> None:

@@ -4,12 +4,11 @@ Source: details assumed B1 to B16. A schedule is the terminal's timer, with the 
 detail: so it is saved, restored and due like every other.
 """
 
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, cast
 
 from msgspec import structs
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 
 from sandbox.domain.batches import (
     ACCEPTED,
@@ -38,8 +37,8 @@ from sandbox.domain.states import NoSuchStep, Step
 from sandbox.platform.context import OperationContext
 from sandbox.platform.payments.scenario_follow_ups import schedule_follow_ups
 from sandbox.scenarios.matcher import MatchedRule, NearMisses
-from sandbox.store.documents import from_document, to_document
-from sandbox.store.queries import Order
+from sandbox.store.documents import from_document, to_text
+from sandbox.store.tables import Order
 
 _OLDEST_FIRST: Final = Order(is_descending=False)
 
@@ -139,7 +138,7 @@ def move(tx: Transaction, batch_id: str | None) -> Transaction:
 def submit(context: OperationContext, batch: Batch, step: Step | None = None) -> Batch:
     """Send an open or rejected batch to the processor. Source: assumed B8, B9, B16."""
     step = step or step_of(batch, "close")
-    batch = replace(batch, status="submitted", response=None, closed_at=None)
+    batch = structs.replace(batch, status="submitted", response=None, closed_at=None)
     context.unit.put(batch)
     assert step.event
     context.emit(step.event, batch)
@@ -264,7 +263,7 @@ def answer(
     members = members_of(context, batch) if members is None else members
     if result.answer == "rejected":
         reason = result.reason or DEFAULT_REASON
-        batch = replace(
+        batch = structs.replace(
             batch,
             status="rejected",
             # A reason that is in no list is passed on as it is.
@@ -276,7 +275,7 @@ def answer(
         for tx in members:
             is_refused = tx.transaction_id in refused
             context.unit.put(_released(tx, batch.id) if is_refused else _settled(tx))
-        batch = replace(
+        batch = structs.replace(
             batch,
             status=result.answer,
             closed_at=context.now,
@@ -316,7 +315,7 @@ def _use_up(context: OperationContext, members: list[Transaction]) -> None:
 def timer_of(terminal_id: str, schedule: BatchSchedule, after: datetime) -> Timer:
     """The timer of the first closing after this moment."""
     due = min(schedule.next_after(after), LATEST)
-    detail = to_json(to_document(schedule)).decode()
+    detail = to_text(schedule)
     return Timer(kind=BATCH_CLOSES, subject=terminal_id, due=due, detail=detail)
 
 

@@ -19,11 +19,10 @@ from sandbox.domain.faults import CONFLICT, NO_CREATOR, VALIDATION_ERROR, Refusa
 from sandbox.domain.field_types import Mcc, Text
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.readings import PAYMENTS_OF_A_TERMINAL, TERMINAL_CREATORS
-from sandbox.domain.records import Page, to_wire_fields
 from sandbox.platform import directory
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import AccountsOwnQuery, CreateBody, PricedBody
-from sandbox.platform.operation import Listing, Target, operation
+from sandbox.platform.operation import Target, listing, operation
 from sandbox.store.tables import processor_identity
 
 TID_CHARS = 8
@@ -202,10 +201,10 @@ def _must_be_a_creator(context: OperationContext) -> None:
     "/v2/terminals",
     needs="terminals:read",
     target=Target("query", "account_id", relate=relate_with_admin_reach),
-    response=Listing("terminals", Terminal),
+    response=listing("terminals", Terminal),
     source="assumed 1.4-list",
 )
-def list_all(context: OperationContext, query: TerminalsQuery) -> Page:
+def list_all(context: OperationContext, query: TerminalsQuery) -> Any:
     """List terminals. Source: spec 4.4-paths-terminals; assumed 1.4-list."""
     return directory.page_of(
         context,
@@ -224,10 +223,9 @@ def list_all(context: OperationContext, query: TerminalsQuery) -> Page:
     "/v2/terminals/{terminal_id}",
     needs="terminals:read",
     target=replace(_TARGET, relate=relate_with_admin_reach),
-    response=Terminal,
     source="spec 4.4-paths-terminals",
 )
-def read(context: OperationContext, terminal: Terminal) -> Any:
+def read(context: OperationContext, terminal: Terminal) -> Terminal:
     """Read a terminal.
 
     It has its latest payments where the reading lists them (assumed D35-terminal). A key that may
@@ -240,7 +238,7 @@ def read(context: OperationContext, terminal: Terminal) -> Any:
         return terminal
     where = {"terminal_id": terminal.terminal_id}
     latest, _ = context.unit.find(Transaction, where, limit=LISTED_MAX)
-    return to_wire_fields(terminal) | {"transactions": [to_wire_fields(tx) for tx in latest]}
+    return replace(terminal, transactions=tuple(latest))
 
 
 @operation(
@@ -315,29 +313,4 @@ def refuse_unsettled(
             )
 
 
-@operation(
-    "terminals.block",
-    "POST",
-    "/v2/terminals/{terminal_id}/block",
-    needs="terminals:edit",
-    target=_TARGET,
-    events=("terminal.blocked",),
-    source="assumed 1.10",
-)
-def block(context: OperationContext, terminal: Terminal) -> Terminal:
-    """Block one of the terminals."""
-    return directory.change(context, terminal, {}, "block")
-
-
-@operation(
-    "terminals.unblock",
-    "POST",
-    "/v2/terminals/{terminal_id}/unblock",
-    needs="terminals:edit",
-    target=_TARGET,
-    events=("terminal.unblocked",),
-    source="assumed 1.10",
-)
-def unblock(context: OperationContext, terminal: Terminal) -> Terminal:
-    """Unblock one of the terminals."""
-    return directory.change(context, terminal, {}, "unblock")
+directory.register_blocking(__name__, TERMINALS, "/v2/terminals/{terminal_id}", _TARGET)

@@ -19,7 +19,7 @@ from sandbox.domain.faults import (
 )
 from sandbox.domain.field_types import Amount, PositiveAmount, Text
 from sandbox.domain.payments import edits
-from sandbox.domain.payments.transaction_view import AttemptView, TransactionView, history_of
+from sandbox.domain.payments.transaction_view import AttemptView, TransactionView, show_history
 from sandbox.domain.payments.transactions import (
     STATUS_REASONS,
     STATUSES,
@@ -29,16 +29,16 @@ from sandbox.domain.payments.transactions import (
 from sandbox.domain.permissions import CHANGES_PAYMENTS
 from sandbox.domain.profile import Profile
 from sandbox.domain.readings import STATUS_AFTER_PARTIAL_REFUND
-from sandbox.domain.records import Page
+from sandbox.domain.records import page
 from sandbox.domain.text import OneOf, did_you_mean
 from sandbox.platform import settlement
 from sandbox.platform.access import one_or_many, scopes_of
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import Body, Offset, PageQuery, Query, WholeNumber
-from sandbox.platform.operation import Listing, Row, Target, operation, register
+from sandbox.platform.operation import Row, Target, listing, operation, register
 from sandbox.platform.payments import event_ids, outcomes
 from sandbox.platform.payments.bodies import BreakdownBody
-from sandbox.store.queries import Order
+from sandbox.store.tables import Order
 
 V1_PAGE = 100
 
@@ -200,10 +200,10 @@ _FILTERS = ("min_amount", "max_amount", "card_number", "search_term")
         is_repeatable=True,
     ),
     query=search_query,
-    response=Listing("transactions", TransactionView),
+    response=listing("transactions", TransactionView),
     source="spec 4.3-search",
 )
-def search(context: OperationContext, query: SearchTransactions) -> Page:
+def search(context: OperationContext, query: SearchTransactions) -> Any:
     """Search transactions.
 
     Filters compare the current record (assumed 1.7-values); an event_id matches every attempt
@@ -231,9 +231,7 @@ def search(context: OperationContext, query: SearchTransactions) -> Page:
         between=(query.start_ms, query.end_ms),
         order=order,
     )
-    return Page(
-        plural="transactions", rows=rows, total=total, limit=query.limit, offset=query.offset
-    )
+    return page("transactions", rows, total, limit=query.limit, offset=query.offset)
 
 
 def _scoped(scopes: list[str], query: "SearchTransactions") -> dict[str, Any]:
@@ -298,12 +296,11 @@ def read(context: OperationContext, tx: Transaction) -> Transaction:
     "/v1/transactions/{transaction_id}/history",
     needs=_READ,
     target=_ONE,
-    response=list[AttemptView],
     source="assumed 1.7-history",
 )
-def history(context: OperationContext, tx: Transaction) -> bytes:
+def history(context: OperationContext, tx: Transaction) -> list[AttemptView]:
     """Read the attempts of a transaction. Source: assumed 1.7-history, 2.10."""
-    return history_of(tx)
+    return show_history(tx)
 
 
 def must_be_passthrough(context: OperationContext) -> None:

@@ -28,7 +28,6 @@ from sandbox.domain.faults import Mistake
 from sandbox.domain.field_types import sentence
 from sandbox.domain.records import PART_BYTES
 from sandbox.domain.text import OneOf
-from sandbox.worlds.pauses import pause
 
 T = TypeVar("T")
 
@@ -42,6 +41,9 @@ _MARK: Final = BOM_UTF8
 
 DETAILS_MAX: Final = 5
 """The most mistakes of a body to name; the rest are counted."""
+
+SHOWN_MAX: Final = 100
+"""The most characters of a client's text to quote."""
 
 LISTED_MAX: Final = 50
 """The most mistakes of a body to list as objects."""
@@ -132,7 +134,7 @@ async def in_parts(written: Iterable[bytes]) -> list[bytes]:
         if size >= PART_BYTES:
             parts.append(b"".join(waiting))
             waiting, size = [], 0
-            await pause()
+            await asyncio.sleep(0)
     return [*parts, b"".join(waiting)]
 
 
@@ -148,10 +150,10 @@ def beginning_of(body: Body) -> bytes:
 
 async def send_body(send: Send, body: Body) -> None:
     """Send the body of an answer; a long one part by part, as the client takes it."""
-    parts = [body] if isinstance(body, bytes) else body
-    for number, part in enumerate(parts, 1):
-        is_last = number == len(parts)
-        await send({"type": "http.response.body", "body": part, "more_body": not is_last})
+    *parts, last = [body] if isinstance(body, bytes) else body
+    for part in parts:
+        await send({"type": "http.response.body", "body": part, "more_body": True})
+    await send({"type": "http.response.body", "body": last})
 
 
 def parse_json(body: bytes) -> Any:
@@ -333,3 +335,9 @@ def _quality(parameters: list[str]) -> float:
 def is_json(content_type: bytes) -> bool:
     """Whether a Content-Type header says application/json, with any parameters."""
     return content_type.decode("latin-1").partition(";")[0].strip().lower() == "application/json"
+
+
+def shown(value: bytes) -> str:
+    """Client text, shortened to one line, for quoting in a message or in the log."""
+    text = value.decode("latin-1")
+    return ascii(text if len(text) <= SHOWN_MAX else text[:SHOWN_MAX] + "...")

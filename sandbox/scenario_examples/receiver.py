@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from sandbox.domain.webhooks import Sent
-from sandbox.webhooks.signing import is_genuine
+from sandbox.webhooks.signing import why_not_genuine
 
 URL: Final = "http://receiver.test/webhooks"
 REFUSED: Final = 401
@@ -35,7 +35,7 @@ class Receiver:
         """One attempt, as a sender makes it. Endpoints of the scenario itself are not looked at."""
         if url != URL:
             return Sent(status_code=204, duration_ms=0, response="", error=None)
-        took = is_genuine(self.header_prefix, self.secret, body, headers)
+        took = why_not_genuine(self.header_prefix, self.secret, body, headers) is None
         try:
             status = json.loads(body).get("status")
         except ValueError:

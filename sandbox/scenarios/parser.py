@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails, ValidationError
 
 from sandbox.domain.text import NotUtf8, decode_text, nearest
 from sandbox.scenarios.scenario import Scenario
-from sandbox.scenarios.schema import HINTS
+from sandbox.scenarios.words import Part
 
 PARTS_MAX: Final = 10_000
 """Tables, lists and values of a scenario in all. They are checked in one go when it is read, and
@@ -26,10 +26,33 @@ PROBLEMS_MAX: Final = 100
 _LISTS: Final = ("rule", "webhook", "endpoint", "example")
 
 
+class Problem(NamedTuple):
+    """A mistake in a scenario.
+
+    `part` is the list with the mistake, such as `rule`, `number` its place in it, from 1, and
+    `name` what it calls itself; `field` is the way to the field, as in `when.amount`. Each is None
+    if the mistake has none. `nearest` is the known word that an unknown one resembles.
+    """
+
+    message: str
+    nearest: str | None = None
+    part: str | None = None
+    number: int | None = None
+    name: str | None = None
+    field: str | None = None
+
+    def __str__(self) -> str:
+        """The mistake with its place: `rule 2 'no funds', when.amount: must be positive`."""
+        named = f" {self.name[:80]!r}" if self.name else ""
+        entry = f"{self.part} {self.number}{named}" if self.part else None
+        place = ", ".join(filter(None, (entry, self.field)))
+        return f"{place}: {self.message}" if place else self.message
+
+
 class ScenarioError(ValueError):
     """A scenario that cannot be used; the message names the place and the reason.
 
-    `nearest` is the known word that an unknown one resembles. `mistakes` are the first PROBLEMS_MAX
+    `nearest` is the known word that an unknown one resembles. `problems` are the first PROBLEMS_MAX
     of all, of which there are `total`; the message names the first.
     """
 
@@ -37,12 +60,12 @@ class ScenarioError(ValueError):
         self,
         message: str,
         nearest: str | None = None,
-        mistakes: Sequence[str] = (),
+        problems: Sequence[Problem] = (),
         total: int = 1,
     ) -> None:
         super().__init__(message)
         self.nearest = nearest
-        self.mistakes = mistakes or (message,)
+        self.problems = problems or [Problem(message, nearest)]
         self.total = total
 
 
@@ -59,8 +82,9 @@ def read_scenario(path: Path) -> Scenario:
     try:
         return parse_scenario(document)
     except ScenarioError as error:
-        told = [f"{path}: {one}" for one in error.mistakes]
-        raise ScenarioError(f"{path}: {error}", error.nearest, told, error.total) from None
+        raise ScenarioError(
+            f"{path}: {error}", error.nearest, error.problems, error.total
+        ) from None
 
 
 def parse_scenario(document: dict[str, Any]) -> Scenario:
@@ -70,67 +94,44 @@ def parse_scenario(document: dict[str, Any]) -> Scenario:
         return Scenario.model_validate(document)
     except ValidationError as error:
         found = _mistakes(error)
-        told = [_told(Scenario, one) for one in found[:PROBLEMS_MAX]]
-        mistakes = [f"{_where(document, loc)}{message}" for loc, message, _ in told]
+        problems = [_problem(document, one) for one in found[:PROBLEMS_MAX]]
         rest = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        raise ScenarioError(mistakes[0] + rest, told[0][2], mistakes, len(found)) from None
+        first = problems[0]
+        raise ScenarioError(f"{first}{rest}", first.nearest, problems, len(found)) from None
 
 
-class Problem(NamedTuple):
-    """A mistake in a scenario.
-
-    `part` is the list with the mistake, such as `rule`, and `number` its place in it, from 1;
-    `field` is the way to the field, as in `when.amount`. Each is None if the mistake has none.
-    """
-
-    part: str | None
-    number: int | None
-    field: str | None
-    message: str
-    nearest: str | None
-
-
-def problems_of(document: dict[str, Any]) -> tuple[list[Problem], int]:
-    """The first PROBLEMS_MAX mistakes in a scenario, and how many there are."""
-    try:
-        _must_be_small(document)
-        Scenario.model_validate(document)
-    except ScenarioError as error:
-        return [Problem(None, None, None, str(error), error.nearest)], 1
-    except ValidationError as error:
-        found = []
-        mistakes = _mistakes(error)
-        for mistake in mistakes[:PROBLEMS_MAX]:
-            loc, message, meant = _told(Scenario, mistake)
-            fields = [part for part in loc if _is_of_the_file(part)]
-            part, number = None, None
-            if len(fields) > 1 and fields[0] in _LISTS and isinstance(fields[1], int):
-                part, number, fields = str(fields[0]), fields[1] + 1, fields[2:]
-            names = [one for one in fields if isinstance(one, str)]
-            found.append(Problem(part, number, ".".join(names) or None, message, meant))
-        return found, len(mistakes)
-    return [], 0
-
-
-def _told(
-    scenario: type[Scenario], mistake: ErrorDetails
-) -> tuple[tuple[int | str, ...], str, str | None]:
-    """Where a mistake is, what is wrong, and the known word that was probably meant."""
-    message, meant = _in_words(scenario, mistake)
+def _problem(document: dict[str, Any], mistake: ErrorDetails) -> Problem:
+    """A mistake, in the file's own terms."""
+    message, meant = _in_words(mistake)
+    loc = mistake["loc"]
     named, colon, rest = message.partition(": ")
     if colon and named.replace(".", "").isidentifier():
         # A message about a whole part begins with the name of the field.
-        return (*mistake["loc"], *named.split(".")), rest, meant
-    return mistake["loc"], message, meant
+        message, loc = rest, (*loc, *named.split("."))
+    fields = [part for part in loc if _is_of_the_file(part)]
+    part = number = name = None
+    if len(fields) > 1 and fields[0] in _LISTS and isinstance(fields[1], int):
+        part, number = str(fields[0]), fields[1] + 1
+        entry = document[part][fields[1]]
+        name = entry.get("name") if isinstance(entry, dict) else None
+        fields = fields[2:]
+    return Problem(
+        message,
+        meant,
+        part,
+        number,
+        name if isinstance(name, str) else None,
+        ".".join(one for one in fields if isinstance(one, str)) or None,
+    )
 
 
-def _in_words(scenario: type[Scenario], mistake: ErrorDetails) -> tuple[str, str | None]:
+def _in_words(mistake: ErrorDetails) -> tuple[str, str | None]:
     """What is wrong, and the known word that was probably meant."""
     message = mistake["msg"].removeprefix("Value error, ")
     if mistake["type"] == "extra_forbidden":
         unknown = str(mistake["loc"][-1])
         message = f"{unknown!r} is no field here"
-        meant = _meant(scenario, mistake["loc"])
+        meant = _meant(mistake["loc"])
     elif mistake["type"] == "literal_error" and isinstance(mistake["input"], str):
         meant = nearest(mistake["input"], _WORDS.findall(mistake["ctx"]["expected"]))
     elif mistake["type"] == "model_type":
@@ -142,7 +143,7 @@ def _in_words(scenario: type[Scenario], mistake: ErrorDetails) -> tuple[str, str
 
 def _as_table(shape: str, given: object) -> str:
     """That a table is wanted instead, with the fields that it needs."""
-    fields = next(one for one in HINTS if one.__name__ == shape).model_fields
+    fields = next(one for one in Part.__subclasses__() if one.__name__ == shape).model_fields
     names = [name for name, field in fields.items() if field.is_required()] or [*fields][:1]
     is_plain = len(names) == 1 and isinstance(given, str) and given.isprintable()
     value = f'"{given[:80]}"' if is_plain and isinstance(given, str) else "..."
@@ -192,24 +193,9 @@ def _is_of_the_file(part: int | str) -> bool:
     return isinstance(part, int) or (is_name and part not in ("bool", "int", "str"))
 
 
-def _where(document: dict[str, Any], loc: tuple[int | str, ...]) -> str:
-    """`rule 2 'no funds', when.amount: `: where the mistake is, in the file's own terms."""
-    parts: list[str] = []
-    fields = [part for part in loc if _is_of_the_file(part)]
-    if len(fields) > 1 and fields[0] in _LISTS and isinstance(number := fields[1], int):
-        parts.append(f"{fields[0]} {number + 1}")
-        entry = document[str(fields[0])][number]
-        if isinstance(entry, dict) and isinstance(entry.get("name"), str):
-            parts[-1] += f" {entry['name'][:80]!r}"
-        fields = fields[2:]
-    names = [part for part in fields if isinstance(part, str)]
-    if names:
-        parts.append(".".join(names))
-    return ", ".join(parts) + ": " if parts else ""
-
-
-def _meant(shape: type[BaseModel], loc: tuple[int | str, ...]) -> str | None:
+def _meant(loc: tuple[int | str, ...]) -> str | None:
     """The known field of the same shape that an unknown one resembles."""
+    shape: type[BaseModel] = Scenario
     for part in loc[:-1]:
         if isinstance(part, str) and part in shape.model_fields:
             inner = shape.model_fields[part].annotation

@@ -64,21 +64,37 @@ class When(Part):
     """
 
     operation: Some[Annotated[str, OneOf(OPERATIONS, "operation")]] | None = None
+    """The operation."""
     amount: Some[Amount] | None = None
+    """The amount that the attempt asks for, in minor units."""
     tip_amount: Some[Amount] | None = None
+    """The tip that the attempt asks for, in minor units."""
     currency: Some[Annotated[str, Field(pattern=r"^[A-Z]{3}$")]] | None = None
+    """The currency, in three capital letters."""
     card: Some[Annotated[str, OneOf(tuple(CARDS), "test card")]] | None = None
+    """The test card, by its token."""
     card_brand: Some[Annotated[str, OneOf(BRANDS, "brand of a test card")]] | None = None
+    """The brand of the card."""
     card_type: Some[Annotated[str, OneOf(TYPES, "type of a test card")]] | None = None
+    """The type of the card."""
     terminal: Some[Name] | None = None
+    """The terminal, by its cast name or id."""
     location: Some[Name] | None = None
+    """The location, by its cast name or id."""
     account: Some[Name] | None = None
+    """The merchant's account, by its cast name or id."""
     key: Some[Name] | None = None
+    """The API key that asks, by its cast name or id."""
     platform: Some[Annotated[str, OneOf(("ios", "android"), "platform")]] | None = None
+    """The platform of the reader."""
     processor: Some[Name] | None = None
+    """The processor of the terminal."""
     status: Some[Annotated[str, OneOf(STATUSES, "status of a payment")]] | None = None
+    """The status that the payment has before the attempt."""
     nth: Some[Count] | None = None
+    """The number of the attempt among those that match the rest of the rule, from 1."""
     attempt: Some[Count] | None = None
+    """The number of the attempt on the payment; its initiation is the first."""
 
     @model_validator(mode="after")
     def _can_ever_fit(self) -> "When":
@@ -143,8 +159,11 @@ class FollowUp(Part):
     """
 
     after: Duration
+    """The time after the attempt, on the world's clock."""
     do: Follow
+    """The follow-up."""
     outcome: Outcome | None = None
+    """The processor's late answer."""
 
     @property
     def wait(self) -> timedelta:
@@ -182,11 +201,17 @@ class Then(Part):
     """
 
     outcome: Outcome | None = None
+    """The outcome of the attempt, by its key."""
     approved_amount: Annotated[int, Field(ge=1, le=AMOUNT_MAX)] | None = None
+    """How much a partial approval approves, in minor units."""
     delay_ms: Annotated[int, Field(ge=0, le=DELAY_MS_MAX)] = 0
+    """The delay of the answer, in milliseconds of real time."""
     tap: Literal["wait"] | None = None
+    """Lets the payment wait until its card is tapped."""
     fault: Annotated[str, OneOf(tuple(TRANSPORT_FAULTS), "transport fault")] | None = None
+    """The transport fault between client and platform."""
     batch: Literal["accepted", "rejected", "partially_accepted"] | None = None
+    """The result of a batch that is closed."""
     reason: (
         Annotated[
             str,
@@ -194,10 +219,15 @@ class Then(Part):
         ]
         | None
     ) = None
+    """Why a batch is rejected: the key of a reason, or a text of your own."""
     rejected: Count | Annotated[list[str], Field(min_length=1)] | None = None
+    """How many payments of the batch are rejected, or which, by their ids."""
     after: Duration | None = None
+    """How long a batch waits for its result, or a payment for its tap."""
     times: Count | None = None
+    """How often the rule applies before it is used up."""
     follow: Annotated[list[FollowUp], Field(min_length=1, max_length=20)] | None = None
+    """Follow-ups, which happen later without a request."""
 
     @field_validator("outcome")
     @classmethod
@@ -280,8 +310,11 @@ class Rule(Part):
     """
 
     name: RuleName | None = None
+    """The name of the rule in answers and the journal; without one, its number."""
     when: When = Field(default_factory=When)
+    """Which attempts the rule is for; without it, all of them."""
     then: Then
+    """The effect on an attempt that matches."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Rule":
@@ -336,13 +369,19 @@ class WebhookWhen(Part):
     """
 
     event: Some[Annotated[str, OneOf(tuple(EVENTS), "event")]] | None = None
+    """The type of the event."""
     transaction_type: Some[Annotated[str, OneOf(TRANSACTION_TYPES, "transaction_type")]] | None = (
         None
     )
+    """The transaction_type of the body."""
     status: Some[Annotated[str, OneOf(STATUSES_IN_BODIES, "status")]] | None = None
+    """The status of the body."""
     account: Some[Name] | None = None
+    """The account of the event, by its cast name or id."""
     endpoint: Some[Annotated[str, Field(min_length=1, max_length=2_000)]] | None = None
+    """The endpoint, by its id, description or URL."""
     nth: Some[Count] | None = None
+    """The number of the delivery among those that match the rest of the rule, from 1."""
 
     @model_validator(mode="after")
     def _can_ever_fit(self) -> "WebhookWhen":
@@ -363,15 +402,25 @@ class WebhookThen(Part):
     """
 
     drop: bool | None = None
+    """Whether it is not sent at all."""
     duplicate: Annotated[int, Field(ge=2, le=COPIES_MAX)] | None = None
+    """How many copies are sent in all."""
     delay_ms: Annotated[int, Field(ge=1, le=DELAY_MS_MAX)] | None = None
+    """The delay, in milliseconds."""
     order: Literal["first", "last"] | None = None
+    """Its place among the webhooks of one request."""
     signature: Literal["wrong", "missing", "old_secret"] | None = None
+    """The fault of its signature."""
     stale_timestamp: bool | None = None
+    """Whether its timestamp is too old to be accepted."""
     truncate: Annotated[int, Field(ge=0)] | bool | None = None
+    """How many bytes are left of the body, or half of them with true."""
     before_answer: bool | None = None
+    """Whether it is sent before the client has its answer."""
     contradict: Annotated[dict[str, Any], Field(min_length=1)] | None = None
+    """Fields to change in an extra copy, which has an id of its own."""
     times: Count | None = None
+    """How often the rule applies before it is used up."""
 
     @model_validator(mode="after")
     def _goes_together(self) -> "WebhookThen":
@@ -396,17 +445,25 @@ class ScenarioEndpoint(Part):
     """
 
     name: EndpointId
+    """The id of the endpoint."""
     url: HttpUrl
+    """The URL that webhooks go to."""
     account: Name | None = None
+    """The account whose events it gets, by cast name or id; without one, all."""
     event_types: Annotated[
         list[Annotated[str, OneOf(tuple(EVENTS), "event")]], Field(fail_fast=True)
     ] = Field(default_factory=list)
+    """The events that it gets; without them, all."""
     transaction_type: Some[Annotated[str, OneOf(TRANSACTION_TYPES, "transaction_type")]] | None = (
         None
     )
+    """The transaction_type of the bodies that it gets."""
     status: Some[Annotated[str, OneOf(STATUSES_IN_BODIES, "status")]] | None = None
+    """The status of the bodies that it gets."""
     processor: Some[Name] | None = None
+    """The processor of the payments that it gets."""
     secret: WebhookSecret | None = None
+    """Its signing secret; without one, the world makes it."""
 
     def fields(self, account_id: str | None) -> dict[str, Any]:
         """The fields of the endpoint, without its id."""
@@ -428,5 +485,8 @@ class WebhookRule(Part):
     """One rule: a condition and an effect. Without a name its number names it."""
 
     name: RuleName | None = None
+    """The name of the rule; without one its number names it."""
     when: WebhookWhen = Field(default_factory=WebhookWhen)
+    """Which deliveries the rule is for; without it, all of them."""
     then: WebhookThen
+    """The effect on a delivery that matches."""

@@ -26,9 +26,13 @@ class AtTheDesk(Part):
     """
 
     after: Duration | None = None
+    """The time before the tap."""
     card: CardToken | None = None
+    """The test card that is tapped, by its token."""
     outcome: Outcome | None = None
+    """The outcome of the tap, by its key."""
     cancel: Literal["user", "merchant"] | None = None
+    """Who calls the payment off."""
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> "AtTheDesk":
@@ -63,16 +67,27 @@ class Send(Part):
         "find",
         "advance",
     ]
+    """The operation, or advance to let time pass, or find to look up a payment."""
     on: Name | None = None
+    """The example whose payment this acts on; the default is the one before."""
     amount: int | None = None
+    """The amount of the request, in minor units."""
     tip_amount: int | None = None
+    """The tip of the request, in minor units."""
     card: CardToken | None = None
+    """The test card, by its token."""
     terminal: Name = "merchant"
+    """The terminal, by its cast name."""
     key: Name = "psp"
+    """The API key that asks, by its cast name."""
     event_id: str | None = None
+    """The event_id of the request, or the one that find looks up."""
     confirm: bool = True
+    """Whether the cardholder agrees to the surcharge."""
     by: Duration | None = None
+    """The time that advance lets pass."""
     tap: AtTheDesk | None = None
+    """The tap, or the cancellation, that the waiting payment gets."""
 
     @model_validator(mode="after")
     def _says_what_it_needs(self) -> "Send":
@@ -93,9 +108,13 @@ class Received(Part):
     """
 
     event: Event
+    """The type of the event."""
     status: str | None = None
+    """The status of its body."""
     is_genuine: bool = True
+    """Whether the receiver's check of signature and time lets it through."""
     is_answered: bool | None = None
+    """Whether the client had its answer by then."""
 
 
 class Expect(Part):
@@ -109,25 +128,40 @@ class Expect(Part):
     """
 
     http: int | None = None
+    """The status of the HTTP answer, or 0 if the connection closes without one."""
     error: str | None = None
+    """The error code of the answer."""
     status: str | None = None
+    """The status of the payment or batch."""
     status_reason: str | None = None
+    """The status_reason of the payment."""
     event: Event | None = None
+    """An event that is among those fired."""
     events: list[Event] | None = None
+    """All events that are fired, in order."""
     outcome: str | None = None
+    """The outcome that was chosen, by its key."""
     rule: str | None = None
+    """The rule that chose it, by its name or number."""
     fields: dict[str, Any] = Field(default_factory=dict)
+    """Any other fields of the answer, of an object, only the named members count."""
     null: list[str] = Field(default_factory=list)
+    """Fields that must be null."""
     headers: dict[str, str] = Field(default_factory=dict)
+    """Headers of the answer, by name."""
     received: list[Received] | None = None
+    """Every attempt at a webhook that a receiver in good health gets, in order."""
 
 
 class Example(Part):
     """One step of a scenario: a request and its expected result, without one just a step."""
 
     name: Name | None = None
+    """The name of the step, for later steps that refer to it."""
     send: Send
+    """The request of the step."""
     expect: Expect = Field(default_factory=Expect)
+    """The expected result; fields that are not given can be anything."""
 
 
 # --- the file ---------------------------------------------------------------------------------
@@ -142,15 +176,21 @@ class Scenario(Part):
     """A whole file: rules on attempts, rules on webhooks, and examples that prove them."""
 
     name: Name
+    """The title by which the scenario is known."""
     about: Annotated[str, Field(min_length=1, max_length=1000)] = ""
+    """A description in a sentence or two."""
     rule: _Listed[Rule] = Field(default_factory=list)
+    """Rules on attempts in order; the first that matches applies."""
     webhook: Annotated[list[WebhookRule], Field(max_length=WEBHOOK_RULES_MAX, fail_fast=True)] = (
         Field(default_factory=list)
     )
+    """Rules on webhooks in order; the first that matches applies."""
     endpoint: Annotated[list[ScenarioEndpoint], Field(max_length=ENDPOINTS_MAX)] = Field(
         default_factory=list
     )
+    """Webhook endpoints to register when the scenario starts."""
     example: _Listed[Example] = Field(default_factory=list)
+    """Steps that prove the rules, each with its expected result."""
 
     @field_validator("rule")
     @classmethod

@@ -34,9 +34,14 @@ WEBHOOK_RULES_MAX: Final = 100
 
 
 class Part(BaseModel):
-    """A part of a scenario file: it accepts known fields of exactly their types."""
+    """A part of a scenario file: it accepts known fields of exactly their types.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+    The docstrings of the fields are their descriptions in the JSON Schema.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, defer_build=True, use_attribute_docstrings=True
+    )
 
 
 class OneOf(Struct, frozen=True, gc=False):
@@ -121,8 +126,11 @@ class AmountRange(Part):
     """Amounts from `min` to `max`, or whose last digits are `ends_with`. Minor units."""
 
     min: Cents | None = None
+    """The lowest amount that matches, in minor units."""
     max: Cents | None = None
+    """The highest amount that matches, in minor units."""
     ends_with: Annotated[str, Field(pattern=r"^[0-9]{1,9}$")] | None = None
+    """The last digits of the amounts that match."""
 
     @model_validator(mode="after")
     def _is_possible(self) -> "AmountRange":

@@ -4,9 +4,7 @@ A phone that trusts the authority's certificate once trusts every later start of
 private key of the authority never leaves its folder, which only its owner can read.
 """
 
-import os
 import socket
-import tempfile
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
@@ -19,6 +17,8 @@ from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from filelock import FileLock
+
+from sandbox.store.files.disk import replace_file
 
 _PAIR_FILE: Final = "ca-key.pem"
 _AUTHORITY_LIFE: Final = timedelta(days=3650)
@@ -70,7 +70,7 @@ def _new_authority(folder: Path, ca_file: Path) -> tuple[EllipticCurvePrivateKey
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
     builder = builder.add_extension(_usage(signs_certificates=True), critical=True)
     certificate = _signed(builder, key)
-    write_secret(folder / _PAIR_FILE, _key_pem(key) + _pem(certificate))
+    replace_file(folder / _PAIR_FILE, [_key_pem(key), _pem(certificate)], keeps_mode=False)
     ca_file.write_bytes(_pem(certificate))
     return key, certificate
 
@@ -138,15 +138,3 @@ def _pem(certificate: Any) -> bytes:
 
 def _key_pem(key: Any) -> bytes:
     return bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-
-
-def write_secret(path: Path, content: bytes) -> None:
-    """Write a file that only its owner can read, whole or not at all."""
-    handle, name = tempfile.mkstemp(dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

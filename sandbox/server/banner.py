@@ -6,7 +6,7 @@ import shutil
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from sandbox import __version__
 from sandbox.app import Sandbox
@@ -32,7 +32,7 @@ def take_leave(sandbox: Sandbox, settings: Settings) -> None:
     """Say to people at the end what the server answered, and what is kept of it."""
     if settings.log_format == "json":
         return
-    count = sandbox.worlds.measured.requests
+    count = sandbox.worlds.measured.count_requests()
     is_kept = settings.store is not None or settings.database is not None
     requests = "1 request" if count == 1 else f"{count:,} requests"
     said = f"stopped; {requests}, {f'kept in {sandbox.store}' if is_kept else 'nothing kept'}"
@@ -41,7 +41,7 @@ def take_leave(sandbox: Sandbox, settings: Settings) -> None:
         print(said, flush=True)
 
 
-def facts_of(sandbox: Sandbox, settings: Settings) -> dict[str, object]:
+def facts_of(sandbox: Sandbox, settings: Settings) -> dict[str, Any]:
     """All facts about a server that has started, as JSON values."""
     host = _ANY_ADDRESS.get(settings.host, settings.host)
     host = f"[{host}]" if ":" in host else host
@@ -67,9 +67,8 @@ def facts_of(sandbox: Sandbox, settings: Settings) -> dict[str, object]:
     }
 
 
-def _banner(facts: dict[str, object], *, is_everywhere: bool) -> str:
+def _banner(facts: dict[str, Any], *, is_everywhere: bool) -> str:
     clock = facts["clock"]
-    assert isinstance(clock, dict)
     lines = [
         f"uat-sandbox {facts['version']} serves the platform on {facts['url']}"
         + (", listening on all addresses" if is_everywhere else ""),
@@ -94,11 +93,9 @@ def _banner(facts: dict[str, object], *, is_everywhere: bool) -> str:
     return "\n".join(lines)
 
 
-def _first_request(facts: dict[str, object]) -> list[str]:
+def _first_request(facts: dict[str, Any]) -> list[str]:
     """A sale to paste; a list of keys if the fixture has no merchant with a terminal and a key."""
     keys, terminals = facts["keys"], facts["terminals"]
-    assert isinstance(keys, dict)
-    assert isinstance(terminals, dict)
     if "merchant" in keys and "merchant" in terminals:
         body = json.dumps({"amount": 1000, "terminal_id": terminals["merchant"]})
         return [
@@ -117,7 +114,7 @@ def _first_request(facts: dict[str, object]) -> list[str]:
     ]
 
 
-def _ca_lines(facts: dict[str, object]) -> list[str]:
+def _ca_lines(facts: dict[str, Any]) -> list[str]:
     """How clients come to trust the server, if its certificate is of its own authority."""
     if not facts["has_ca"]:
         return []
@@ -128,14 +125,13 @@ def _ca_lines(facts: dict[str, object]) -> list[str]:
     ]
 
 
-def _curl(facts: dict[str, object]) -> str:
+def _curl(facts: dict[str, Any]) -> str:
     return "curl -s --cacert ca.pem" if facts["has_ca"] else "curl -s"
 
 
-def _keys(facts: dict[str, object]) -> list[str]:
+def _keys(facts: dict[str, Any]) -> list[str]:
     """Four keys at most, and how to list the rest."""
     keys = facts["keys"]
-    assert isinstance(keys, dict)
     if not keys:
         return ["The fixture has no API keys."]
     shown = [name for name in KEYS_SHOWN if name in keys] or list(keys)[: len(KEYS_SHOWN)]
@@ -163,7 +159,7 @@ def _command() -> str:
     return shlex.quote(str(beside))
 
 
-def _token_lines(facts: dict[str, object]) -> list[str]:
+def _token_lines(facts: dict[str, Any]) -> list[str]:
     """The token line: a token that was made up is shown here and nowhere else."""
     if not facts["needs_token"]:
         return []
@@ -176,10 +172,10 @@ def _token_lines(facts: dict[str, object]) -> list[str]:
     ]
 
 
-def _signs_in(facts: dict[str, object]) -> str:
+def _signs_in(facts: dict[str, Any]) -> str:
     """The end of a link that signs in. A fragment is in no log and no referrer."""
     return f"#token={facts['token']}" if facts["token"] is not None else ""
 
 
-def _bearer(facts: dict[str, object]) -> str:
+def _bearer(facts: dict[str, Any]) -> str:
     return ' -H "Authorization: Bearer $SANDBOX_TOKEN"' if facts["needs_token"] else ""

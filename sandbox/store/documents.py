@@ -7,7 +7,6 @@ checks every type and rule, and names the field of a mistake.
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime
 from functools import cache
 from types import NoneType, UnionType
@@ -37,11 +36,11 @@ from pydantic import (
     WrapValidator,
     create_model,
 )
-from pydantic_core import ErrorDetails, to_json
+from pydantic_core import ErrorDetails
 
 from sandbox.domain import json_text
 from sandbox.domain.field_types import sentence
-from sandbox.domain.instants import Instant
+from sandbox.domain.instants import Instant, to_wire
 from sandbox.domain.payments.cards import STORED_CARDS, Card
 from sandbox.domain.text import NotUtf8, decode_text
 
@@ -76,14 +75,13 @@ def read_json(content: bytes) -> Any:
 
 def to_document(record: Any) -> dict[str, Any]:
     """The document of a record."""
-    document: dict[str, Any] = msgspec.to_builtins(record, enc_hook=_token)
+    document: dict[str, Any] = msgspec.to_builtins(record, enc_hook=_written)
     return document
 
 
-def to_text(record: Any) -> str:
-    """The document of a record as JSON."""
-    # Clients' own data may hold whole numbers that msgspec cannot write.
-    return to_json(to_document(record)).decode()
+def to_text(value: Any) -> str:
+    """The document of a record, or whatever holds records, as JSON."""
+    return msgspec.json.encode(value, enc_hook=_written).decode()
 
 
 def from_own(kind: Any, document: Any) -> Any:
@@ -94,7 +92,10 @@ def from_own(kind: Any, document: Any) -> Any:
         raise Unreadable(str(error)) from None
 
 
-def _token(value: Any) -> str:
+def _written(value: Any) -> str:
+    if isinstance(value, datetime):
+        # Of another class than usual: freezegun has one.
+        return to_wire(value)
     if isinstance(value, Card):
         return value.token
     raise NotImplementedError(type(value))
@@ -117,16 +118,11 @@ def _card(value: Any) -> Card:
 
 
 def from_document(kind: Any, document: Any) -> Any:
-    """The record in a document that people can edit. Raises Unreadable with the field."""
+    """The record or value in a document that people can edit. Raises Unreadable with the field."""
     try:
         return _adapter(kind).validate_python(document)
     except ValidationError as error:
         raise Unreadable(_mistake(error.errors(include_url=False)[0])) from None
-
-
-def read_value(kind: Any, value: Any) -> Any:
-    """The value of a field of that type. Raises ValueError, which names no field."""
-    return from_document(kind, value)
 
 
 class DocumentModel(BaseModel):
@@ -147,7 +143,7 @@ def model_of(kind: Any, base: type[M], *, without: Collection[str] = (), **own: 
     hints = get_type_hints(kind, include_extras=True)
     given = {
         one.name: (_door(hints[one.name]), _default_of(one))
-        for one in (structs.fields(kind) if issubclass(kind, Struct) else fields(kind))
+        for one in structs.fields(kind)
         if one.name not in without and one.name not in base.model_fields
     }
     return create_model(f"{kind.__name__}Document", __base__=base, **{**given, **own})
@@ -155,18 +151,14 @@ def model_of(kind: Any, base: type[M], *, without: Collection[str] = (), **own: 
 
 def _default_of(one: Any) -> Any:
     """The default of a field, as `create_model` takes it."""
-    if one.default_factory not in (MISSING, NODEFAULT):
+    if one.default_factory is not NODEFAULT:
         return Field(default_factory=one.default_factory)
-    return ... if one.default in (MISSING, NODEFAULT) else one.default
+    return ... if one.default is NODEFAULT else one.default
 
 
 @cache
 def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(_door(kind))
-
-
-def _is_record(kind: Any) -> bool:
-    return isinstance(kind, type) and (issubclass(kind, Struct) or is_dataclass(kind))
 
 
 @cache
@@ -187,7 +179,8 @@ def _door(hint: Any) -> Any:
         return Annotated[float, Strict(), AllowInfNan(False)]
     if hint in (str, int, bool):
         return Annotated[hint, Strict()]
-    return _record_door(hint) if _is_record(hint) else hint
+    is_record = isinstance(hint, type) and issubclass(hint, Struct)
+    return _record_door(hint) if is_record else hint
 
 
 def _record_door(kind: type) -> Any:

@@ -7,7 +7,7 @@ internal addresses, unless they are listed.
 import ipaddress
 import re
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -20,22 +20,16 @@ _HOST_NAME: Final = re.compile(
 """A host name has a letter in its last part; anything else is meant as an address."""
 
 
-class Special(NamedTuple):
-    """A network without public receivers, and the document that reserves it."""
-
-    network: Network
-    source: str
-    about: str
-
-
 _SPECIAL: Final = tuple(
-    Special(ipaddress.ip_network(network), source, about)
-    for network, source, about in (
-        ("192.0.0.0/24", "RFC 6890", "assignments of the IETF: gateways near to the sender"),
-        ("192.88.99.0/24", "RFC 7526", "relays of 6to4, given up"),
-        ("2001::/23", "RFC 2928", "assignments of the IETF: Teredo, benchmarks"),
-        ("2001:db8::/32", "RFC 3849", "documentation"),
-        ("3fff::/20", "RFC 9637", "documentation"),
+    map(
+        ipaddress.ip_network,
+        (
+            "192.0.0.0/24",  # RFC 6890: assignments of the IETF, gateways near to the sender
+            "192.88.99.0/24",  # RFC 7526: relays of 6to4, given up
+            "2001::/23",  # RFC 2928: assignments of the IETF, Teredo, benchmarks
+            "2001:db8::/32",  # RFC 3849: documentation
+            "3fff::/20",  # RFC 9637: documentation
+        ),
     )
 )
 """Internal networks that some version of Python calls global or does not know. It knows the
@@ -105,7 +99,7 @@ class Guard:
 
 
 def _is_public(number: Address) -> bool:
-    if any(number in special.network for special in _SPECIAL):
+    if any(number in network for network in _SPECIAL):
         return False
     if isinstance(number, ipaddress.IPv6Address):
         if _is_isatap(number) or not any(number in network for network in _IN_USE):

@@ -11,7 +11,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 from pydantic_core import from_json
 
-from sandbox.domain.events import Message
+from sandbox.domain.events import Message, body_of
 from sandbox.domain.webhooks import AttemptTrigger, Endpoint, SentHead
 from sandbox.scenarios.fault_injection import WebhookRules
 from sandbox.scenarios.matcher import MatchedWebhookRule
@@ -25,15 +25,19 @@ _PLACES: Final = {"first": -1, None: 0, "last": 1}
 
 
 def ruled(
-    wanted: Iterable[tuple[Message, bytes, Sequence[Endpoint]]], rules: WebhookRules
+    wanted: Iterable[tuple[Message, Sequence[Endpoint]]], rules: WebhookRules | None
 ) -> list[tuple[Message, Endpoint, MatchedWebhookRule | None]]:
     """The rule for each delivery, in the order of sending.
 
-    `wanted` are the messages of one commit, each with its body and its subscribers.
+    `wanted` are the messages of one commit, each with its subscribers.
     """
+    if rules is None:
+        return [
+            (message, endpoint, None) for message, endpoints in wanted for endpoint in endpoints
+        ]
     matched = []
-    for message, body, endpoints in wanted:
-        fields = from_json(body) if endpoints else {}
+    for message, endpoints in wanted:
+        fields = from_json(body_of(message)) if endpoints else {}
         for endpoint in endpoints:
             rule = rules.for_webhook(_words(message, endpoint, fields))
             matched.append((message, endpoint, rule))
@@ -54,21 +58,16 @@ def _words(message: Message, endpoint: Endpoint, fields: Mapping[str, Any]) -> d
 
 def trigger_of(then: WebhookThen) -> AttemptTrigger:
     """Whether the rule changes the first attempt, rather than adding others."""
-    says = (then.delay_ms, then.order, then.signature, then.stale_timestamp, then.before_answer)
-    is_truncated = then.truncate is not None and then.truncate is not False
-    return "scenario" if is_truncated or any(says) else "scheduled"
+    says = (then.delay_ms, then.order, then.before_answer, _spoilt(then))
+    return "scenario" if any(says) else "scheduled"
 
 
 def contradiction(
-    message: Message,
-    fields: Mapping[str, Any],
-    changes: Mapping[str, Any],
-    *,
-    id: str,
-    only_for: str,
+    message: Message, changes: Mapping[str, Any], *, id: str, only_for: str
 ) -> Message:
     """A message of the same moment and request that contradicts the first, for one endpoint."""
-    return replace(message, id=id, record={**fields, **changes}, only_for=only_for)
+    record = {**from_json(body_of(message)), **changes}
+    return replace(message, id=id, record=record, only_for=only_for)
 
 
 def apply_fault(
@@ -117,11 +116,10 @@ def head_of(
 
 def _spoilt(then: WebhookThen) -> tuple[str, ...]:
     """What the rule changes in the bytes and headers of an attempt."""
-    is_truncated = then.truncate is not None and then.truncate is not False
     said = {
         f"signature = {then.signature}": then.signature is not None,
         "stale_timestamp": bool(then.stale_timestamp),
-        "truncate": is_truncated,
+        "truncate": then.truncate is not None and then.truncate is not False,
     }
     return tuple(word for word, is_so in said.items() if is_so)
 

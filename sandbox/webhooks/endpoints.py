@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from pydantic_core import from_json
 
 from sandbox.domain.directory import Account
-from sandbox.domain.events import Message
+from sandbox.domain.events import Message, body_of
 from sandbox.domain.webhooks import ENDPOINTS_MAX, Endpoint
 from sandbox.store.store import Store
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
@@ -66,7 +66,6 @@ def subscribers(
     message: Message,
     endpoints: Mapping[str, Endpoint],
     store: Store,
-    body: Callable[[Message], bytes],
 ) -> Iterator[Endpoint]:
     """The endpoints that get this message. The body is rendered only if filters need it."""
     path = _path(message, store)
@@ -75,7 +74,7 @@ def subscribers(
         if endpoint.is_disabled or not endpoint.subscribes_to(message.event_type, path):
             continue
         if endpoint.filters:
-            fields = from_json(body(message)) if fields is None else fields
+            fields = from_json(body_of(message)) if fields is None else fields
             if not endpoint.matches(fields or {}):
                 continue
         yield endpoint

@@ -7,10 +7,10 @@ reports their results.
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final, Protocol
 
+from msgspec import Struct
 from msgspec.structs import replace
-from pydantic_core import from_json
 
 from sandbox.domain.clock import WEBHOOK_RETRY, Timer
 from sandbox.domain.events import Message
@@ -20,6 +20,7 @@ from sandbox.domain.webhooks import (
     TOO_MANY_REQUESTS,
     AttemptTrigger,
     Delivery,
+    DeliveryStatus,
     Endpoint,
     Sent,
     delivery_id,
@@ -27,12 +28,99 @@ from sandbox.domain.webhooks import (
 )
 from sandbox.scenarios.fault_injection import WebhookRules
 from sandbox.scenarios.matcher import MatchedWebhookRule
-from sandbox.store.queries import OLDEST_FIRST, Where
+from sandbox.scenarios.rules import WebhookThen
+from sandbox.store.ids import Ids
+from sandbox.store.store import Store, UnitOfWork
+from sandbox.store.tables import OLDEST_FIRST, Where
 from sandbox.webhooks.delivery_faults import contradiction, ruled, trigger_of
 from sandbox.webhooks.endpoints import subscribers
-from sandbox.webhooks.jobs import Bodies, Delayed, Job, Later, OutboxServices, PreAnswer
+from sandbox.webhooks.receivers import Inbox
 
 _MISSED: Final = ("failed", "canceled", "dropped")
+
+
+Later = Callable[[float, Callable[[], None]], Callable[[], None]]
+"""Calls a function after this many real seconds; returns a function that cancels it."""
+
+
+class Job(Struct, frozen=True):
+    """One attempt to make at an endpoint. With `is_single` a failure is not retried (assumed D22).
+
+    `then` is the effect of a scenario rule, which applies to a delivery's first attempt only.
+    """
+
+    message: Message
+    endpoint_id: str
+    trigger: AttemptTrigger = "scheduled"
+    is_single: bool = False
+    then: WebhookThen | None = None
+
+    @property
+    def delivery_id(self) -> str:
+        """The id of the delivery that it is an attempt at."""
+        return delivery_id(self.message.id, self.endpoint_id)
+
+
+class Delayed:
+    """Delayed jobs. After the delay `release` is called with them."""
+
+    def __init__(self, later: Later, release: Callable[[Sequence[Job]], None]) -> None:
+        self._later = later
+        self._release = release
+        self._held: dict[str, tuple[Sequence[Job], Callable[[], None]]] = {}
+
+    def hold(self, jobs: Sequence[Job], delay_s: float) -> None:
+        """Delay these together: a first attempt and the jobs right after it."""
+        id = jobs[0].delivery_id
+        self._held[id] = jobs, self._later(delay_s, lambda: self._let_go(id))
+
+    def _let_go(self, id: str) -> None:
+        jobs, _ = self._held.pop(id)
+        self._release(jobs)
+
+    def holds(self, id: str) -> bool:
+        """Whether an attempt at the delivery with this id is still to come."""
+        return any(job.delivery_id == id for jobs, _ in self._held.values() for job in jobs)
+
+    def call_off(self, endpoint_id: str | None = None) -> None:
+        """Have nothing come that is held back for this endpoint; None: for any."""
+        for id, (jobs, call_off) in list(self._held.items()):
+            if endpoint_id in (None, jobs[0].endpoint_id):
+                del self._held[id]
+                call_off()
+
+
+class WebhookWorld(Protocol):
+    """A world as its outbox and the delivery worker see it."""
+
+    store: Store
+    outbox: "Outbox"
+    inbox: Inbox
+    draws: Ids
+
+    @property
+    def webhook_rules(self) -> WebhookRules | None:
+        """The rules for deliveries, if there are any."""
+
+    @property
+    def time_scale(self) -> float:
+        """How much of the waits between attempts is waited."""
+
+    @property
+    def clock_rate(self) -> float | None:
+        """The number of seconds that pass per real second; None while the clock stands still."""
+
+    def now(self) -> datetime:
+        """The world's present."""
+
+    def webhook_time(self) -> float:
+        """The time that dates and signs a webhook which is sent now, in Unix seconds."""
+
+    async def can_send(self) -> bool:
+        """Wait until the changes so far are durable; False if another server has the world."""
+
+    async def changed(self) -> None:
+        """Wait for a new message or the result of an attempt."""
 
 
 class Outbox:
@@ -40,15 +128,16 @@ class Outbox:
 
     Endpoints and deliveries are records of the world's store; the queues are not stored, and
     `resume` fills them again. `on_work` is called with an endpoint's id when its queue gets a job,
-    `on_change` after an attempt. The code that answers a request awaits `pre_answer` first.
+    `on_change` after an attempt, with the message if it was delivered. `pre_answer` has the
+    deliveries to be tried before the answer, by the id of the request.
     """
 
     def __init__(
         self,
-        world: OutboxServices,
+        world: WebhookWorld,
         *,
         on_work: Callable[[str], None],
-        on_change: Callable[[], None],
+        on_change: Callable[..., None],
         later: Later,
     ) -> None:
         self._world = world
@@ -66,16 +155,13 @@ class Outbox:
 
     def _begin_anew(self) -> None:
         self._waiting: dict[str, deque[Job]] = {}
-        self._bodies = Bodies()
         self._under_way: dict[int, Job] = {}
-        self.pre_answer = PreAnswer()
-        # The ids of messages that an endpoint took, in the order in which it did.
-        self.delivered: list[str] = []
+        self.pre_answer: dict[str, set[str]] = {}
 
     def resume(self) -> None:
         """Send the webhooks that were due or unfinished when the earlier run ended."""
         for endpoint_id in self.endpoints:
-            for delivery in self._open_at(endpoint_id):
+            for delivery in self._deliveries({"open_at": endpoint_id}):
                 message = self._world.store.message(delivery.message_id)
                 if delivery.next_attempt_at is None and message is not None:
                     self._put(Job(message, endpoint_id))
@@ -102,10 +188,6 @@ class Outbox:
         """How the message fares, endpoint by endpoint."""
         return self._deliveries({"message": message_id})
 
-    def _open_at(self, endpoint_id: str) -> list[Delivery]:
-        """The deliveries to an endpoint that have not ended, oldest first."""
-        return self._deliveries({"open_at": endpoint_id})
-
     def _deliveries(self, where: Where) -> list[Delivery]:
         return self._world.store.begin().find(Delivery, where, order=OLDEST_FIRST)[0]
 
@@ -113,74 +195,53 @@ class Outbox:
         """The delivery with this id, or None."""
         return self._world.store.get(Delivery, id)
 
-    def body(self, message: Message) -> bytes:
-        """The exact bytes that are signed and sent."""
-        return self._bodies.of(message)
-
     # --- messages come in
 
     def accept(self, messages: Sequence[Message]) -> None:
         """Queue the messages of one commit for every endpoint that subscribes to them."""
         # A message that a rule made up is sent by that rule, and by nothing else.
-        messages = [one for one in messages if one.only_for is None]
-        if (rules := self._world.webhook_rules) is not None:
-            self._accept_by_rules(messages, rules)
-            return
-        jobs = [
-            Job(message, endpoint.id)
+        wanted = [
+            (message, list(self.subscribers(message)))
             for message in messages
-            for endpoint in self.subscribers(message)
+            if message.only_for is None
         ]
-        unit = self._world.store.begin()
-        for job in jobs:
-            unit.put(Delivery(message_id=job.message.id, endpoint_id=job.endpoint_id))
-        unit.commit()
-        for job in jobs:
-            self._put(job)
-
-    def _accept_by_rules(self, messages: Sequence[Message], rules: WebhookRules) -> None:
-        wanted = [(one, self.body(one), list(self.subscribers(one))) for one in messages]
-        for message, endpoint, matched in ruled(wanted, rules):
+        unit, jobs = self._world.store.begin(), []
+        for message, endpoint, matched in ruled(wanted, self._world.webhook_rules):
             if matched is None:
-                self._enqueue(message, endpoint, "scheduled")
+                unit.put(Delivery(message_id=message.id, endpoint_id=endpoint.id))
+                jobs.append(Job(message, endpoint.id))
             else:
-                self._put_by_rule(message, endpoint, matched)
+                jobs += self._accept_by_rule(message, endpoint, matched, unit)
+        unit.commit()
+        self._put(*jobs)
 
-    def _put_by_rule(self, message: Message, endpoint: Endpoint, by: MatchedWebhookRule) -> None:
-        then, delivery = (
-            by.then,
-            Delivery(message_id=message.id, endpoint_id=endpoint.id, rule=by.rule),
+    def _accept_by_rule(
+        self, message: Message, endpoint: Endpoint, by: MatchedWebhookRule, unit: UnitOfWork
+    ) -> list[Job]:
+        """The jobs for a delivery that a rule is about; none yet if it delays them."""
+        then = by.then
+        status: DeliveryStatus = "dropped" if then.drop else "pending"
+        unit.put(
+            Delivery(message_id=message.id, endpoint_id=endpoint.id, rule=by.rule, status=status)
         )
-        self._store(replace(delivery, status="dropped") if then.drop else delivery)
         if then.drop:
-            return
-        jobs = [Job(message, endpoint.id, trigger_of(then), then=then)]
+            return []
+        first = Job(message, endpoint.id, trigger_of(then), then=then)
+        jobs = [first]
         for _ in range(1, then.duplicate or 1):
             jobs.append(Job(message, endpoint.id, "scenario", is_single=True))
         if then.contradict is not None:
-            jobs.append(self._contradict(message, endpoint, then.contradict))
-        if then.before_answer:
-            self.pre_answer.add(jobs[0])
-        if then.delay_ms is not None:
-            self._delayed.hold(jobs, then.delay_ms / 1000)
-            return
-        for job in jobs:
-            self._put(job)
-
-    def _contradict(self, message: Message, endpoint: Endpoint, changes: dict[str, Any]) -> Job:
-        """The attempt at a message that contradicts this one, and is recorded like it."""
-        other = contradiction(
-            message,
-            from_json(self.body(message)),
-            changes,
-            id=self._world.draw_message_id(),
-            only_for=endpoint.id,
-        )
-        unit = self._world.store.begin()
-        unit.emit(other)
-        unit.put(Delivery(message_id=other.id, endpoint_id=endpoint.id))
-        unit.commit()
-        return Job(other, endpoint.id, "scenario")
+            id = self._world.draws.message_id()
+            other = contradiction(message, then.contradict, id=id, only_for=endpoint.id)
+            unit.emit(other)
+            unit.put(Delivery(message_id=other.id, endpoint_id=endpoint.id))
+            jobs.append(Job(other, endpoint.id, "scenario"))
+        if then.before_answer and message.request_id is not None:
+            self.pre_answer.setdefault(message.request_id, set()).add(first.delivery_id)
+        if then.delay_ms is None:
+            return jobs
+        self._delayed.hold(jobs, then.delay_ms / 1000)
+        return []
 
     def subscribers(
         self, message: Message, of: Mapping[str, Endpoint] | None = None
@@ -194,23 +255,16 @@ class Outbox:
             if only is not None and not only.is_disabled:
                 yield only
             return
-        yield from subscribers(message, among, self._world.store, self.body)
+        yield from subscribers(message, among, self._world.store)
 
-    def _enqueue(
-        self,
-        message: Message,
-        endpoint: Endpoint,
-        trigger: AttemptTrigger,
-        *,
-        is_single: bool = False,
-    ) -> None:
+    def _send_again(self, message: Message, endpoint: Endpoint, *, is_single: bool = False) -> None:
         known = self.delivery(delivery_id(message.id, endpoint.id))
         if known is None:
             self._store(Delivery(message_id=message.id, endpoint_id=endpoint.id))
         elif not is_single:
             again = replace(known, status="pending", failures=0, next_attempt_at=None)
             self._store(again, known)
-        self._put(Job(message, endpoint.id, trigger, is_single))
+        self._put(Job(message, endpoint.id, "manual", is_single))
 
     def _store(self, delivery: Delivery, before: Delivery | None = None) -> None:
         """Store the delivery, which was as `before`, with the timer of its next attempt."""
@@ -229,9 +283,10 @@ class Outbox:
         self._world.store.put(endpoint)
         return endpoint
 
-    def _put(self, job: Job) -> None:
-        self._waiting.setdefault(job.endpoint_id, deque()).append(job)
-        self._on_work(job.endpoint_id)
+    def _put(self, *jobs: Job) -> None:
+        for job in jobs:
+            self._waiting.setdefault(job.endpoint_id, deque()).append(job)
+            self._on_work(job.endpoint_id)
 
     def _is_open(self, job: Job) -> bool:
         delivery = self.delivery(job.delivery_id)
@@ -239,8 +294,7 @@ class Outbox:
 
     def _release(self, jobs: Sequence[Job]) -> None:
         """Queue jobs that were delayed, but for deliveries that were resent by hand meanwhile."""
-        for job in [one for one in jobs if self._is_open(one)]:
-            self._put(job)
+        self._put(*[one for one in jobs if self._is_open(one)])
 
     # --- work goes out
 
@@ -270,8 +324,14 @@ class Outbox:
             self._settle(job)
 
     def _settle(self, job: Job) -> None:
-        if self.pre_answer.settle(job):
-            self._on_change()
+        """Let the answer that waited for this attempt wait no longer."""
+        waiting = self.pre_answer.get(job.message.request_id or "", set())
+        if job.then is None or job.delivery_id not in waiting:
+            return
+        waiting.remove(job.delivery_id)
+        if not waiting:
+            del self.pre_answer[job.message.request_id or ""]
+        self._on_change()
 
     def conclude(self, job: Job, sent: Sent) -> None:
         """Record the result of an attempt, and plan a retry if there is one."""
@@ -282,19 +342,15 @@ class Outbox:
             tried = known.tried(sent, self._world.now(), job.trigger)
             delivery = replace(tried, status="delivered", next_attempt_at=None)
             self._store(delivery, known)
-            self._note_success(job)
+            endpoint = self.endpoints.get(job.endpoint_id)
+            if endpoint is not None and endpoint.failing_since is not None:
+                self.store_endpoint(replace(endpoint, failing_since=None))
         else:
             delivery = self._failed(job, known, sent)
         if self.on_attempt is not None:
             self.on_attempt(job, delivery)
         self._settle(job)
-        self._on_change()
-
-    def _note_success(self, job: Job) -> None:
-        self.delivered.append(job.message.id)
-        endpoint = self.endpoints.get(job.endpoint_id)
-        if endpoint is not None and endpoint.failing_since is not None:
-            self.store_endpoint(replace(endpoint, failing_since=None))
+        self._on_change(*([job.message] if delivery.status == "delivered" else []))
 
     def _failed(self, job: Job, known: Delivery, sent: Sent) -> Delivery:
         """The delivery after a failed attempt, stored, and with a retry if there is one."""
@@ -323,7 +379,7 @@ class Outbox:
         failures = delivery.failures + 1
         wait = wait_after(
             failures,
-            jitter=self._world.fraction(f"{delivery.id}/{failures}"),
+            jitter=self._world.draws.fraction(f"{delivery.id}/{failures}"),
             retry_after_s=sent.retry_after_s,
             is_throttled=sent.is_timeout or sent.status_code == TOO_MANY_REQUESTS,
             scale=self._world.time_scale,
@@ -379,7 +435,7 @@ class Outbox:
             self._settle(job)
         self._delayed.call_off(endpoint_id)
         unit = self._world.store.begin()
-        for delivery in self._open_at(endpoint_id):
+        for delivery in self._deliveries({"open_at": endpoint_id}):
             if delivery.next_attempt_at is not None:
                 unit.cancel(WEBHOOK_RETRY, delivery.id)
             unit.put(replace(delivery, status="canceled", next_attempt_at=None))
@@ -387,7 +443,7 @@ class Outbox:
 
     def resend(self, message: Message, endpoint: Endpoint) -> None:
         """One more attempt, whatever the earlier results. Source: assumed D22."""
-        self._enqueue(message, endpoint, "manual", is_single=True)
+        self._send_again(message, endpoint, is_single=True)
 
     def recover(self, endpoint_id: str, since: datetime) -> Iterator[bool]:
         """Send the messages that the endpoint has missed since then.
@@ -402,7 +458,7 @@ class Outbox:
                 return
             has_missed = message.created_at >= since and self._has_missed(endpoint, message)
             if has_missed:
-                self._enqueue(message, endpoint, "manual")
+                self._send_again(message, endpoint)
             yield has_missed
 
     def _has_missed(self, endpoint: Endpoint, message: Message) -> bool:

@@ -4,20 +4,19 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
-from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Protocol
 
 from msgspec.structs import replace
 
+from sandbox.domain.events import body_of
 from sandbox.domain.webhooks import Delivery, Endpoint, Sent
+from sandbox.measurements import Measured
 from sandbox.store.files.port import StoreError
-from sandbox.store.store import Store
 from sandbox.webhooks.delivery_faults import apply_fault, head_of
-from sandbox.webhooks.jobs import Job
 from sandbox.webhooks.local_receivers import LocalReceivers
-from sandbox.webhooks.outbox import Outbox
-from sandbox.webhooks.receivers import Inbox, is_inside
+from sandbox.webhooks.outbox import Job, WebhookWorld
+from sandbox.webhooks.receivers import is_inside
 from sandbox.webhooks.signing import headers_of
 
 PATIENCE_S: Final = 0.5
@@ -28,10 +27,6 @@ UNDER_WAY_MAX: Final = 16
 
 STARTS_IN_A_TURN: Final = 8
 """Attempts that begin in one round of the event loop, so that requests are answered in between."""
-
-DOWN_S: Final = 0.1
-"""Do not try an unreachable endpoint again for so many real seconds while a clock advances: in so
-short a time it is still unreachable, however much time passes in the world."""
 
 ERROR_CHARS_MAX: Final = 500
 """Characters stored of an attempt's error, which may quote the receiver."""
@@ -49,74 +44,17 @@ class Sending(Protocol):
         """Close all connections."""
 
 
-class SendingWorld(Protocol):
-    """A world whose webhooks are sent."""
-
-    @property
-    def store(self) -> Store:
-        """The store with deliveries."""
-
-    @property
-    def outbox(self) -> Outbox:
-        """The attempts to make."""
-
-    @property
-    def inbox(self) -> Inbox:
-        """The receivers inside the world."""
-
-    @property
-    def advance_id(self) -> int | None:
-        """The id of the clock advance in progress."""
-
-    @property
-    def clock_rate(self) -> float | None:
-        """The number of seconds that pass per real second; None while the clock stands still."""
-
-    def now(self) -> datetime:
-        """The world's present."""
-
-    def webhook_time(self) -> float:
-        """The time that dates and signs a webhook which is sent now, in Unix seconds."""
-
-    async def can_send(self) -> bool:
-        """Wait until the changes so far are durable; False if another server has the world."""
-
-    async def changed(self) -> None:
-        """Wait for a new message or the result of an attempt."""
-
-
-W = TypeVar("W", bound=SendingWorld)
-
-
-class Metrics(Protocol):
-    """Counts what the worker does."""
-
-    def count_attempt(self, *, is_delivered: bool) -> None:
-        """Count an attempt."""
-
-    def note_lag(self, lag_s: float) -> None:
-        """Note how long after its event a message is sent for the first time."""
-
-
 @dataclass(eq=False)
-class _Lane(Generic[W]):
+class _Lane:
     """The attempts at one endpoint. `runner` is the task that begins them one by one."""
 
-    world: W
+    world: WebhookWorld
     endpoint_id: str
     under_way: set[asyncio.Task[None]] = field(default_factory=set)
     runner: asyncio.Task[None] | None = None
 
 
-class _Unreachable(NamedTuple):
-    """A failure to connect during a clock advance, which counts until that time of the loop."""
-
-    sent: Sent
-    advance_id: int
-    until: float
-
-
-class DeliveryWorker(Generic[W]):
+class DeliveryWorker:
     """Sends the webhooks of all worlds. Each endpoint with something to send has a task.
 
     The task makes one attempt after the other, so an endpoint gets its messages in order, and no
@@ -131,15 +69,15 @@ class DeliveryWorker(Generic[W]):
         *,
         open_client: Callable[[], Sending],
         header_prefix: str,
-        metrics: Metrics,
-        after_attempt: Callable[[W], object],
+        measured: Measured,
+        after_attempt: Callable[[Any], object],
         local_receivers: LocalReceivers | None = None,
     ) -> None:
         self._client = client
         self._local_receivers = local_receivers
         self._open_client = open_client
         self._prefix = header_prefix
-        self._metrics = metrics
+        self._measured = measured
         self._after_attempt = after_attempt
         self._loop: asyncio.AbstractEventLoop | None = None
         self._begin_anew()
@@ -147,8 +85,7 @@ class DeliveryWorker(Generic[W]):
     def _begin_anew(self) -> None:
         self._is_closed = False
         self._opening = asyncio.Lock()
-        self._lanes: dict[tuple[int, str], _Lane[W]] = {}
-        self._unreachable: dict[tuple[int, str], _Unreachable] = {}
+        self._lanes: dict[tuple[int, str], _Lane] = {}
         self._starts_left = STARTS_IN_A_TURN
 
     def _is_running(self) -> bool:
@@ -162,20 +99,18 @@ class DeliveryWorker(Generic[W]):
             self._begin_anew()
         return not self._is_closed
 
-    def work(self, world: W, endpoint_id: str) -> None:
+    def work(self, world: WebhookWorld, endpoint_id: str) -> None:
         """Send what is due at this endpoint. Does nothing before an event loop runs."""
         if not self._is_running():
             return
         key = (id(world), endpoint_id)
         lane = self._lanes.get(key)
         if lane is None:
-            if self._unreachable and self._fail_unreachable(world, endpoint_id):
-                return
             lane = self._lanes[key] = _Lane(world, endpoint_id)
         if lane.runner is None:
             lane.runner = self._create_task(self._run(lane))
 
-    async def wait_idle(self, world: W) -> None:
+    async def wait_idle(self, world: WebhookWorld) -> None:
         """Wait until no webhook of the world is due or under way."""
         while not world.outbox.is_idle and self._is_running():
             for endpoint_id in tuple(world.outbox.endpoints):
@@ -199,7 +134,7 @@ class DeliveryWorker(Generic[W]):
 
     # --- one endpoint
 
-    async def _run(self, lane: _Lane[W]) -> None:
+    async def _run(self, lane: _Lane) -> None:
         """Make the attempts of a lane in order, until none is left."""
         outbox = lane.world.outbox
         try:
@@ -219,13 +154,13 @@ class DeliveryWorker(Generic[W]):
             lane.runner = None
             self._drop_if_done(lane)
 
-    def _end_attempt(self, lane: _Lane[W], job: Job, attempt: asyncio.Task[None]) -> None:
+    def _end_attempt(self, lane: _Lane, job: Job, attempt: asyncio.Task[None]) -> None:
         lane.under_way.discard(attempt)
         if attempt.cancelled():
             lane.world.outbox.give_back(job)
         self._drop_if_done(lane)
 
-    def _drop_if_done(self, lane: _Lane[W]) -> None:
+    def _drop_if_done(self, lane: _Lane) -> None:
         key = (id(lane.world), lane.endpoint_id)
         if lane.runner is None and not lane.under_way and self._lanes.get(key) is lane:
             del self._lanes[key]
@@ -242,32 +177,9 @@ class DeliveryWorker(Generic[W]):
     def _allow_starts(self) -> None:
         self._starts_left = STARTS_IN_A_TURN
 
-    # --- endpoints that cannot be reached
-
-    def _fail_unreachable(self, world: W, endpoint_id: str) -> bool:
-        """Fail everything that is due there if the endpoint was unreachable a moment ago."""
-        assert self._loop
-        key = (id(world), endpoint_id)
-        known = self._unreachable.get(key)
-        if known is None:
-            return False
-        if known.advance_id != world.advance_id or self._loop.time() >= known.until:
-            del self._unreachable[key]
-            return False
-        while (job := world.outbox.take(endpoint_id)) is not None:
-            world.outbox.conclude(job, known.sent)
-        return True
-
-    def _note_unreachable(self, world: W, endpoint_id: str, sent: Sent) -> None:
-        assert self._loop
-        if sent.is_unreachable and world.advance_id is not None:
-            self._unreachable[id(world), endpoint_id] = _Unreachable(
-                replace(sent, duration_ms=0), world.advance_id, self._loop.time() + DOWN_S
-            )
-
     # --- one attempt
 
-    async def _attempt(self, world: W, endpoint: Endpoint, job: Job) -> None:
+    async def _attempt(self, world: WebhookWorld, endpoint: Endpoint, job: Job) -> None:
         """Make one attempt, and report its result to the outbox."""
         try:
             if not (await world.can_send() and world.outbox.is_under_way(job)):
@@ -278,16 +190,15 @@ class DeliveryWorker(Generic[W]):
         except Exception:
             log.exception("sending message %s failed: a defect of the sandbox", job.message.id)
             sent = _not_sent("the sandbox failed; its log says why")
-        self._note_unreachable(world, endpoint.id, sent)
-        self._metrics.count_attempt(is_delivered=sent.error is None)
+        self._measured.attempts.labels("failed" if sent.error else "delivered").inc()
         world.outbox.conclude(job, sent)
         # Without endpoints nothing was planned: the world may even be deleted.
         if world.outbox.endpoints:
             self._after_attempt(world)
 
-    async def _send(self, world: W, endpoint: Endpoint, job: Job) -> Sent:
+    async def _send(self, world: WebhookWorld, endpoint: Endpoint, job: Job) -> Sent:
         """Sign the message and send it, over the network or to a receiver in this process."""
-        body, sent_at = world.outbox.body(job.message), world.webhook_time()
+        body, sent_at = body_of(job.message), world.webhook_time()
         self._note_lag(world, job)
         headers, body = self._write(world, endpoint, job, body, sent_at)
         if is_inside(endpoint.url):
@@ -311,7 +222,7 @@ class DeliveryWorker(Generic[W]):
         return self._client
 
     def _write(
-        self, world: W, endpoint: Endpoint, job: Job, body: bytes, sent_at: float
+        self, world: WebhookWorld, endpoint: Endpoint, job: Job, body: bytes, sent_at: float
     ) -> tuple[dict[str, str], bytes]:
         """Headers and body as they are sent."""
         now = world.now()
@@ -328,12 +239,12 @@ class DeliveryWorker(Generic[W]):
             sent_at=sent_at,
         )
 
-    def _note_lag(self, world: W, job: Job) -> None:
+    def _note_lag(self, world: WebhookWorld, job: Job) -> None:
         delivery = world.store.get(Delivery, job.delivery_id)
         rate = world.clock_rate
         if rate is not None and delivery is not None and not delivery.attempts:
             lag_s = (world.now() - job.message.created_at).total_seconds()
-            self._metrics.note_lag(lag_s / rate)
+            self._measured.lags.observe(lag_s / rate)
 
 
 def _not_sent(why: str) -> Sent:

@@ -1,43 +1,111 @@
 """The background work for worlds: sending webhooks, waking up in time, saving."""
 
+import asyncio
 from collections.abc import Callable
-from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, Final, NamedTuple, Protocol
 
-from sandbox.worlds.measured import Measured
+from sandbox.measurements import Measured
+from sandbox.webhooks.worker import DeliveryWorker
 
-W = TypeVar("W", contravariant=True)
-
-
-class Deliveries(Protocol[W]):
-    """Sends the webhooks of worlds of type W."""
-
-    def work(self, world: W, endpoint_id: str) -> None:
-        """Send what is due at this endpoint."""
-
-    async def wait_idle(self, world: W) -> None:
-        """Wait until no webhook of the world is due or under way."""
+_LOOK_AGAIN_S: Final = 3_600.0
+"""Read a world's clock again after so many seconds, to notice jumps of the system clock."""
 
 
-class WakeUps(Protocol[W]):
-    """Wakes worlds of type W, and makes delayed calls."""
+@dataclass(eq=False)
+class _Call:
+    """A call to make at that time of the monotonic clock. Without a loop it has no handle yet."""
 
-    def arm_wakeup(self, world: W, wait_s: float | None) -> None:
+    due_s: float
+    function: Callable[[], None]
+    handle: asyncio.TimerHandle | None = None
+
+
+class Timers:
+    """Calls `wake` with a world when its next timer is due, and makes delayed calls.
+
+    Delayed calls may be planned before an event loop runs.
+    """
+
+    def __init__(self, wake: Callable[[Any], object]) -> None:
+        self._wake_world = wake
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_closed = False
+        self._wakeups: dict[int, asyncio.TimerHandle] = {}
+        # A dictionary as an ordered set.
+        self._calls: dict[_Call, None] = {}
+
+    def _is_running(self) -> bool:
+        """Whether an event loop runs. The handles of an earlier loop are gone with it."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return False
+        if loop is not self._loop:
+            self._loop, self._is_closed, self._wakeups = loop, False, {}
+            for call in self._calls:
+                self._arm(call)
+        return not self._is_closed
+
+    def arm_wakeup(self, world: object, wait_s: float | None) -> None:
         """Wake the world after so many seconds, in place of an earlier wake-up; None: never."""
+        is_running = self._is_running()
+        if (earlier := self._wakeups.pop(id(world), None)) is not None:
+            earlier.cancel()
+        if wait_s is not None and is_running:
+            assert self._loop
+            wait_s = min(wait_s, _LOOK_AGAIN_S)
+            self._wakeups[id(world)] = self._loop.call_later(wait_s, self._wake, world)
+
+    def _wake(self, world: object) -> None:
+        del self._wakeups[id(world)]
+        self._wake_world(world)
 
     def later(self, delay_s: float, function: Callable[[], None]) -> Callable[[], None]:
         """Call the function after this many real seconds; returns a function that cancels it."""
+        is_running = self._is_running()
+        call = _Call(monotonic() + delay_s, function)
+        self._calls[call] = None
+        if is_running:
+            self._arm(call)
+
+        def cancel() -> None:
+            self._calls.pop(call, None)
+            if call.handle is not None:
+                call.handle.cancel()
+
+        return cancel
+
+    def _arm(self, call: _Call) -> None:
+        assert self._loop
+        wait_s = max(0.0, call.due_s - monotonic())
+        call.handle = self._loop.call_later(wait_s, self._make, call)
+
+    def _make(self, call: _Call) -> None:
+        del self._calls[call]
+        call.function()
+
+    async def close(self) -> None:
+        """Stop: wake no world and make no call."""
+        self._is_closed = True
+        for wakeup in self._wakeups.values():
+            wakeup.cancel()
+        for call in self._calls:
+            if call.handle is not None:
+                call.handle.cancel()
 
 
-class Background(NamedTuple, Generic[W]):
+class Background(NamedTuple):
     """What a server does for its worlds beside answering requests, and what it measures."""
 
-    deliveries: Deliveries[W]
-    timers: WakeUps[W]
+    deliveries: DeliveryWorker
+    timers: Timers
     measured: Measured
 
 
-class Saver(Protocol[W]):
-    """Writes the changes of worlds of type W to where they are kept."""
+class Saver(Protocol):
+    """Writes the changes of worlds to where they are kept."""
 
     measured: Measured
 
@@ -45,44 +113,20 @@ class Saver(Protocol[W]):
     def name(self) -> str:
         """What it writes to, for messages."""
 
-    def follow(self, world: W, *, is_in_file: bool) -> None:
+    def follow(self, world: Any, *, is_in_file: bool) -> None:
         """Write every change of the world from now on, and all of it unless it is there."""
 
     def forget(self, world_id: str) -> None:
         """The world was deleted."""
 
-    async def saved(self, world: W | None = None) -> None:
+    async def saved(self, world: Any = None) -> None:
         """Wait until all changes of the world so far are written; without one, of all worlds.
 
         Raises StoreError, and WorldLost if another server has the world now.
         """
-
-    def note_unread(self, error: Exception) -> None:
-        """Log a document that could not be read."""
 
     def keep_tokens(self, tokens: str) -> None:
         """Write these tokens of teams in place of those that are there."""
 
     async def close(self) -> None:
         """Write what remains, and write nothing any more."""
-
-
-class _Idle:
-    """Sends nothing and wakes no world."""
-
-    def work(self, world: object, endpoint_id: str) -> None:
-        """Send nothing."""
-
-    async def wait_idle(self, world: object) -> None:
-        """Wait for nothing."""
-
-    def arm_wakeup(self, world: object, wait_s: float | None) -> None:
-        """Watch no clock."""
-
-    def later(self, delay_s: float, function: Callable[[], None]) -> Callable[[], None]:
-        """Call nothing."""
-        return lambda: None
-
-
-IDLE: Final = Background[object](_Idle(), _Idle(), Measured())
-"""The background of a world that is not in use."""

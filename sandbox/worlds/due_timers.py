@@ -1,12 +1,12 @@
 """Fires the due timers of a world in order, each at its own moment."""
 
+import asyncio
 import logging
 from datetime import datetime
 from typing import Final
 
 from sandbox.domain.clock import WEBHOOK_RETRY, ClockSetting, Timer
 from sandbox.store.store import UnitOfWork
-from sandbox.worlds.pauses import pause
 from sandbox.worlds.world import World
 
 TIMERS_IN_A_ROW: Final = 30
@@ -32,11 +32,17 @@ def fire_due(world: World) -> list[Timer]:
     return fired
 
 
+def wake(world: World) -> None:
+    """Fire what is due in a world whose next timer has come."""
+    world.watched = None
+    fire_due(world)
+
+
 async def catch_up(world: World) -> list[Timer]:
     """Fire all timers that are due, however many; returns the events in order."""
     fired = more = fire_due(world)
     while len(more) == TIMERS_IN_A_ROW:
-        await pause()
+        await asyncio.sleep(0)
         more = fire_due(world)
         fired = fired + more
     return fired
@@ -49,26 +55,17 @@ async def advance_to(world: World, to: datetime) -> list[Timer]:
     after the due webhooks have been sent.
     """
     async with world.advancing:
-        world.advances += 1
-        world.advance_id = world.advances
-        try:
-            return await _advance_to(world, to)
-        finally:
-            world.advance_id = None
-
-
-async def _advance_to(world: World, to: datetime) -> list[Timer]:
-    fired: list[Timer] = []
-    await world.wait_idle()
-    while (timer := world.store.next_timer()) is not None and timer.due <= to:
-        if timer.due > world.clock.now():
-            world.clock.set(ClockSetting(now=timer.due))
-        fired += fire_due(world)
-        await pause()
+        fired: list[Timer] = []
         await world.wait_idle()
-    if to > world.clock.now():
-        world.clock.set(ClockSetting(now=to))
-    return fired
+        while (timer := world.store.next_timer()) is not None and timer.due <= to:
+            if timer.due > world.clock.now():
+                world.clock.set(ClockSetting(now=timer.due))
+            fired += fire_due(world)
+            await asyncio.sleep(0)
+            await world.wait_idle()
+        if to > world.clock.now():
+            world.clock.set(ClockSetting(now=to))
+        return fired
 
 
 def _without(world: World, timer: Timer) -> UnitOfWork:

@@ -232,16 +232,18 @@ def headers_shown_by(profile: Profile) -> Callable[[tuple[bytes | None, ...]], H
     return shown
 
 
-def captured_answer(body: bytes, profile: Profile) -> bytes | None:
-    """The stored part of an answer of ours, with everything masked that looks like a key.
+def captured_answer(body: bytes, profile: Profile, *, has_key: bool = True) -> bytes | None:
+    """The stored part of an answer of ours; if it may have a key, that is masked.
 
-    It has no card numbers: it is made from records, and input is refused or masked before it
-    becomes a record. No escape hides a key: we write every letter as itself.
+    Others have no key and no card number: they are made from records, and input is refused or
+    masked before it becomes a record. No escape hides a key: we write every letter as itself.
     """
-    if len(body) <= CAPTURE_BYTES_MAX:
-        return profile.key_format.scrub_bytes(body) or None
-    start = profile.key_format.scrub_bytes(body[: CAPTURE_BYTES_MAX + SECRET_CHARS_MAX])
-    return start[:CAPTURE_BYTES_MAX] + CUT_OFF
+    shown = body[: CAPTURE_BYTES_MAX + SECRET_CHARS_MAX]
+    if has_key:
+        shown = profile.key_format.scrub_bytes(shown)
+    if len(body) > CAPTURE_BYTES_MAX:
+        return shown[:CAPTURE_BYTES_MAX] + CUT_OFF
+    return shown or None
 
 
 def captured(

@@ -2,40 +2,50 @@
 
 import asyncio
 from asyncio import Lock
-from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeVar
+from weakref import WeakValueDictionary
 
 T = TypeVar("T")
 
-
-def has_loop() -> bool:
-    """Whether an event loop runs, so that there are others to wait for this."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
+EVERY: Final = 200
+"""Small things that are looked at in a row: some milliseconds."""
 
 
 async def run_in_thread(function: Callable[..., T], *args: Any) -> T:
-    """Call a function that touches nothing in use, while other requests are served."""
-    return await asyncio.to_thread(function, *args) if has_loop() else function(*args)
+    """Call a function that touches nothing in use, while other requests are served.
+
+    Without an event loop there are no other requests.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return function(*args)
+    return await asyncio.to_thread(function, *args)
 
 
 async def run_aside(function: Callable[..., T], *args: Any, is_large: bool) -> T:
     """Call the function, in a thread if it is large work, while other requests are served.
 
-    It must not touch what is in use. Without an event loop there are no other requests.
+    It must not touch what is in use.
     """
     return await run_in_thread(function, *args) if is_large else function(*args)
 
 
-async def pause() -> None:
-    """Let other requests be served; without an event loop there are none."""
-    if has_loop():
-        await asyncio.sleep(0)
+async def collect(items: Iterable[T], *, every: int = EVERY) -> list[T]:
+    """Make a list of the items, with a pause after every so many."""
+    return await select(items, lambda item: True, every=every)
+
+
+async def select(items: Iterable[T], fits: Callable[[T], bool], *, every: int = EVERY) -> list[T]:
+    """Make a list of the items that fit, with a pause after every so many."""
+    found: list[T] = []
+    for number, item in enumerate(items, start=1):
+        if fits(item):
+            found.append(item)
+        if number % every == 0:
+            await asyncio.sleep(0)
+    return found
 
 
 class Alone:
@@ -43,21 +53,12 @@ class Alone:
 
     def __init__(self) -> None:
         # Only of names that are in use.
-        self._locks: dict[str, Lock] = {}
-        self._users: Counter[str] = Counter()
+        self._locks: WeakValueDictionary[str, Lock] = WeakValueDictionary()
 
     def __contains__(self, name: str) -> bool:
-        return name in self._locks
+        lock = self._locks.get(name)
+        return lock is not None and lock.locked()
 
-    @asynccontextmanager
-    async def with_(self, name: str) -> AsyncIterator[None]:
-        """Hold the exclusive right to this name."""
-        lock = self._locks.setdefault(name, Lock())
-        self._users[name] += 1
-        try:
-            async with lock:
-                yield
-        finally:
-            self._users[name] -= 1
-            if not self._users[name]:
-                del self._users[name], self._locks[name]
+    def with_(self, name: str) -> Lock:
+        """The lock that gives the exclusive right to this name."""
+        return self._locks.setdefault(name, Lock())

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from sandbox.conformance.targets import InProcess, Request, control
+from sandbox.conformance.clients import InProcess, Request, control
 from sandbox.domain.profile import Profile
 
 HOST = "https://uat.example.com/platform"

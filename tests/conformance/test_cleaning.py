@@ -6,9 +6,9 @@ from collections.abc import Callable
 import pytest
 
 from sandbox.conformance.cleanup import Cleaner
+from sandbox.conformance.clients import HttpAnswer
 from sandbox.conformance.created_resources import read_register, register_file
 from sandbox.conformance.plan import Wanted
-from sandbox.conformance.probe_runner import Raw
 from sandbox.conformance.probes.steps import ProbeRequest as Asked
 from sandbox.conformance.probes.table import probes_of
 from sandbox.conformance.verification import ask as ask_platform
@@ -18,37 +18,37 @@ from tests.conformance.uat import RUN, Time, Uat
 PROBES = probes_of("looking")
 
 
-def _once(trouble: Callable[[Callable[[], Raw]], Raw], *, at: int, times: int):
+def _once(trouble: Callable[[Callable[[], HttpAnswer]], HttpAnswer], *, at: int, times: int):
     """Trouble with some requests after the first key was asked for, and none later."""
     count = itertools.count()
 
-    def answer(request: Asked, genuine: Callable[[], Raw]) -> Raw:
+    def answer(request: Asked, genuine: Callable[[], HttpAnswer]) -> HttpAnswer:
         return trouble(genuine) if at <= next(count) < at + times else genuine()
 
     return answer
 
 
-def _dropped(genuine: Callable[[], Raw]) -> Raw:
+def _dropped(genuine: Callable[[], HttpAnswer]) -> HttpAnswer:
     """The platform did what was asked, and its answer was lost."""
     genuine()
     raise OSError("ReadError")
 
 
-def _page(genuine: Callable[[], Raw]) -> Raw:
+def _page(genuine: Callable[[], HttpAnswer]) -> HttpAnswer:
     genuine()
-    return Raw(200, {}, "<html>please wait</html>")
+    return HttpAnswer(200, {}, "<html>please wait</html>")
 
 
-def _interrupted(genuine: Callable[[], Raw]) -> Raw:
+def _interrupted(genuine: Callable[[], HttpAnswer]) -> HttpAnswer:
     genuine()
     raise KeyboardInterrupt
 
 
 TROUBLE = {
-    "429": lambda genuine: Raw(429, {"retry-after": "5"}, ""),
-    "429 for an hour": lambda genuine: Raw(429, {"retry-after": "3600"}, ""),
-    "500": lambda genuine: Raw(500, {}, "<html>"),
-    "500 after it was done": lambda genuine: (genuine(), Raw(500, {}, ""))[1],
+    "429": lambda genuine: HttpAnswer(429, {"retry-after": "5"}, ""),
+    "429 for an hour": lambda genuine: HttpAnswer(429, {"retry-after": "3600"}, ""),
+    "500": lambda genuine: HttpAnswer(500, {}, "<html>"),
+    "500 after it was done": lambda genuine: (genuine(), HttpAnswer(500, {}, ""))[1],
     "dropped": _dropped,
     "page": _page,
 }

@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 
 from sandbox.conformance import verification_report as report
+from sandbox.conformance.clients import InProcess, Platform, control
 from sandbox.conformance.created_resources import Register
 from sandbox.conformance.plan import Wanted
-from sandbox.conformance.probe_runner import Asker, Pace, Raw, Run, Sends, Stopped
-from sandbox.conformance.probes.conditions import ConditionError, parse_condition
+from sandbox.conformance.probe_runner import Asker, HttpAnswer, Pace, Run, Sends, Stopped
+from sandbox.conformance.probes.conditions import ConditionError, holds, parse_condition
 from sandbox.conformance.probes.steps import ProbeRequest as Asked
 from sandbox.conformance.probes.table import PHASES, Probe, ProbeError, probes_of, read_probes
-from sandbox.conformance.targets import InProcess, control
-from sandbox.conformance.uat_client import Platform
 from sandbox.conformance.verification import ask as ask_platform
 from sandbox.conformance.verification import write
 from sandbox.domain.profile import Profile, parse_profile
@@ -121,29 +120,29 @@ def test_a_run_leaves_a_profile_that_serves_and_no_secret(served: Served, tmp_pa
 
 def run(probes: Sequence[Probe], send: Sends, pace: Pace) -> Run:
     """A run of probes that only read."""
-    done = Run()
+    asker = Asker(send, pace, Register(RUN, Path("/nowhere")))
     try:
-        Asker(send, pace, Register(RUN, Path("/nowhere"))).run(probes, refusal_ends=True, done=done)
+        asker.ask(probes)
     except Stopped as stopped:
-        done.stopped = str(stopped)
-    return done
+        asker.run.stopped = str(stopped)
+    return asker.run
 
 
 @pytest.mark.parametrize(
     ("answer", "sent", "why"),
     [
-        (Raw(429, {"retry-after": "7"}, ""), 2, "answered 429 2 times"),
-        (Raw(429, {"retry-after": "3600"}, ""), 1, "asks to wait for 3600 seconds"),
-        (Raw(429, {"retry-after": "nan"}, ""), 1, "asks to wait for nan seconds"),
-        (Raw(500, {}, "<html>"), 3, "failed 3 times, the last time with status 500"),
+        (HttpAnswer(429, {"retry-after": "7"}, ""), 2, "answered 429 2 times"),
+        (HttpAnswer(429, {"retry-after": "3600"}, ""), 1, "asks to wait for 3600 seconds"),
+        (HttpAnswer(429, {"retry-after": "nan"}, ""), 1, "asks to wait for nan seconds"),
+        (HttpAnswer(500, {}, "<html>"), 3, "failed 3 times, the last time with status 500"),
         (OSError("ReadError"), 3, "failed 3 times, the last time with no answer: ReadError"),
-        (Raw(401, {}, "{}"), 3, "does not let the key in"),
+        (HttpAnswer(401, {}, "{}"), 3, "does not let the key in"),
     ],
 )
 def test_a_platform_in_trouble_is_left_alone(answer, sent, why):
     time = Time()
 
-    def send(request: Asked) -> Raw:
+    def send(request: Asked) -> HttpAnswer:
         if isinstance(answer, OSError):
             raise answer
         return answer
@@ -157,8 +156,8 @@ def test_a_platform_in_trouble_is_left_alone(answer, sent, why):
 
 
 def test_an_operation_that_is_refused_to_a_good_key_ends_nothing():
-    def send(request: Asked) -> Raw:
-        return Raw(403 if request.path == "/v2/transactions" else 200, {}, "{}")
+    def send(request: Asked) -> HttpAnswer:
+        return HttpAnswer(403 if request.path == "/v2/transactions" else 200, {}, "{}")
 
     done = run(PROBES, send, Time().pace())
 
@@ -167,7 +166,7 @@ def test_an_operation_that_is_refused_to_a_good_key_ends_nothing():
 
 
 def test_answers_that_are_pages_tell_nothing():
-    done = run(PROBES, lambda request: Raw(200, {}, "<html>"), Time().pace())
+    done = run(PROBES, lambda request: HttpAnswer(200, {}, "<html>"), Time().pace())
 
     assert done.stopped is None
     told = [(one.probe.id, one.value) for one in done.findings if one.probe.id != "strict_headers"]
@@ -177,8 +176,8 @@ def test_answers_that_are_pages_tell_nothing():
 def test_requests_are_half_a_second_apart_and_a_wish_to_wait_is_heeded():
     time, statuses = Time(), iter([429])
 
-    def send(request: Asked) -> Raw:
-        return Raw(next(statuses, 404), {"retry-after": "20"}, "{}")
+    def send(request: Asked) -> HttpAnswer:
+        return HttpAnswer(next(statuses, 404), {"retry-after": "20"}, "{}")
 
     done = run(PROBES, send, time.pace())
 
@@ -246,7 +245,7 @@ def test_a_condition_that_does_more_than_compare_is_refused(text, words):
 
 
 @pytest.mark.parametrize(
-    ("text", "holds"),
+    ("text", "is_met"),
     [
         ("status == 200 and not body.total > 1", True),
         ("body.items[0].id == 'a' and body['items'][1].id == 'b'", True),
@@ -257,11 +256,11 @@ def test_a_condition_that_does_more_than_compare_is_refused(text, words):
         ("headers.etag == 'e' and answers[0].status == 200", True),
     ],
 )
-def test_a_condition_compares_what_was_answered(text, holds):
+def test_a_condition_compares_what_was_answered(text, is_met):
     answer = {"status": 200, "headers": {"etag": "e"}}
     answer["body"] = {"total": 1, "items": [{"id": "a"}, {"id": "b"}]}
 
-    assert parse_condition(text).holds({**answer, "answers": [answer]}) is holds
+    assert holds(parse_condition(text), {**answer, "answers": [answer]}) is is_met
 
 
 ROW = """
@@ -300,7 +299,9 @@ def test_a_mistake_in_a_file_of_probes_is_named_with_row_and_field(tmp_path, tex
 def test_what_was_learnt_is_in_the_profile_and_other_names_stay():
     own = parse_profile({"name": "ours", "api_key_header": "x-ours"})
     probe = next(one for one in PROBES if one.id == "date_filters.start")
-    done = run([probe], lambda request: Raw(200, {}, _found("startDate", request)), Time().pace())
+    done = run(
+        [probe], lambda request: HttpAnswer(200, {}, _found("startDate", request)), Time().pace()
+    )
 
     text = report.profile_toml(done, own, "2026-11-23")
 

@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sandbox.conformance.clients import HttpAnswer, InProcess, Request, control
 from sandbox.conformance.plan import Wanted
-from sandbox.conformance.probe_runner import Pace, Raw
+from sandbox.conformance.probe_runner import Pace
 from sandbox.conformance.probes.steps import ProbeRequest as Asked
 from sandbox.conformance.probes.table import Probe
-from sandbox.conformance.targets import InProcess, Request, control
 from sandbox.conformance.verification import ask
 from sandbox.domain.profile import Profile, parse_profile
 
@@ -41,7 +41,9 @@ class Uat(AbstractContextManager["Uat"]):
         self.world = control(self._stage, "POST", "/worlds", {"switches": dict(switches)})
         self.keys = {"own": self.key("merchant"), "partner": self.key("partner")}
         self.asked: list[Asked] = []
-        self.trouble: Callable[[Asked, Callable[[], Raw]], Raw] = lambda request, answer: answer()
+        self.trouble: Callable[[Asked, Callable[[], HttpAnswer]], HttpAnswer] = (
+            lambda request, answer: answer()
+        )
 
     def __exit__(self, *_: Any) -> None:
         self._stage.__exit__(None, None, None)
@@ -59,7 +61,7 @@ class Uat(AbstractContextManager["Uat"]):
         assert paid.status == 200, paid.text
         return str(json.loads(paid.text)["transaction_id"])
 
-    def answer(self, request: Asked) -> Raw:
+    def answer(self, request: Asked) -> HttpAnswer:
         """The answer of the sandbox, whatever trouble there is."""
         key = self.keys["own"] if request.key is None else request.key
         headers = {"x-service-apikey": key} if key else {}
@@ -71,9 +73,9 @@ class Uat(AbstractContextManager["Uat"]):
         sent = Request(request.method, request.path, request.query, headers, body)
         answer = self._stage.send(sent, {})
         assert answer is not None
-        return Raw(answer.status, {}, answer.text)
+        return HttpAnswer(answer.status, {}, answer.text)
 
-    def send(self, request: Asked) -> Raw:
+    def send(self, request: Asked) -> HttpAnswer:
         self.asked.append(request)
         return self.trouble(request, lambda: self.answer(request))
 

@@ -90,6 +90,39 @@ def test_a_world_can_have_another_fixture_and_switches(sandbox):
 
 
 @pytest.mark.proves("assumed D25")
+def test_a_world_is_created_with_its_endpoints(sandbox):
+    url = "http://127.0.0.1:9/hook"
+    endpoints = [{"id": "ours", "url": url}, {"url": url, "account_id": "partner"}]
+
+    world = create(sandbox, id="hooked", scenario="duplicate_event", endpoints=endpoints)
+
+    assert world.status == 201
+    listed = sandbox.control("GET", "/worlds/hooked/endpoints").json()["endpoints"]
+    assert [one["url"] for one in listed] == [url, url]
+    assert listed[0]["id"] == "ours"
+    partner = world.json()["accounts"]["partner"]
+    assert [one["account_id"] for one in listed] == [None, partner]
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "message"),
+    [
+        ({"url": "no url"}, "endpoints.1.url: must"),
+        ({"url": "http://a.example/", "event_types": ["sale"]}, "endpoints.1: event_types: "),
+        ({"url": "http://a.example/", "account_id": "nobody"}, "endpoints.1: account_id: "),
+        ({"url": "http://a.example/", "id": "ours"}, "endpoints.1: there is an endpoint 'ours'"),
+    ],
+)
+def test_an_endpoint_that_cannot_be_registered_leaves_no_world(sandbox, endpoint, message):
+    first = {"id": "ours", "url": "http://a.example/"}
+
+    answer = create(sandbox, id="hooked", endpoints=[first, endpoint])
+
+    assert answer.status in (400, 409)
+    assert answer.json()["message"].startswith(message)
+    assert sandbox.control("GET", "/worlds/hooked").status == 404
+
+
 def test_worlds_are_listed_and_read_as_they_were_created(sandbox):
     created = create(sandbox, id="mine", clock=NOW).json()
 

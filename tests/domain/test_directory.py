@@ -13,9 +13,9 @@ from sandbox.domain.directory import (
     Terminal,
     in_state,
     state_of,
-    view_credential,
 )
 from sandbox.domain.events import EVENTS
+from sandbox.domain.records import show_all
 from sandbox.domain.states import NoSuchStep
 
 BORN = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -97,7 +97,7 @@ def test_a_change_of_state_is_dated(kind):
 def test_a_deleted_credential_shows_itself_inactive():
     deleted = in_state(RECORDS["credential"], "deleted", NOW)
 
-    assert view_credential(deleted) == {
+    assert show_all(deleted) == {
         "id": "c",
         "account_id": "a",
         "code": "482913750264",

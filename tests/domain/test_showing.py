@@ -5,6 +5,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import to_builtins
 from msgspec.structs import replace
 
 from sandbox.app import build
@@ -12,7 +13,7 @@ from sandbox.domain.payments.transaction_view import (
     AttemptView,
     TransactionView,
     body_of,
-    history_of,
+    show_history,
     view,
 )
 from sandbox.domain.payments.transactions import Transaction
@@ -58,7 +59,7 @@ def test_the_gateways_answer_has_exactly_its_four_fields(tx):
 
 
 def test_the_history_alone_is_that_of_the_whole(tx):
-    assert json.loads(history_of(tx)) == json.loads(body_of(tx))["history"]
+    assert to_builtins(show_history(tx)) == json.loads(body_of(tx))["history"]
 
 
 def test_the_view_is_what_the_bytes_say(tx):

@@ -11,8 +11,13 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from sandbox import __version__
 from sandbox.app import build
 from sandbox.domain.events import EVENTS
-from sandbox.platform.openapi.plain import CROSS_FIELD
-from sandbox.platform.openapi.words import ABOUT_AMOUNTS, ENUMS, MINOR_UNITS, PARAMETERS
+from sandbox.platform.openapi.plain import (
+    ABOUT_AMOUNTS,
+    CROSS_FIELD,
+    ENUMS,
+    MINOR_UNITS,
+    PARAMETERS,
+)
 from sandbox.settings import Settings
 from tests.driving import InProcess
 from tools import golden_answers

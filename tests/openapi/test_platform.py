@@ -9,8 +9,8 @@ from sandbox.domain.clock import ClockSetting
 from sandbox.domain.events import EVENTS
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.profile import DateFilters, Errors, KeyPrefixes, Profile
+from sandbox.platform.openapi.document import BODIES
 from sandbox.platform.openapi.examples import example_of
-from sandbox.platform.openapi.webhooks import BODIES
 from sandbox.platform.routes import OPERATIONS
 from sandbox.settings import Settings
 from tests.conftest import NOW

@@ -391,17 +391,12 @@ def check_what_moved(before, after, operation, body):
         assert moved == [0, asked, 0, 0]
 
 
+@pytest.mark.hypothesis
 @pytest.mark.proves(
     "spec 2.4-money", "assumed 2.2, M1, M2, M3, M4, M5, M6, M7, M8, M9, M10, M11, M12, M13"
 )
 def test_no_order_of_operations_makes_or_loses_money():
     run_state_machine_as_test(
         Money,
-        settings=settings(
-            max_examples=examples(30),
-            stateful_step_count=40,
-            deadline=None,
-            derandomize=True,
-            database=None,
-        ),
+        settings=settings(max_examples=examples(30), stateful_step_count=40),
     )

@@ -158,17 +158,12 @@ class KeyLife(RuleBasedStateMachine):
         assert set(citations(self.sandbox)) <= known_clauses()
 
 
+@pytest.mark.hypothesis
 @pytest.mark.proves(
     "spec 3.1-revoke, 3.1-reinstate, 3.1-delete, 3.1-expiry, 3.1-gone", "assumed 4.3-same-status"
 )
 def test_no_order_of_changes_and_clocks_confuses_a_key(profile):
     run_state_machine_as_test(
         lambda: KeyLife(profile),
-        settings=settings(
-            max_examples=examples(60),
-            stateful_step_count=25,
-            deadline=None,
-            derandomize=True,
-            database=None,
-        ),
+        settings=settings(max_examples=examples(60), stateful_step_count=25),
     )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sandbox.domain.instants import DURATION_PATTERN, parse_duration
 from sandbox.library import folder
 from sandbox.scenarios.parser import ScenarioError, parse_scenario
-from sandbox.scenarios.schema import DIRECTIVE, HINTS, scenario_schema
+from sandbox.scenarios.schema import DIRECTIVE, scenario_schema
 from tests.scenarios.running import LOST
 
 FILES = sorted(folder("scenarios").glob("*.toml"))
@@ -78,12 +78,6 @@ def test_every_field_is_explained_in_one_sentence():
     said = {name: field["description"] for name, field in properties().items()}
 
     assert [name for name, one in said.items() if not re.fullmatch(r"[A-Z][^.]*\.", one)] == []
-
-
-def test_nothing_is_explained_that_does_not_exist():
-    told = {f"{part.__name__}.{name}" for part, rows in HINTS.items() for name in rows}
-
-    assert told == set(properties())
 
 
 def test_no_field_is_offered_a_null():

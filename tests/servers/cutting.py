@@ -5,8 +5,6 @@ import socket
 import threading
 from typing import Self
 
-COMMITS = b"WITH held AS"
-
 
 class Cutter:
     """Passes bytes on between servers and PostgreSQL, and cuts a connection when it was told to."""

@@ -11,7 +11,7 @@ from sandbox.app import build
 from sandbox.settings import Settings
 from sandbox.store.files.port import FORMAT, StoreError
 from tests.driving import InProcess
-from tests.state.mutating import a_looping_sandbox
+from tests.state.looping import a_looping_sandbox
 
 OTHERS = [0, FORMAT - 1, FORMAT + 1, "1", None]
 

@@ -317,7 +317,7 @@ REFUSED: dict[str, tuple[Callable[[Document], Any], tuple[str, ...]]] = {
     ),
     "a message whose id is an object": (
         changed(_first("messages"), "id", to={"a": 1}),
-        ("messages", "id must be a string"),
+        ("messages", "id: must be text, not an object"),
     ),
     "a message with the id of another": (
         changed(_first("messages"), "id", to="msg_0"),

@@ -1,10 +1,11 @@
 """What every store promises of finding: order, pages, indexes."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from sandbox.domain.directory import Account
 from sandbox.domain.keys import ApiKey

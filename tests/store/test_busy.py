@@ -24,7 +24,7 @@ from tests.payments.driving_money import (
 )
 from tests.worlds.worlds import add_world
 from tools import busy_fixture
-from tools.busy_cast import MERCHANTS
+from tools.busy_fixture import MERCHANTS
 
 END = "2026-03-01T06:00:00.000Z"
 FROZEN = ClockSetting(now=parse_rfc3339(END), mode="frozen")

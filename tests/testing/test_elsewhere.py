@@ -138,3 +138,26 @@ def test_watching_a_file_is_for_the_command(tmp_path):
         sandbox_server(settings),
     ):
         pass
+
+
+def test_a_webhook_without_a_connection_is_like_one_that_came_over_it(kit):
+    def receive(server):
+        with server.world(seed=7, clock="2026-03-01T12:00:00Z") as world:
+            world.webhooks.respond(503, headers={"Retry-After": "7"}, body="busy", times=1)
+            world.webhooks.respond(204, body="left out")
+            pay(world)
+            arrived = world.webhooks.wait_for("transaction.sale")
+            world.webhooks.settle()
+            messages = world.control("GET", "/messages")["messages"]
+        attempts = [
+            {name: value for name, value in one.items() if name not in ("duration_ms", "sent")}
+            for message in messages
+            for delivery in message["deliveries"]
+            for one in delivery["attempts"]
+        ]
+        return sorted(arrived.headers), arrived.headers["user-agent"], arrived.body, attempts
+
+    with sandbox_at(kit.url) as elsewhere:
+        over_a_connection, without_one = receive(elsewhere), receive(kit)
+
+    assert without_one == over_a_connection

@@ -317,6 +317,7 @@ declare namespace Api {
     readings?: Record<string, string> | null;
     scenario?: any;
     invent?: InventBody | null;
+    endpoints?: Array<CreateEndpoint> | null;
   };
   type DecisionView = {
     step: string;
@@ -874,6 +875,42 @@ declare namespace Api {
     default: string;
     clause: string;
   };
+  type Readings = {
+    status_after_partial_refund?: "unchanged" | "refunded" | null;
+    duplicate_event_id?: "reject" | "replay" | "failed_attempt" | null;
+    rule_failures?: "http_400" | "http_200" | null;
+    missing_headers?: "served" | "refused" | null;
+    stored_transaction_type?: "last" | "first" | null;
+    refund_before_settlement?: "allowed" | "refused" | null;
+    total_of_partial_approval?: "requested" | "approved" | null;
+    lost_cards?: "invalid_card" | "declined" | null;
+    edit_of_closed_batch?: "rejected_too" | "open_only" | null;
+    receipt_data?: "none" | "emv" | null;
+    response_fields?: "codes" | "amounts" | null;
+    status_of_partial_reverse?: "unchanged" | "reversed" | null;
+    tip_on_a_hold?: "refused" | "allowed" | null;
+    above_the_hold?: "tip_and_surcharge" | "nothing" | "small_tip" | "tip_tax_and_surcharge" | null;
+    refused_attempts?: "named_rules" | "all" | null;
+    rates_below_one?: "percent" | "fraction" | null;
+    payments_of_a_terminal?: "empty" | "latest" | null;
+    key_deletes_itself?: "allowed" | "refused" | null;
+    all_granted_by?: "every_holder" | "psp" | null;
+    key_after_a_change?: "shown" | "hidden" | null;
+    delete_answers?: "empty" | "resource" | null;
+    deleted_resources?: "hidden" | "shown" | null;
+    application_in_answer?: "left_out" | "named" | null;
+    past_expiry?: "refused" | "expires_at_once" | null;
+    terminal_creators?: "every_account" | "partner_and_above" | null;
+    admin_sees?: "own_tree" | "all" | null;
+    limit_above_maximum?: "refused" | "clamped" | "unprocessable" | null;
+    unset_strings?: "as_null" | "as_empty" | null;
+    validation_status?: "bad_request" | "unprocessable" | null;
+    validation_detail?: "text" | "objects" | null;
+    foreign_account_filter?: "hidden" | "ignored" | null;
+    unknown_routes?: "path" | "key" | null;
+    expiry_without_offset?: "refused" | "utc" | null;
+    unknown_key_fields?: "refused" | "ignored" | null;
+  };
   type ReadingsReadAnswer = {
     status_after_partial_refund: "unchanged" | "refunded";
     duplicate_event_id: DuplicateEventId;
@@ -1156,6 +1193,17 @@ declare namespace Api {
     currency: string | null;
   };
   type SubjectKind = "payment" | "batch" | "key" | "terminal" | "delivery";
+  type Switches = {
+    strict_headers?: false | true;
+    "refund.partial_status"?: "unchanged" | "refunded";
+    "idempotency.duplicate"?: DuplicateEventId;
+    "lifecycle.rule_failures"?: "http_400" | "http_200";
+    "triggers.enabled"?: true | false;
+    "latency.scale"?: number;
+    "webhooks.time_scale"?: number;
+    "webhooks.timestamp"?: "wall" | "world";
+    "batch.settlement"?: "auto" | "manual";
+  };
   type SwitchesReadAnswer = {
     strict_headers: false | true;
     "refund.partial_status": "unchanged" | "refunded";
@@ -1518,17 +1566,7 @@ declare namespace Api {
     "switches.set": {
       method: "PUT";
       path: ["worlds", string, "switches"];
-      body: {
-        strict_headers?: false | true;
-        "refund.partial_status"?: "unchanged" | "refunded";
-        "idempotency.duplicate"?: DuplicateEventId;
-        "lifecycle.rule_failures"?: "http_400" | "http_200";
-        "triggers.enabled"?: true | false;
-        "latency.scale"?: number;
-        "webhooks.time_scale"?: number;
-        "webhooks.timestamp"?: "wall" | "world";
-        "batch.settlement"?: "auto" | "manual";
-      } | undefined;
+      body: Switches | undefined;
       answer: SwitchesSetAnswer;
     };
     "readings.list": {
@@ -1546,42 +1584,7 @@ declare namespace Api {
     "readings.set": {
       method: "PUT";
       path: ["worlds", string, "readings"];
-      body: {
-        status_after_partial_refund?: "unchanged" | "refunded" | null;
-        duplicate_event_id?: "reject" | "replay" | "failed_attempt" | null;
-        rule_failures?: "http_400" | "http_200" | null;
-        missing_headers?: "served" | "refused" | null;
-        stored_transaction_type?: "last" | "first" | null;
-        refund_before_settlement?: "allowed" | "refused" | null;
-        total_of_partial_approval?: "requested" | "approved" | null;
-        lost_cards?: "invalid_card" | "declined" | null;
-        edit_of_closed_batch?: "rejected_too" | "open_only" | null;
-        receipt_data?: "none" | "emv" | null;
-        response_fields?: "codes" | "amounts" | null;
-        status_of_partial_reverse?: "unchanged" | "reversed" | null;
-        tip_on_a_hold?: "refused" | "allowed" | null;
-        above_the_hold?: "tip_and_surcharge" | "nothing" | "small_tip" | "tip_tax_and_surcharge" | null;
-        refused_attempts?: "named_rules" | "all" | null;
-        rates_below_one?: "percent" | "fraction" | null;
-        payments_of_a_terminal?: "empty" | "latest" | null;
-        key_deletes_itself?: "allowed" | "refused" | null;
-        all_granted_by?: "every_holder" | "psp" | null;
-        key_after_a_change?: "shown" | "hidden" | null;
-        delete_answers?: "empty" | "resource" | null;
-        deleted_resources?: "hidden" | "shown" | null;
-        application_in_answer?: "left_out" | "named" | null;
-        past_expiry?: "refused" | "expires_at_once" | null;
-        terminal_creators?: "every_account" | "partner_and_above" | null;
-        admin_sees?: "own_tree" | "all" | null;
-        limit_above_maximum?: "refused" | "clamped" | "unprocessable" | null;
-        unset_strings?: "as_null" | "as_empty" | null;
-        validation_status?: "bad_request" | "unprocessable" | null;
-        validation_detail?: "text" | "objects" | null;
-        foreign_account_filter?: "hidden" | "ignored" | null;
-        unknown_routes?: "path" | "key" | null;
-        expiry_without_offset?: "refused" | "utc" | null;
-        unknown_key_fields?: "refused" | "ignored" | null;
-      } | undefined;
+      body: Readings | undefined;
       answer: ReadingsSetAnswer;
     };
     "overview": {

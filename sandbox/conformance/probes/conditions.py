@@ -8,7 +8,6 @@ called, and nothing is evaluated by Python.
 import ast
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 NAMES: Final = ("status", "headers", "body", "answers", "own")
@@ -26,23 +25,13 @@ _COMPARED: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
 }
 
 
+Names = Mapping[str, Any]
+Condition = Callable[[Names], Any]
+"""Gives the value of a condition for an answer."""
+
+
 class ConditionError(ValueError):
     """The text is no condition; the message says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A condition that was checked."""
-
-    text: str
-    _tree: ast.expr
-
-    def holds(self, names: Mapping[str, Any]) -> bool:
-        """Whether it holds. A comparison of values that have no order does not."""
-        try:
-            return bool(_value(self._tree, names))
-        except TypeError:
-            return False
 
 
 def parse_condition(text: str) -> Condition:
@@ -55,61 +44,45 @@ def parse_condition(text: str) -> Condition:
         raise ConditionError(
             "cannot be read; write it like status == 200 and body.total > 0"
         ) from None
-    _check(tree)
-    return Condition(text, tree)
+    return _compiled(tree)
 
 
-def _check(node: ast.expr) -> None:
-    match node:
-        case ast.BoolOp(values=parts) | ast.List(elts=parts):
-            inner = parts
-        case ast.UnaryOp(op=ast.Not(), operand=part) | ast.Attribute(value=part):
-            inner = [part]
-        case ast.Compare(left=left, ops=[one], comparators=[right]) if type(one) in _COMPARED:
-            inner = [left, right]
-        case ast.Subscript(value=part, slice=ast.Constant(value=str() | int())):
-            inner = [part]
-        case ast.Constant(value=None | str() | int() | float()):
-            inner = []
-        case ast.Name(id=name) if name in NAMES:
-            inner = []
-        case ast.Name(id=name):
-            raise ConditionError(f"has no {name!r}; there are: {', '.join(NAMES)}")
-        case _:
-            raise ConditionError(f"may only compare values; {ast.unparse(node)!r} does more")
-    for part in inner:
-        _check(part)
-
-
-def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
-    match node:
-        case ast.BoolOp(op=ast.And(), values=parts):
-            return all(_holds(part, names) for part in parts)
-        case ast.BoolOp(values=parts):
-            return any(_holds(part, names) for part in parts)
-        case ast.UnaryOp(operand=inner):
-            return not _holds(inner, names)
-        case ast.Compare(left=left, ops=[one], comparators=[right]):
-            return _COMPARED[type(one)](_value(left, names), _value(right, names))
-        case ast.Attribute(value=inner, attr=name):
-            return _part(_value(inner, names), name)
-        case ast.Subscript(value=inner, slice=ast.Constant(value=name)):
-            return _part(_value(inner, names), name)
-        case ast.List(elts=parts):
-            return [_value(part, names) for part in parts]
-        case ast.Constant(value=value):
-            return value
-        case ast.Name(id=name):
-            return names[name]
-    raise AssertionError(ast.dump(node))
-
-
-def _holds(node: ast.expr, names: Mapping[str, Any]) -> bool:
-    """Whether a part holds; what cannot be compared does not."""
+def holds(condition: Condition, names: Names) -> bool:
+    """Whether a condition holds. A comparison of values that have no order does not."""
     try:
-        return bool(_value(node, names))
+        return bool(condition(names))
     except TypeError:
         return False
+
+
+def _compiled(node: ast.expr) -> Condition:
+    match node:
+        case ast.BoolOp(op=op, values=values):
+            parts = list(map(_compiled, values))
+            decide = all if isinstance(op, ast.And) else any
+            return lambda names: decide(holds(part, names) for part in parts)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            denied = _compiled(operand)
+            return lambda names: not holds(denied, names)
+        case ast.Compare(left=one, ops=[op], comparators=[other]) if type(op) in _COMPARED:
+            left, compare, right = _compiled(one), _COMPARED[type(op)], _compiled(other)
+            return lambda names: compare(left(names), right(names))
+        case (
+            ast.Attribute(value=value, attr=key)
+            | ast.Subscript(value=value, slice=ast.Constant(value=str() | int() as key))
+        ):
+            whole = _compiled(value)
+            return lambda names: _part(whole(names), key)
+        case ast.List(elts=values):
+            items = list(map(_compiled, values))
+            return lambda names: [item(names) for item in items]
+        case ast.Constant(value=None | str() | int() | float() as constant):
+            return lambda names: constant
+        case ast.Name(id=name) if name in NAMES:
+            return lambda names: names[name]
+        case ast.Name(id=name):
+            raise ConditionError(f"has no {name!r}; there are: {', '.join(NAMES)}")
+    raise ConditionError(f"may only compare values; {ast.unparse(node)!r} does more")
 
 
 def _part(whole: Any, name: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import BaseModel, Field, PlainValidator, ValidationError, model_validator
 
-from sandbox.conformance.probes.conditions import Condition, parse_condition
+from sandbox.conformance.probes.conditions import Condition, holds, parse_condition
 from sandbox.conformance.probes.steps import Step
 from sandbox.domain.profile import Profile
 from sandbox.domain.readings import READINGS
@@ -74,7 +74,7 @@ class Probe(BaseModel, extra="forbid", frozen=True):
         `own` is the record of the key that asks, or None if it is not known.
         """
         names = {**answers[-1], "answers": list(answers), "own": own}
-        held = [one.value for one in self.values if one.when.holds(names)]
+        held = [one.value for one in self.values if holds(one.when, names)]
         return held[0] if len(held) == 1 else None
 
     def of_sandbox(self, profile: Profile) -> Any:

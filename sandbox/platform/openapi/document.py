@@ -1,39 +1,47 @@
-"""The OpenAPI 3.1 document of the platform, written from its rows under a profile.
+"""The OpenAPI document of the platform, written from its rows under a profile.
 
-Source: spec 4.4-paths; the assumptions about an endpoint are in its row.
+Source: spec 4.4-paths, 6; the assumptions about an endpoint are in its row.
 """
 
-import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, Final
 
-from msgspec import Struct, field
+from pydantic_core import from_json
 
+from sandbox.domain.batches import Batch
+from sandbox.domain.directory import Account, CredentialView, Location, Terminal
+from sandbox.domain.events import EVENTS, EventRow
+from sandbox.domain.keys import ApiKeyEvent
 from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
+from sandbox.domain.payments.transaction_view import TransactionView
 from sandbox.domain.profile import Profile
 from sandbox.domain.readings import DELETE_ANSWERS, in_force
+from sandbox.domain.records import Extended
 from sandbox.platform import wire
-from sandbox.platform.openapi.examples import (
-    PLATFORM_ANSWERS,
-    VERSION_OF_NAME,
-    Cast,
-    Example,
-    add_answers,
-    add_bodies,
-    example_of,
-    with_ids,
-)
-from sandbox.platform.openapi.plain import plain
-from sandbox.platform.openapi.refusals import responses_of
-from sandbox.platform.openapi.schemas import Mode, Schema, listed, query_of, schemas_of
-from sandbox.platform.openapi.webhooks import BODIES, webhooks
-from sandbox.platform.operation import Extended, Listing, Row
+from sandbox.platform.openapi.examples import VERSION_OF_NAME, Cast, Example, example_of
+from sandbox.platform.openapi.refusals import add_refusals
+from sandbox.platform.openapi.schemas import Mode, Schema
+from sandbox.platform.openapi.writer import TEXT, Writer, body_of, in_path, in_query
+from sandbox.platform.operation import Row
 from sandbox.platform.routes import OPERATIONS
 
 OK: Final = 200
 NO_CONTENT: Final = 204
-VERSION: Final = "3.1.1"
-DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+ANSWERS: Final = Path(__file__).parent / "platform_answers.json"
+"""The recorded answers of a demo world, by row."""
+
+BODIES: Final[dict[str, Any]] = {
+    "transaction": TransactionView,
+    "batch": Batch,
+    "account": Account,
+    "terminal": Terminal,
+    "location": Location,
+    "api_key": ApiKeyEvent,
+    "credential": CredentialView,
+}
+"""Category of events to what their bodies show."""
 
 _ABOUT: Final = (
     "Every endpoint of the platform, as the sandbox serves it under the profile `{}`. A method "
@@ -58,51 +66,21 @@ _TAGS: Final = {
     "apikeys": "Keys, and what they may do",
     "webhooks": "What the platform sends by itself",
 }
-_PARAMETER: Final = re.compile(r"\{(\w+)\}")
-_HEADERS: Final[Schema] = {
-    "x-sandbox-request-id": {
-        "description": "Finds the request in the journal. Left out with --no-explain-headers.",
-        "schema": {"type": "string"},
-    }
+_DONE: Final = {201: "Made.", NO_CONTENT: "Done; there is nothing to show."}
+_REQUEST_ID: Final[Schema] = {
+    "description": "Finds the request in the journal. Left out with --no-explain-headers.",
+    "schema": TEXT,
 }
 _OUTCOME: Final[Schema] = {
-    "x-sandbox-outcome": {
-        "description": "The outcome, what chose it, and by which rule.",
-        "schema": {"type": "string"},
-    }
+    "description": "The outcome, what chose it, and by which rule.",
+    "schema": TEXT,
 }
-
-
-class _Types(Struct, frozen=True, gc=False):
-    """The schemas of all types that the document refers to, and the responses that rows share."""
-
-    refs: dict[tuple[int, Mode], Schema]
-    named: Schema
-    responses: Schema = field(default_factory=dict)
-
-    def shown(self, one: Any) -> Schema:
-        """The schema of a type as rendered."""
-        return self.refs[id(one), "serialization"]
-
-    def read(self, shape: Any) -> Schema:
-        """The schema of a body or query as read."""
-        return self.refs[id(shape), "validation"]
-
-    def response(self, response: Any) -> Schema:
-        """The body of a success, as the row has it."""
-        if isinstance(response, Listing):
-            counts = ("total", "limit", "offset", "page")
-            return listed(response.plural, self.shown(response.of), *counts)
-        if isinstance(response, Extended):
-            return self._extended(response)
-        return self.shown(response)
-
-    def _extended(self, response: Extended) -> Schema:
-        """The record with its further fields, which are only present on request."""
-        record = self.named[response.of.__name__]
-        fields = {**record["properties"], response.name: self.shown(response.extra)}
-        fields |= {name: {"type": "string"} for name in response.texts}
-        return {**record, "properties": fields}
+_SIGNATURE: Final = {
+    "id": "The same for every attempt at the same message.",
+    "timestamp": "Unix seconds of the attempt.",
+    "signature": "`v1,` and the base64 of the HMAC-SHA256 of id, timestamp and body, joined by "
+    "full stops; one after each other while a secret is rotated.",
+}
 
 
 def document(
@@ -120,105 +98,72 @@ def document(
     `sample` gives the body of an event. The `strict` one says all that schemas can say, and is for
     fuzzing; the `pure` one has nothing that only the sandbox adds.
     """
-    shown = _strict(profile, version=version, url=url, cast=cast)
-    if strict:
-        return shown
-    shown = plain(shown, pure=pure)
-    if pure:
-        shown["info"]["description"] = _ABOUT_PURE
-    add_answers(shown, PLATFORM_ANSWERS)
-    add_bodies(shown, sample)
-    return shown
-
-
-def _strict(profile: Profile, *, version: str, url: str, cast: Cast) -> Schema:
     types = _types(profile)
-    paths: dict[str, Schema] = {}
+    writer = Writer(types, cast=cast, answers=ANSWERS, is_strict=strict, is_pure=pure)
+    writer.components["responses"] = {}
     for row in OPERATIONS:
-        shown = _operation(row, profile, types, cast)
-        paths.setdefault(row.path, {})[row.method.lower()] = shown
-    return {
-        "openapi": VERSION,
-        "info": {
-            "title": "Card payment platform",
-            "version": version,
-            "description": _ABOUT.format(profile.name),
-        },
-        "jsonSchemaDialect": DIALECT,
-        "servers": [{"url": url}],
-        "security": [{"apiKey": []}],
-        "tags": [{"name": name, "description": about} for name, about in _TAGS.items()],
-        "paths": paths,
-        "webhooks": webhooks(profile, types.shown),
-        "components": {
-            "schemas": types.named,
-            "responses": types.responses,
-            "securitySchemes": {
-                "apiKey": {
-                    "type": "apiKey",
-                    "in": "header",
-                    "name": profile.api_key_header,
-                    "description": "Decides the account, what is allowed, and the world.",
-                }
-            },
-        },
+        _add_operation(writer, row, profile)
+    scheme = {
+        "type": "apiKey",
+        "in": "header",
+        "name": profile.api_key_header,
+        "description": "Decides the account, what is allowed, and the world.",
     }
+    return writer.document(
+        title="Card payment platform",
+        version=version,
+        about=_ABOUT_PURE if writer.is_pure else _ABOUT.format(profile.name),
+        url=url,
+        tags=_TAGS,
+        scheme=("apiKey", scheme),
+        webhooks={
+            row.name: {"post": _webhook(writer, row, profile, sample)} for row in EVENTS.values()
+        },
+    )
 
 
-def _types(profile: Profile) -> _Types:
-    read: list[tuple[Any, Mode]] = [
-        (row.body(profile), "validation") for row in OPERATIONS if row.body is not None
-    ]
-    shown: list[tuple[Any, Mode]] = [
-        (one, "serialization")
-        for row in OPERATIONS
-        if row.response is not None
-        for one in _parts(row.response)
-    ]
-    sent: list[tuple[Any, Mode]] = [(one, "serialization") for one in BODIES.values()]
-    return _Types(*schemas_of([*read, *shown, *sent]))
+def _types(profile: Profile) -> Iterator[tuple[Any, Mode]]:
+    for row in OPERATIONS:
+        if row.body is not None:
+            yield row.body(profile), "validation"
+        response = row.response
+        if isinstance(response, Extended):
+            for field in response.fields.values():
+                yield field, "serialization"
+            response = response.record
+        if response is not None:
+            yield response, "serialization"
+    for one in BODIES.values():
+        yield one, "serialization"
 
 
-def _parts(response: Any) -> Iterator[Any]:
-    if isinstance(response, Listing):
-        yield response.of
-    elif isinstance(response, Extended):
-        yield from (response.of, response.extra)
-    else:
-        yield response
-
-
-def _operation(row: Row, profile: Profile, types: _Types, cast: Cast) -> Schema:
+def _add_operation(writer: Writer, row: Row, profile: Profile) -> None:
     example = example_of(row.name)
-    shown: Schema = {
-        "operationId": row.name,
-        "summary": row.summary,
-        "tags": [row.name.partition(".")[0]],
-        "description": _description(row),
-        "x-source": row.source,
-    }
+    more: Schema = {"description": _description(row), "x-source": row.source}
     if row.run is None:
-        shown |= {"deprecated": True, "security": []}
+        more |= {"deprecated": True, "security": []}
     if row.need is not None:
         base, sub = row.need.base, row.need.sub
-        shown["x-permissions"] = [*base, sub] if sub else list(base)
+        more["x-permissions"] = [*base, sub] if sub else list(base)
+        if row.need.also:
+            more["x-also-permission"] = row.need.also
     if row.events:
-        shown["x-events"] = list(row.events)
-    if example is not None:
-        shown["x-example"] = _beforehand(example, cast)
-    parameters = [*_in_path(row, example, cast), *_in_query(row, profile, types), *_in_header(row)]
-    if parameters:
-        shown["parameters"] = parameters
+        more["x-events"] = list(row.events)
+    body = None
     if row.body is not None:
-        content: Schema = {"schema": types.read(row.body(profile))}
-        if example is not None:
-            content["example"] = with_ids(example.body, cast)
-        shown["requestBody"] = {"required": True, "content": {"application/json": content}}
-    shown["responses"] = {
-        **_success(row, profile, types),
-        **responses_of(row, profile, types.responses),
-    }
-    return shown
+        body = body_of(writer.read(row.body(profile)), example and writer.fill(example.body))
+    if example is not None and not writer.is_pure:
+        more["x-example"] = _beforehand(writer, example)
+    writer.add(
+        row.method,
+        row.path,
+        row.name,
+        row.summary,
+        parameters=_parameters(writer, row, profile, example),
+        body=body,
+        responses={**_success(writer, row, profile), **add_refusals(writer, row, profile)},
+        **more,
+    )
 
 
 def _description(row: Row) -> str:
@@ -228,9 +173,14 @@ def _description(row: Row) -> str:
         sentences.append(f"Needs {words}.")
         if row.need.sub:
             sentences.append(f"On the account of a descendant it needs `{row.need.sub}` instead.")
+        if row.need.also:
+            sentences.append(f"It also needs `{row.need.also}`.")
     if row.needs_besides:
         sentences.append(row.about_besides)
-    if (twin := _twin(row)) is not None:
+    # The row of which this one is another version. Source: spec 9.3.
+    name = VERSION_OF_NAME.sub("", row.name)
+    twin = next((one for one in OPERATIONS if one.name == name != row.name), None)
+    if twin is not None:
         which = "older" if row.path < twin.path else "newer"
         sentences.append(f"The {which} path of `{twin.method} {twin.path}`; both are served.")
     if row.run is None:
@@ -239,83 +189,102 @@ def _description(row: Row) -> str:
     return " ".join(sentences)
 
 
-def _twin(row: Row) -> Row | None:
-    """The row of which this one is another version. Source: spec 9.3."""
-    name = VERSION_OF_NAME.sub("", row.name)
-    return next((one for one in OPERATIONS if one.name == name != row.name), None)
-
-
-def _beforehand(example: Example, cast: Cast) -> Schema:
+def _beforehand(writer: Writer, example: Example) -> Schema:
     """The caller of the example, and the records that it needs."""
     shown: Schema = {"by": example.by}
-    if example.first is not None:
-        first = example.first
-        shown["first"] = {
-            "operation": first.operation,
-            "by": first.by,
-            "body": with_ids(first.body, cast),
-        }
+    if (first := example.first) is not None:
+        body = writer.fill(first.body)
+        shown["first"] = {"operation": first.operation, "by": first.by, "body": body}
         if example.takes:
             shown["takes"] = example.takes
     return shown
 
 
-def _in_path(row: Row, example: Example | None, cast: Cast) -> Iterator[Schema]:
-    for name in _PARAMETER.findall(row.path):
-        shown = {
-            "name": name,
-            "in": "path",
-            "required": True,
-            "schema": {"type": "string", "minLength": 1},
-        }
-        if example is not None and example.id:
-            shown["example"] = with_ids(example.id, cast)
-        yield shown
-
-
-def _in_query(row: Row, profile: Profile, types: _Types) -> Iterator[Schema]:
+def _parameters(
+    writer: Writer, row: Row, profile: Profile, example: Example | None
+) -> Iterator[Schema]:
+    for one in in_path(row.path):
+        yield one | ({"example": writer.fill(example.id)} if example and example.id else {})
     fields: Schema = {}
     if row.query is not None:
         shape = row.query(profile)
-        fields, named = query_of(shape)
-        types.named.update(named)
+        fields = writer.query_fields(shape)
         for name in wire.name_filters(shape).intersection(fields):
             # An empty one is as if it was not sent.
             fields[name].pop("minLength", None)
-    target = row.target
-    if target is not None and target.where == "query":
-        named = fields.get(target.name, {"type": "string"})
-        fields[target.name] = {**named, "description": "An account that the caller may see."}
-    for name, schema in fields.items():
-        described = {word: value for word, value in schema.items() if word != "description"}
-        shown: Schema = {"name": name, "in": "query", "schema": described}
-        if "description" in schema:
-            shown["description"] = schema["description"]
-        yield shown
-
-
-def _in_header(row: Row) -> Iterator[Schema]:
-    if row.is_attempt:
-        yield {
+    if row.target is not None and row.target.where == "query":
+        about = {"description": "An account that the caller may see."}
+        fields[row.target.name] = fields.get(row.target.name, TEXT) | about
+    yield from in_query(fields)
+    if row.is_attempt and not writer.is_pure:
+        words = {"type": "string", "enum": [*OUTCOMES, *TRANSPORT_FAULTS]}
+        forced = {
             "name": "x-sandbox-outcome",
             "in": "header",
             "description": "How the attempt is to end; a word for other operations is refused.",
-            "schema": {"type": "string", "enum": [*OUTCOMES, *TRANSPORT_FAULTS]},
+            "schema": writer.named("schemas", "ForcedOutcome", words),
         }
+        yield writer.named("parameters", "SandboxOutcome", forced)
 
 
-def _success(row: Row, profile: Profile, types: _Types) -> dict[str, Schema]:
+def _success(writer: Writer, row: Row, profile: Profile) -> dict[str, Schema]:
     if row.run is None:
         return {}
-    headers = {**_HEADERS, **(_OUTCOME if row.is_attempt else {})}
     status = row.status
     if status == NO_CONTENT and in_force(profile.readings, {})[DELETE_ANSWERS] == "resource":
         status = OK
-    shown: Schema = {"description": _DONE.get(status, "Done."), "headers": headers}
+    shown: Schema = {"description": _DONE.get(status, "Done.")}
+    if not writer.is_pure:
+        request_id = writer.named("headers", "SandboxRequestId", _REQUEST_ID)
+        shown["headers"] = {"x-sandbox-request-id": request_id}
+        if row.is_attempt:
+            outcome = writer.named("headers", "SandboxOutcome", _OUTCOME)
+            shown["headers"]["x-sandbox-outcome"] = outcome
     if row.response is not None and status != NO_CONTENT:
-        schema = types.response(row.response)
-        shown["content"] = {"application/json": {"schema": schema}}
+        shown["content"] = writer.success(row.name, _response(writer, row.response))
     return {str(status): shown}
 
 
-_DONE: Final = {201: "Made.", NO_CONTENT: "Done; there is nothing to show."}
+def _response(writer: Writer, response: Any) -> Schema:
+    """The body of a success, as the row has it."""
+    if not isinstance(response, Extended):
+        return writer.shown(response)
+    fields = {name: writer.shown(one) for name, one in response.fields.items()}
+    if response.record is None:
+        plural, *_ = fields
+        return writer.page(plural, fields[plural])
+    # Its further fields are only present on request.
+    record = writer.schemas[response.record.__name__]
+    return {**record, "properties": {**record["properties"], **fields}}
+
+
+def _webhook(
+    writer: Writer, row: EventRow, profile: Profile, sample: Callable[[str], str]
+) -> Schema:
+    body = writer.shown(BODIES[row.category])
+    if row.sparse:
+        body = writer.record(dict.fromkeys(row.sparse, TEXT))  # spec 6.1.4
+    return {
+        "operationId": f"webhook.{row.name}",
+        "summary": row.meaning.capitalize(),
+        "tags": ["webhooks"],
+        "description": f"Source: {row.source}. Bodies have no envelope.",
+        "x-source": row.source,
+        # No key is sent to a receiver.
+        "security": [],
+        "parameters": [
+            {
+                "name": f"{profile.webhook_header_prefix}-{part}",
+                "in": "header",
+                "required": True,
+                "description": about,
+                "schema": TEXT,
+            }
+            for part, about in _SIGNATURE.items()
+        ],
+        "requestBody": body_of(body, None if writer.is_strict else from_json(sample(row.name))),
+        "responses": {
+            "2XX": {"description": "Taken."},
+            "default": {"description": "Not taken: it is sent again later."},
+        },
+    }

@@ -4,16 +4,11 @@ They are in the document and in the forms of the docs page; a test sends each. A
 written `{terminals.merchant}`.
 """
 
-import json
 import re
-from collections.abc import Callable, Mapping
-from functools import cache
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, Final
 
 from msgspec import Struct
-
-from sandbox.platform.openapi.words import Schema
 
 Cast = Mapping[str, Mapping[str, str]]
 """Kind, such as `terminals`, to cast name to id."""
@@ -189,36 +184,3 @@ def with_ids(value: Any, cast: Cast) -> Any:
 
 def _id(cast: Cast, kind: str, name: str) -> str:
     return cast.get(kind, {}).get(name, NOWHERE)
-
-
-# --- recorded answers ---
-
-PLATFORM_ANSWERS: Final = Path(__file__).parent / "platform_answers.json"
-
-
-@cache
-def _answers(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
-
-
-def add_answers(document: Schema, path: Path) -> None:
-    """Put the recorded answers of the file into the document."""
-    answers = _answers(path)
-    for item in document["paths"].values():
-        for operation in item.values():
-            if operation["operationId"] in answers:
-                _content(operation)["example"] = answers[operation["operationId"]]
-
-
-def _content(operation: Schema) -> Schema:
-    success = next(one for status, one in operation["responses"].items() if status[0] == "2")
-    content: Schema = success["content"]["application/json"]
-    return content
-
-
-def add_bodies(document: Schema, sample: Callable[[str], str]) -> None:
-    """Put the sample body of each event into its webhook; `sample` gives it as JSON."""
-    for name, webhook in document.get("webhooks", {}).items():
-        content = webhook["post"]["requestBody"]["content"]["application/json"]
-        content["example"] = json.loads(sample(name))

@@ -1,7 +1,9 @@
 """The refusals of each row, and their bodies. Source: spec 7."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Final
+
+from pydantic_core import from_json
 
 from sandbox.domain.faults import (
     ACCOUNT_BLOCKED,
@@ -17,6 +19,7 @@ from sandbox.domain.faults import (
     UNSUPPORTED_MEDIA_TYPE,
     VALIDATION_ERROR,
     Fault,
+    Refusal,
 )
 from sandbox.domain.payments.outcomes import TRANSPORT_FAULTS
 from sandbox.domain.profile import Profile
@@ -26,8 +29,10 @@ from sandbox.domain.readings import (
     VALIDATION_STATUS,
     in_force,
 )
-from sandbox.platform.openapi.schemas import Schema, record
+from sandbox.platform.openapi.schemas import Schema
+from sandbox.platform.openapi.writer import JSON, TEXT, Writer
 from sandbox.platform.operation import Row, is_key_path
+from sandbox.platform.responses import error_body
 
 _ANYWHERE: Final = (
     VALIDATION_ERROR,
@@ -37,9 +42,8 @@ _ANYWHERE: Final = (
     NOT_ACCEPTABLE,
 )
 _FAULTS_OF_A_NAME_MAX: Final = 2
-_TEXT: Final[Schema] = {"type": "string"}
+_ABOUT: Final = "Why a request was refused; `error` is the code for programs."
 _PLACE: Final[Schema] = {"type": "array", "items": {"type": ["string", "integer"]}}
-_MISTAKE: Final[Schema] = record({"type": _TEXT, "loc": _PLACE, "msg": _TEXT})
 
 
 def refusals_of(row: Row) -> tuple[Fault, ...]:
@@ -58,19 +62,22 @@ def refusals_of(row: Row) -> tuple[Fault, ...]:
     return tuple(sorted(found, key=lambda fault: fault.status))
 
 
-def responses_of(row: Row, profile: Profile, shared: Schema) -> Schema:
-    """The responses of the row's refusals, by status; what many rows answer goes into `shared`."""
+def add_refusals(writer: Writer, row: Row, profile: Profile) -> Schema:
+    """The responses of the row's refusals, by status.
+
+    What many rows answer is among the components.
+    """
     by_status: dict[int, list[Fault]] = {}
     is_for_keys = is_key_path(row.path)
     for fault in (*refusals_of(row), *_by_readings(row, profile)):
         by_status.setdefault(fault.status, []).append(fault)
     found = {}
     for status, faults in by_status.items():
-        shown = _response(faults, profile, is_for_keys=is_for_keys)
-        name = _name(faults, is_for_keys=is_for_keys)
+        shown = _response(writer, faults, profile, is_for_keys=is_for_keys)
         codes = {fault.code for fault in faults}
         if len(codes) == len(faults) <= _FAULTS_OF_A_NAME_MAX:
-            shared[name] = shown
+            name = _name(faults, is_for_keys=is_for_keys)
+            writer.components["responses"][name] = shown
             shown = {"$ref": f"#/components/responses/{name}"}
         found[str(status)] = shown
     return found
@@ -95,14 +102,19 @@ def _name(faults: list[Fault], *, is_for_keys: bool) -> str:
     return words + ("OfKeys" if is_for_keys else "")
 
 
-def _response(faults: list[Fault], profile: Profile, *, is_for_keys: bool) -> Schema:
-    is_same = {"is_for_keys": is_for_keys}
-    codes = dict.fromkeys(fault.code for fault in faults)
-    examples = {one.code: {"value": _example(one, profile, **is_same)} for one in reversed(faults)}
-    content = {"schema": _schema(codes, profile, **is_same), "examples": examples}
+def _response(
+    writer: Writer, faults: list[Fault], profile: Profile, *, is_for_keys: bool
+) -> Schema:
+    examples: Schema = {
+        one.code: {"value": from_json(error_body(Refusal(one), profile, is_for_keys=is_for_keys))}
+        for one in reversed(faults)
+    }
+    fields = examples[faults[0].code]["value"]
     shown: Schema = {
         "description": " ".join(f"`{one.code}`: {one.message} ({one.source})" for one in faults),
-        "content": {"application/json": content},
+        "content": {
+            JSON: {"schema": _schema(writer, faults, fields, profile), "examples": examples}
+        },
     }
     if faults[0].status == RATE_LIMITED.status:
         shown["headers"] = {
@@ -111,22 +123,16 @@ def _response(faults: list[Fault], profile: Profile, *, is_for_keys: bool) -> Sc
     return shown
 
 
-def _schema(codes: Iterable[str], profile: Profile, *, is_for_keys: bool) -> Schema:
-    """As `error_body` writes it: three fields for API keys, elsewhere those of the profile."""
-    code: Schema = {"enum": list(codes)}
-    detail = _TEXT
-    if in_force(profile.readings, {})[VALIDATION_DETAIL] == "objects":
-        detail = {"anyOf": [_TEXT, {"type": "array", "items": _MISTAKE}]}
-    if is_for_keys or profile.errors.shape == "error_message_details":
-        return record({"error": code, "message": _TEXT, "details": _TEXT})
-    if profile.errors.shape == "detail":
-        return record({"detail": detail})
-    return record({"detail": detail, "error": code})
-
-
-def _example(fault: Fault, profile: Profile, *, is_for_keys: bool) -> Any:
-    if is_for_keys or profile.errors.shape == "error_message_details":
-        return {"error": fault.code, "message": fault.message, "details": ""}
-    if profile.errors.shape == "detail":
-        return {"detail": fault.message}
-    return {"detail": fault.message, "error": fault.code}
+def _schema(writer: Writer, faults: list[Fault], names: Iterable[str], profile: Profile) -> Schema:
+    """The body of the refusals, whose fields have these names; a plain document has one for all."""
+    fields: Schema = dict.fromkeys(names, TEXT)
+    if "detail" in fields and in_force(profile.readings, {})[VALIDATION_DETAIL] == "objects":
+        mistake = writer.record({"type": TEXT, "loc": _PLACE, "msg": TEXT})
+        fields["detail"] = {"anyOf": [TEXT, {"type": "array", "items": mistake}]}
+    if writer.is_strict and "error" in fields:
+        fields["error"] = {"enum": list(dict.fromkeys(fault.code for fault in faults))}
+    is_of_keys = "message" in fields and profile.errors.shape != "error_message_details"
+    about = {} if writer.is_strict else {"description": _ABOUT}
+    return writer.named(
+        "schemas", "ApiKeyError" if is_of_keys else "Error", writer.record(fields) | about
+    )

@@ -1,7 +1,11 @@
-"""JSON Schemas of bodies and answers, from the types that read and render them."""
+"""JSON Schemas of bodies and answers, from the types that read and render them.
+
+The strict ones say all that a schema can say, for fuzzing. The plain ones are for people and for
+generators of clients: they have no rules between fields, and answers may have further fields.
+"""
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache, reduce
 from operator import or_
 from types import UnionType
@@ -30,12 +34,14 @@ Mode = Literal["validation", "serialization"]
 
 TEMPLATE: Final = "#/components/schemas/{model}"
 INT64: Final = "int64"
-_NULL: Final[Schema] = {"type": "null"}
+NULL: Final[Schema] = {"type": "null"}
 _LIMITS: Final = {"ge": "minimum", "le": "maximum"}
 
 
-class _Writer(GenerateJsonSchema):
-    """Schemas without generated titles. A rendered type has all of its fields and no others."""
+class _Plain(GenerateJsonSchema):
+    """Schemas without generated titles. A rendered type has all of its fields."""
+
+    is_strict = False
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -50,23 +56,53 @@ class _Writer(GenerateJsonSchema):
         return {**super().int_schema(schema), "format": INT64}
 
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
-        shown = super().dataclass_schema(schema)
-        shown.pop("title", None)
-        return self._closed(shown)
+        return self._finished(super().dataclass_schema(schema), schema["cls"])
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
-        shown = super().model_schema(schema)
-        shown.pop("title", None)
-        shape = schema["cls"]
-        return _as_read(shown, shape) if issubclass(shape, Body) else self._closed(shown)
+        return self._finished(super().model_schema(schema), schema["cls"])
 
-    def _closed(self, shown: JsonSchemaValue) -> JsonSchemaValue:
-        """The schema of an answer: without defaults and further fields."""
-        if self.mode == "serialization":
+    def _finished(self, shown: JsonSchemaValue, shape: type) -> JsonSchemaValue:
+        shown.pop("title", None)
+        if issubclass(shape, Body):
+            self._finish_body(shown, shape)
+        elif self.mode == "serialization":
             fields = shown["properties"].items()
             shown["properties"] = {name: _without_limits(field) for name, field in fields}
-            shown["additionalProperties"] = False
+            if self.is_strict:
+                shown["additionalProperties"] = False
         return shown
+
+    def _finish_body(self, shown: JsonSchemaValue, shape: type[Body]) -> None:
+        """A body of the platform: its defaults are ways of keeping things, not of asking for them.
+
+        Null is the same as leaving a field of a creation out (assumed C10).
+        """
+        required = list(shown.get("required", ()))
+        fields: Schema = {}
+        for name, field in shown.get("properties", {}).items():
+            fields[name] = {word: value for word, value in field.items() if word != "default"}
+            if issubclass(shape, CreateBody) and name not in required:
+                fields[name] = or_null(fields[name])
+        shown["properties"] = fields
+        if required:
+            shown["required"] = required
+        for field in shape.model_fields.values():
+            if isinstance(field.validation_alias, AliasChoices):
+                name, *others = map(str, field.validation_alias.choices)
+                for other in others:
+                    self._add_alias(shown, name, other)
+
+    def _add_alias(self, shown: JsonSchemaValue, name: str, other: str) -> None:
+        fields, required = shown["properties"], shown.get("required", [])
+        about: Schema = {"description": f"The same as `{name}`, where that is not given."}
+        fields[other] = about if self.is_strict else fields[name] | about
+        by_itself: Schema = {"properties": {other: fields[name]}}
+        if name in required:
+            required.remove(name)
+            by_itself["required"] = [other]
+        if self.is_strict:
+            given = {"required": [name], "properties": {name: {"not": NULL}}}
+            shown.setdefault("allOf", []).append({"anyOf": [given, by_itself]})
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
         return or_null(self.generate_inner(schema["schema"]))
@@ -75,6 +111,19 @@ class _Writer(GenerateJsonSchema):
         if schema.get("default", ...) is None:
             return self.generate_inner(schema["schema"])
         return super().default_schema(schema)
+
+
+class _Strict(_Plain):
+    """Schemas with the rules between fields, of answers without further fields."""
+
+    is_strict = True
+
+
+class _OfQueries(_Plain):
+    """Schemas of parameters: one that is not wanted is left out, since nothing there is null."""
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])
 
 
 _ONLY_READ: Final = frozenset(
@@ -89,76 +138,30 @@ def _without_limits(value: Any) -> Any:
     return [_without_limits(one) for one in value] if isinstance(value, list) else value
 
 
-class _OfQueries(_Writer):
-    """Schemas of parameters: one that is not wanted is left out, since nothing there is null."""
-
-    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
-        return self.generate_inner(schema["schema"])
-
-
 def or_null(schema: Schema) -> Schema:
     """The schema, or null."""
     if isinstance(schema.get("type"), str) and not schema.keys() & {"enum", "const"}:
         return {**schema, "type": [schema["type"], "null"]}
-    if isinstance(schema.get("type"), list) or _NULL in schema.get("anyOf", ()):
+    if isinstance(schema.get("type"), list) or NULL in schema.get("anyOf", ()):
         return schema
-    return {"anyOf": [schema, _NULL]}
-
-
-def _as_read(shown: Schema, shape: type[Body]) -> Schema:
-    """A body of the platform: its defaults are ways of keeping things, not of asking for them."""
-    # Copies, since pydantic gives the same objects again for the next document.
-    fields = {
-        name: {word: value for word, value in field.items() if word != "default"}
-        for name, field in shown.get("properties", {}).items()
-    }
-    required = list(shown.get("required", ()))
-    if issubclass(shape, CreateBody):
-        # Null is the same as leaving a field out (assumed C10).
-        fields = {
-            name: field if name in required else or_null(field) for name, field in fields.items()
-        }
-    shown["properties"] = fields
-    if "required" in shown:
-        shown["required"] = required
-    for name, other in _aliases(shape):
-        by_itself: Schema = {"properties": {other: fields[name]}}
-        fields[other] = {
-            "description": f"The same as `{name}`, where that is not given.",
-            "x-same-as": name,
-        }
-        if name in required:
-            required.remove(name)
-            by_itself["required"] = [other]
-        given = {"required": [name], "properties": {name: {"not": _NULL}}}
-        shown.setdefault("allOf", []).append({"anyOf": [given, by_itself]})
-    return shown
-
-
-def _aliases(shape: type[BaseModel]) -> Iterator[tuple[str, str]]:
-    """The names of fields, each with a further one that it has."""
-    for field in shape.model_fields.values():
-        if isinstance(field.validation_alias, AliasChoices):
-            name, *others = (str(choice) for choice in field.validation_alias.choices)
-            yield from ((name, other) for other in others)
+    return {"anyOf": [schema, NULL]}
 
 
 def schemas_of(
-    types: Iterable[tuple[Any, Mode]],
-) -> tuple[dict[tuple[int, Mode], Schema], Schema]:
-    """A reference to the schema of each type, by the type's `id`, and the schemas by name."""
-    inputs = {(id(one), mode): (one, mode) for one, mode in types}
+    types: Iterable[tuple[Any, Mode]], *, is_strict: bool
+) -> tuple[dict[tuple[Any, Mode], Schema], Schema]:
+    """A reference to the schema of each type as it is read or shown, and the schemas by name."""
     found, definitions = TypeAdapter.json_schemas(
-        [(key, mode, TypeAdapter(_in_classes(one))) for key, (one, mode) in inputs.items()],
-        schema_generator=_Writer,
+        [((one, mode), mode, TypeAdapter(_in_classes(one))) for one, mode in dict.fromkeys(types)],
+        schema_generator=_Strict if is_strict else _Plain,
         ref_template=TEMPLATE,
     )
-    shown = {(key[0], mode): schema for (key, mode), schema in found.items()}
+    shown = {key: _with_limits(schema) for (key, _), schema in found.items()}
     return shown, _with_limits(definitions.get("$defs", {}))
 
 
 def _with_limits(value: Any) -> Any:
-    """The schemas with JSON Schema's words for limits.
+    """A copy of schemas with JSON Schema's words for limits.
 
     A limit on a validator's result appears under its Python name.
     """
@@ -206,9 +209,9 @@ def as_class(kind: Any) -> type:
         required = {name: name in kind.__required_keys__ for name in hints}
         names = {name: name for name in hints}
     else:
-        given = msgspec.structs.fields(kind)
-        required = {one.name: one.required for one in given}
-        names = {one.name: one.encode_name for one in given}
+        # All fields are shown, with or without a default, but those that may be absent.
+        required = {name: UnsetType not in get_args(of) for name, of in hints.items()}
+        names = {one.name: one.encode_name for one in msgspec.structs.fields(kind)}
     fields = [
         (names[name], _in_classes(_without_absence(of)), _field(required[name]))
         for name, of in hints.items()
@@ -225,21 +228,3 @@ def query_of(shape: type[BaseModel]) -> tuple[Schema, Schema]:
     )
     fields = {name: _with_limits(field) for name, field in shown.get("properties", {}).items()}
     return fields, shown.get("$defs", {})
-
-
-def listed(plural: str, item: Schema, *counts: str) -> Schema:
-    """A list under its name, with these numbers beside it."""
-    numbers: Schema = {
-        count: {"type": "integer", "format": INT64, "minimum": 0} for count in counts
-    }
-    return record({plural: {"type": "array", "items": item}, **numbers})
-
-
-def record(fields: Schema) -> Schema:
-    """An object with these fields and no others."""
-    return {
-        "type": "object",
-        "properties": fields,
-        "required": list(fields),
-        "additionalProperties": False,
-    }

@@ -52,7 +52,7 @@ _PLACE: Final = Target(
             "body",
             "location_id",
             Location,
-            aliases=(("locationID",), (READER_FIELD, "locationID")),
+            aliases=((None, "locationID"), (READER_FIELD, "locationID")),
         ),
         Target("body", "account_id"),
     ),
@@ -95,7 +95,7 @@ async def create(context: RequestContext, body: StartPayment) -> Transaction | R
 
     It is an authorization if the body says so. Source: assumed 1.8-start.
     """
-    return await _start(context, body, Operation(body.type or "sale"))
+    return await _start(context, body, Operation.AUTH if body.type == "auth" else Operation.SALE)
 
 
 @operation(

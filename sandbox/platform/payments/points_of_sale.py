@@ -43,12 +43,8 @@ def find(context: OperationContext, named: Named) -> KnownPlace:
     Raises Refusal where the parts do not fit together.
     """
     place = _work_out(context, *named)
-    return KnownPlace(
-        place,
-        _held_once(_site(place)),
-        _misconfiguration(place),
-        processor_of(place.terminal.processor_config_id) == PASSTHROUGH,
-    )
+    site = _held_once(_site(place))
+    return KnownPlace(place, site, _misconfiguration(place), site.processor == PASSTHROUGH)
 
 
 def _work_out(
@@ -118,9 +114,11 @@ def _misconfiguration(place: PointOfSale) -> str | None:
         return "the terminal is blocked"
     if location is not None and location.status == "blocked":
         return "the location is blocked"
+    if terminal.mid and terminal.tid and terminal.processor_config_id:
+        return None
     needed = ("mid", "tid", "processor_config_id")
     missing = [name for name in needed if not getattr(terminal, name)]
-    return f"the terminal has no {' and no '.join(missing)}" if missing else None
+    return f"the terminal has no {' and no '.join(missing)}"
 
 
 def _site(place: PointOfSale) -> TransactionSite:

@@ -140,8 +140,7 @@ class JsonFile:
         self._storage = AtomicStorage(self._path)
         # TinyDB calls what it gets to make its storage.
         self._database = TinyDB(storage=lambda: self._storage)
-        self._new_secret = b""
-        self._new_tokens: str | None = None
+        self._new_head: dict[str, Any] = {}
         self._has_written = self._has_warned = False
 
     @property
@@ -152,23 +151,21 @@ class JsonFile:
     @property
     def secret(self) -> bytes:
         """The secret of the server. Raises StoreError."""
-        return self._new_secret or read_secret(self._head().get("secret"))
+        return read_secret(self._head().get("secret"))
 
     def keep_secret(self, secret: bytes) -> None:
         """Have the next write put this secret into the file."""
-        self._new_secret = secret
+        self._new_head["secret"] = secret.hex()
 
     @property
     def tokens(self) -> str:
         """The tokens of teams as JSON. Raises StoreError."""
-        if self._new_tokens is not None:
-            return self._new_tokens
         tokens = self._head().get("tokens")
         return to_json(tokens).decode() if tokens else ""
 
     def keep_tokens(self, tokens: str) -> None:
         """Have the next write put these tokens into the file."""
-        self._new_tokens = tokens
+        self._new_head["tokens"] = from_json(tokens or "[]")
 
     def load(self) -> Mapping[str, Tables]:
         """All worlds by id. Raises StoreError."""
@@ -228,13 +225,13 @@ class JsonFile:
     # --- tables
 
     def _head(self) -> dict[str, Any]:
-        """What the file says of itself, of a format that can be read; empty without a file.
+        """What the file says of itself, of a format that can be read, and will say.
 
         Raises StoreError.
         """
         try:
             if self._storage.read() is None:
-                return {}
+                return self._new_head
             head = dict(next(iter(self._database.table(FILE).all()), {}))
             if head.get("program") != PROGRAM:
                 raise Contents(f"table {FILE!r} does not say that {PROGRAM} has written it")
@@ -249,14 +246,10 @@ class JsonFile:
             raise self._unusable(why) from None
         except OSError as error:
             raise cannot(self._path, "be read", error, "mend this, and start again") from error
-        return head
+        return head | self._new_head
 
-    def _put_head(self, before: Mapping[str, Any]) -> None:
-        head = {**before, "program": PROGRAM, "format": FORMAT, "version": __version__}
-        if self._new_secret:
-            head["secret"] = self._new_secret.hex()
-        if self._new_tokens is not None:
-            head["tokens"] = from_json(self._new_tokens or "[]")
+    def _put_head(self, said: Mapping[str, Any]) -> None:
+        head = {**said, "program": PROGRAM, "format": FORMAT, "version": __version__}
         self._database.drop_table(FILE)
         self._database.table(FILE).insert(TinyDocument(head, doc_id=1))
 

@@ -1,0 +1,265 @@
+"""Requests to sandboxes and platforms: in this process, or over the network."""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final, Protocol
+from urllib.parse import quote, urlencode, urlsplit
+
+import httpx2
+from httpx2 import Client
+
+from sandbox.app import Sandbox, build
+from sandbox.cli.limited_client import Unending, fetch
+from sandbox.conformance.probes.steps import ProbeRequest
+from sandbox.domain.profile import Profile, parse_profile
+from sandbox.internal_client import send
+from sandbox.server.tls import CertificateError, trusting_context
+from sandbox.settings import Settings
+
+ANSWER_S: Final = 30.0
+"""An answer that takes longer counts as none."""
+
+PLATFORM_BYTES_MAX: Final = 2**20
+"""Answers of the platform have a few kilobytes."""
+
+CONTROL: Final = "/_sandbox"
+_LOOPBACK: Final = {"127.0.0.1", "localhost", "::1"}
+
+
+class TargetError(Exception):
+    """A world cannot be had; the message gives the reason."""
+
+
+class Unusable(ValueError):
+    """The address or the key cannot be used; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request as it is sent. The key is among the headers."""
+
+    method: str
+    path: str
+    query: Sequence[tuple[str, str]] = ()
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    body: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """An answer as it came: status, headers by lower-case name, body as text."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str = field(repr=False)
+
+    @property
+    def media_type(self) -> str:
+        """The type of the body without parameters, empty if it has none."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    @property
+    def body(self) -> Any:
+        """The body as JSON, None if it is none."""
+        try:
+            return json.loads(self.text)
+        except (ValueError, RecursionError):
+            return None
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The answer as the conditions of probes see it."""
+        return {"status": self.status, "headers": dict(self.headers), "body": self.body}
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the status is one of success."""
+        return 200 <= self.status < 300
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the body is JSON or empty. A page comes from something before the platform."""
+        return self.body is not None or not self.text.strip()
+
+
+class Target(Protocol):
+    """A server. `profile` is the part of the profile that `send` is to answer with."""
+
+    def send(self, request: Request, profile: Mapping[str, Any]) -> HttpAnswer | None:
+        """The answer, or None if the connection was closed or it took too long."""
+        ...
+
+
+def control(
+    target: Target,
+    method: str,
+    path: str,
+    body: Any = None,
+    profile: Mapping[str, Any] | None = None,
+) -> Any:
+    """The answer of the control API, parsed. Raises TargetError if it refuses."""
+    content = None if body is None else json.dumps(body)
+    headers = {"accept": "application/json", "content-type": "application/json"}
+    answer = target.send(Request(method, CONTROL + path, (), headers, content), profile or {})
+    if answer is None:
+        raise TargetError("the control API gave no answer")
+    shown = answer.body
+    if answer.status >= 400:
+        said = shown if isinstance(shown, dict) else {}
+        message = said.get("message") or (
+            f"the server answered {answer.status} where its control API should be"
+        )
+        details = said.get("details")
+        raise TargetError(f"{message} ({details})" if details else message)
+    return shown
+
+
+class InProcess(AbstractContextManager["InProcess"]):
+    """A sandbox in this process; one for each profile that is tried."""
+
+    def __init__(self, profile: Profile, fixture: str) -> None:
+        self._profile, self._fixture = profile, fixture
+        self._sandboxes: dict[str, Sandbox] = {}
+        self._runner = asyncio.Runner()
+
+    def __exit__(self, *error: object) -> None:
+        self._runner.close()
+
+    def send(self, request: Request, profile: Mapping[str, Any]) -> HttpAnswer | None:
+        """The answer of the sandbox with that profile."""
+        return self._runner.run(self._answer(self._sandbox(profile), request))
+
+    def _sandbox(self, profile: Mapping[str, Any]) -> Sandbox:
+        name = json.dumps(profile, sort_keys=True)
+        if name not in self._sandboxes:
+            turned = parse_profile({**asdict(self._profile), **profile})
+            settings = Settings(profile=turned, fixture=self._fixture, explain_headers=False)
+            self._sandboxes[name] = build(settings)
+        return self._sandboxes[name]
+
+    async def _answer(self, sandbox: Sandbox, request: Request) -> HttpAnswer | None:
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                answer = await send(
+                    sandbox.app,
+                    request.method,
+                    request.path,
+                    headers=request.headers,
+                    query=list(request.query),
+                    content=(request.body or "").encode(),
+                )
+        except TimeoutError:
+            return None
+        return None if answer is None else _read(answer)
+
+
+def _read(answer: httpx2.Response) -> HttpAnswer:
+    headers = {name.lower(): value for name, value in answer.headers.items()}
+    return HttpAnswer(answer.status_code, headers, answer.text)
+
+
+def _fetch(client: Client, base: str, request: Request, **limits: int) -> HttpAnswer:
+    """Send the request with its own headers alone. Raises Unending and errors of httpx2."""
+    query = f"?{urlencode(request.query)}" if request.query else ""
+    built = client.build_request(
+        request.method,
+        base + quote(request.path) + query,
+        headers=request.headers,
+        content=None if request.body is None else request.body.encode(),
+    )
+    if "accept" not in request.headers:
+        del built.headers["accept"]
+    return _read(fetch(client, built, within_s=2 * ANSWER_S, **limits))
+
+
+class Served(AbstractContextManager["Served"]):
+    """A running server, by its URL. Its own profile decides, so no other can be tried."""
+
+    def __init__(self, url: str, token: str | None) -> None:
+        self._url = ("" if "://" in url else "http://") + url.rstrip("/").removesuffix(CONTROL)
+        self._token = token
+        try:
+            # Reading all certificates takes a tenth of a second.
+            trust = trusting_context() if self._url.startswith("https:") else False
+        except CertificateError as error:
+            raise TargetError(str(error)) from None
+        timeout = httpx2.Timeout(ANSWER_S, connect=5.0)
+        self._client: Client = Client(timeout=timeout, trust_env=False, verify=trust)
+
+    def __exit__(self, *error: object) -> None:
+        self._client.close()
+
+    def send(self, request: Request, profile: Mapping[str, Any]) -> HttpAnswer | None:
+        """The answer of the server. Raises TargetError if there is none at the URL."""
+        if self._token and request.path.startswith(CONTROL):
+            headers = {**request.headers, "authorization": f"Bearer {self._token}"}
+            request = Request(request.method, request.path, request.query, headers, request.body)
+        try:
+            return _fetch(self._client, self._url, request)
+        except (httpx2.ConnectError, httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
+            raise TargetError(f"no server answers at {self._url} ({error})") from None
+        except Unending as error:
+            raise TargetError(f"{self._url}: {error}") from None
+        except httpx2.HTTPError:
+            return None
+
+
+class Platform(AbstractContextManager["Platform"]):
+    """A platform at an address, asked with one key. Redirects are answers like others."""
+
+    def __init__(self, base: str, key: str, profile: Profile) -> None:
+        self._base, self._key, self._header = base, key, profile.api_key_header
+        timeout = httpx2.Timeout(ANSWER_S, connect=10.0)
+        self._client: Client = Client(timeout=timeout, verify=base.startswith("https:"))
+
+    def __exit__(self, *error: object) -> None:
+        self._client.close()
+
+    def __call__(self, request: ProbeRequest, /) -> HttpAnswer:
+        """The answer. Raises OSError without one."""
+        headers = {} if request.without_accept else {"accept": "application/json"}
+        if key := self._key if request.key is None else request.key:
+            headers[self._header] = key
+        body = None
+        if request.body is not None:
+            headers["content-type"], body = "application/json", json.dumps(request.body)
+        asked = Request(request.method, request.path, request.query, headers, body)
+        try:
+            return _fetch(self._client, self._base, asked, bytes_max=PLATFORM_BYTES_MAX)
+        except Unending as error:
+            raise OSError(str(error)) from None
+        except httpx2.HTTPError as error:
+            raise OSError(type(error).__name__) from None
+
+
+def check_base(base: str, profile: Profile) -> str:
+    """The address of a UAT without a slash at its end. Raises Unusable, also for production."""
+    try:
+        parts = urlsplit(base)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host = None
+    if not host or parts.scheme not in ("http", "https"):
+        raise Unusable(f"{base!r} is no address; write it like https://uat.example.com")
+    for production in profile.production_hosts:
+        if host == production or host.endswith("." + production):
+            raise Unusable(f"{host} is a host of production in the profile; only UAT is asked")
+    if parts.scheme == "http" and host not in _LOOPBACK:
+        raise Unusable(f"{base!r} would send the key in the clear; write https://")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise Unusable("the address has more than scheme, host, port and path")
+    return base.rstrip("/")
+
+
+def check_key(key: str, profile: Profile) -> str:
+    """The key, which is one of UAT. Raises Unusable, without the key."""
+    key = key.strip()
+    prefix = profile.key_prefixes.uat + "_"
+    if key.startswith(profile.key_prefixes.production + "_"):
+        raise Unusable("it is a production key; only UAT is asked")
+    if not key.startswith(prefix) or not key.isascii() or not key.isprintable():
+        raise Unusable(f"it does not begin with {prefix}, so it may be one of production")
+    return key

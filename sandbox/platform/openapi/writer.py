@@ -1,0 +1,188 @@
+"""The writer of an OpenAPI 3.1 document: the parts that the documents of both surfaces share.
+
+The strict document says all that schemas can say, and is for fuzzing. The plain one is for people
+and generators of clients, which make one type for each inlined schema: it names what is used in
+several places, and has recorded answers. A pure one has nothing that only the sandbox adds.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from sandbox.platform.openapi.examples import Cast, with_ids
+from sandbox.platform.openapi.plain import finish
+from sandbox.platform.openapi.schemas import INT64, Mode, Schema, query_of, schemas_of
+
+VERSION: Final = "3.1.1"
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+JSON: Final = "application/json"
+TEXT: Final[Schema] = {"type": "string"}
+
+_PARAMETER: Final = re.compile(r"\{(\w+)\}")
+_COUNT: Final[Schema] = {"type": "integer", "format": INT64, "minimum": 0}
+_PAGE: Final = ("total", "limit", "offset", "page")
+_ABOUT_PAGES: Final = "Which part of a list this is, and how long the list is."
+
+
+class Writer:
+    """Writes one document, of which `schemas` and the other `components` are its named parts.
+
+    `types` are those that bodies read and answers show, `cast` has the ids for the examples, and
+    `answers` is the file with the recorded answers.
+    """
+
+    def __init__(
+        self,
+        types: Iterable[tuple[Any, Mode]],
+        *,
+        cast: Cast,
+        answers: Path,
+        is_strict: bool,
+        is_pure: bool = False,
+    ) -> None:
+        self.is_strict, self.is_pure = is_strict, is_pure and not is_strict
+        self._refs, self.schemas = schemas_of(types, is_strict=is_strict)
+        self.components: Schema = {"schemas": self.schemas}
+        self._cast, self._answers = cast, _read(answers)
+        self._paths: dict[str, Schema] = {}
+
+    def read(self, kind: Any) -> Schema:
+        """The schema of a body."""
+        return self._refs[kind, "validation"]
+
+    def shown(self, kind: Any) -> Schema:
+        """The schema of an answer, or of a part of one."""
+        return self._refs[kind, "serialization"]
+
+    def named(self, section: str, name: str, part: Schema) -> Schema:
+        """A reference to a part that several places use; in a strict document the part itself."""
+        if self.is_strict:
+            return part
+        self.components.setdefault(section, {}).setdefault(name, part)
+        return {"$ref": f"#/components/{section}/{name}"}
+
+    def record(self, fields: Schema, **optional: Schema) -> Schema:
+        """An object with these fields, some `optional`, and in a strict document no others."""
+        shown: Schema = {"type": "object", "properties": fields | optional}
+        shown["required"] = list(fields)
+        return shown | ({"additionalProperties": False} if self.is_strict else {})
+
+    def page(self, plural: str, rows_schema: Schema) -> Schema:
+        """A page of a list under its name, with the counts beside it."""
+        rows: Schema = {plural: rows_schema}
+        counts: Schema = dict.fromkeys(_PAGE, _COUNT)
+        if self.is_strict:
+            return self.record(rows | counts)
+        page = self.record(counts) | {"description": _ABOUT_PAGES}
+        return {"allOf": [self.named("schemas", "Page", page), self.record(rows)]}
+
+    def fill(self, value: Any) -> Any:
+        """The example with the ids of the cast in it."""
+        return with_ids(value, self._cast)
+
+    def query_fields(self, query: type[BaseModel]) -> Schema:
+        """The schemas of the parameters of a query, by name."""
+        fields, named = query_of(query)
+        self.schemas.update(named)
+        return fields
+
+    def success(self, name: str, schema: Schema, media_type: str = JSON) -> Schema:
+        """The content of a success of the operation, with its recorded answer."""
+        content = {"schema": schema}
+        if media_type == JSON and not self.is_strict:
+            if schema.keys() & {"properties", "allOf"}:
+                words = name.split("_v")[0].split(".")
+                schema = {"description": f"The answer of `{name}`.", **schema}
+                schema.pop("additionalProperties", None)
+                title = "".join(word.title() for word in words) + "Answer"
+                content["schema"] = self.named("schemas", title, schema)
+            if name in self._answers:
+                content["example"] = self._answers[name]
+        return {media_type: content}
+
+    def add(
+        self,
+        method: str,
+        path: str,
+        name: str,
+        summary: str,
+        *,
+        parameters: Iterable[Schema],
+        body: Schema | None,
+        responses: Schema,
+        **more: Any,
+    ) -> None:
+        """Add an operation; `more` are further fields of it."""
+        shown: Schema = {
+            "operationId": name,
+            "summary": summary,
+            "tags": [name.partition(".")[0]],
+            **more,
+        }
+        if listed := list(parameters):
+            shown["parameters"] = listed
+        if body is not None:
+            shown["requestBody"] = body
+        self._paths.setdefault(path, {})[method.lower()] = shown | {"responses": responses}
+
+    def document(
+        self,
+        *,
+        title: str,
+        version: str,
+        about: str,
+        url: str,
+        tags: Mapping[str, str],
+        scheme: tuple[str, Schema],
+        is_open: bool = False,
+        **more: Any,
+    ) -> dict[str, Any]:
+        """The document. `scheme` is how callers are let in, if it is not open; `more` are parts."""
+        name, described = scheme
+        self.components["securitySchemes"] = {name: described}
+        shown = {
+            "openapi": VERSION,
+            "info": {"title": title, "version": version, "description": about},
+            "jsonSchemaDialect": DIALECT,
+            "servers": [{"url": url}],
+            "security": [{}, {name: []}] if is_open else [{name: []}],
+            "tags": [{"name": tag, "description": said} for tag, said in tags.items()],
+            "paths": self._paths,
+            **more,
+            "components": self.components,
+        }
+        if not self.is_strict:
+            finish(shown)
+        return shown
+
+
+def in_path(path: str) -> Iterator[Schema]:
+    """The parameters of a path."""
+    for name in _PARAMETER.findall(path):
+        schema = {"type": "string", "minLength": 1}
+        yield {"name": name, "in": "path", "required": True, "schema": schema}
+
+
+def in_query(fields: Schema) -> Iterator[Schema]:
+    """The parameters of a query, by their schemas."""
+    for name, schema in fields.items():
+        described = {word: value for word, value in schema.items() if word != "description"}
+        about = {"description": schema["description"]} if "description" in schema else {}
+        yield {"name": name, "in": "query", "schema": described, **about}
+
+
+def body_of(schema: Schema, example: Any = None, *, is_required: bool = True) -> Schema:
+    """A body of a request or a webhook."""
+    content = {"schema": schema} | ({} if example is None else {"example": example})
+    return {"required": is_required, "content": {JSON: content}}
+
+
+@cache
+def _read(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found

@@ -1,0 +1,63 @@
+"""A record has one definition: a field that is added to its class is in everything made of it.
+
+Answers, webhooks, fixtures, snapshots and OpenAPI are looked at in a process whose classes have a
+field more.
+"""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from tests.domain.added_field import CLASSES
+
+SHOWN = [name for names in CLASSES.values() for name in names if name != "Endpoint"]
+SAVED = ("accounts", "terminals", "locations", "endpoints", "api_keys")
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    folder = str(tmp_path_factory.mktemp("noted"))
+    command = [sys.executable, "-m", "tests.domain.added_field", folder]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_an_added_field_is_answered_where_the_class_has_it(found, name):
+    names = list(found["answers"][name])
+
+    assert names[names.index("note") + 1] in ("created_at", "opened_at")
+    # The records of the fixture have it; the others were made without.
+    is_new = name in ("CredentialView", "Batch")
+    assert found["answers"][name]["note"] == (None if is_new else "abc")
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_openapi_has_the_added_field(found, name):
+    assert found["schemas"][name]["note"] == {"type": ["string", "null"]}
+    assert list(found["schemas"][name]) == list(found["answers"][name])
+
+
+def test_webhooks_have_the_added_field(found):
+    assert [body["note"] for body in found["bodies"]] == [None, None]
+
+
+def test_a_fixture_and_a_snapshot_keep_the_added_field(found):
+    saved, again = found["snapshots"]
+
+    assert found["loaded"] == 200
+    assert {note for table in SAVED for note in saved[table]} == {"abc"}
+    assert again == saved
+
+
+@pytest.mark.parametrize("table", SAVED)
+@pytest.mark.parametrize("door", ["mistakes", "refusals"])
+def test_the_rule_of_the_added_field_holds_at_every_door(found, door, table):
+    refusal = found[door][table]
+
+    assert refusal.endswith("note: string should have at most 5 characters"), refusal
+    assert f"{table}." in refusal or f"{table}, " in refusal
