@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.control.test_control import assert_refused
+from tests.control.refusals import assert_refused
 from tests.support.payments import act, close_batch, fresh_sandbox, paid, pay, read, set_switches
 from tests.testing.pytesting import run_pytest
 from tests.webhooks.calling import control, living

@@ -8,7 +8,8 @@ from sandbox import library
 from sandbox.app import build
 from sandbox.scenarios.schema import scenario_schema
 from sandbox.settings import Settings
-from tests.control.test_control import assert_refused, create
+from tests.control.refusals import assert_refused
+from tests.control.test_control import create
 from tests.driving import InProcess
 from tests.scenarios.running import LOST, SCENARIO, counts, running, source
 from tests.support.payments import close_batch, pay, read, sold

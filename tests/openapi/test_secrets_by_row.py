@@ -32,7 +32,7 @@ from tests.openapi.planting import (
     spelt,
 )
 from tests.platform.refusals import FROZEN
-from tests.platform.test_secrets import everything_kept, secret_of
+from tests.platform.secret_texts import everything_kept, secret_of
 from tests.state.saved_worlds import serving_saved
 
 SETTINGS = Settings(clock=FROZEN, log_requests=True)
