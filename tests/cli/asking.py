@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+import click
 from click.testing import CliRunner, Result
 
 from sandbox.cli.main import main
@@ -161,3 +162,32 @@ def banner_of(*options: str) -> Iterator[tuple[list[str], Process]]:
         yield lines, process
     finally:
         process.close()
+
+
+def commands() -> dict[str, click.Command]:
+    """Every command that does something, by its words."""
+
+    def below(group: click.Group, words: str) -> dict[str, click.Command]:
+        found: dict[str, click.Command] = {}
+        context = click.Context(group)
+        for name in group.list_commands(context):
+            command = group.get_command(context, name)
+            assert command is not None
+            if command.hidden:
+                continue
+            path = f"{words} {name}".strip()
+            found |= below(command, path) if isinstance(command, click.Group) else {path: command}
+        return found
+
+    return below(main, "")
+
+
+def offered(line: str, shell: str = "bash", **env: str) -> list[str]:
+    """The words that the shell offers for the last word of the line."""
+    words = line.split(" ")
+    place = words[-1] if shell == "fish" else str(len(words) - 1)
+    asked = {"_SANDBOX_COMPLETE": f"{shell}_complete", "COMP_WORDS": line, "COMP_CWORD": place}
+    lines = told(**(env | asked)).splitlines()
+    if shell == "zsh":
+        return lines[1::3]
+    return [one.split("\t")[0].partition(",")[2] for one in lines if one]
