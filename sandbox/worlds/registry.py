@@ -116,6 +116,10 @@ class Worlds:
         # Saving, loading, resetting and deleting a world exclude each other.
         self.alone = Alone()
         self.measured = background.measured
+        self.measured.worlds.set_function(lambda: len(self._by_id))
+        self.measured.deliveries_waiting.set_function(
+            lambda: sum(world.outbox.waiting for world in self)
+        )
         if saver is not None:
             saver.measured = self.measured
         # The world `default` as it begins, if another server may have it.
@@ -215,11 +219,7 @@ class Worlds:
             self._numbered[team] = max(number, self._numbered.get(team, 0))
         return True
 
-    def _make(
-        self,
-        spec: WorldSpec,
-        saved: SavedWorld | None = None,
-    ) -> World:
+    def _make(self, spec: WorldSpec, saved: SavedWorld | None = None) -> World:
         """A world that is not registered yet. It touches no world that is in use."""
         world = World(
             spec,
@@ -235,11 +235,7 @@ class Worlds:
         self.touch(world)
         return world
 
-    async def _make_aside(
-        self,
-        spec: WorldSpec,
-        saved: SavedWorld | None = None,
-    ) -> World:
+    async def _make_aside(self, spec: WorldSpec, saved: SavedWorld | None = None) -> World:
         """Make a world as `_make` does; a large one in a thread."""
         is_large = (
             spec.fixture.snapshot is not None

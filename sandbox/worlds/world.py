@@ -174,11 +174,6 @@ class World:
         self.store.put(replace(self.state, **changes))
 
     @property
-    def terminal_outcomes(self) -> Mapping[str, str]:
-        """The fixed outcomes of test terminals, by terminal id."""
-        return self.state.terminal_outcomes
-
-    @property
     def id(self) -> str:
         """The world's id."""
         return self.spec.id
