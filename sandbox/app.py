@@ -122,6 +122,8 @@ def build(
     startup.check_webhooks(settings, guard)
     kept = _kept(settings, system_clock, ticks, background, fixture)
     worlds, fleet = kept.worlds, kept.fleet
+    if fleet is not None:
+        measured.share(lambda: fleet.is_current)
     token = _token(settings)
     answering = Platform(
         worlds,

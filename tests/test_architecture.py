@@ -86,7 +86,7 @@ THIRD_PARTIES = {
     "tinydb": ("store/files/json_file.py",),
     "cryptography": ("server/authority.py",),
     "filelock": ("store/files/disk.py", "server/authority.py"),
-    "prometheus_client": ("control/metrics.py",),
+    "prometheus_client": ("measurements.py",),
     "faker": ("store/generated_data.py",),
     "aiohttp": ("webhooks/client.py", "servers/carrying.py"),
     # Part of the interface of aiohttp, and installed with it.
@@ -110,7 +110,6 @@ LAZY = {
     "yarl": "only for the first request that another server answers",
     "zoneinfo": "only for terminals with a schedule",
     "faker": "only for generated data",
-    "sandbox.control.metrics": "only for somebody who reads the metrics",
     "sandbox.webhooks.client": "only for the first webhook; its HTTP client takes long to load",
     "tomllib": "only for a file that somebody names",
     "difflib": "only for a misspelt word",

@@ -92,7 +92,7 @@ class Control:
         except Exception as error:
             fault = self._fault_of(error)
             status, shown, headers = fault.status, self._error(fault), fault.headers
-        self._services.worlds.measured.control_answers[name, status] += 1
+        self._services.worlds.measured.control_requests.labels(name, status).inc()
         if is_stream and scope["method"] == "HEAD":
             shown.close()
             headers["content-type"] = "text/event-stream"

@@ -18,7 +18,7 @@ from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
 from sandbox.domain.payments.transactions import STATUS_REASONS, STATUSES
 from sandbox.domain.teams import OPERATOR
 from sandbox.platform.routes import OPERATIONS
-from sandbox.worlds.coverage_counters import AnswerKind, CoverageCounters
+from sandbox.worlds.coverage_counters import CoverageCounters
 
 router = Router()
 
@@ -113,8 +113,7 @@ def _section(counts: Counter[str], table: Iterable[str]) -> Section:
 def _counts(coverage: CoverageCounters) -> dict[str, Counter[str]]:
     """How often each name of each section was counted."""
     counts: dict[str, Counter[str]] = {name: Counter() for name in Coverage.model_fields}
-    for answer, count in coverage.answers.items():
-        answered = AnswerKind(*answer)
+    for answered, count in coverage.answers.items():
         if answered.route is not None:
             counts["operations"][answered.route] += count
             counts["answers"][f"{answered.route} {answered.status}"] += count

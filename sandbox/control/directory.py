@@ -14,8 +14,7 @@ from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.keys import ApiKey, KeyUsage
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.platform.payments.points_of_sale import currency_at
-from sandbox.store.queries import Where
-from sandbox.store.tables import EVERYTHING, LAST_DIGITS
+from sandbox.store.tables import EVERYTHING, LAST_DIGITS, Where
 from sandbox.worlds.elsewhere import Elsewhere
 from sandbox.worlds.world import World
 

@@ -267,10 +267,8 @@ async def _choose_entries(world: World, body: ExportBody) -> list[Entry]:
         known = {one.id: one for one in entries}
         for id in body.requests:
             if id not in known:
-                raise invalid(
-                    f"requests: the journal has no {id[:80]!r}, or no longer has it",
-                    nearest(id, known),
-                )
+                why = f"requests: the journal has no {id[:80]!r}, or no longer has it"
+                raise invalid(why, nearest(id, known))
         wanted = set(body.requests)
         entries = [one for one in entries if one.id in wanted]
     if body.since is not None:

@@ -190,7 +190,4 @@ MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 @router.get(f"{PREFIX}/metrics", "metrics", is_for_operator=True, media_type=MEDIA_TYPE)
 def read_metrics(request: ControlRequest) -> Written[str]:
     """Read the metrics of the server, in the format of Prometheus."""
-    # The library for them takes a while to load.
-    from sandbox.control.metrics import write_metrics
-
-    return Written(write_metrics(request.services))
+    return Written(request.services.worlds.measured.write())

@@ -38,7 +38,7 @@ from sandbox.platform.context import OperationContext
 from sandbox.platform.payments.scenario_follow_ups import schedule_follow_ups
 from sandbox.scenarios.matcher import MatchedRule, NearMisses
 from sandbox.store.documents import from_document, to_text
-from sandbox.store.queries import Order
+from sandbox.store.tables import Order
 
 _OLDEST_FIRST: Final = Order(is_descending=False)
 

@@ -170,7 +170,7 @@ class Fleet:
         except (NotRestored, FixtureError) as error:
             self._saver.unexpect(found.id)
             raise StoreError(f"the world {found.id!r} cannot be read: {error}") from error
-        self._worlds.measured.taken_over += 1
+        self._worlds.measured.taken_over.inc()
         self._worlds.wake_one(world)
         log.info("the world %r is here now (epoch %d)", found.id, claimed.epoch)
 
@@ -209,7 +209,7 @@ class Fleet:
 
     def lose(self, world: World) -> None:
         """Forget a world that another server has now."""
-        self._worlds.measured.lost += 1
+        self._worlds.measured.lost.inc()
         self._saver.let_go(world.id)
         self._worlds.hide(world)
         self._worlds.evict(world)
@@ -236,7 +236,7 @@ class Fleet:
         for _ in range(2):
             try:
                 if await self._carrier.carry(url, name, scope, receive, send, body):
-                    self._worlds.measured.carried += 1
+                    self._worlds.measured.carried.inc()
                     return True
                 self._forget_routes(url)
                 # It may be on its way from one server to another.

@@ -41,6 +41,9 @@ log = logging.getLogger("sandbox.servers")
 class SharedSaver:
     """Writes the changes of the worlds that this server has. Fulfils `worlds.background.Saver`."""
 
+    measured: Measured
+    """Set by the registry of the worlds."""
+
     def __init__(
         self,
         database: Database,
@@ -65,7 +68,6 @@ class SharedSaver:
         self._whole: set[asyncio.Task[None]] = set()
         self._away_since: float | None = None
         self.problem: str | None = None
-        self.measured = Measured()
 
     @property
     def held(self) -> Iterable[Held]:
@@ -254,8 +256,8 @@ class SharedSaver:
             ours = await commits.commit(connection, heads, batch.rows)
             missing = [head.id for head in heads if head.wid not in ours]
             standing = await commits.standing(connection, missing) if missing else {}
-        self.measured.writes.add(time.monotonic() - began_s)
-        self.measured.written_together.add(len(heads))
+        self.measured.writes.observe(time.monotonic() - began_s)
+        self.measured.written_together.observe(len(heads))
         for held, head, noted in batch.held:
             if head.wid in ours or standing.get(head.id) == (head.epoch, head.n):
                 self._done(held, noted)

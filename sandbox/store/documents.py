@@ -40,7 +40,7 @@ from pydantic_core import ErrorDetails
 
 from sandbox.domain import json_text
 from sandbox.domain.field_types import sentence
-from sandbox.domain.instants import Instant
+from sandbox.domain.instants import Instant, to_wire
 from sandbox.domain.payments.cards import STORED_CARDS, Card
 from sandbox.domain.text import NotUtf8, decode_text
 
@@ -75,13 +75,13 @@ def read_json(content: bytes) -> Any:
 
 def to_document(record: Any) -> dict[str, Any]:
     """The document of a record."""
-    document: dict[str, Any] = msgspec.to_builtins(record, enc_hook=_token)
+    document: dict[str, Any] = msgspec.to_builtins(record, enc_hook=_written)
     return document
 
 
 def to_text(value: Any) -> str:
     """The document of a record, or whatever holds records, as JSON."""
-    return msgspec.json.encode(value, enc_hook=_token).decode()
+    return msgspec.json.encode(value, enc_hook=_written).decode()
 
 
 def from_own(kind: Any, document: Any) -> Any:
@@ -92,7 +92,10 @@ def from_own(kind: Any, document: Any) -> Any:
         raise Unreadable(str(error)) from None
 
 
-def _token(value: Any) -> str:
+def _written(value: Any) -> str:
+    if isinstance(value, datetime):
+        # Of another class than usual: freezegun has one.
+        return to_wire(value)
     if isinstance(value, Card):
         return value.token
     raise NotImplementedError(type(value))

@@ -46,17 +46,13 @@ _CONFIG: Final = "cfg-tsys-001"
 
 def generate(store: Store, counts: GeneratedData, draws: Ids, *, seed: int, now: datetime) -> None:
     """Put generated merchants into a new store, spread over its partners."""
-    fake = _faker()
+    from faker import Faker
+
+    fake = Faker("en_US", use_weighting=False)
     # As text, since Faker takes a number and its negative for the same.
     fake.seed_instance(str(seed))
     parents = _parents(store.begin())
     put_all(store, _records(fake, parents, counts, draws, now))
-
-
-def _faker() -> "Faker":
-    from faker import Faker
-
-    return Faker("en_US", use_weighting=False)
 
 
 def _records(

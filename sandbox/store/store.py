@@ -12,18 +12,19 @@ from typing import Any, Protocol
 from sandbox.domain.clock import Timer
 from sandbox.domain.directory import Account
 from sandbox.domain.events import Message
-from sandbox.store.queries import (
+from sandbox.store.records import Claims, Records
+from sandbox.store.tables import (
     ANY_TIME,
     NEWEST_FIRST,
+    TABLES,
     Between,
     DuplicateValue,
     Order,
     R,
+    Row,
     UnitClosed,
     Where,
 )
-from sandbox.store.records import Claims, Records
-from sandbox.store.tables import TABLES, Row
 from sandbox.store.timers import Timers
 from sandbox.store.world_state import Counters
 

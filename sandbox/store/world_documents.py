@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from sandbox.domain.clock import Timer
 from sandbox.domain.events import Message, MessageHead
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.cards import STORED_CARDS
@@ -66,29 +65,20 @@ class Moment:
         """All documents, table by table. This may run in a thread while the store changes."""
         for table, records in self._tables:
             for number, record in records:
-                yield table.table.name, record_document(table.id_of(record), number, record)
+                id = table.id_of(record)
+                yield table.table.name, Document(id, number, to_text(record))
         yield COUNTERS, self._counters
         if self._fixture is not None:
             yield FIXTURE, Document(FIXTURE, 0, to_text(self._fixture))
         for number, message in enumerate(self._messages):
             yield from message_documents(number, message)
         for number, timer in self._timers:
-            yield TIMERS, timer_document(number, timer)
-
-
-def record_document(id: str, number: int, record: Any) -> Document:
-    """The document of a record, which has that number in its table."""
-    return Document(id, number, to_text(record))
+            yield TIMERS, Document(timer.id, number, to_text(timer))
 
 
 def counters_document(counters: Counters) -> Document:
     """The document of the numbers that a store counts."""
     return Document(COUNTERS, 0, to_text(counters))
-
-
-def timer_document(number: int, timer: Timer) -> Document:
-    """The document of a timer, which has that number among all."""
-    return Document(timer.id, number, to_text(timer))
 
 
 def message_documents(number: int, message: Message) -> Iterator[Put]:

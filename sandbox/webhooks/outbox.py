@@ -30,8 +30,8 @@ from sandbox.scenarios.fault_injection import WebhookRules
 from sandbox.scenarios.matcher import MatchedWebhookRule
 from sandbox.scenarios.rules import WebhookThen
 from sandbox.store.ids import Ids
-from sandbox.store.queries import OLDEST_FIRST, Where
 from sandbox.store.store import Store, UnitOfWork
+from sandbox.store.tables import OLDEST_FIRST, Where
 from sandbox.webhooks.delivery_faults import contradiction, ruled, trigger_of
 from sandbox.webhooks.endpoints import subscribers
 from sandbox.webhooks.receivers import Inbox

@@ -190,7 +190,7 @@ class DeliveryWorker:
         except Exception:
             log.exception("sending message %s failed: a defect of the sandbox", job.message.id)
             sent = _not_sent("the sandbox failed; its log says why")
-        self._measured.attempts["failed" if sent.error else "delivered"] += 1
+        self._measured.attempts.labels("failed" if sent.error else "delivered").inc()
         world.outbox.conclude(job, sent)
         # Without endpoints nothing was planned: the world may even be deleted.
         if world.outbox.endpoints:
@@ -244,7 +244,7 @@ class DeliveryWorker:
         rate = world.clock_rate
         if rate is not None and delivery is not None and not delivery.attempts:
             lag_s = (world.now() - job.message.created_at).total_seconds()
-            self._measured.lags.add(lag_s / rate)
+            self._measured.lags.observe(lag_s / rate)
 
 
 def _not_sent(why: str) -> Sent:

@@ -116,6 +116,10 @@ class Worlds:
         # Saving, loading, resetting and deleting a world exclude each other.
         self.alone = Alone()
         self.measured = background.measured
+        self.measured.worlds.set_function(lambda: len(self._by_id))
+        self.measured.deliveries_waiting.set_function(
+            lambda: sum(world.outbox.waiting for world in self)
+        )
         if saver is not None:
             saver.measured = self.measured
         # The world `default` as it begins, if another server may have it.

@@ -26,6 +26,9 @@ log = logging.getLogger("sandbox.store")
 class FileSaver:
     """Writes the changes of all worlds of a server to one file."""
 
+    measured: Measured
+    """Set by the registry of the worlds."""
+
     def __init__(self, file: StateFile) -> None:
         self._file = file
         self._logs: dict[str, ChangeLog] = {}
@@ -39,7 +42,6 @@ class FileSaver:
         # Up to which change each world has to be written.
         self._noted_of: dict[str, int] = {}
         self.problem: str | None = None
-        self.measured = Measured()
 
     @property
     def name(self) -> str:
@@ -142,8 +144,8 @@ class FileSaver:
             self.problem = str(error)
             raise
         if changes:
-            self.measured.writes.add(monotonic() - began_s)
-            self.measured.written_together.add(len(changes))
+            self.measured.writes.observe(monotonic() - began_s)
+            self.measured.written_together.observe(len(changes))
         self._written = noted
         if self.problem is not None:
             log.info("writing to %s works again", self._file.name)

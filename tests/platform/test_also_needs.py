@@ -36,9 +36,9 @@ def sandbox(monkeypatch):
     monkeypatch.setitem(permissions.PERMITTED, row.name, row)
     mounts = build_mounts("platform", [row])
     MOUNTS.extend(mounts)
-    docs._platform.cache_clear()
+    docs._write.cache_clear()
     yield InProcess(build(Settings()))
-    docs._platform.cache_clear()
+    docs._write.cache_clear()
     del MOUNTS[-len(mounts) :]
 
 
