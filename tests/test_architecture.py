@@ -375,6 +375,17 @@ def test_no_file_is_longer_than_500_lines():
     assert {name: size for name, size in lengths.items() if size > LINES_OF_A_FILE_MAX} == {}
 
 
+def test_no_test_module_imports_another():
+    wrong = [
+        f"{path.relative_to(PROJECT)}: {node.module}"
+        for path in (PROJECT / "tests").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and ".test_" in (node.module or "")
+    ]
+
+    assert wrong == []
+
+
 def test_no_function_is_longer_than_60_lines():
     long = [
         f"{_name(path)}: {node.name}: {node.end_lineno - node.lineno + 1}"

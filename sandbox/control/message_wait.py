@@ -116,10 +116,9 @@ def _fits(world: World, message: Message, query: WaitQuery, near: deque[Message]
 
 
 def _is_after(world: World, message: Message, after: str | None) -> bool:
-    """Whether the message came after the one with this id; any did if no id is given."""
-    if after is None:
-        return True
-    first, place = world.store.place_of(after), world.store.place_of(message.id)
+    """Whether the world has it, after the message with this id if one is given."""
+    first = -1 if after is None else world.store.place_of(after)
+    place = world.store.place_of(message.id)
     return first is not None and place is not None and first < place
 
 

@@ -108,12 +108,11 @@ class Recorder:
         """Count the request for the coverage of the key's world, if the path is one of ours."""
         world = context.presented.world
         if context.incoming.match is None or world is None:
-            self._measured.count_request(None, status)
+            self._measured.count_request(None, status, None)
             self._coverage.answered(None, status, context.refusal, None)
             return
         name = None if row is None or row.run is None else row.name
-        self._measured.count_request(name, status)
-        self._measured.answers.labels(name or "none").observe(duration_s)
+        self._measured.count_request(name, status, duration_s)
         world.coverage.answered(name, status, context.refusal, context.choice)
 
     def _log(self, entry: Entry, world_id: str) -> None:

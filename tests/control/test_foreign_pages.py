@@ -7,7 +7,7 @@ import pytest
 from sandbox.app import build
 from sandbox.control.routes import CONTROL
 from sandbox.settings import Settings, SettingsError
-from tests.control.test_control import assert_refused
+from tests.control.refusals import assert_refused
 from tests.driving import InProcess, Response
 
 HERE = "127.0.0.1:8080"

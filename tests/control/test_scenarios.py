@@ -8,7 +8,7 @@ from sandbox import library
 from sandbox.app import build
 from sandbox.scenarios.schema import scenario_schema
 from sandbox.settings import Settings
-from tests.control.test_control import assert_refused, create
+from tests.control.refusals import assert_refused
 from tests.driving import InProcess
 from tests.scenarios.running import LOST, SCENARIO, counts, running, source
 from tests.support.payments import close_batch, pay, read, sold
@@ -143,8 +143,8 @@ def test_a_scenario_that_cannot_be_used_is_a_400_and_the_one_before_goes_on(
 def test_a_world_can_begin_with_a_scenario_by_name_or_written_out(sandbox):
     inline = {"name": "Mine", "rule": [{"then": {"outcome": "lost_card"}}]}
 
-    named = create(sandbox, id="named", scenario=KNOWN)
-    written = create(sandbox, id="written", scenario=inline)
+    named = sandbox.control("POST", "/worlds", {"id": "named", "scenario": KNOWN})
+    written = sandbox.control("POST", "/worlds", {"id": "written", "scenario": inline})
 
     assert (named.status, written.status) == (201, 201)
     assert named.json()["scenario"] == TITLE
@@ -156,7 +156,7 @@ def test_a_world_can_begin_with_a_scenario_by_name_or_written_out(sandbox):
 def test_a_scenario_that_cannot_run_is_a_400_that_helps_and_makes_no_world(
     sandbox, scenario, error, nearest, said
 ):
-    answer = create(sandbox, id="mine", scenario=scenario)
+    answer = sandbox.control("POST", "/worlds", {"id": "mine", "scenario": scenario})
 
     assert_refused(answer, 400, error, nearest)
     assert said in answer.json()["message"]
@@ -167,7 +167,7 @@ def test_the_names_of_a_scenario_are_those_of_its_world(sandbox):
     fixture = {"id": "mine", "fixture": "empty"}
     by_terminal = {"name": "x", "rule": [{"when": {"terminal": "merchant"}, "then": LOST}]}
 
-    refused = create(sandbox, **fixture, scenario=by_terminal)
+    refused = sandbox.control("POST", "/worlds", {**fixture, "scenario": by_terminal})
 
     assert_refused(refused, 400, "validation_error")
     assert sandbox.control("GET", "/worlds").json()["total"] == 1

@@ -16,26 +16,12 @@ from sandbox.control.stream import Stream
 from sandbox.settings import Settings
 from sandbox.worlds.event_stream import KINDS, WAITING_MAX
 from tests.conftest import NOW
-from tests.control.reading import STREAM, WAIT_S, asking_for, parsed, reading
-from tests.control.test_control import assert_refused
+from tests.control.reading import STREAM, WAIT_S, asking_for, parsed, reading, told
+from tests.control.refusals import assert_refused
 from tests.driving import InProcess, Served, serving
 from tests.support.payments import pay
-from tests.webhooks.calling import living
 
 CLOCK = "/worlds/default/clock"
-
-
-def told(
-    sandbox: InProcess, does: Callable[[], Any], count: int, query: str = ""
-) -> list[tuple[str, int, Any]]:
-    """The first events that a reader gets of what is done."""
-
-    async def read() -> list[tuple[str, int, Any]]:
-        async with living(sandbox), reading(sandbox, query=query) as stream:
-            does()
-            return await stream.events(count)
-
-    return asyncio.run(read())
 
 
 def has_readers(sandbox: InProcess, world: str = "default") -> bool:

@@ -5,8 +5,7 @@ import json
 from typing import Any
 
 from tests.conftest import NOW
-from tests.control.reading import reading
-from tests.control.test_stream import told
+from tests.control.reading import reading, told
 from tests.directory.making import terminal_id
 from tests.support.payments import ask_on_loop, pay
 from tests.webhooks.calling import living

@@ -12,7 +12,7 @@ from sandbox.domain.payments.cards import Card
 from sandbox.store.tables import TABLES
 from tests.directory.making import terminal_id
 from tests.payments.card_rows import CARDS
-from tests.platform.test_secrets import escaped, everything_kept
+from tests.platform.secret_texts import escaped, everything_kept
 from tests.support.payments import operate, paid_id, pay
 
 LIVE = "5555555555554444"

@@ -19,7 +19,7 @@ from sandbox.worlds.journal import (
 )
 from tests.conftest import NOW
 from tests.driving import InProcess
-from tests.platform.test_secrets import secret_of
+from tests.platform.secret_texts import secret_of
 
 MIB = 1_048_576
 NUMBER = "4532015112830366"

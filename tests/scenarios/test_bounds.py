@@ -12,7 +12,7 @@ from sandbox.scenarios.parser import PARTS_MAX
 from sandbox.scenarios.queue import QUEUE_MAX
 from sandbox.scenarios.words import RULES_MAX
 from sandbox.worlds.coverage_counters import OTHERS, SCENARIOS_MAX
-from tests.control.test_control import assert_refused
+from tests.control.refusals import assert_refused
 from tests.scenarios.running import LOST, put, running
 from tests.support.payments import close_batch, pay
 

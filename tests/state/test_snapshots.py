@@ -311,6 +311,10 @@ REFUSED: dict[str, tuple[Callable[[Document], Any], tuple[str, ...]]] = {
         changed(_first("records"), "accounts", "status", to=SECRET),
         ("records", "status"),
     ),
+    "a key with the plaintext to show": (
+        changed(_first("api_keys"), "key", to="shown"),
+        ("api_keys", "key"),
+    ),
     "a message without a type": (
         changed(_first("messages"), "event_type", to=5),
         ("messages", "event_type"),

@@ -16,7 +16,7 @@ from sandbox.domain.webhooks import ENDPOINTS_MAX, Sent
 from sandbox.scenarios.words import WEBHOOK_RULES_MAX
 from sandbox.settings import Settings
 from tests.conftest import NOW
-from tests.control.test_control import assert_refused
+from tests.control.refusals import assert_refused
 from tests.driving import InProcess
 from tests.webhooks.calling import (
     ENDPOINTS,

@@ -8,12 +8,11 @@ from urllib.parse import urlsplit
 from sandbox.control.message_wait import WAITS_MAX
 from sandbox.control.stream import STREAMS_MAX
 from tests.control.reading import reading
-from tests.control.test_control import assert_refused
+from tests.control.refusals import assert_refused
 from tests.support.payments import turns
-from tests.webhooks.calling import WORLD, add, control, living, reset, sample, world_of
+from tests.webhooks.calling import WORLD, add, ask_wait, control, living, reset, sample, world_of
 from tests.webhooks.hooked import until
 from tests.webhooks.receiving import receiving
-from tests.webhooks.test_waiting import ask_wait
 
 FOREVER_S = 300
 

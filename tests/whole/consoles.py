@@ -58,3 +58,19 @@ def pay(
         "card_reader_data": {"paymentCardData": card},
     }
     return str(server.ask("POST", path, key="merchant", json=body).json()["transaction_id"])
+
+
+SCENARIO = """name = "Mine"
+
+[[rule]]
+when = { operation = "sale" }
+then = { outcome = "lost_card" }
+"""
+
+
+def retype(page: Page, text: str) -> None:
+    """Write another text into the editor of a scenario, with the keyboard."""
+    page.get_by_role("textbox", name="Scenario file").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    page.keyboard.type(text)

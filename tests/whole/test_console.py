@@ -104,16 +104,6 @@ def test_time_goes_to_what_falls_due_and_stops_just_before_it(page, server):
     expect(page.get_by_role("status").filter(has_text="fell due")).to_be_visible()
 
 
-def test_an_id_that_is_pasted_opens_what_it_belongs_to(page, server, hold):
-    go(page, server, "overview")
-    ready(page, "overview")
-    page.keyboard.press("Control+k")
-    page.get_by_role("searchbox", name="Find").fill(hold)
-    page.keyboard.press("Enter")
-
-    expect(page.get_by_role("region", name="Payment")).to_contain_text(hold)
-
-
 def test_a_message_shows_what_was_sent_and_that_it_verifies(page, server):
     server.client.post(server.facts["control_url"] + "/worlds", json={"id": "told"})
     with receiving() as receiver:
@@ -131,19 +121,6 @@ def test_a_message_shows_what_was_sent_and_that_it_verifies(page, server):
         expect(detail.get_by_role("table")).to_contain_text("200")
         secret = server.client.get(server.facts["control_url"] + "/worlds/told/endpoints").json()
         assert secret["endpoints"][0]["secret"] not in page.locator("body").inner_text()
-
-
-def test_a_stranger_s_404_is_explained_by_the_lens(page, server, hold):
-    refused = server.ask("GET", f"/v1/transactions/{hold}", key="other_merchant")
-    go(page, server, f"journal/{refused.headers['x-sandbox-request-id']}")
-
-    page.get_by_role("link", name="Open in the lens").click()
-
-    detail = page.get_by_role("region", name="Key")
-    expect(detail).to_contain_text("It would be refused")
-    expect(detail).to_contain_text("hierarchy")
-    detail.get_by_role("link", name="merchant", exact=True).click()
-    expect(page.get_by_role("region", name="Key")).to_contain_text("It would be carried out.")
 
 
 def test_a_world_that_is_gone_offers_the_nearest(page, server):
