@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route, Router
 from starlette.types import Lifespan, Receive, Scope, Send
 
-from sandbox import __version__, library, startup
+from sandbox import __version__, startup
 from sandbox.control import routes as control
 from sandbox.control.application import Control
 from sandbox.control.console_files import welcome
@@ -120,6 +120,8 @@ def build(
     startup.check_webhooks(settings, guard)
     kept = _kept(settings, system_clock, ticks, background, fixture)
     worlds, cluster = kept.worlds, kept.cluster
+    if cluster is not None:
+        measured.share(lambda: cluster.is_current)
     token = _token(settings)
     answering = Platform(
         worlds,
@@ -279,13 +281,6 @@ def _services(
         store="memory" if worlds.saver is None else worlds.saver.name,
         default_fixture=fixture,
         default_seed=settings.seed,
-        fixtures=library.fixture,
-        fixture_of=library.fixture_of,
-        fixture_names=library.fixture_names,
-        samples=library.sample,
-        scenarios=library.scenarios,
-        scenario=library.scenario,
-        scenario_text=library.scenario_text,
         prove=_prove,
         repeat=partial(_repeat, profile=settings.profile),
         play=partial(_play, inside=inside),

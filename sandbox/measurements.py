@@ -1,16 +1,20 @@
-"""What a server measures of itself, for whoever watches it: counts, and times in seconds.
-
-Counting is done where something happens and costs a fraction of a microsecond. Nothing is worked
-out before somebody asks.
-"""
+"""What a server measures of itself, for whoever watches it: the metrics of Prometheus."""
 
 import asyncio
-from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from time import monotonic
-from typing import Final
+from typing import Any, Final
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+)
 
 ANSWERS_S: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1.0, 10.0)
 LAGS_S: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0)
@@ -20,46 +24,87 @@ STALL_S: Final = 0.05
 """A loop that comes round so much too late has kept everybody waiting."""
 
 _LOOKS_EVERY_S: Final = 0.1
+_NO_ROUTE: Final = "none"
+_CUT: Final = "cut"
 
-
-class Histogram:
-    """How often a value was up to each bound; the last count is of those above all bounds."""
-
-    __slots__ = ("bounds", "counts", "total")
-
-    def __init__(self, bounds: Sequence[float]) -> None:
-        self.bounds = bounds
-        self.counts = [0] * (len(bounds) + 1)
-        self.total = 0.0
-
-    def add(self, value: float) -> None:
-        """Count a value."""
-        self.counts[bisect_left(self.bounds, value)] += 1
-        self.total += value
+# All counts begin with the server, whose start Prometheus knows.
+disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
 class Measured:
-    """The counts of one server since it started."""
+    """The metrics of one server since it started."""
 
     def __init__(self) -> None:
-        self.answers: defaultdict[str | None, Histogram] = defaultdict(lambda: Histogram(ANSWERS_S))
-        self.control_answers: defaultdict[tuple[str, int], int] = defaultdict(int)
-        self.attempts: defaultdict[str, int] = defaultdict(int)
-        self.lags = Histogram(LAGS_S)
-        self.writes = Histogram(WRITES_S)
-        self.written_together = Histogram(SIZES)
-        self.requests = 0
-        self.carried = self.taken_over = self.lost = 0
-        self.stalls = 0
+        self._registry = CollectorRegistry()
+        common: dict[str, Any] = {"namespace": "uat_sandbox", "registry": self._registry}
+        self.requests = Counter(
+            "requests", "Requests to the platform.", ("route", "status"), **common
+        )
+        self.answers = Histogram(
+            "request_seconds",
+            "Time to work an answer out, without waiting for it to be written or sent.",
+            ("route",),
+            buckets=ANSWERS_S,
+            **common,
+        )
+        # Looking for the labels takes longer than counting.
+        self._count_of, self._time_of = cache(self.requests.labels), cache(self.answers.labels)
+        self.control_requests = Counter(
+            "control_requests", "Requests to the control API.", ("row", "status"), **common
+        )
+        self.attempts = Counter("attempts", "Attempts at sending webhooks.", ("result",), **common)
+        self.lags = Histogram(
+            "delivery_lag_seconds",
+            "From an event to the first attempt at sending it, in worlds whose clock runs.",
+            buckets=LAGS_S,
+            **common,
+        )
+        self.deliveries_waiting = Gauge(
+            "deliveries_waiting", "Webhooks that are due and not sent yet.", **common
+        )
+        self.writes = Histogram(
+            "write_seconds", "Time of a write to the store.", buckets=WRITES_S, **common
+        )
+        self.written_together = Histogram(
+            "worlds_written_together", "Worlds of one write.", buckets=SIZES, **common
+        )
+        self.worlds = Gauge("worlds", "Worlds that this server has.", **common)
+        self.stalls = Counter(
+            "stalls", "Times that the server answered nobody for 50 ms.", **common
+        )
+        self.longest_stall = Gauge("longest_stall_seconds", "The longest of them.", **common)
         self.longest_stall_s = 0.0
+        # Those of a server that shares worlds: see `share`.
+        common["registry"] = None
+        self.carried = Counter("carried", "Requests that another server answered.", **common)
+        self.taken_over = Counter("worlds_taken_over", "Worlds taken over.", **common)
+        self.lost = Counter("worlds_lost", "Worlds lost to another server.", **common)
+        self.in_contact = Gauge(
+            "in_contact", "Whether this server is in contact with the others.", **common
+        )
 
-    def count_attempt(self, *, is_delivered: bool) -> None:
-        """Count an attempt at a webhook."""
-        self.attempts["delivered" if is_delivered else "failed"] += 1
+    def share(self, is_in_contact: Callable[[], bool]) -> None:
+        """Show the metrics of a server that shares worlds."""
+        self.in_contact.set_function(is_in_contact)
+        for one in (self.in_contact, self.carried, self.taken_over, self.lost):
+            self._registry.register(one)
 
-    def note_lag(self, lag_s: float) -> None:
-        """Note how long after its event a message is sent for the first time."""
-        self.lags.add(lag_s)
+    def count_request(self, route: str | None, status: int, duration_s: float | None) -> None:
+        """Count a request to the platform, and the time of an answer by a world.
+
+        A request that was cut off without an answer has status 0.
+        """
+        self._count_of(route or _NO_ROUTE, status or _CUT).inc()
+        if duration_s is not None:
+            self._time_of(route or _NO_ROUTE).observe(duration_s)
+
+    def count_requests(self) -> int:
+        """The number of all requests to the platform."""
+        return sum(int(one.value) for family in self.requests.collect() for one in family.samples)
+
+    def write(self) -> bytes:
+        """All metrics, in the text format of Prometheus."""
+        return generate_latest(self._registry)
 
     async def watch_loop(self) -> None:
         """Notice when the event loop comes round late; until it is cancelled."""
@@ -69,5 +114,6 @@ class Measured:
                 await asyncio.sleep(_LOOKS_EVERY_S)
                 late_s = monotonic() - before_s - _LOOKS_EVERY_S
                 if late_s >= STALL_S:
-                    self.stalls += 1
+                    self.stalls.inc()
                     self.longest_stall_s = max(self.longest_stall_s, late_s)
+                    self.longest_stall.set(self.longest_stall_s)

@@ -19,7 +19,7 @@ from sandbox.persistence import have_secret, must_have_driver, restore_all, save
 from sandbox.platform import timers
 from sandbox.scenarios.parser import ScenarioError
 from sandbox.settings import Settings, SettingsError
-from sandbox.store.documents import read_value
+from sandbox.store.documents import from_document
 from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.saved_world import NotRestored
 from sandbox.webhooks.address_guard import Guard
@@ -224,7 +224,7 @@ def check_webhooks(settings: Settings, guard: Guard) -> None:
     """Raises SettingsError for a URL that no webhook may go to."""
     for url in settings.webhooks:
         try:
-            read_value(HttpUrl, url)
+            from_document(HttpUrl, url)
         except ValueError as error:
             raise SettingsError(f"--webhook: {url[:200]!r}: {error}") from None
         if secret := find_secret(unquote(url), settings.profile.key_format):

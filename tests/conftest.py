@@ -23,11 +23,16 @@ NOW = "2026-03-01T12:00:00.000Z"
 """Where the clock of a test's world stands still: before the end of legacy keys."""
 
 
+def pytest_collection() -> None:
+    """What is collected stays: looking through it for garbage again and again would be slow."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """What was collected stays: looking through it for garbage again and again would be slow."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
+    gc.enable()
 
 
 def pytest_sessionfinish() -> None:

@@ -23,9 +23,9 @@ RANKS = {
     "worlds": 3,
     "platform": 4,
     "cluster": 4,
+    "library": 4,
     "control": 5,
     "settings": 6,
-    "library": 6,
     "tokens": 6,
     "app": 6,
     "middleware": 6,
@@ -45,7 +45,6 @@ RANKS = {
 TOGETHER = [
     {
         "settings",
-        "library",
         "tokens",
         "persistence",
         "startup",
@@ -85,7 +84,7 @@ THIRD_PARTIES = {
     "tinydb": ("store/files/json_file.py",),
     "cryptography": ("server/authority.py",),
     "filelock": ("store/files/disk.py", "server/authority.py"),
-    "prometheus_client": ("control/metrics.py",),
+    "prometheus_client": ("measurements.py",),
     "faker": ("store/generated_data.py",),
     "aiohttp": ("webhooks/client.py", "cluster/forwarding.py"),
     # Part of the interface of aiohttp, and installed with it.
@@ -107,7 +106,6 @@ LAZY = {
     "pydantic_core": "a command that needs no validation starts without it",
     "zoneinfo": "only for terminals with a schedule",
     "faker": "only for generated data",
-    "sandbox.control.metrics": "only for somebody who reads the metrics",
     "sandbox.webhooks.client": "only for the first webhook; its HTTP client takes long to load",
     "tomllib": "only for a file that somebody names",
     "difflib": "only for a misspelt word",
@@ -370,6 +368,17 @@ def test_no_file_is_longer_than_500_lines():
     }
 
     assert {name: size for name, size in lengths.items() if size > LINES_OF_A_FILE_MAX} == {}
+
+
+def test_no_test_module_imports_another():
+    wrong = [
+        f"{path.relative_to(PROJECT)}: {node.module}"
+        for path in (PROJECT / "tests").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and ".test_" in (node.module or "")
+    ]
+
+    assert wrong == []
 
 
 def test_no_function_is_longer_than_60_lines():

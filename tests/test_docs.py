@@ -37,7 +37,7 @@ from sandbox.worlds.coverage_counters import SCENARIOS_MAX
 from sandbox.worlds.event_stream import WAITING_MAX
 from sandbox.worlds.journal import CAPTURE_BYTES_MAX, REASON_CHARS_MAX
 from sandbox.worlds.limits import JOURNAL_ENTRIES_MAX, WORLDS_MAX, WORLDS_PER_TEAM_MAX
-from sandbox.worlds.marks import MARKS_MAX
+from sandbox.worlds.world import MARKS_MAX
 from tools.generate import (
     FOLDER,
     LEDGER,

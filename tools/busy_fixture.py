@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from sandbox.domain.instants import to_wire
 from sandbox.library import folder
-from sandbox.worlds.ids import Ids
+from sandbox.store.ids import Ids
 from tools.asking import InProcess
 
 FILE: Final = folder("fixtures") / "busy.json"

@@ -106,7 +106,7 @@ def amounts(search: tuple[str, ...]) -> Result:
 
 triggers = copy(amounts)
 """The command under its earlier name, which lists of commands leave out."""
-triggers.hidden = True
+triggers.name, triggers.hidden = "triggers", True
 
 
 _ALSO = dict.fromkeys(("timeout", "time-out", "timeouts"), "timed_out")

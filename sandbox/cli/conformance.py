@@ -110,9 +110,8 @@ def compare(
             play = Play(target, profile.api_key_header, seed, fixture if server else None)
             casting = cast(recording, play)
             found = play.run(recording, casting, AS_IT_IS)
-            tried = turns(
-                has_profile=server is None, shape=profile.errors.shape, readings=profile.readings
-            )
+            # The profile of a running server is not known here.
+            tried = turns(None if server else profile)
             whole = explained(found, recording, casting, play, tried)
     keys = [entry.key for entry in recording.entries if entry.key]
 

@@ -6,20 +6,13 @@ import signal
 import stat
 import sys
 import time
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from threading import Event, Thread
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple
 
 from sandbox.cli.control_client import RemoteWorld, Unanswered
 from sandbox.cli.output import counted, say
-
-T = TypeVar("T")
-
-CONNECTED: Final = "connected"
-BROKEN: Final = "broken"
-GAP: Final = "gap"
 
 _FIRST_WAIT_S: Final = 0.1
 _LONGEST_WAIT_S: Final = 2.0
@@ -30,104 +23,112 @@ _GRACE_S: Final = 0.25
 _REMEMBERED_MAX: Final = 10_000
 """More than the server lists of past events at once."""
 
+_GAP: Final = "gap"
+"""The kind of what a server sends where it left out events."""
 
-@dataclass(frozen=True, slots=True)
-class Happened:
-    """Something that happened in a world, or to its connection.
+_LEFT: Final = "what the world still has comes now"
 
-    `kind` is a requested one, GAP (the server left out `missed` events), CONNECTED (`again` is
-    true for a reconnection) or BROKEN (`why`).
-    """
+
+class Happened(NamedTuple):
+    """Something of a kind that happened in a world."""
 
     kind: str
     data: dict[str, Any]
 
 
-def follow(world: RemoteWorld, kinds: Sequence[str]) -> Iterator[Happened]:
-    """The events of a world from now on. Reconnects if the connection breaks.
+class Followed(NamedTuple):
+    """What happened: one event, or the past that was read after a connection or a gap."""
+
+    is_past: bool
+    events: list[Happened]
+
+
+def follow(
+    world: RemoteWorld,
+    kinds: Sequence[str],
+    identify: Callable[[Happened], Hashable],
+    read_past: Callable[[], Iterable[Happened]],
+) -> Iterator[Followed]:
+    """The past events of a world, and those from now on; none is left out or comes twice.
+
+    After each connection the past is read, and only what is new of it comes. `identify` gives an
+    event a key, or None to one that the past does not have. Reconnects if the connection breaks,
+    and says so on stderr.
 
     Raises Unanswered if the first connection fails, or if the server refuses a later one because
     the world is gone.
     """
-    path = world.path("stream", kinds=",".join(kinds))
+    past = _Past(identify, read_past)
     was_connected = False
     wait_s = _FIRST_WAIT_S
     while True:
-        why = "the server ended it"
-        connected = False
+        why, is_connected = "the server ended it", False
         try:
-            with world.server.stream(path) as events:
-                yield Happened(CONNECTED, {"again": was_connected})
-                connected = was_connected = True
+            with world.server.stream(world.path("stream", kinds=",".join(kinds))) as events:
+                if was_connected:
+                    _tell("reconnected; missed events follow")
+                is_connected = was_connected = True
+                yield past.catch_up()
                 for event in events:
                     data: Any = event.json()
-                    yield Happened(event.event, data)
+                    happened = Happened(event.event, data)
+                    if happened.kind == _GAP:
+                        missed = counted(data["missed"], "event")
+                        _tell(f"{missed} came faster than could be read; {_LEFT}")
+                        yield past.catch_up()
+                    elif past.is_new(happened):
+                        yield Followed(False, [happened])
         except Unanswered as error:
             if not (was_connected and error.is_away):
                 raise
             why = str(error)
-        if connected:
-            yield Happened(BROKEN, {"why": why})
+        if is_connected:
+            _tell(f"the connection broke: {why}; reconnecting")
             wait_s = _FIRST_WAIT_S
         time.sleep(wait_s)
         wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
 
 
-def tell_of_connection(happened: Happened) -> None:
-    """Print on stderr that the connection broke, is back, or missed events.
+class _Past:
+    """The events so far. A connection may send again some of those that were read before."""
 
-    The caller handles all other kinds.
-    """
-    notice = None
-    if happened.kind == BROKEN:
-        notice = f"the connection broke: {happened.data['why']}; reconnecting"
-    elif happened.kind == CONNECTED and happened.data["again"]:
-        notice = "reconnected; missed events follow"
-    elif happened.kind == GAP:
-        notice = (
-            f"{counted(happened.data['missed'], 'event')} came faster than could be read; what "
-            "the world still has comes now"
-        )
-    if notice is not None:
-        say(f"sandbox: {notice}", err=True)
-
-
-class Seen:
-    """The events shown so far, so none is missed or shown twice.
-
-    After each connection the past events are read too; the connection may send some of them again.
-    """
-
-    def __init__(self) -> None:
-        self._keys: dict[Hashable, None] = {}
+    def __init__(
+        self,
+        identify: Callable[[Happened], Hashable],
+        read: Callable[[], Iterable[Happened]],
+    ) -> None:
+        self._identify = identify
+        self._read = read
+        self._seen: dict[Hashable, None] = {}
         self._ahead: set[Hashable] = set()
 
-    def forget(self) -> None:
-        """Treat everything as new again."""
-        self._keys.clear()
+    def catch_up(self) -> Followed:
+        """Read the past; what was not seen yet."""
+        past = {self._identify(one): one for one in self._read()}
+        new = [one for key, one in past.items() if key not in self._seen]
+        self._ahead = set(past)
+        self._remember(past)
+        return Followed(True, new)
 
-    def only_new(self, past: Iterable[tuple[Hashable, T]]) -> list[T]:
-        """The past events that were not seen yet; each comes with the key that identifies it."""
-        entries = list(past)
-        new = [entry for key, entry in entries if key not in self._keys]
-        self._ahead = {key for key, _ in entries}
-        for key, _ in entries:
-            self._remember(key)
-        return new
-
-    def is_new(self, key: Hashable) -> bool:
+    def is_new(self, happened: Happened) -> bool:
         """Whether an event of the connection was not read with the past."""
+        key = self._identify(happened)
         if key in self._ahead:
             return False
-        # From here on, all events are newer than the past that was read.
-        self._ahead.clear()
-        self._remember(key)
+        if key is not None:
+            # From here on, all events are newer than the past that was read.
+            self._ahead.clear()
+            self._remember([key])
         return True
 
-    def _remember(self, key: Hashable) -> None:
-        self._keys[key] = None
-        if len(self._keys) > _REMEMBERED_MAX:
-            del self._keys[next(iter(self._keys))]
+    def _remember(self, keys: Iterable[Hashable]) -> None:
+        self._seen.update(dict.fromkeys(keys))
+        while len(self._seen) > _REMEMBERED_MAX:
+            del self._seen[next(iter(self._seen))]
+
+
+def _tell(notice: str) -> None:
+    say(f"sandbox: {notice}", err=True)
 
 
 @contextmanager

@@ -52,7 +52,7 @@ class Group(click.Group):
 class Commands(Group):
     """The group of all commands, most of which are loaded only when they are used.
 
-    `lazy` has the place in this package and the first sentence of each of those.
+    `lazy` has the module in this package and the first sentence of each of those.
 
     Ctrl-C ends with EXIT_INTERRUPTED, at a question as well. A closed pipe, as by `head`, is no
     failure. With NO_COLOR in the environment there are no colours. An answer of a server that a
@@ -76,9 +76,9 @@ class Commands(Group):
         """The command of that name, or None."""
         if cmd_name not in self._lazy:
             return super().get_command(ctx, cmd_name)
-        module, _, attribute = self._lazy[cmd_name][0].partition(".")
-        command: click.Command = getattr(import_module(f"sandbox.cli.{module}"), attribute)
-        return command
+        module = import_module(f"sandbox.cli.{self._lazy[cmd_name][0]}")
+        commands = [one for one in vars(module).values() if isinstance(one, click.Command)]
+        return next(one for one in commands if one.name == cmd_name)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """The commands that begin with what was typed, and the options."""

@@ -10,15 +10,7 @@ import click
 
 from sandbox.cli.choices import SOME_EVENTS, TARGET
 from sandbox.cli.control_client import RemoteWorld, Unanswered, world_options
-from sandbox.cli.event_stream import (
-    CONNECTED,
-    GAP,
-    Happened,
-    Seen,
-    follow,
-    tell_of_connection,
-    until_stopped,
-)
+from sandbox.cli.event_stream import Happened, follow, until_stopped
 from sandbox.cli.output import json_flag, refuse, say, show_json_line, styled
 from sandbox.cli.webhook_receiver import Received, Receiver, receiving
 from sandbox.domain.text import printable
@@ -120,22 +112,18 @@ class _Listener:
     arrived: dict[str, deque[Received]]
     endpoint: dict[str, Any] = field(default_factory=dict)
     is_ours: bool = False
-    seen: Seen = field(default_factory=Seen)
+    times_lost: int = 0
+    """How often a restarted server had lost the endpoint, and with it the past."""
 
     def run(self) -> None:
         """Trace until stopped. Raises Unanswered."""
-        for happened in follow(self.world, ("message", "attempt")):
-            tell_of_connection(happened)
-            if happened.kind == CONNECTED and not happened.data["again"]:
-                self.seen.only_new(self._past())
+        for is_past, events in follow(self.world, ("message", "attempt"), self._key, self._past):
+            if is_past and not self.endpoint:
                 self.register()
                 self._say_ready()
-            elif happened.kind in (CONNECTED, GAP):
-                self._see_to_endpoint()
-                for missed in self.seen.only_new(self._past()):
-                    self._show(missed)
-            elif happened.kind in ("message", "attempt") and self.seen.is_new(_key(happened)):
-                self._show(happened)
+            else:
+                for happened in events:
+                    self._show(happened)
 
     # --- the endpoint -------------------------------------------------------------------------
 
@@ -176,7 +164,7 @@ class _Listener:
         except Unanswered as error:
             if error.status != 404:
                 raise
-            self.seen.forget()
+            self.times_lost += 1
             again = {name: self.endpoint[name] for name in ("id", "secret")}
             self.endpoint = self.world.read("POST", "endpoints", body=self.wanted | again)
             self.is_ours = True
@@ -191,12 +179,10 @@ class _Listener:
 
     # --- output ----------------------------------------------------------------------------
 
-    def _past(self) -> Iterator[tuple[Hashable, Happened]]:
-        """The newest messages of the world with their attempts, and the keys of both."""
-        for happened in self._happened():
-            yield _key(happened), happened
-
-    def _happened(self) -> Iterator[Happened]:
+    def _past(self) -> Iterator[Happened]:
+        """The newest messages of the world with their attempts."""
+        if self.endpoint:
+            self._see_to_endpoint()
         listed = self.world.read("GET", "messages", query={"limit": _LIST_MAX})
         for message in listed["messages"]:
             deliveries = message.pop("deliveries")
@@ -213,6 +199,14 @@ class _Listener:
                 }
                 for attempt in delivery["attempts"]:
                     yield Happened("attempt", about | attempt)
+
+    def _key(self, happened: Happened) -> Hashable:
+        """A value that identifies a message or an attempt."""
+        data = happened.data
+        if happened.kind == "message":
+            return self.times_lost, data["id"], data["created_at"]
+        names = ("message_id", "endpoint_id", "at", "duration_ms")
+        return self.times_lost, *(data[name] for name in names)
 
     def _say_ready(self) -> None:
         if self.as_json:
@@ -272,14 +266,6 @@ class _Listener:
         if endpoint["disabled"]:
             return f"the endpoint is disabled: {endpoint['disabled_reason']}"
         return f"not tried again: the delivery is {attempt['delivery_status']}"
-
-
-def _key(happened: Happened) -> Hashable:
-    """A value that identifies a message or an attempt."""
-    data = happened.data
-    if happened.kind == "message":
-        return data["id"], data["created_at"]
-    return data["message_id"], data["endpoint_id"], data["at"], data["duration_ms"]
 
 
 def _show_message(message: dict[str, Any]) -> None:

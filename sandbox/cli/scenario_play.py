@@ -61,6 +61,7 @@ class RemoteStage:
         self.keys = {name: one["key"] for name, one in document["keys"].items()}
         self.control = world.path()
         self.arrived: list[Arrived] = []
+        self.looks_every_s = _LOOKS_EVERY_S
 
     @contextmanager
     def receiving(self) -> Iterator[None]:
@@ -106,11 +107,6 @@ class RemoteStage:
     async def messages(self) -> list[tuple[str, str]]:
         """All messages of the world so far, oldest first: id and event."""
         return [(one["id"], one["event_type"]) for one in self._listed()]
-
-    @property
-    def looks_every_s(self) -> float:
-        """How long to wait at most before looking for a tap again."""
-        return _LOOKS_EVERY_S
 
     async def waiting(self) -> Collection[str]:
         """The payments that wait for a tap."""

@@ -8,7 +8,7 @@ import click
 
 from sandbox.cli.choices import STATUSES
 from sandbox.cli.control_client import RemoteWorld, world_options
-from sandbox.cli.event_stream import CONNECTED, GAP, Seen, follow, tell_of_connection, until_stopped
+from sandbox.cli.event_stream import Happened, follow, until_stopped
 from sandbox.cli.output import (
     Styled,
     json_flag,
@@ -125,7 +125,6 @@ class _Tail:
     names: Mapping[str, str]
     reasons: bool
     as_json: bool
-    seen: Seen = field(default_factory=Seen)
     shown: dict[str, None] = field(default_factory=dict)
     """The ids of the last requests that were shown."""
 
@@ -133,29 +132,30 @@ class _Tail:
         """Follow the journal until stopped. Raises Unanswered."""
         # An unknown route is refused before anything is followed.
         self._past(limit=0)
-        for happened in follow(self.world, ("request", "attempt", "clock")):
-            tell_of_connection(happened)
-            if happened.kind == CONNECTED and not happened.data["again"]:
-                past = self.seen.only_new(self._past())
-                self._show_all(past, last=limit, with_webhooks=True)
-            elif happened.kind in (CONNECTED, GAP):
-                self._show_all(self.seen.only_new(self._past()), with_webhooks=True)
-            elif happened.kind == "request" and self.seen.is_new(_key(happened.data)):
-                self._show_all([happened.data])
-            elif happened.kind == "attempt" and not self.as_json:
-                self._show_attempt(happened.data)
-            elif happened.kind == "clock" and not self.as_json:
-                _show_clock(happened.data)
+        kinds = ("request", "attempt", "clock")
+        for is_past, events in follow(self.world, kinds, _identify, self._past):
+            if is_past:
+                entries = [happened.data for happened in events]
+                self._show_all(entries, last=limit, with_webhooks=True)
+                limit = _LIST_MAX
+                continue
+            ((kind, data),) = events
+            if kind == "request":
+                self._show_all([data])
+            elif kind == "attempt" and not self.as_json:
+                self._show_attempt(data)
+            elif kind == "clock" and not self.as_json:
+                _show_clock(data)
 
     def show_last(self, limit: int) -> None:
         """Show so many requests of the past. Raises Unanswered."""
-        self._show_all([entry for _, entry in self._past()], last=limit, with_webhooks=True)
+        self._show_all([data for _, data in self._past()], last=limit, with_webhooks=True)
 
-    def _past(self, limit: int = _LIST_MAX) -> list[tuple[Hashable, dict[str, Any]]]:
-        """The newest requests of the journal, each with the key that identifies it."""
+    def _past(self, limit: int = _LIST_MAX) -> list[Happened]:
+        """The newest requests of the journal."""
         query = {"limit": max(limit, 1), "route": self.wanted.route or None}
         listed = self.world.read("GET", "requests", query=query)["requests"]
-        return [(_key(entry), entry) for entry in listed]
+        return [Happened("request", entry) for entry in listed]
 
     def _show_all(
         self, entries: list[dict[str, Any]], last: int = _LIST_MAX, *, with_webhooks: bool = False
@@ -240,8 +240,9 @@ def _show_clock(clock: Mapping[str, Any]) -> None:
     say(clock["now"][11:23], styled("clock", bold=True), mode, between="  ")
 
 
-def _key(entry: Mapping[str, Any]) -> Hashable:
-    return entry["id"], entry["at"], entry["duration_ms"]
+def _identify(happened: Happened) -> Hashable:
+    kind, data = happened
+    return (data["id"], data["at"], data["duration_ms"]) if kind == "request" else None
 
 
 def _reasons(entry: Mapping[str, Any]) -> Iterator[tuple[str | Styled, ...]]:

@@ -107,11 +107,13 @@ class ClusterSaver:
     `on_lost` is called with a world that cannot be written.
     """
 
+    measured: Measured
+    """Set by the registry of the worlds."""
+
     def __init__(
         self, database: Database, session: OwnerSession, *, on_lost: Callable[[World], None]
     ) -> None:
         self.name = database.name
-        self.measured = Measured()
         self._database = database
         self._session = session
         self._on_lost = on_lost
@@ -278,8 +280,8 @@ class ClusterSaver:
             return await commits.commit(connection, session, heads, rows)
 
         mine = await self._persist(commit, worlds, ANSWER_S + len(rows) / _ROWS_PER_S)
-        self.measured.writes.add(time.monotonic() - began_s)
-        self.measured.written_together.add(len(batch))
+        self.measured.writes.observe(time.monotonic() - began_s)
+        self.measured.written_together.observe(len(batch))
         for owned, head, noted in batch:
             if mine is not None and head.wid in mine:
                 owned.wid, owned.n = head.new_wid, head.n

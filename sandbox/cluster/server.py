@@ -187,7 +187,7 @@ class ClusterServer:
             raise StoreError(f"the world {found.id!r} cannot be read: {error}") from error
         finally:
             self.saver.claims.pop(found.id, None)
-        self.worlds.measured.taken_over += 1
+        self.worlds.measured.taken_over.inc()
         self.worlds.wake_one(world)
         log.info("the world %r is here now", found.id)
 
@@ -230,7 +230,7 @@ class ClusterServer:
 
     def _lose(self, world: World) -> None:
         """Forget a world that is not owned any more."""
-        self.worlds.measured.lost += 1
+        self.worlds.measured.lost.inc()
         self.saver.drop([world.id])
         self.worlds.evict(world)
 
@@ -238,7 +238,7 @@ class ClusterServer:
         """Forget all worlds: the session has ended, so others may own them."""
         self.saver.drop_all()
         for world in self.worlds:
-            self.worlds.measured.lost += 1
+            self.worlds.measured.lost.inc()
             self.worlds.evict(world)
 
     # --- forwarding
@@ -250,7 +250,7 @@ class ClusterServer:
             return False
         try:
             if await self._forwarding.forward(peer, url, scope, receive, send, body):
-                self.worlds.measured.carried += 1
+                self.worlds.measured.carried.inc()
                 return True
         except Refused:
             # Its session has ended already, or is ended now if it is silent.

@@ -5,26 +5,28 @@ the request that makes something, so whatever exists on the platform stands in t
 the run ends between the request and its answer.
 """
 
-import json
 import os
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sandbox.conformance.probes.steps import KINDS, Kind
 
-OPEN, MADE, GONE = "intended", "made", "deleted"
+MADE: Final = "made"
+GONE: Final = "deleted"
+State = Literal["intended", "made", "deleted"]
 """States of what a run makes: perhaps there, there, no longer there."""
-
-_STATES: Final = (OPEN, MADE, GONE)
 
 
 class RegisterError(ValueError):
     """The file of a run cannot be used; the message says why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Struct, frozen=True, kw_only=True):
     """One thing. `account_id` is the account it was made in, `by` whose key made it."""
 
     number: int
@@ -32,7 +34,7 @@ class Entry:
     name: str
     account_id: str | None
     by: str
-    state: str = OPEN
+    state: State = "intended"
     id: str | None = None
 
 
@@ -69,10 +71,9 @@ class Register:
 
     def _write(self, entry: Entry) -> None:
         self.entries[entry.number] = entry
-        line = json.dumps(asdict(entry)) + "\n"
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        with self.file.open("a", encoding="utf-8") as file:
-            file.write(line)
+        with self.file.open("ab") as file:
+            file.write(msgspec.json.encode(entry) + b"\n")
             file.flush()
             os.fsync(file.fileno())
 
@@ -98,11 +99,10 @@ def read_register(folder: Path, run: str) -> Register:
     register = Register(run, file)
     for number, line in enumerate(whole.splitlines(), start=1):
         try:
-            entry = Entry(**json.loads(line))
-        except (TypeError, ValueError):
-            entry = None
-        if entry is None or entry.kind not in KINDS or entry.state not in _STATES:
-            raise RegisterError(f"{file}: line {number} is no entry")
+            entry = msgspec.json.decode(line, type=Entry)
+            KINDS[entry.kind]
+        except (msgspec.MsgspecError, KeyError):
+            raise RegisterError(f"{file}: line {number} is no entry") from None
         register.entries[entry.number] = entry
     return register
 

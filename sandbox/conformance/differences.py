@@ -130,9 +130,10 @@ def differences(
         differs(
             "shape", "content-type", recorded.media_type or "none", replayed.media_type or "none"
         )
-    if recorded.body is not None and replayed.body is not None:
+    one, other = recorded.body, replayed.body
+    if one is not None and other is not None:
         walk = Comparison(number, names if is_success else None)
-        return [*found, *walk.compare("body", "", recorded.body, replayed.body)]
+        return [*found, *walk.compare("body", "", one, other)]
     # The media type says already that these are different things.
     if recorded.media_type == replayed.media_type and recorded.text != replayed.text:
         differs("words", "body", _shown(recorded.text), _shown(replayed.text))

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Final
 
 from sandbox.conformance.differences import Difference
 from sandbox.conformance.har import Recording
 from sandbox.conformance.replay import Casting, Play, Turn
-from sandbox.domain.profile import Errors
+from sandbox.domain.profile import Profile
 from sandbox.domain.readings import READINGS, in_force
 from sandbox.domain.switches import SWITCHES
 
@@ -24,17 +23,9 @@ class Explained:
     by: tuple[str, ...]
 
 
-def turns(
-    *,
-    has_profile: bool,
-    shape: str = Errors().shape,
-    readings: Mapping[str, str] = MappingProxyType({}),
-) -> list[Turn]:
-    """Each other reading alone: of switches and readings, and of a profile that can be chosen.
-
-    `readings` are those that the profile chooses.
-    """
-    chosen = in_force(readings, {})
+def turns(profile: Profile | None) -> list[Turn]:
+    """Each other reading alone: of switches and readings, and of the profile if it is known."""
+    chosen = in_force(profile.readings if profile else {}, {})
     found = [
         Turn(name, str(value).lower(), switches={name: value})
         for name, switch in SWITCHES.items()
@@ -47,14 +38,14 @@ def turns(
         Turn(f"readings.{id}", value, readings={id: value})
         for id, reading in READINGS.items()
         for value in reading.names
-        # The profile of a running server is not known here, so every value is tried.
-        if value != chosen[id] or not has_profile
+        # Without the profile, every value is tried.
+        if value != chosen[id] or profile is None
     ]
-    if has_profile:
+    if profile is not None:
         found += [
             Turn("errors.shape", other, profile={"errors": {"shape": other}})
             for other in SHAPES
-            if other != shape
+            if other != profile.errors.shape
         ]
     return found
 

@@ -1,15 +1,14 @@
 """What a run leaves: a profile, the switches, the differences, and the evidence without data."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final, Literal
 
 from sandbox.conformance.created_resources import Register, as_json
 from sandbox.conformance.probe_runner import Finding, Run
-from sandbox.conformance.probes.table import Probe
 from sandbox.domain.profile import Profile
+from sandbox.scenarios.parser import written_toml
 
 Verdict = Literal["same", "other reading", "cannot tell"]
 
@@ -103,7 +102,8 @@ def profile_toml(run: Run, profile: Profile, day: str) -> str:
     """The profile with what was learnt and when, for `sandbox serve --profile`."""
     whole = asdict(profile)
     told = [finding.probe for finding in run.findings if finding.value is not None]
-    ids = [id for probe in told for id in (*probe.clauses, *_reading_id(probe))]
+    ids = [id for probe in told for id in probe.clauses]
+    ids += [probe.name for probe in told if probe.kind == "reading"]
     whole["verified"] = dict(sorted({**whole["verified"], **dict.fromkeys(ids, day)}.items()))
     for finding in run.findings:
         if finding.value is None or finding.probe.kind == "switch":
@@ -117,28 +117,10 @@ def profile_toml(run: Run, profile: Profile, day: str) -> str:
             for section in sections:
                 part = part[section]
             part[name] = finding.value
-    return "\n".join(_toml(whole, "")) + "\n"
-
-
-def _reading_id(probe: Probe) -> tuple[str, ...]:
-    return (probe.name,) if probe.kind == "reading" else ()
-
-
-def _toml(table: Mapping[str, Any], name: str) -> Iterator[str]:
-    if name:
-        yield f"\n[{name}]"
-    for field, value in table.items():
-        if not isinstance(value, dict):
-            # JSON's texts, numbers and truth values are TOML's too.
-            yield f"{_name(field)} = {json.dumps(value)}"
-    for field, value in table.items():
-        if isinstance(value, dict):
-            yield from _toml(value, f"{name}.{field}" if name else field)
-
-
-def _name(name: str) -> str:
-    """A bare key of TOML, or a quoted one."""
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
+    tables = {name: part for name, part in whole.items() if isinstance(part, dict)}
+    plain = {name: part for name, part in whole.items() if name not in tables}
+    parts = [f"[{name}]\n{written_toml(table)}" for name, table in tables.items()]
+    return "\n".join([written_toml(plain), *parts])
 
 
 def switches(run: Run) -> dict[str, Any]:

@@ -19,18 +19,17 @@ from sandbox.control.context import (
     not_found,
     unknown_world,
 )
-from sandbox.control.forwarding import forward, unavailable
 from sandbox.control.identity import ANONYMOUS, THE_OPERATOR, Identity, Sessions, SharedSessions
 from sandbox.control.models import JSON, Accepted, NoQuery, Written
 from sandbox.control.routing import PREFIX, SNAPSHOT_BYTES_MAX, ControlRow
+from sandbox.control.servers import forward, unavailable
 from sandbox.domain.faults import UNAVAILABLE, Refusal
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.secrets import CARD_NUMBER, find_misplaced, may_hold_secret
 from sandbox.domain.teams import OPERATOR
 from sandbox.domain.text import nearest
 from sandbox.platform import wire
-from sandbox.platform.hosts import origin_of, why_foreign
-from sandbox.platform.rare_log import RareLog
+from sandbox.platform.hosts import RareLog, origin_of, why_foreign
 from sandbox.platform.routing import ROOT_PATH, Match, is_written_below, match_of, path_of
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
 from sandbox.store.files.port import StoreError, Unavailable
@@ -93,7 +92,7 @@ class Control:
         except Exception as error:
             fault = self._fault_of(error)
             status, shown, headers = fault.status, self._error(fault), fault.headers
-        self._services.worlds.measured.control_answers[name, status] += 1
+        self._services.worlds.measured.control_requests.labels(name, status).inc()
         if is_stream and scope["method"] == "HEAD":
             shown.close()
             headers["content-type"] = "text/event-stream"

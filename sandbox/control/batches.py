@@ -19,8 +19,7 @@ from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.records import to_bytes
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext
-from sandbox.store.queries import OLDEST_FIRST
-from sandbox.store.tables import LAST_DIGITS
+from sandbox.store.tables import LAST_DIGITS, OLDEST_FIRST
 from sandbox.worlds.world import World
 
 router = Router()
@@ -53,7 +52,7 @@ class BatchScheduleBody(Body):
     """When a terminal's batches close: local times of 24 hours in a time zone, on some days."""
 
     times: Annotated[
-        list[Annotated[str, Field(pattern=batches.TIME_PATTERN)]],
+        list[batches.TimeOfDay],
         Field(min_length=1, max_length=batches.TIMES_MAX),
     ]
     days: Annotated[list[batches.DayCode], Field(min_length=1, max_length=7)] | None = None

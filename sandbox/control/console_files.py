@@ -15,7 +15,6 @@ from typing import Final
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
-from starlette.types import Scope
 
 from sandbox import __version__
 from sandbox.control.context import ControlRequest, not_found
@@ -61,18 +60,14 @@ def join_scripts() -> str:
 @cache
 def join_styles() -> str:
     """All style sheets as one."""
-    return "".join(_read_text(FOLDER / name) for name in _STYLES)
-
-
-def _read_text(path: Path) -> str:
-    return path.read_text("utf-8")
+    return "".join((FOLDER / name).read_text("utf-8") for name in _STYLES)
 
 
 def _add_module(name: str, written: dict[str, str]) -> None:
     if name in written:
         return
     home = VENDOR if name.endswith(".mjs") else FOLDER
-    code = _read_text(home / name)
+    code = (home / name).read_text("utf-8")
     for _, _, source in _IMPORT.findall(code):
         _add_module(_file_of(source), written)
     written[name] = f"const {_variable(name)} = (() => {{\n{_as_function(code)}\n}})();\n"
@@ -207,22 +202,14 @@ platform would.</p>
 """
 
 
-def is_welcome(scope: Scope) -> bool:
-    """Whether a browser opens one of the two addresses that people type."""
-    return (
-        scope["type"] == "http"
-        and scope["method"] == "GET"
-        and any(name == b"accept" and b"text/html" in value for name, value in scope["headers"])
-    )
-
-
 async def welcome(request: Request) -> Response:
     """Send a browser to the console; say where it is if it has a port of its own.
 
     Raises HTTPException with 404 for a client that is no browser.
     """
     scope, state = request.scope, request.app.state
-    if not is_welcome(scope):
+    accepts = request.headers.getlist("accept")
+    if request.method != "GET" or not any("text/html" in one for one in accepts):
         raise HTTPException(404)
     headers = {name.decode(): value.decode() for name, value in HEADERS_OF[AnswerKind.OPEN]}
     server = scope.get("server")

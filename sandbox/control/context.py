@@ -55,12 +55,9 @@ Act = Callable[[str, Any], Awaitable[tuple[int, Any]]]
 class Services(Struct, frozen=True, kw_only=True):
     """The services of the control API, given by the composition root.
 
-    `fixtures` reads a fixture by name, `fixture_of` gives the one with which a saved world began,
-    and `fixture_names` lists them. `default_fixture` and `default_seed` apply to a world created
-    without them. `samples` gives a sample body of an event type. `scenarios` is the library by
-    name, `scenario` finds one by name or title, `scenario_text` is the text of its file, and
-    `prove` runs the examples of one in a sandbox of its own, `play` some of them in a world.
-    `repeat` sends requests that were seen to a sandbox of its own, and tells what differs.
+    `default_fixture` and `default_seed` apply to a world created without them. `prove` runs the
+    examples of a scenario in a sandbox of its own, `play` some of them in a world. `repeat` sends
+    requests that were seen to a sandbox of its own, and tells what differs.
     `why_not_to` tells why webhooks may not go to a host; None if they may. `platform_url` is the
     URL of the platform, seen from the control API, and `needs_token` says whether the control API
     requires a token. `inside` sends requests to the platform. `tokens` tells who uses the control
@@ -73,13 +70,6 @@ class Services(Struct, frozen=True, kw_only=True):
     store: str
     default_fixture: Fixture
     default_seed: int
-    fixtures: Callable[[str], Fixture]
-    fixture_of: Callable[[str, Any], Fixture]
-    fixture_names: Callable[[], list[str]]
-    samples: Callable[[str], str]
-    scenarios: Callable[[], dict[str, Any]]
-    scenario: Callable[[str], Any]
-    scenario_text: Callable[[str], str]
     prove: Callable[[Any], Sequence[Proved]]
     repeat: Callable[
         [Mapping[str, Any], Mapping[str, Mapping[str, str]], Sequence[Any]], str | None

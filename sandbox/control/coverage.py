@@ -7,17 +7,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from sandbox import library
 from sandbox.control.context import ControlRequest
-from sandbox.control.forwarding import ask_other_servers, other_servers
 from sandbox.control.models import View
 from sandbox.control.routing import PREFIX, WORLD, Router
+from sandbox.control.servers import ask_other_servers, other_servers
 from sandbox.domain.events import EVENTS
 from sandbox.domain.faults import FAULTS, MISDIRECTED
 from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
 from sandbox.domain.payments.transactions import STATUS_REASONS, STATUSES
 from sandbox.domain.teams import OPERATOR
 from sandbox.platform.routes import OPERATIONS
-from sandbox.worlds.coverage_counters import AnswerKind, CoverageCounters
+from sandbox.worlds.coverage_counters import CoverageCounters
 
 router = Router()
 
@@ -91,14 +92,14 @@ def _add(sections: list[Section]) -> Section:
 def view_coverage(request: ControlRequest, coverage: CoverageCounters) -> Coverage:
     """The counts as the control API shows them."""
     counts = _counts(coverage)
-    library = {one.name: name for name, one in request.services.scenarios().items()}
+    names = {one.name: name for name, one in library.scenarios().items()}
     scrub = request.services.worlds.profile.scrub
     for title, count in coverage.scenarios.items():
-        counts["scenarios"][library.get(title) or scrub(title)] += count
-    own = sorted(counts["scenarios"].keys() - library.values())
+        counts["scenarios"][names.get(title) or scrub(title)] += count
+    own = sorted(counts["scenarios"].keys() - names.values())
     place = {name: number for number, name in enumerate(_SERVED)}
     answers = sorted(counts["answers"], key=lambda one: (place[one.split()[0]], one))
-    tables = {**TABLES, "scenarios": (*library.values(), *own), "answers": answers}
+    tables = {**TABLES, "scenarios": (*names.values(), *own), "answers": answers}
     return Coverage(**{name: _section(counts[name], table) for name, table in tables.items()})
 
 
@@ -112,8 +113,7 @@ def _section(counts: Counter[str], table: Iterable[str]) -> Section:
 def _counts(coverage: CoverageCounters) -> dict[str, Counter[str]]:
     """How often each name of each section was counted."""
     counts: dict[str, Counter[str]] = {name: Counter() for name in Coverage.model_fields}
-    for answer, count in coverage.answers.items():
-        answered = AnswerKind(*answer)
+    for answered, count in coverage.answers.items():
         if answered.route is not None:
             counts["operations"][answered.route] += count
             counts["answers"][f"{answered.route} {answered.status}"] += count

@@ -4,18 +4,17 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal
 
 from sandbox.control.context import ControlRequest, unknown_world
-from sandbox.control.forwarding import ask_other_servers, list_stored_worlds, other_servers
 from sandbox.control.models import PageQuery, Query, Time, View, Words
 from sandbox.control.queries import cast_names, find_page, get_account
 from sandbox.control.routing import PREFIX, WORLD, Router
+from sandbox.control.servers import ask_other_servers, list_stored_worlds, other_servers
 from sandbox.domain.batches import Batch
 from sandbox.domain.currencies import written
 from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.keys import ApiKey, KeyUsage
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.platform.payments.points_of_sale import currency_at
-from sandbox.store.queries import Where
-from sandbox.store.tables import EVERYTHING, LAST_DIGITS
+from sandbox.store.tables import EVERYTHING, LAST_DIGITS, Where
 from sandbox.worlds.elsewhere import Elsewhere
 from sandbox.worlds.world import World
 

@@ -1,18 +1,19 @@
 """Documentation: OpenAPI documents, and the docs page."""
 
-import json
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
+from pydantic_core import from_json, to_json
+
+from sandbox import library
 from sandbox.control import openapi
 from sandbox.control.context import ControlRequest, not_found
 from sandbox.control.models import CSS, HTML, JAVASCRIPT, Document, Query, Written
-from sandbox.control.routing import PREFIX, ControlRow, Router
-from sandbox.domain.profile import Profile
-from sandbox.platform.openapi.document import document
+from sandbox.control.routing import PREFIX, Router
+from sandbox.platform.openapi import document as platform
 
 router = Router()
 
@@ -38,15 +39,15 @@ def read_platform_document(
 ) -> Written[Document]:
     """The platform as an OpenAPI document."""
     services = request.services
-    url = _url(request, services.platform_url, "../..")
-    return _platform(
+    return _write(
+        platform.document,
         services.worlds.profile,
-        services.version,
-        url,
-        _cast(request),
-        services.samples,
-        query.strict,
-        query.pure,
+        version=services.version,
+        url=_url(request, services.platform_url, "../.."),
+        cast=_cast(request),
+        sample=library.sample,
+        strict=query.strict,
+        pure=query.pure,
     )
 
 
@@ -56,9 +57,23 @@ def read_control_document(
 ) -> Written[Document]:
     """The control API as an OpenAPI document."""
     services = request.services
-    return _control(
-        services.endpoints, services.version, services.needs_token, _cast(request), query.strict
+    return _write(
+        openapi.document,
+        services.endpoints,
+        version=services.version,
+        url="..",
+        cast=_cast(request),
+        needs_token=services.needs_token,
+        strict=query.strict,
     )
+
+
+@lru_cache(maxsize=8)
+def _write(
+    document: Callable[..., Document], about: Any, *, cast: bytes, **more: Any
+) -> Written[Document]:
+    """The document, which is written once for the same arguments."""
+    return Written(to_json(document(about, cast=from_json(cast), **more)))
 
 
 def _url(request: ControlRequest, other: str, root: str) -> str:
@@ -76,58 +91,11 @@ def _url(request: ControlRequest, other: str, root: str) -> str:
     return f"{asked.scheme}://{f'[{host}]' if ':' in host else host}:{urlsplit(other).port}"
 
 
-@lru_cache(maxsize=8)
-def _platform(
-    profile: Profile,
-    version: str,
-    url: str,
-    cast: str,
-    sample: Callable[[str], str],
-    strict: bool,
-    pure: bool,
-) -> Written[Document]:
-    return _encode(
-        document(
-            profile,
-            version=version,
-            url=url,
-            cast=json.loads(cast),
-            sample=sample,
-            strict=strict,
-            pure=pure,
-        )
-    )
-
-
-@lru_cache(maxsize=8)
-def _control(
-    rows: tuple[ControlRow, ...],
-    version: str,
-    needs_token: bool,
-    cast: str,
-    strict: bool,
-) -> Written[Document]:
-    return _encode(
-        openapi.document(
-            rows,
-            version=version,
-            url="..",
-            needs_token=needs_token,
-            cast=json.loads(cast),
-            strict=strict,
-        )
-    )
-
-
-def _encode(document: Document) -> Written[Document]:
-    return Written(json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode())
-
-
-def _cast(request: ControlRequest) -> str:
+def _cast(request: ControlRequest) -> bytes:
     """The ids of the world `default`, which the examples name, as JSON."""
     cast = request.services.worlds.default.cast
     kinds = {"accounts": cast.accounts, "terminals": cast.terminals, "locations": cast.locations}
-    return json.dumps({kind: dict(ids) for kind, ids in kinds.items()})
+    return to_json({kind: dict(ids) for kind, ids in kinds.items()})
 
 
 @router.get(

@@ -152,7 +152,8 @@ class ExportedWebhooks(Struct, frozen=True):
         first: dict[tuple[str, str], Mapping[str, Any]] = {}
         blocks: dict[tuple[str, ...], None] = {}
         for message, deliveries in sent:
-            body, what = self._body(message), (message.event_type, message.subject)
+            body: dict[str, Any] = from_json(body_of(message))
+            what = message.event_type, message.subject
             if message.only_for is None:
                 first.setdefault(what, body)
             subject = code(message.subject)
@@ -164,18 +165,11 @@ class ExportedWebhooks(Struct, frozen=True):
         for block in blocks:
             yield from block
 
-    def _body(self, message: Message) -> dict[str, Any]:
-        body: dict[str, Any] = from_json(body_of(message))
-        return body
-
 
 def _came(deliveries: list[Delivery]) -> bool:
     """Whether a receiver that is there accepts the first attempt as genuine."""
-    for one in deliveries:
-        head = one.attempts[0].sent if one.attempts else None
-        if one.status != "dropped" and (head is None or not head.spoilt):
-            return True
-    return False
+    sent = ((one, one.attempts[0].sent if one.attempts else None) for one in deliveries)
+    return any(one.status != "dropped" and (head is None or not head.spoilt) for one, head in sent)
 
 
 def _waiting(

@@ -9,11 +9,12 @@ from the answers of the test.
 import asyncio
 import re
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from pprint import pformat
 from textwrap import indent
 from typing import Any, Final
 from urllib.parse import quote
+
+from pydantic_core import to_jsonable_python
 
 from sandbox.control.export_case import IN_A_QUERY, STEP_S, YOURS, ExportCase, ExportedWebhooks
 from sandbox.control.queries import cast_names
@@ -65,34 +66,22 @@ async def write_test(case: ExportCase, steps: list[dict[str, Any]]) -> str:
         "import pytest",
         "",
     ]
-    scenarios = _scenarios(case)
+    scenarios: list[Mapping[str, Any]] = []
+    for one in case.scenarios.values():
+        if one is not None and one not in scenarios:
+            scenarios.append(one)
     for number, scenario in enumerate(scenarios):
         lines += [f"{_scenario_name(number)} = {_code(scenario)}", ""]
     texts = await collect(_test_lines(case, steps, scenarios), every=1)
     if any("your_record(" in text for text in texts):
         lines += [*YOURS.splitlines(), ""]
-    lines += ["", *_marker(case), "def test_what_was_seen(sandbox):"]
+    options = [f"    {name}={_code(value)}," for name, value in world_options(case).items()]
+    lines += ["", "@pytest.mark.sandbox(", *options, ")", "def test_what_was_seen(sandbox):"]
     return "\n".join([*lines, *texts]).rstrip() + "\n"
-
-
-def _scenarios(case: ExportCase) -> list[Mapping[str, Any]]:
-    """The scenarios under which the requests came, the first one first."""
-    found: list[Mapping[str, Any]] = []
-    for scenario in case.scenarios.values():
-        if scenario is not None and scenario not in found:
-            found.append(scenario)
-    return found
 
 
 def _scenario_name(number: int) -> str:
     return f"SCENARIO_{number + 1}" if number else "SCENARIO"
-
-
-def _marker(case: ExportCase) -> Iterator[str]:
-    yield "@pytest.mark.sandbox("
-    for name, value in world_options(case).items():
-        yield f"    {name}={_code(value)},"
-    yield ")"
 
 
 def world_options(case: ExportCase) -> dict[str, Any]:
@@ -117,15 +106,7 @@ def _changed(now: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _code(value: Any) -> str:
-    return pformat(_plain_value(value), width=_WIDTH, sort_dicts=False)
-
-
-def _plain_value(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _plain_value(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain_value(one) for one in value]
-    return value
+    return pformat(to_jsonable_python(value), width=_WIDTH, sort_dicts=False)
 
 
 # --- which requests ---------------------------------------------------------------------------
@@ -215,44 +196,22 @@ def _in_quotes(text: str) -> str:
 _BRACES: Final = str.maketrans({"{": "{{", "}": "}}", "'": "%27", "\\": "%5C"})
 
 
-def scenario_changes(case: ExportCase) -> dict[str, Mapping[str, Any] | None]:
-    """The scenarios that began, or none that went on, right before a request, by its id."""
-    found: dict[str, Mapping[str, Any] | None] = {}
-    runs: Mapping[str, Any] | None = None
-    for view in case.views:
-        scenario = case.scenarios[view["id"]]
-        # One that is started again counts anew, and is another object.
-        if scenario is not runs:
-            found[view["id"]] = runs = scenario
-    return found
-
-
-def later_requests(case: ExportCase) -> set[str]:
-    """The requests to whose time the clock has to be advanced."""
-    found: set[str] = set()
-    at: datetime | None = None
-    for view in case.views:
-        came = parse_rfc3339(view["at"])
-        if at is not None and (came - at).total_seconds() > STEP_S:
-            found.add(view["id"])
-        if at is None or view["id"] in found:
-            at = came
-    return found
-
-
 def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
     """The requests of the test, each with what comes before it and what was seen.
 
     Raises ControlFault for a request by a key that only this world has.
     """
-    changes, later = scenario_changes(case), later_requests(case)
+    at, runs = parse_rfc3339(case.views[0]["at"]), None
     for view in case.views:
         before: list[tuple[str, str, Any]] = []
-        if view["id"] in later:
+        came, scenario = parse_rfc3339(view["at"]), case.scenarios[view["id"]]
+        if (came - at).total_seconds() > STEP_S:
             before.append(("POST", "/clock/advance", {"to": view["at"]}))
-        if view["id"] in changes:
-            scenario = changes[view["id"]]
+            at = came
+        # One that is started again counts anew, and is another object.
+        if scenario is not runs:
             before.append(("DELETE" if scenario is None else "PUT", "/scenario", scenario))
+            runs = scenario
         outcome, response = view["outcome"], view["response"]
         if outcome is not None and outcome["source"] in CHOSEN:
             before.append(("POST", "/scenario/next", queue_again(outcome["key"], response)))

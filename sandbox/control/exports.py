@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
+from sandbox import library
 from sandbox.control.context import ControlRequest, conflict, exclusive_world, invalid
 from sandbox.control.export_case import ExportCase
 from sandbox.control.export_scenarios import build_scenario
@@ -214,7 +215,7 @@ async def _prove_test(
     A fixture of somebody's own is known to this server alone, and is not proved with.
     Source: assumed D25-export.
     """
-    if case.world.state.begins.fixture not in request.services.fixture_names():
+    if case.world.state.begins.fixture not in library.fixture_names():
         return
     ids = {f"{one}s": case.world.cast.ids_of(one) for one in ("account", "terminal", "location")}
     # It takes a sandbox with a loop of its own; the platform goes on beside it.
@@ -266,10 +267,8 @@ async def _choose_entries(world: World, body: ExportBody) -> list[Entry]:
         known = {one.id: one for one in entries}
         for id in body.requests:
             if id not in known:
-                raise invalid(
-                    f"requests: the journal has no {id[:80]!r}, or no longer has it",
-                    nearest(id, known),
-                )
+                why = f"requests: the journal has no {id[:80]!r}, or no longer has it"
+                raise invalid(why, nearest(id, known))
         wanted = set(body.requests)
         entries = [one for one in entries if one.id in wanted]
     if body.since is not None:

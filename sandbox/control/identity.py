@@ -152,10 +152,6 @@ _SESSIONS_MAX: Final = 1_000
 _PORTS: Final = {"http": 80, "https": 443}
 
 
-class WrongToken(Exception):
-    """Not the token of the server."""
-
-
 @dataclass(slots=True)
 class Sessions:
     """The sessions of one server. `ticks` counts seconds."""
@@ -177,12 +173,10 @@ class Sessions:
             return None
         return who
 
-    def begin(self, token: str) -> tuple[str, Identity]:
-        """The id of a new session, and whose it is. Raises WrongToken."""
+    def begin(self, token: str) -> tuple[str, Identity] | None:
+        """The id of a new session, and whose it is; None for a token of nobody."""
         who = self.tokens.who(token.strip().encode())
-        if who is None:
-            raise WrongToken
-        return self._new(who), who
+        return None if who is None else (self._new(who), who)
 
     def end(self, scope: Scope) -> None:
         """Forget the session of this request, if it has one."""

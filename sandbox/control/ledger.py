@@ -35,7 +35,6 @@ _MARK: Final = "pytest.mark.proves"
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 _ID: Final = r"[A-Z]?\d+(?:\.\d+)*(?:-[a-z0-9]+(?:[._-][a-z0-9]+)*)?"
 _CITATION: Final = re.compile(rf"\b(spec|assumed)\s+({_ID}(?:(?:,| and| to)\s+{_ID}\b)*)")
-_LISTED: Final = re.compile(rf"(spec|assumed) {_ID}(?:, {_ID})*")
 
 CHECKOUT_COMMAND: Final = "make ledger"
 """The command that writes the whole ledger, with every test, in a checkout."""
@@ -47,11 +46,6 @@ def citations(text: str) -> Iterator[tuple[str, str]]:
     plain = re.sub(r"\s+#?\s*", " ", text.replace("6.3-{", "{"))
     for kind, ids in _CITATION.findall(plain):
         yield from ((kind, id) for id in re.findall(_ID, ids))
-
-
-def is_list(text: str) -> bool:
-    """Whether the text is clauses of one kind and nothing else: "spec 4.1, 4.2"."""
-    return _LISTED.fullmatch(text) is not None
 
 
 def by_clause(cited: Iterable[tuple[str, str]]) -> dict[tuple[str, str], dict[str, None]]:

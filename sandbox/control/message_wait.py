@@ -1,8 +1,9 @@
 """Waiting for a message."""
 
 import asyncio
+from asyncio import Queue
 from collections import deque
-from time import perf_counter
+from contextlib import suppress
 from typing import Annotated, Final
 
 from pydantic import Field
@@ -43,8 +44,8 @@ that run side by side need one each."""
 NEAR_MISSES_MAX: Final = 5
 """Near misses that a wait names when nothing came."""
 
-_SEARCHES_S: Final = 0.005
-"""The seconds that all searches of one world may run before other requests get a turn."""
+_IN_A_ROW: Final = 200
+"""Messages that are compared before other requests get a turn."""
 
 
 class NearMiss(View):
@@ -73,98 +74,52 @@ async def wait_for_message(request: ControlRequest, query: WaitQuery) -> Message
             f"{WAITS_MAX} requests already wait for a message of this world, which is the most",
             details="a wait ends with its message, at its timeout_s, or when its client hangs up",
         )
-    world.waits += 1
-    try:
-        return view_message(world, await _first_match(world, query))
-    finally:
-        world.waits -= 1
+    with world.watch_messages() as news:
+        return view_message(world, await _first_match(world, query, news))
 
 
-async def _first_match(world: World, query: WaitQuery) -> Message:
-    """The first message that matches. Raises ControlFault if none came in time."""
-    deadline = asyncio.get_running_loop().time() + query.timeout_s
-    search = Search(world, query)
-    # However short the time is, all existing messages are checked once.
-    found = await search.go_on()
-    try:
-        async with asyncio.timeout_at(deadline):
-            while found is None:
-                await world.changed()
-                found = await search.go_on()
-    except TimeoutError:
-        # A message of the same moment counts, because the loop may be late.
-        found = await search.go_on()
-    if found is None:
-        raise _nothing_came(world, search)
-    return found
+async def _first_match(world: World, query: WaitQuery, news: Queue[Message]) -> Message:
+    """The first message that matches, of those that are there and of the news.
 
-
-class Search:
-    """Looks for a message that fits: once at each message, and again once that is delivered.
-
-    `near` are the newest that nearly fit.
+    Raises ControlFault if none came in time.
     """
-
-    def __init__(self, world: World, query: WaitQuery) -> None:
-        self._world = world
-        self.query = query
-        self._begin()
-
-    def _begin(self) -> None:
-        self._messages = self._world.store.messages()
-        self._delivered = self._world.outbox.delivered
-        self._delivered_place = len(self._delivered)
-        # The start of the search, and the next position.
-        self._first: int | None = None
-        self._place = 0
-        self.near: deque[Message] = deque(maxlen=NEAR_MISSES_MAX)
-
-    def _beginning(self) -> int | None:
-        """The position of the first message that counts; None while there is none."""
-        if self.query.after is None:
-            return 0
-        after = self._world.store.place_of(self.query.after)
-        return None if after is None else after + 1
-
-    async def go_on(self) -> Message | None:
-        """The first new message that matches, or None."""
-        while True:
-            until = perf_counter() + _SEARCHES_S / max(1, self._world.waits)
-            while perf_counter() < until:
-                message = self._next()
-                if message is None:
-                    return None
-                if mismatch(self._world, message, self.query) is None:
-                    return message
+    deadline = asyncio.get_running_loop().time() + query.timeout_s
+    near: deque[Message] = deque(maxlen=NEAR_MISSES_MAX)
+    # However short the time is, all existing messages are checked once.
+    for number, message in enumerate(world.store.messages_now(), 1):
+        if _fits(world, message, query, near):
+            return message
+        if number % _IN_A_ROW == 0:
             await asyncio.sleep(0)
+    with suppress(TimeoutError):
+        async with asyncio.timeout_at(deadline):
+            while not _fits(world, message := await news.get(), query, near):
+                pass
+            return message
+    # A message of the same moment counts, because the loop may be late.
+    while not news.empty():
+        if _fits(world, message := news.get_nowait(), query, near):
+            return message
+    raise _nothing_came(world, query, near)
 
-    def _next(self) -> Message | None:
-        """The next message to check, or None."""
-        if self._messages is not self._world.store.messages():
-            # The world was reset: these are others.
-            self._begin()
-        if self._first is None:
-            self._first = self._beginning()
-            if self._first is None:
-                return None
-            self._place = self._first
-        while self.query.delivered and self._delivered_place < len(self._delivered):
-            place = self._world.store.place_of(self._delivered[self._delivered_place])
-            self._delivered_place += 1
-            if place is not None and self._first <= place < self._place:
-                return self._messages[place]
-        if self._place >= len(self._messages):
-            return None
-        message = self._messages[self._place]
-        self._place += 1
-        if self._is_near(message):
-            self.near.append(message)
-        return message
 
-    def _is_near(self, message: Message) -> bool:
-        """Whether it is of the event, or about the subject."""
-        query = self.query
-        return query.event_type in (None, message.event_type) or query.subject == message.subject
+def _fits(world: World, message: Message, query: WaitQuery, near: deque[Message]) -> bool:
+    """Whether it is the message that is waited for; what nearly is becomes one of the `near`."""
+    if not _is_after(world, message, query.after):
+        return False
+    if mismatch(world, message, query) is None:
+        return True
+    is_near = query.event_type in (None, message.event_type) or query.subject == message.subject
+    if is_near and message not in near:
+        near.append(message)
+    return False
+
+
+def _is_after(world: World, message: Message, after: str | None) -> bool:
+    """Whether the world has it, after the message with this id if one is given."""
+    first = -1 if after is None else world.store.place_of(after)
+    place = world.store.place_of(message.id)
+    return first is not None and place is not None and first < place
 
 
 def mismatch(world: World, message: Message, query: WaitQuery) -> str | None:
@@ -184,17 +139,17 @@ def mismatch(world: World, message: Message, query: WaitQuery) -> str | None:
     return None
 
 
-def _nothing_came(world: World, search: Search) -> ControlFault:
+def _nothing_came(world: World, query: WaitQuery, near: deque[Message]) -> ControlFault:
     """The messages that come nearest, newest first."""
-    near = [
+    misses = [
         NearMiss.of(message, why=why)
-        for message in reversed(search.near)
-        if (why := mismatch(world, message, search.query)) is not None
+        for message in reversed(near)
+        if (why := mismatch(world, message, query)) is not None
     ]
     return ControlFault(
         408,
         "nothing_came",
-        f"no such message within {search.query.timeout_s:g} s",
-        details="" if near else "nothing like it was emitted",
-        more={"near_misses": near},
+        f"no such message within {query.timeout_s:g} s",
+        details="" if misses else "nothing like it was emitted",
+        more={"near_misses": misses},
     )

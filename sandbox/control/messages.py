@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from pydantic_core import from_json
 
+from sandbox import library
 from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
 from sandbox.control.models import BackwardsListing, Body, Milliseconds, Time, View, window
 from sandbox.control.routing import WORLD, Router
@@ -18,8 +19,8 @@ from sandbox.domain.webhooks import (
     DeliveryAttempt,
     DeliveryStatus,
 )
+from sandbox.store.ids import Ids
 from sandbox.webhooks.samples import sample
-from sandbox.worlds.ids import Ids
 from sandbox.worlds.pauses import collect, select
 from sandbox.worlds.world import DEFAULT_WORLD, World
 
@@ -266,7 +267,7 @@ def send_sample(request: ControlRequest, body: Sample) -> MessageView:
     world = request.world
     message = sample(
         body.event_type,
-        request.services.samples(body.event_type),
+        library.sample(body.event_type),
         body.changes,
         ids=_ids_of(world),
         id=world.draws.message_id(),

@@ -77,6 +77,9 @@ class PageQuery(Query):
     before: Annotated[int, Field(ge=0)] | None = None
 
 
+_ABSENT: Final = object()
+
+
 class View(BaseModel):
     """An answer of the control API, or a part of one."""
 
@@ -93,10 +96,10 @@ class View(BaseModel):
     @classmethod
     def of(cls, record: Any, **more: Any) -> Self:
         """Show a record: its attributes of the same names, and further fields in their place."""
-        for name in cls.model_fields:
-            if name not in more and hasattr(record, name):
-                more[name] = getattr(record, name)
-        return cls(**more)
+        for name in cls.__pydantic_fields__:
+            if name not in more and (value := getattr(record, name, _ABSENT)) is not _ABSENT:
+                more[name] = value
+        return cls.model_validate(more)
 
     @classmethod
     def extend(cls, view: "View", **more: Any) -> Self:

@@ -162,7 +162,9 @@ def _in_path(row: ControlRow) -> Iterator[Schema]:
 def _successes(writer: Writer, row: ControlRow) -> Schema:
     shown: Schema = {"description": "Done."}
     if row.is_stream:
-        shown["content"] = {"text/event-stream": {"schema": TEXT}}
+        # Who fuzzes takes the schema for that of one event, whose fields differ by kind.
+        schema = {} if writer.is_strict else TEXT
+        shown["content"] = {"text/event-stream": {"schema": schema}}
     elif row.answer is not None:
         shown["content"] = writer.success(row.name, writer.shown(row.answer), row.media_type)
     found = {str(row.status): shown}

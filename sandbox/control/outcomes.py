@@ -93,14 +93,11 @@ def queue_outcome(request: ControlRequest, body: NextOutcome) -> QueuedView:
             f"approved_amount: a part of {body.amount} is less than that, not "
             f"{body.approved_amount}"
         )
-    entry = outcomes.Queued(**body.__dict__)
     try:
-        entry = request.world.queue.add(entry)
+        return _view_queued(request.world.queue.add(outcomes.Queued(**body.__dict__)))
     except QueueFull as error:
-        raise conflict(
-            "queue_full", str(error), details="DELETE .../scenario/next forgets them"
-        ) from None
-    return _view_queued(entry)
+        details = "DELETE .../scenario/next forgets them"
+        raise conflict("queue_full", str(error), details=details) from None
 
 
 def _view_queued(entry: outcomes.Queued) -> QueuedView:

@@ -23,8 +23,7 @@ from sandbox.domain.payments.transactions import (
     Transaction,
 )
 from sandbox.domain.payments.transitions import BY_ITSELF, transitions_from
-from sandbox.store.queries import NEWEST_FIRST, OLDEST_FIRST, Order
-from sandbox.store.tables import LAST_DIGITS
+from sandbox.store.tables import LAST_DIGITS, NEWEST_FIRST, OLDEST_FIRST, Order
 from sandbox.worlds.journal import Entry, OutcomeView
 from sandbox.worlds.world import World
 

@@ -7,8 +7,7 @@ from sandbox.control.context import invalid, must_be_known
 from sandbox.domain.directory import Account, Terminal
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.text import nearest
-from sandbox.store.queries import ANY_TIME, NEWEST_FIRST, Between, Order, Where
-from sandbox.store.tables import EVERYTHING, Row
+from sandbox.store.tables import ANY_TIME, EVERYTHING, NEWEST_FIRST, Between, Order, Row, Where
 from sandbox.worlds.world import World
 
 R = TypeVar("R", bound=Row)

@@ -271,18 +271,16 @@ def check_attempt(
 
 
 def _choose_delivery(deliveries: list[Delivery], endpoint_id: str | None) -> Delivery:
-    ids = [one.endpoint_id for one in deliveries]
-    if endpoint_id is None:
-        if len(deliveries) != 1:
-            there = f"it is for {', '.join(ids)}" if ids else "it is for no endpoint"
-            raise invalid(f"endpoint_id: name an endpoint of the message: {there}")
+    known = {one.endpoint_id: one for one in deliveries}
+    if endpoint_id is None and len(known) == 1:
         return deliveries[0]
-    for one in deliveries:
-        if one.endpoint_id == endpoint_id:
-            return one
-    raise invalid(
-        f"endpoint_id: the message is not for {endpoint_id[:80]!r}", nearest(endpoint_id, ids)
-    )
+    if endpoint_id is None:
+        there = f"it is for {', '.join(known) or 'no endpoint'}"
+        raise invalid(f"endpoint_id: name an endpoint of the message: {there}")
+    if endpoint_id not in known:
+        why = f"endpoint_id: the message is not for {endpoint_id[:80]!r}"
+        raise invalid(why, nearest(endpoint_id, known))
+    return known[endpoint_id]
 
 
 def _get_endpoint(world: World, id: str) -> Endpoint:

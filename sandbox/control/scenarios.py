@@ -1,16 +1,18 @@
 """Scenarios: the library, and the one that runs in a world."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, Field, RootModel, model_validator
 
+from sandbox import library
 from sandbox.control.context import ControlFault, ControlRequest, invalid
 from sandbox.control.models import Body, Document, Time, View
 from sandbox.control.routing import PREFIX, WORLD, Router
 from sandbox.domain.text import nearest
 from sandbox.scenarios import parser
+from sandbox.scenarios.matcher import RuleView
 from sandbox.scenarios.scenario import Scenario
 from sandbox.scenarios.schema import scenario_schema
 from sandbox.worlds.pauses import run_in_thread
@@ -59,7 +61,7 @@ def list_scenarios(request: ControlRequest) -> Scenarios:
     """List the scenarios of the library."""
     views = [
         ScenarioOfLibrary(name=name, title=one.name, about=one.about)
-        for name, one in request.services.scenarios().items()
+        for name, one in library.scenarios().items()
     ]
     return Scenarios(scenarios=views, total=len(views))
 
@@ -110,17 +112,17 @@ def view_running(world: World) -> RunningScenario | None:
         return None
     shown = world.scenario.view()
     decided, spoilt = _last_requests(world)
+
+    def used(rules: Iterable[RuleView], last: dict[str, str]) -> list[RuleInUse]:
+        return [RuleInUse(**one, last_request_id=last.get(one["name"])) for one in rules]
+
     return RunningScenario(
         name=shown["name"],
         about=shown["about"],
         since=world.state.scenario_since,
         toml=parser.written_toml(world.state.scenario or {}),
-        rules=[
-            RuleInUse(**one, last_request_id=decided.get(one["name"])) for one in shown["rules"]
-        ],
-        webhooks=[
-            RuleInUse(**one, last_request_id=spoilt.get(one["name"])) for one in shown["webhooks"]
-        ],
+        rules=used(shown["rules"], decided),
+        webhooks=used(shown["webhooks"], spoilt),
         examples=_names_of_examples(world.scenario.scenario),
     )
 
@@ -166,7 +168,7 @@ class ScenarioFile(View):
 @router.get(f"{PREFIX}/scenarios/{{name}}", "scenarios.read")
 def read_scenario_file(request: ControlRequest) -> ScenarioFile:
     """Read a scenario of the library."""
-    name, known = request.params["name"], request.services.scenarios()
+    name, known = request.params["name"], library.scenarios()
     if name not in known:
         why = f"there is no scenario {name[:80]!r}"
         raise ControlFault(404, "unknown_scenario", why, nearest=nearest(name, known))
@@ -175,7 +177,7 @@ def read_scenario_file(request: ControlRequest) -> ScenarioFile:
         one,
         name=name,
         title=one.name,
-        toml=request.services.scenario_text(name),
+        toml=library.scenario_text(name),
         document=one.model_dump(mode="json", exclude_unset=True),
         examples=_names_of_examples(one),
     )
@@ -271,14 +273,13 @@ def choose_scenario(request: ControlRequest, wanted: Any) -> Scenario:
     if not isinstance(name, str):
         raise invalid("scenario: name: must be text")
     try:
-        found: Scenario = request.services.scenario(name)
-        return found
+        return library.scenario(name)
     except parser.ScenarioError as error:
         raise ControlFault(
             400,
             "unknown_scenario",
             f"scenario: {error}",
-            details=f"there are: {', '.join(request.services.scenarios())}",
+            details=f"there are: {', '.join(library.scenarios())}",
             nearest=error.nearest,
         ) from None
 

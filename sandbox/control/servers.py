@@ -1,16 +1,133 @@
-"""The health of the server, the servers that share worlds, and metrics."""
+"""Servers: their health and metrics, and those that share worlds and answer for each other."""
 
-from typing import Final, Literal
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final, Literal, TypeVar
 
 from pydantic import Field
+from pydantic_core import from_json
+from starlette.types import Receive, Scope, Send
 
-from sandbox.control.context import ControlRequest
-from sandbox.control.forwarding import unavailable
+from sandbox import library
+from sandbox.control.context import ControlFault, ControlRequest, Services, unknown_among
+from sandbox.control.identity import Identity
 from sandbox.control.models import Time, View, Written
-from sandbox.control.routing import PREFIX, Router
-from sandbox.store.files.port import Unavailable
+from sandbox.control.routing import PREFIX, ControlRow, Router
+from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE
+from sandbox.platform.forwarding import FORWARDED, was_forwarded
+from sandbox.platform.routing import path_of
+from sandbox.store.documents import from_document
+from sandbox.store.files.port import StoreError, Unavailable
+from sandbox.store.world_state import OF_THE_SERVER, WorldState
+from sandbox.worlds.clock import Clock
+from sandbox.worlds.elsewhere import Elsewhere, KeptWorld, WorldLost
+from sandbox.worlds.spec import DEFAULT_WORLD, WorldSpec
+from sandbox.worlds.world import World
 
 router = Router()
+
+ViewT = TypeVar("ViewT", bound=View)
+
+
+def unavailable(error: StoreError | WorldLost) -> ControlFault:
+    """The answer while nobody can tell, or once another server may have the world."""
+    why = str(error)
+    if isinstance(error, WorldLost):
+        why = f"the world {why!r} has moved to another server; what was asked for may be done"
+    return ControlFault(UNAVAILABLE.status, UNAVAILABLE.code, why, headers={"retry-after": "1"})
+
+
+async def forward(
+    services: Services,
+    row: ControlRow,
+    params: dict[str, str],
+    who: Identity,
+    read: Callable[[], Awaitable[bytes | bytearray]],
+    asgi: tuple[Scope, Receive, Send],
+) -> bool:
+    """Whether another server has answered; if not, the world is here now, or nowhere.
+
+    `read` reads the body. Raises Unavailable, and ControlFault for a request that was sent on
+    already.
+    """
+    worlds, elsewhere = services.worlds, services.elsewhere
+    if "w" in params:
+        id = who.meant(params["w"])
+    elif row.is_for_default:
+        id = DEFAULT_WORLD
+    else:
+        return False
+    if elsewhere is None or worlds.get(id) is not None:
+        return False
+    body: bytes | None = None
+    while (url := await elsewhere.have_world(id)) is not None:
+        if was_forwarded(asgi[0]["headers"]):
+            raise ControlFault(
+                MISDIRECTED.status,
+                MISDIRECTED.code,
+                "another server has the world",
+                headers={FORWARDED.decode(): "1"},
+            )
+        if body is None:
+            body = bytes(await read())
+        if await elsewhere.carry(url, *asgi, body):
+            return True
+    if worlds.get(id) is None and "w" in params:
+        ids = [one.id for one in await elsewhere.kept_beside(())]
+        raise unknown_among(ids, params["w"], who)
+    return False
+
+
+def other_servers(request: ControlRequest) -> Elsewhere | None:
+    """The other servers, if they are to be asked too; not by one that another has asked."""
+    if was_forwarded(request.scope["headers"]):
+        return None
+    return request.services.elsewhere
+
+
+async def ask_other_servers(
+    request: ControlRequest, others: Elsewhere, answer: type[ViewT]
+) -> list[ViewT]:
+    """Ask the other servers this too; each answers about the worlds that it has."""
+    scope = request.scope
+    headers = [
+        (name, value) for name, value in scope["headers"] if name in (b"authorization", b"cookie")
+    ]
+    bodies = await others.ask_all(path_of(scope), scope["query_string"], headers)
+    return [answer.model_validate_json(body) for body in bodies]
+
+
+async def list_stored_worlds(
+    request: ControlRequest, others: Elsewhere, known: Iterable[str]
+) -> list[KeptWorld]:
+    """The worlds within reach beside the known ones: no server has them, or none that answers."""
+    kept = await others.kept_beside(known)
+    return [one for one in kept if request.who.reaches(one.id)]
+
+
+def stored_state(kept: KeptWorld) -> WorldState:
+    """The state of a world that no server has, as its last owner left it."""
+    state: WorldState = from_document(WorldState, from_json(kept.state))
+    return state
+
+
+def stored_clock(request: ControlRequest, state: WorldState) -> Clock:
+    """Its clock, which runs on wherever it is."""
+    return Clock(request.services.system_clock, lambda clock: None, state.clock)
+
+
+def build_stored_world(request: ControlRequest, kept: KeptWorld) -> World:
+    """Build the same world as it began. Raises FixtureError."""
+    begins = stored_state(kept).begins
+    services = request.services
+    spec = WorldSpec(
+        id=kept.id,
+        name=begins.name,
+        seed=begins.seed,
+        fixture=library.fixture_of(begins.fixture, None),
+        clock=begins.clock,
+        keys_are_known=begins.keys != OF_THE_SERVER,
+    )
+    return services.worlds.sketch(spec)
 
 
 class Health(View):
@@ -73,7 +190,4 @@ MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 @router.get(f"{PREFIX}/metrics", "metrics", is_for_operator=True, media_type=MEDIA_TYPE)
 def read_metrics(request: ControlRequest) -> Written[str]:
     """Read the metrics of the server, in the format of Prometheus."""
-    # The library for them takes a while to load.
-    from sandbox.control.metrics import write_metrics
-
-    return Written(write_metrics(request.services))
+    return Written(request.services.worlds.measured.write())

@@ -83,24 +83,20 @@ def read_session(request: ControlRequest) -> SessionView:
 )
 def begin_session(request: ControlRequest, body: SessionBody) -> SessionView:
     """Exchange the token for a cookie."""
-    who = identity.THE_OPERATOR
-    if request.services.needs_token:
-        id, who = _sign_in(request, body.token)
-        request.answer_headers["set-cookie"] = _cookie(request, id, identity.SESSION_S)
-    return _view_session(request, who)
-
-
-def _sign_in(request: ControlRequest, token: str) -> tuple[str, identity.Identity]:
-    try:
-        return request.sessions.begin(token)
-    except identity.WrongToken:
+    if not request.services.needs_token:
+        return _view_session(request, identity.THE_OPERATOR)
+    begun = request.sessions.begin(body.token)
+    if begun is None:
         raise ControlFault(
             401,
             "wrong_token",
             "this is not the token of this server",
             details="the server was given one (SANDBOX_TOKEN, --token-file), or printed one at its "
             "start; one that was made up changes with each start",
-        ) from None
+        )
+    id, who = begun
+    request.answer_headers["set-cookie"] = _cookie(request, id, identity.SESSION_S)
+    return _view_session(request, who)
 
 
 @router.delete(

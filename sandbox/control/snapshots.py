@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from sandbox import library
 from sandbox.control.context import (
     ControlFault,
     ControlRequest,
@@ -16,12 +17,11 @@ from sandbox.domain.field_types import WorldId, WorldName
 from sandbox.store.fixture import FixtureError
 from sandbox.store.saved_world import NotRestored, SavedWorld
 from sandbox.worlds.due_timers import catch_up
-from sandbox.worlds.marks import Mark
 from sandbox.worlds.pauses import run_aside
 from sandbox.worlds.restore import spec_of
 from sandbox.worlds.secret_documents import refuse_secrets
 from sandbox.worlds.snapshot import read_aside, write_aside
-from sandbox.worlds.world import World
+from sandbox.worlds.world import Mark, World
 
 router = Router()
 
@@ -70,7 +70,7 @@ async def restore_snapshot(request: ControlRequest, body: bytes) -> WorldView:
 async def _replace(request: ControlRequest, saved: SavedWorld, world: World) -> WorldView:
     """Put a saved world in the place of this one. Raises NotRestored or FixtureError."""
     worlds = request.services.worlds
-    spec = spec_of(saved, request.services.fixture_of, id=world.id)
+    spec = spec_of(saved, library.fixture_of, id=world.id)
     restored = await worlds.restore_aside(spec, saved)
     restored.marks = world.marks
     # From here on its clock is watched, whether or not a request comes.
@@ -107,7 +107,7 @@ async def fork_world(request: ControlRequest, body: ForkBody) -> WorldView:
     begun = await build_world(request, spec)
     try:
         saved = await read_aside(b"".join(parts), is_trusted=True)
-        copied = replace(spec_of(saved, request.services.fixture_of, id=begun.id), name=spec.name)
+        copied = replace(spec_of(saved, library.fixture_of, id=begun.id), name=spec.name)
         copy = await worlds.restore_aside(copied, saved)
         set_name(copy, spec.name)
     except NotRestored as error:

@@ -1,7 +1,7 @@
 """The stream of a world: its events as server-sent events, whole or as rows."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import Any, Final, Literal
 
@@ -189,15 +189,18 @@ class Stream:
     ) -> None:
         """Send events until the client goes away or the world ends."""
         subscriber = self._subscriber
-        sending = asyncio.ensure_future(self._send(subscriber, send, silence_s))
+
+        async def end() -> None:
+            await subscriber.over.wait()
+            await asyncio.sleep(last_words_s)
+
+        sending = asyncio.ensure_future(self._send(send, silence_s))
         leaving = asyncio.ensure_future(wire.until_gone(receive))
-        ending = asyncio.ensure_future(subscriber.over.wait())
-        tasks = (sending, leaving, ending)
+        ending = asyncio.ensure_future(end())
+        tasks = {sending, leaving, ending}
         try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            through = (sending, leaving)
-            await asyncio.wait(through, timeout=last_words_s, return_when=asyncio.FIRST_COMPLETED)
-            if not any(task.done() for task in through) and ABORT in scope:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if done == {ending} and ABORT in scope:
                 # The client does not read, and the rest would keep the server from stopping.
                 scope[ABORT]()
                 await leaving
@@ -209,31 +212,27 @@ class Stream:
         if not sending.cancelled():
             sending.result()
 
-    async def _send(self, subscriber: events.Subscriber, send: Send, silence_s: float) -> None:
+    async def _send(self, send: Send, silence_s: float) -> None:
         # Some servers report a disconnected client this way.
         with suppress(OSError):
             await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
-            async for part in self._parts(subscriber, silence_s):
+            part = _HERE
+            while part:
                 await send({"type": "http.response.body", "body": part, "more_body": True})
                 # Requests get their turn between two events.
                 await asyncio.sleep(0)
+                part = await self._next_part(silence_s)
             await send({"type": "http.response.body", "body": b""})
 
-    async def _parts(
-        self, subscriber: events.Subscriber, silence_s: float
-    ) -> AsyncGenerator[bytes]:
-        yield _HERE
-        while True:
-            try:
-                async with asyncio.timeout(silence_s):
-                    event = await subscriber.next()
-            except TimeoutError:
-                self._on_silence()
-                yield _HERE
-                continue
-            if event is None:
-                return
-            yield self._written(event)
+    async def _next_part(self, silence_s: float) -> bytes:
+        """The next event as it is sent, or a sign of life; nothing after the last event."""
+        try:
+            async with asyncio.timeout(silence_s):
+                event = await self._subscriber.next()
+        except TimeoutError:
+            self._on_silence()
+            return _HERE
+        return b"" if event is None else self._written(event)
 
     def _written(self, event: events.StreamEvent) -> bytes:
         shown = to_json(self._shown[event.kind](self._world, event.content))

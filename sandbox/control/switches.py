@@ -9,7 +9,6 @@ from sandbox.control.context import ControlFault, ControlRequest
 from sandbox.control.models import View
 from sandbox.control.routing import PREFIX, WORLD, Router
 from sandbox.domain import readings, switches
-from sandbox.domain.text import nearest
 from sandbox.worlds.world import World
 
 router = Router()
@@ -61,13 +60,8 @@ def check_switches(wanted: dict[str, Any]) -> dict[str, Any]:
     try:
         return switches.checked(wanted)
     except switches.UnknownSwitch as error:
-        unknown = next((name for name in wanted if name not in switches.SWITCHES), None)
-        raise ControlFault(
-            400,
-            "unknown_switch",
-            f"switches: {error}",
-            nearest=unknown and nearest(unknown, switches.SWITCHES),
-        ) from None
+        why = f"switches: {error}"
+        raise ControlFault(400, "unknown_switch", why, nearest=error.nearest) from None
 
 
 @router.get(f"{WORLD}/switches", "switches.read")
@@ -120,7 +114,7 @@ def own_readings(wanted: Mapping[str, str]) -> dict[str, str]:
     try:
         return readings.checked(wanted)
     except readings.UnknownReading as error:
-        raise _unknown_reading(wanted, error) from None
+        raise _unknown_reading(error) from None
 
 
 def readings_apart(world: World) -> dict[str, str]:
@@ -155,18 +149,9 @@ def set_readings(request: ControlRequest, body: Readings) -> ReadingValues:
     try:
         request.world.set_readings(body.root)
     except readings.UnknownReading as error:
-        raise _unknown_reading(body.root, error) from None
+        raise _unknown_reading(error) from None
     return read_readings(request)
 
 
-def _unknown_reading(wanted: Mapping[str, Any], error: readings.UnknownReading) -> ControlFault:
-    """The refusal, with the nearest known word for a misspelt one."""
-    id, value = next(
-        (id, value)
-        for id, value in wanted.items()
-        if id not in readings.READINGS
-        or (value is not None and value not in readings.READINGS[id].names)
-    )
-    known = readings.READINGS.get(id)
-    near = nearest(id, readings.READINGS) if known is None else nearest(value, known.names)
-    return ControlFault(400, "unknown_reading", f"readings: {error}", nearest=near)
+def _unknown_reading(error: readings.UnknownReading) -> ControlFault:
+    return ControlFault(400, "unknown_reading", f"readings: {error}", nearest=error.nearest)

@@ -5,7 +5,8 @@ from typing import Annotated, Any, Final, Literal, Self
 from msgspec.structs import replace
 from pydantic import Field, field_validator, model_validator
 
-from sandbox.control import forwarding
+from sandbox import library
+from sandbox.control import servers
 from sandbox.control.clock import ClockBody
 from sandbox.control.context import ControlFault, ControlRequest, conflict, exclusive_world, invalid
 from sandbox.control.endpoints import CreateEndpoint, create_endpoint
@@ -164,7 +165,8 @@ class Worlds(View):
 def view_world(world: World) -> WorldView:
     """The world as the control API shows it, with the cast and the plaintext of its keys."""
     spec, cast = world.spec, world.cast
-    return WorldView(
+    return WorldView.of(
+        cast,
         id=spec.id,
         name=spec.name,
         seed=spec.seed,
@@ -172,9 +174,6 @@ def view_world(world: World) -> WorldView:
         scenario=world.scenario and world.scenario.scenario.name,
         readings=readings_apart(world),
         clock=world.clock.view(),
-        accounts=cast.accounts,
-        terminals=cast.terminals,
-        locations=cast.locations,
         keys={name: KeyOfCast(id=id, key=key) for name, (id, key) in cast.keys.items()},
     )
 
@@ -258,7 +257,7 @@ def _fixture(request: ControlRequest, name: str | None) -> Fixture:
     services = request.services
     if name is None or name == services.default_fixture.name:
         return services.default_fixture
-    known = services.fixture_names()
+    known = library.fixture_names()
     if name not in known:
         raise ControlFault(
             400,
@@ -268,7 +267,7 @@ def _fixture(request: ControlRequest, name: str | None) -> Fixture:
             nearest=nearest(name, known),
         )
     try:
-        return services.fixtures(name)
+        return library.fixture(name)
     except FixtureError as error:
         raise faulty_fixture(name, error) from None
 
@@ -291,7 +290,7 @@ async def list_worlds(request: ControlRequest, query: WorldsQuery) -> Worlds:
         world_row(world, name) if as_rows else view_world(world)
         for world in request.who.worlds(worlds)
     ]
-    if (others := forwarding.other_servers(request)) is not None:
+    if (others := servers.other_servers(request)) is not None:
         views = await _with_others(request, others, views, as_rows=as_rows)
     return Worlds(worlds=views, total=len(views))
 
@@ -304,9 +303,9 @@ async def _with_others(
     as_rows: bool,
 ) -> list[WorldView | WorldRow]:
     """Add the worlds that other servers have, or none has; sorted by id."""
-    for said in await forwarding.ask_other_servers(request, others, Worlds):
+    for said in await servers.ask_other_servers(request, others, Worlds):
         views += said.worlds
-    for one in await forwarding.list_stored_worlds(request, others, {one.id for one in views}):
+    for one in await servers.list_stored_worlds(request, others, {one.id for one in views}):
         try:
             views.append(_view_stored(request, one, as_rows=as_rows))
         except FixtureError:
@@ -321,10 +320,10 @@ def _view_stored(
     request: ControlRequest, kept: KeptWorld, *, as_rows: bool
 ) -> WorldView | WorldRow:
     """Show a world that no server has. Raises FixtureError if its fixture is not at hand."""
-    state = forwarding.stored_state(kept)
-    clock = forwarding.stored_clock(request, state).view()
+    state = servers.stored_state(kept)
+    clock = servers.stored_clock(request, state).view()
     if not as_rows:
-        begun = view_world(forwarding.build_stored_world(request, kept))
+        begun = view_world(servers.build_stored_world(request, kept))
         return begun.model_copy(update={"clock": clock})
     return WorldRow(
         id=kept.id,
@@ -404,5 +403,5 @@ def world_row(world: World, server: str | None = None) -> WorldRow:
 @router.get(f"{PREFIX}/fixtures", "fixtures.list")
 def list_fixtures(request: ControlRequest) -> Fixtures:
     """List the fixtures that a world can begin with."""
-    names = request.services.fixture_names()
+    names = library.fixture_names()
     return Fixtures(fixtures=names, total=len(names))

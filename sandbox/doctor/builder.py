@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from sandbox import library
 from sandbox.domain.events import EVENTS
+from sandbox.store.ids import Ids
 from sandbox.webhooks.signing import headers_of, write_secret
-from sandbox.worlds.ids import Ids
 
 _OWN_ID: Final = {"transaction": "transaction_id", "terminal": "terminal_id"}
 """The field with a resource's own id, by category, if it is not `id`."""
@@ -34,15 +34,11 @@ class Webhook:
     method: str = "POST"
 
 
-def fresh_ids() -> Ids:
-    """Ids that no run before this one has drawn."""
-    return Ids(seed=secrets.randbits(62), world_id="doctor")
-
-
 @dataclass(frozen=True)
 class ProbeBuilder:
     """The settings of the receiver: its secret, its header names, its events.
 
+    `ids` are those that no run before this one has drawn.
     `now` is the system time in seconds since 1970. `events` are in the order of their table, and
     never empty.
     """
@@ -51,7 +47,7 @@ class ProbeBuilder:
     header_prefix: str
     events: tuple[str, ...]
     now: Callable[[], float]
-    ids: Ids = field(default_factory=fresh_ids)
+    ids: Ids = field(default_factory=lambda: Ids(seed=secrets.randbits(62), world_id="doctor"))
 
     @cached_property
     def usual(self) -> str:

@@ -42,15 +42,6 @@ class ReceiverAnswer:
     text: str = ""
 
 
-@dataclass(slots=True)
-class _Came:
-    """The received part of an answer."""
-
-    status_code: int | None = None
-    location: str = ""
-    text: bytearray | None = None
-
-
 class ProbeSender:
     """Sends to one URL, each request over a connection of its own, until it is closed.
 
@@ -72,34 +63,28 @@ class ProbeSender:
         await self._client.aclose()
 
     async def _send(self, webhook: Webhook) -> ReceiverAnswer:
-        started, came = perf_counter(), _Came()
+        started, status, text = perf_counter(), None, bytearray()
+        request = self._client.stream(
+            webhook.method, self._url, content=webhook.body, headers=dict(webhook.headers)
+        )
         try:
-            async with asyncio.timeout(self._timeout_s):
-                await self._ask(webhook, came)
+            async with asyncio.timeout(self._timeout_s), request as answer:
+                status = answer.status_code
+                async for part in answer.aiter_raw():
+                    text += part[: ANSWER_BYTES_MAX - len(text)]
+                    if len(text) >= ANSWER_BYTES_MAX:
+                        break
         except TimeoutError:
             way, summary = Way.SILENT, f"no complete answer within {self._timeout_s:g} s"
         except (HTTPError, InvalidURL) as problem:
             way, summary = _way_of_problem(problem)
         else:
-            assert came.status_code is not None
-            way, summary = way_of(came.status_code), f"answered {came.status_code}"
-            if came.location:
-                summary += f" to {came.location}"
+            way, summary = way_of(answer.status_code), f"answered {answer.status_code}"
+            if answer.is_redirect and (location := answer.headers.get("location")):
+                summary += f" to {location}"
         duration_ms = (perf_counter() - started) * 1000
-        text = (came.text or b"").decode("utf-8", "replace")
-        return ReceiverAnswer(webhook.label, way, summary, came.status_code, duration_ms, text)
-
-    async def _ask(self, webhook: Webhook, came: _Came) -> None:
-        async with self._client.stream(
-            webhook.method, self._url, content=webhook.body, headers=dict(webhook.headers)
-        ) as answer:
-            came.status_code = answer.status_code
-            came.location = answer.headers.get("location", "") if answer.is_redirect else ""
-            came.text = bytearray()
-            async for part in answer.aiter_raw():
-                came.text += part[: ANSWER_BYTES_MAX - len(came.text)]
-                if len(came.text) >= ANSWER_BYTES_MAX:
-                    return
+        said = text.decode("utf-8", "replace")
+        return ReceiverAnswer(webhook.label, way, summary, status, duration_ms, said)
 
 
 def _client(url: str, timeout_s: float) -> AsyncClient:

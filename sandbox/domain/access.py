@@ -42,6 +42,7 @@ class AccessVerdict(StrEnum):
 class Need(Struct, frozen=True, kw_only=True, gc=False):
     """The permissions for an operation: any of `base`, or `sub` on descendant accounts.
 
+    A key that lacks the second permission `also`, if there is one, lacks the operation.
     Only API keys have `sub` forms. Without one, a base permission covers own and descendant
     accounts (assumed 4.7).
     """
@@ -49,9 +50,11 @@ class Need(Struct, frozen=True, kw_only=True, gc=False):
     resource: str
     base: tuple[str, ...]
     sub: str | None = None
+    also: str | None = None
 
     def __str__(self) -> str:
-        return " or ".join((*self.base, self.sub) if self.sub else self.base)
+        text = " or ".join((*self.base, self.sub) if self.sub else self.base)
+        return f"{text}, and {self.also}" if self.also else text
 
 
 def need(*base: str, sub: bool = False) -> Need:
@@ -113,6 +116,8 @@ def holds(grants: Grants, wanted: Need) -> Holds:
     """What these grants hold for this need."""
     if wanted.resource not in grants.types:
         return Holds.NONE
+    if wanted.also is not None and wanted.also not in grants:
+        return Holds.OTHER
     has_base = not grants.concrete.isdisjoint(wanted.base)
     if wanted.sub is None:
         return Holds.BOTH if has_base else Holds.OTHER

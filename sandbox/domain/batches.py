@@ -7,11 +7,12 @@ faker on Windows.
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, time, timedelta
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from msgspec import Struct, field
 from msgspec.structs import replace
+from pydantic import Field
 
 from sandbox.domain.field_types import ProcessorBatchId
 from sandbox.domain.instants import Instant
@@ -227,7 +228,7 @@ DAYS: Final[tuple[DayCode, ...]] = DayCode.__args__  # type: ignore[attr-defined
 
 TIMES_MAX: Final = 24
 ZONE_CHARS_MAX: Final = 64
-TIME_PATTERN: Final = "^([01][0-9]|2[0-3]):[0-5][0-9]$"
+TimeOfDay = Annotated[str, Field(pattern="^([01][0-9]|2[0-3]):[0-5][0-9]$")]
 
 _DAYS_AHEAD: Final = 9
 """Each day of the week comes within so many days, even where a zone skips a date."""
@@ -239,7 +240,7 @@ class BatchSchedule(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=T
     Build it with `batch_schedule`, which checks it.
     """
 
-    times: tuple[str, ...]
+    times: Annotated[tuple[TimeOfDay, ...], Field(min_length=1)]
     days: tuple[DayCode, ...]
     zone: str
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 from pydantic import AfterValidator
 
 from sandbox.domain.instants import Instant, from_ms, to_millisecond
+from sandbox.domain.text import KnownWord
 
 Mode = Literal["running", "frozen"]
 
@@ -135,7 +136,7 @@ class Timer(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     `tag`. `detail` holds further values that the handler needs.
     """
 
-    kind: str
+    kind: Annotated[str, KnownWord(sorted(TIMER_KINDS))]
     subject: str
     due: Instant
     tag: str = ""

@@ -93,6 +93,11 @@ class Account(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     deleted_at: Instant | None = None
     updated_at: Instant | None = None
 
+    @property
+    def account_id(self) -> str:
+        """An account belongs to itself."""
+        return self.id
+
 
 class Relation(StrEnum):
     """The relation of the caller's account to the target account."""
@@ -200,6 +205,11 @@ class Terminal(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     tax_basis: TaxBasis | None = None
     var_sheet: None = None
     batching: None = None
+
+    @property
+    def id(self) -> str:
+        """Its id, as other records call it."""
+        return self.terminal_id
 
 
 class Location(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):

@@ -81,7 +81,19 @@ EventType = Annotated[str, OneOf(EVENTS)]
 """The name of an event."""
 
 
-class Message(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+class MessageHead(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+    """A message without its body."""
+
+    id: str
+    event_type: str
+    account_id: str
+    subject: str
+    request_id: str | None
+    created_at: Instant
+    only_for: str | None = None
+
+
+class Message(MessageHead, frozen=True, kw_only=True, gc=False):
     """One event, with the record as it was at that moment.
 
     `record` is frozen, so its body can be rendered when it is read or sent, and is the
@@ -90,14 +102,7 @@ class Message(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     for which a scenario made the message up; None for every endpoint.
     """
 
-    id: str
-    event_type: str
-    account_id: str
-    subject: str
-    request_id: str | None
-    created_at: Instant
     record: Record | dict[str, Any]
-    only_for: str | None = None
 
 
 def status_of(message: Message) -> Any:

@@ -119,38 +119,10 @@ BAD_GATEWAY: Final = _transport("bad_gateway", 502, "A gateway got no usable ans
 UNAVAILABLE: Final = _transport("unavailable", 503, "The platform is unavailable.")
 GATEWAY_TIMEOUT: Final = _transport("gateway_timeout", 504, "A gateway got no answer in time.")
 
-FAULTS: Final[tuple[Fault, ...]] = (
-    VALIDATION_ERROR,
-    AUTHENTICATION_FAILED,
-    PERMISSION_DENIED,
-    FORBIDDEN,
-    NOT_FOUND,
-    METHOD_NOT_ALLOWED,
-    RETIRED,
-    NOT_ACCEPTABLE,
-    CONFLICT,
-    BODY_TOO_LARGE,
-    UNSUPPORTED_MEDIA_TYPE,
-    DUPLICATE_EVENT,
-    INVALID_TRANSACTION_STATE,
-    INVALID_CAPTURE_SEQUENCE,
-    EXCEEDS_ORIGINAL_AUTH,
-    INVALID_TIP_ADJUSTMENT,
-    REVERSE_EXCEEDS_AVAILABLE,
-    REFUND_EXCEEDS_CAPTURED,
-    NO_CREATOR,
-    MISDIRECTED,
-    UNPROCESSABLE,
-    ACCOUNT_BLOCKED,
-    RATE_LIMITED,
-    INTERNAL_ERROR,
-    NOT_WRITTEN,
-    NOT_READ,
-    SERVER_FAILED,
-    BAD_GATEWAY,
-    UNAVAILABLE,
-    GATEWAY_TIMEOUT,
+FAULTS: Final[tuple[Fault, ...]] = tuple(
+    fault for fault in list(globals().values()) if isinstance(fault, Fault)
 )
+"""Every fault, in the order above."""
 
 
 class Mistake(TypedDict):

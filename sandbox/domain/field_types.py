@@ -20,7 +20,7 @@ from pydantic import (
 
 from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.permissions import PERMISSIONS
-from sandbox.domain.text import did_you_mean
+from sandbox.domain.text import known
 
 
 def sentence(message: str) -> str:
@@ -133,14 +133,7 @@ DelayMs = Annotated[int, Field(strict=True, ge=0, le=DELAY_MS_MAX)]
 
 # --- keys -------------------------------------------------------------------------------------
 
-
-def _known_permission(permission: str) -> str:
-    if permission not in PERMISSIONS:
-        raise ValueError(f"must be a permission{did_you_mean(permission, PERMISSIONS)}")
-    return permission
-
-
-Permission = Annotated[str, Strict(), AfterValidator(_known_permission)]
+Permission = Annotated[str, Strict(), known("a permission", PERMISSIONS)]
 """One permission of a key, macros included. Source: spec 4.1.2."""
 
 PERMISSION_COUNT: Final = Field(min_length=1)

@@ -13,7 +13,6 @@ from hmac import compare_digest
 from typing import Annotated, Final, Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
 from pydantic import WithJsonSchema
 
 from sandbox.domain.clock import KEY_EXPIRES, Timer
@@ -56,13 +55,15 @@ class ApiKeyView(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ApiKey(ApiKeyView, frozen=True, kw_only=True, gc=False, omit_defaults=True):
-    """An API key as stored, where `key` and `last_used_at` are None.
+    """An API key as stored. Its plaintext and its last use are not part of the record.
 
     `lookup` finds it; `digest` is the hex SHA-256 of salt and secret. `status` is what the wire
     shows; a deleted key keeps `revoked` there and has `deleted_at` (spec 3.1-delete).
     `withheld` are permissions that its `all` leaves out (assumed D36).
     """
 
+    key: None = None
+    last_used_at: None = None
     lookup: Lookup
     salt: str
     digest: Digest
@@ -258,12 +259,15 @@ def mask(last4: str) -> str:
     return f"****{last4}"
 
 
-def view(key: ApiKey, *, last_used_at: datetime | None, plaintext: str | None = None) -> ApiKey:
+def view(key: ApiKey, *, last_used_at: datetime | None, plaintext: str | None = None) -> ApiKeyView:
     """The key as the API shows it; `plaintext` only in the answer to its creation.
 
     Later reads show it for legacy and always-retrievable keys alone (spec 2.1-key).
     """
-    return replace(key, key=plaintext or key.readable_key, last_used_at=last_used_at)
+    fields = {name: getattr(key, name) for name in ApiKeyView.__struct_fields__}
+    return ApiKeyView(
+        **fields | {"key": plaintext or key.readable_key, "last_used_at": last_used_at}
+    )
 
 
 class ApiKeyEvent(Struct, frozen=True, kw_only=True, gc=False):

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from sandbox.domain.text import did_you_mean
+from sandbox.domain.text import UnknownWord
 
 
 class Reading(Struct, frozen=True, kw_only=True, gc=False):
@@ -467,7 +467,7 @@ DEFAULTS: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 
-class UnknownReading(ValueError):
+class UnknownReading(UnknownWord):
     """A reading that does not exist, or a value that it does not have; the message helps."""
 
 
@@ -476,10 +476,11 @@ def checked(wanted: Mapping[str, Any]) -> dict[str, str]:
     for id, value in wanted.items():
         reading = READINGS.get(id)
         if reading is None:
-            raise UnknownReading(f"{id[:80]!r} is not a reading{did_you_mean(id[:80], READINGS)}")
+            raise UnknownReading(f"{id[:80]!r} is not a reading", id[:80], READINGS)
         if value not in reading.names:
-            hint = did_you_mean(value[:80], reading.names) if isinstance(value, str) else ""
-            raise UnknownReading(f"{id}: must be one of {', '.join(reading.names)}{hint}")
+            about = f"{id}: must be one of {', '.join(reading.names)}"
+            word = value[:80] if isinstance(value, str) else ""
+            raise UnknownReading(about, word, reading.names)
     return dict(wanted)
 
 

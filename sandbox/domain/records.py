@@ -7,7 +7,7 @@ plain string (spec 2.3, 2.6, 2.7, 2.8; assumed D35-unset).
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import cache
-from operator import attrgetter
+from types import NoneType
 from typing import Any, Final, get_type_hints
 
 import msgspec
@@ -29,31 +29,6 @@ from sandbox.domain.payments.transaction_view import show
 from sandbox.domain.payments.transactions import Transaction
 
 Record = Account | ApiKey | Batch | Credential | Location | Terminal | Transaction
-
-_ID_OF: Final = {
-    Terminal: attrgetter("terminal_id"),
-    Transaction: attrgetter("origin.transaction_id"),
-}
-_ID: Final = attrgetter("id")
-
-_ACCOUNT_ID_OF: Final = {
-    Account: attrgetter("id"),
-    Transaction: attrgetter("origin.site.account_id"),
-}
-_ACCOUNT_ID: Final = attrgetter("account_id")
-
-
-def id_of(record: Record) -> str:
-    """The id of the record, whatever its kind calls it."""
-    id: str = _ID_OF.get(type(record), _ID)(record)
-    return id
-
-
-def account_id_of(record: Record) -> str:
-    """The id of the account that the record belongs to; an account belongs to itself."""
-    account_id: str = _ACCOUNT_ID_OF.get(type(record), _ACCOUNT_ID)(record)
-    return account_id
-
 
 PART_BYTES: Final = 64 * 1024
 """A long answer is written and sent in parts of about this size."""
@@ -86,6 +61,10 @@ _SHOWN_AS: Final[dict[type, type[Struct]]] = {
 """The kinds of record besides payments, each with the class of what is shown of it."""
 
 
+_AS_IT_IS: Final = frozenset({str, int, float, bool, NoneType})
+"""The types of most fields, which JSON has too."""
+
+
 def show_all(value: Any, *, as_empty: bool = False) -> Any:
     """The value with everything that is in it as answers and webhooks show it.
 
@@ -94,7 +73,8 @@ def show_all(value: Any, *, as_empty: bool = False) -> Any:
     kind = type(value)
     if kind is Transaction:
         return show(value)
-    if kind is datetime:
+    if isinstance(value, datetime):
+        # The class is another one under freezegun.
         return to_wire(value)
     if kind is dict:
         return {name: show_all(one, as_empty=as_empty) for name, one in value.items()}
@@ -108,7 +88,10 @@ def show_all(value: Any, *, as_empty: bool = False) -> Any:
     if view is None:
         return value
     names = view.__struct_fields__
-    fields = {name: show_all(getattr(value, name), as_empty=as_empty) for name in names}
+    fields = {name: getattr(value, name) for name in names}
+    for name, one in fields.items():
+        if type(one) not in _AS_IT_IS:
+            fields[name] = show_all(one, as_empty=as_empty)
     if as_empty:
         fields |= {name: "" for name in _plain_strings(view) if fields[name] is None}
     return fields
@@ -118,6 +101,11 @@ def filled_body(record: Any) -> Any:
     """The record of an event as its body with empty strings; a record without these as it is."""
     is_plain = isinstance(record, Account | Location | Terminal)
     return show_all(record, as_empty=True) if is_plain else record
+
+
+def view_of(kind: type) -> type[Struct]:
+    """The class of what is shown of a record of that kind."""
+    return _SHOWN_AS[kind]
 
 
 @cache

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from sandbox.domain import readings
 from sandbox.domain.readings import Reading
-from sandbox.domain.text import did_you_mean
+from sandbox.domain.text import UnknownWord
 
 
 class Switch(Struct, frozen=True, kw_only=True, gc=False):
@@ -123,7 +123,7 @@ SWITCHES: Final[dict[str, Switch]] = {
 }
 
 
-class UnknownSwitch(ValueError):
+class UnknownSwitch(UnknownWord):
     """A switch that does not exist, or a value that it does not have; the message helps."""
 
 
@@ -132,9 +132,9 @@ def checked(wanted: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in wanted.items():
         switch = SWITCHES.get(name)
         if switch is None:
-            raise UnknownSwitch(f"{name!r} is not a switch{did_you_mean(name, SWITCHES)}")
+            raise UnknownSwitch(f"{name!r} is not a switch", name, SWITCHES)
         if not switch.accepts(value):
-            raise UnknownSwitch(f"{name}: must be {switch.choices}")
+            raise UnknownSwitch(f"{name}: must be {switch.choices}", "", ())
     return dict(wanted)
 
 

@@ -7,9 +7,12 @@ change the direction of text (assumed D25-plain).
 
 import re
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from typing import Any, Final
+
+from pydantic import AfterValidator
+from pydantic_core.core_schema import CoreSchema, no_info_after_validator_function
 
 
 class NotUtf8(ValueError):
@@ -108,3 +111,27 @@ class OneOf:
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         """Used only for writing a schema; it checks nothing."""
         return {**handler(schema), "enum": list(self.words)}
+
+
+class KnownWord(OneOf):
+    """The same, and any other text is refused."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
+        """Check the text after its type."""
+        return no_info_after_validator_function(self._check, handler(source))
+
+    def _check(self, word: str) -> str:
+        if word not in self.words:
+            raise ValueError(f"must be one of {', '.join(self.words)}")
+        return word
+
+
+def known(what: str, words: Collection[str]) -> AfterValidator:
+    """Of an annotated text: one that is none of the words is refused, with the nearest of them."""
+
+    def check(word: str) -> str:
+        if word not in words:
+            raise ValueError(f"must be {what}{did_you_mean(word, words)}")
+        return word
+
+    return AfterValidator(check)

@@ -16,7 +16,7 @@ from sandbox.domain.batches import BATCH_STATUSES
 from sandbox.domain.events import EVENTS
 from sandbox.domain.field_types import EndpointDescription, EndpointId, HttpUrl, WebhookSecret
 from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
-from sandbox.domain.text import did_you_mean
+from sandbox.domain.text import known
 
 RETRIES_S: Final = (5, 300, 1_800, 7_200, 18_000, 36_000, 36_000)
 """Seconds from one failure to the next attempt: eight attempts in all."""
@@ -102,12 +102,6 @@ FILTER_VALUES: Final[Mapping[str, tuple[str, ...]]] = {
 """The allowed values of filters. Processors may have any name."""
 
 
-def _known_event(event_type: str) -> str:
-    if event_type not in EVENTS:
-        raise ValueError(f"must be a known event{did_you_mean(event_type, EVENTS)}")
-    return event_type
-
-
 def _known_values(filters: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
     for name, values in filters.items():
         known = FILTER_VALUES.get(name)
@@ -116,7 +110,7 @@ def _known_values(filters: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[
     return filters
 
 
-EventType = Annotated[str, Strict(), AfterValidator(_known_event)]
+EventType = Annotated[str, Strict(), known("a known event", EVENTS)]
 """The name of an event. Source: spec 6.3."""
 
 Filters = Annotated[Mapping[FilterName, tuple[str, ...]], AfterValidator(_known_values)]

@@ -365,7 +365,10 @@ def look(world: World, key: ApiKey, row: Row, target: str | None) -> Seen:
 def _missing(context: RequestContext, row: Row, refusal: Refusal) -> tuple[str, ...]:
     if refusal.fault is PERMISSION_DENIED:
         # A 401 names what it requires. Source: spec 5.9.
-        return tuple(refusal.details.removeprefix("requires ").split(" or "))
+        text, _, also = refusal.details.removeprefix("requires ").partition(", and ")
+        first = tuple(text.split(" or "))
+        assert context.caller
+        return (also,) if also and any(one in context.caller.grants for one in first) else first
     if context.step == "visibility" and context.holds is Holds.NONE and row.need is not None:
         return (*row.need.base, *((row.need.sub,) if row.need.sub else ()))
     return ()

@@ -6,16 +6,11 @@ from typing import Final
 
 from starlette.types import Receive, Scope, Send
 
-from sandbox.domain.faults import (
-    INTERNAL_ERROR,
-    METHOD_NOT_ALLOWED,
-    NOT_WRITTEN,
-    UNAVAILABLE,
-    UNSUPPORTED_MEDIA_TYPE,
-    Refusal,
-)
+from sandbox.domain import faults
+from sandbox.domain.faults import Refusal
 from sandbox.domain.keys import ApiKey, KeyFormat, KeyKind, KeyUsage
 from sandbox.domain.payments.outcomes import SLOW_MS, TRANSPORT_FAULTS
+from sandbox.platform import responses, wire
 from sandbox.platform.access import usable
 from sandbox.platform.context import (
     Answer,
@@ -30,32 +25,14 @@ from sandbox.platform.operation import is_key_path
 from sandbox.platform.payments.outcomes import Dropped
 from sandbox.platform.pipeline import NO_CONTENT, answer_request, methods_of
 from sandbox.platform.recorder import Recorder
-from sandbox.platform.responses import (
-    error_body,
-    explained,
-    render_refusal,
-    send_answer,
-    send_whole,
-)
 from sandbox.platform.routes import MOUNTS
 from sandbox.platform.routing import find_match, match_of, path_of
 from sandbox.platform.security_headers import SHOWS_KEY
-from sandbox.platform.wire import (
-    BODY_BYTES_MAX,
-    BadInput,
-    Body,
-    ClientGone,
-    by_name,
-    read_body,
-    size_of,
-)
 from sandbox.store.files.port import StoreError, Unavailable
 from sandbox.worlds.background import Saver
 from sandbox.worlds.due_timers import TIMERS_IN_A_ROW, catch_up, fire_due
 from sandbox.worlds.elsewhere import Elsewhere, WorldLost
-from sandbox.worlds.journal import (
-    REASON_CHARS_MAX,
-)
+from sandbox.worlds.journal import REASON_CHARS_MAX
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.world import World
 
@@ -66,27 +43,24 @@ AGAIN_LATER: Final = (429, 503)
 """Statuses that say when to try again."""
 
 log = logging.getLogger("sandbox.platform")
-requests_log = logging.getLogger("sandbox.requests")
 
-_TWO_KEYS = PresentedKey(None, None, "two different API keys were sent", "assumed C4")
-_MALFORMED = PresentedKey(
-    None, None, "what was sent does not have the form of an API key", "spec 2.1-format"
-)
-_UNKNOWN = PresentedKey(None, None, "no world of this server has the key that was sent", "spec 5.1")
-_PRODUCTION = PresentedKey(
-    None,
-    None,
-    "a production key was sent to a sandbox; it was not stored",
-    "assumed D5",
-    is_production=True,
-)
-
+_TWO_KEYS: Final = PresentedKey(None, None, "two different API keys were sent", "assumed C4")
+_UNKNOWN: Final = PresentedKey(None, None, "no world of this server has the key that was sent")
 _NOT_FOUND: Final = {
-    KeyKind.PRODUCTION: _PRODUCTION,
-    KeyKind.MALFORMED: _MALFORMED,
+    KeyKind.PRODUCTION: PresentedKey(
+        None,
+        None,
+        "a production key was sent to a sandbox; it was not stored",
+        "assumed D5",
+        is_production=True,
+    ),
+    KeyKind.MALFORMED: PresentedKey(
+        None, None, "what was sent does not have the form of an API key", "spec 2.1-format"
+    ),
     KeyKind.V5: _UNKNOWN,
     KeyKind.LEGACY: _UNKNOWN,
 }
+"""Why a key of each kind has no world."""
 
 
 KEYS_MAX: Final = 1_000
@@ -104,8 +78,8 @@ class RecognizedKeys:
         self._format = key_format
         self._known: dict[bytes, PresentedKey] = {}
 
-    def find(self, sent: bytes) -> PresentedKey | KeyKind:
-        """The key that was sent, with its world, else what kind of key it would be."""
+    def find(self, sent: bytes) -> PresentedKey:
+        """The key that was sent, with its world, or why it has none."""
         known = self._known.get(sent)
         if known is not None:
             world, key = known.world, known.key
@@ -118,7 +92,7 @@ class RecognizedKeys:
         parsed = self._format.parse(sent.decode("latin-1"))
         holder = self._worlds.holder(parsed)
         if holder is None:
-            return parsed.kind
+            return _NOT_FOUND[parsed.kind]
         if len(self._known) >= KEYS_MAX:
             self._known.clear()
         found = self._known[sent] = PresentedKey(*holder)
@@ -133,7 +107,7 @@ class Platform:
         worlds: Worlds,
         *,
         explain_headers: bool = True,
-        body_bytes_max: int = BODY_BYTES_MAX,
+        body_bytes_max: int = wire.BODY_BYTES_MAX,
         log_requests: bool = False,
         elsewhere: Elsewhere | None = None,
     ) -> None:
@@ -155,7 +129,7 @@ class Platform:
             scope["query_string"],
             scope["headers"],
             b"",
-            by_name(scope["headers"]),
+            wire.by_name(scope["headers"]),
             match,
         )
         if (
@@ -165,8 +139,8 @@ class Platform:
             and await self._may_send_body(incoming)
         ):
             try:
-                incoming.body = await read_body(receive, bytes_max=self._body_bytes_max)
-            except ClientGone:
+                incoming.body = await wire.read_body(receive, bytes_max=self._body_bytes_max)
+            except wire.ClientGone:
                 return
         presented = self._identify(incoming)
         if self._forwarder is not None and (
@@ -180,9 +154,7 @@ class Platform:
         if len(fire_due(world)) == TIMERS_IN_A_ROW:
             await catch_up(world)
         answer = await self.answer(incoming, presented, world)
-        if (saver := self._worlds.saver) is not None:
-            answer = await self._once_saved(answer, saver, incoming, world)
-        await send_answer(answer, scope, receive, send)
+        await responses.send_answer(answer, scope, receive, send)
         # Immediate follow-ups come after the answer: a batch has its result now (assumed D21).
         if world.store.next_timer() is not world.watched:
             await catch_up(world)
@@ -196,22 +168,23 @@ class Platform:
             incoming.body = b""
         await catch_up(world)
         answer = await self.answer(incoming, presented, world, request_id)
-        if (saver := self._worlds.saver) is not None:
-            answer = await self._once_saved(answer, saver, incoming, world)
         await catch_up(world)
         return answer
 
     async def refuse(self, scope: Scope, send: Send, refusal: Refusal) -> None:
         """Answer a request that no world and no journal is to know of."""
-        answer = render_refusal(refusal, path_of(scope), self._worlds.profile)
-        await send_whole(send, answer.status, answer.headers, answer.body)
+        answer = responses.render_refusal(refusal, path_of(scope), self._worlds.profile)
+        await responses.send_whole(send, answer.status, answer.headers, answer.body)
 
     async def answer(
         self, incoming: IncomingRequest, presented: PresentedKey, world: World, id: str = ""
     ) -> Answer:
-        """The answer to a request. Never raises; a defect of ours is a logged 500."""
+        """The answer to a request, once its changes are written.
+
+        Never raises; a defect of ours is a logged 500.
+        """
         started = perf_counter()
-        body: Body
+        body: wire.Body
         context = RequestContext(
             unit=world.store.begin(),
             now=world.clock.now(),
@@ -230,23 +203,26 @@ class Platform:
         except Exception as error:
             log.exception("request %s failed: a defect of the sandbox", context.request_id)
             reason = f"{type(error).__name__}; the log has the traceback"
-            status, body = self._refused(context, Refusal(INTERNAL_ERROR, reason=reason))
+            status, body = self._refused(context, Refusal(faults.INTERNAL_ERROR, reason=reason))
         if context.caller is not None and context.unit.is_open:
             # Nothing was done, but the key was used.
             world.store.put(KeyUsage(key_id=context.caller.key.id, last_used_at=context.now))
         answer = Answer(status, body, self._headers(context, status, body), context.fault)
-        if context.fault is not None:
-            self._note_fault(context, answer)
+        if (fault := context.fault) is not None:
+            if fault.key == "slow" and context.choice is not None:
+                answer.delay_ms = context.choice.delay_ms or SLOW_MS
+            context.note(f"transport fault {fault.key}: {fault.effect}")
         self._recorder.record(context, status, body, (perf_counter() - started) * 1000)
         # A scenario may have webhooks of this request come before its answer (assumed D22).
         while context.request_id in world.outbox.pre_answer:
             await world.changed()
-        return answer
+        saver = self._worlds.saver
+        return answer if saver is None else await self._once_saved(answer, saver, incoming, world)
 
     async def _once_saved(
         self, answer: Answer, saver: Saver, incoming: IncomingRequest, world: World
     ) -> Answer:
-        """The answer, once its changes are written; a refusal if they cannot be.
+        """The answer, once its changes are written, or a refusal if they cannot be.
 
         Reading still works while a file cannot be written. A world that another server may have
         is not answered for: whether it was changed, the client learns when it asks again.
@@ -254,38 +230,30 @@ class Platform:
         try:
             await saver.saved(world)
         except WorldLost:
-            if self._worlds.saver is None or world is self._worlds.likeness:
+            if world is self._worlds.likeness:
                 return answer
-            return render_refusal(Refusal(UNAVAILABLE), incoming.path, self._worlds.profile)
+            fault = faults.UNAVAILABLE
         except Unavailable:
-            return render_refusal(Refusal(UNAVAILABLE), incoming.path, self._worlds.profile)
+            fault = faults.UNAVAILABLE
         except StoreError:
             # The log has the reason; the client must not learn about files.
-            return (
-                answer
-                if incoming.method == "GET"
-                else render_refusal(Refusal(NOT_WRITTEN), incoming.path, self._worlds.profile)
-            )
-        return answer
-
-    def _note_fault(self, context: RequestContext, answer: Answer) -> None:
-        """Record in the journal the response that replaces the answer."""
-        assert context.fault
-        if context.fault.key == "slow" and context.choice is not None:
-            answer.delay_ms = context.choice.delay_ms or SLOW_MS
-        context.note(f"transport fault {context.fault.key}: {context.fault.effect}")
+            if incoming.method == "GET":
+                return answer
+            fault = faults.NOT_WRITTEN
+        else:
+            return answer
+        return responses.render_refusal(Refusal(fault), incoming.path, self._worlds.profile)
 
     def _identify(self, incoming: IncomingRequest) -> PresentedKey:
         """The world and key that the request's key names, whether or not it may be used."""
         try:
             value = incoming.header(self._key_header)
-        except BadInput:
+        except wire.BadInput:
             return _TWO_KEYS
         if not value:
             hint = _key_hint(incoming.headers, self._key_format)
             return PresentedKey(None, None, f"no API key was sent{hint}")
-        found = self._recognized.find(value)
-        return found if isinstance(found, PresentedKey) else _NOT_FOUND[found]
+        return self._recognized.find(value)
 
     async def _may_send_body(self, incoming: IncomingRequest) -> bool:
         """Whether a body that has yet to come is read: only with a usable key.
@@ -322,31 +290,31 @@ class Platform:
         context.refusal = refusal.fault.code
         if step == "authenticate" and _has_body(context.incoming):
             context.note("the body was neither read nor stored: the key is checked first")
-        body = error_body(
+        body = responses.error_body(
             refusal, self._worlds.profile, is_for_keys=is_key_path(context.incoming.path)
         )
         return refusal.fault.status, body
 
     def _headers(
-        self, context: RequestContext, status: int, body: Body
+        self, context: RequestContext, status: int, body: wire.Body
     ) -> list[tuple[bytes, bytes]]:
         headers = []
         if status != NO_CONTENT:
             headers.append((b"content-type", b"application/json"))
-            headers.append((b"content-length", b"%d" % size_of(body)))
+            headers.append((b"content-length", b"%d" % wire.size_of(body)))
         if self._explain_headers:
             headers.append((b"x-sandbox-request-id", context.request_id.encode()))
             if context.choice is not None:
-                headers.append((OUTCOME_HEADER, explained(context.choice)))
+                headers.append((OUTCOME_HEADER, responses.explained(context.choice)))
         match = context.incoming.match
         if match is not None and match.row is not None and match.row.shows_key:
             headers += SHOWS_KEY
         if status in AGAIN_LATER:
             headers.append((b"retry-after", b"1"))  # assumed 5.3
-        if status == UNSUPPORTED_MEDIA_TYPE.status:
+        if status == faults.UNSUPPORTED_MEDIA_TYPE.status:
             # RFC 9110, 15.5.16
             headers.append((b"accept-encoding", b"identity"))
-        if status == METHOD_NOT_ALLOWED.status and match:
+        if status == faults.METHOD_NOT_ALLOWED.status and match:
             methods = methods_of(match)
             if methods:
                 headers.append((b"allow", methods.encode()))

@@ -14,7 +14,7 @@ from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.outcomes import TransportFault
 from sandbox.domain.permissions import Grants
 from sandbox.domain.readings import UNSET_STRINGS
-from sandbox.domain.records import Record, account_id_of, filled_body, id_of
+from sandbox.domain.records import Record, filled_body
 from sandbox.platform.operation import Row
 from sandbox.platform.routing import Match
 from sandbox.platform.wire import Body, header, list_header
@@ -139,8 +139,8 @@ class OperationContext(Struct, kw_only=True):
             Message(
                 id=id,
                 event_type=event_type,
-                account_id=account_id_of(record),
-                subject=id_of(record),
+                account_id=record.account_id,
+                subject=record.id,
                 request_id=self.request_id,
                 created_at=self.now,
                 record=shown,

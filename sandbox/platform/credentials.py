@@ -151,29 +151,6 @@ def delete(context: OperationContext, credential: Credential) -> CredentialView:
     return directory.change(context, credential, {}, "delete")
 
 
-@operation(
-    "credentials.block",
-    "POST",
-    "/v1/accounts/credentials/{credential_id}/block",
-    needs="credentials:edit",
-    target=_TARGET,
-    events=("credential.blocked",),
-    source="assumed 1.10",
+directory.register_blocking(
+    __name__, CREDENTIALS, "/v1/accounts/credentials/{credential_id}", _TARGET
 )
-def block(context: OperationContext, credential: Credential) -> CredentialView:
-    """Block one of the credentials."""
-    return directory.change(context, credential, {}, "block")
-
-
-@operation(
-    "credentials.unblock",
-    "POST",
-    "/v1/accounts/credentials/{credential_id}/unblock",
-    needs="credentials:edit",
-    target=_TARGET,
-    events=("credential.unblocked",),
-    source="assumed 1.10",
-)
-def unblock(context: OperationContext, credential: Credential) -> CredentialView:
-    """Unblock one of the credentials."""
-    return directory.change(context, credential, {}, "unblock")

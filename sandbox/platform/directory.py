@@ -4,10 +4,12 @@ Their different rows are in `domain.directory`. Operations of only one of the fo
 module.
 """
 
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
 
+from sandbox.domain.access import need
 from sandbox.domain.directory import (
     DIRECTORIES,
     TRIGGER_OF_STATUS,
@@ -20,10 +22,11 @@ from sandbox.domain.directory import (
     state_of,
 )
 from sandbox.domain.readings import DELETE_ANSWERS
-from sandbox.domain.records import page
+from sandbox.domain.records import page, view_of
 from sandbox.platform.access import one_or_many, scopes_of
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import PageQuery
+from sandbox.platform.operation import Row, Target, register
 
 Record = TypeVar("Record", Account, Terminal, Location, Credential)
 
@@ -100,3 +103,27 @@ def delete(context: OperationContext, record: Record) -> Record | None:
     """
     deleted = change(context, record, {}, "delete")
     return deleted if context.world.readings[DELETE_ANSWERS] == "resource" else None
+
+
+def register_blocking(module: str, record: Directory, path: str, target: Target) -> None:
+    """Add the operations that block and unblock a record to those of the module."""
+    for trigger in ("block", "unblock"):
+        register(
+            module,
+            Row(
+                name=f"{record.plural}.{trigger}",
+                method="POST",
+                path=f"{path}/{trigger}",
+                summary=f"{trigger.capitalize()} one of the {record.plural}",
+                source="assumed 1.10",
+                need=need(f"{record.plural}:edit"),
+                target=target,
+                run=_run_trigger(trigger),
+                response=view_of(record.kind),
+                events=(f"{record.name}.{trigger}ed",),
+            ),
+        )
+
+
+def _run_trigger(trigger: str) -> Callable[[OperationContext], Any]:
+    return lambda context: change(context, cast(Any, context.record), {}, trigger)

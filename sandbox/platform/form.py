@@ -37,7 +37,6 @@ from sandbox.domain.text import did_you_mean
 from sandbox.platform import wire
 from sandbox.platform.context import RequestContext
 from sandbox.platform.operation import Row, is_key_path
-from sandbox.platform.rare_log import shown
 from sandbox.platform.wire import BadInput
 from sandbox.scenarios.outcome_choice import UnknownOutcome, check_word
 
@@ -210,10 +209,10 @@ def read_object(context: RequestContext) -> dict[str, Any]:
         raise Refusal(BODY_TOO_LARGE)
     coding = (context.incoming.header(b"content-encoding") or b"identity").lower()
     if body and coding != b"identity":
-        context.note(f"Content-Encoding: {shown(coding)} is not read; send the body as it is")
+        context.note(f"Content-Encoding: {wire.shown(coding)} is not read; send the body as it is")
         raise Refusal(
             UNSUPPORTED_MEDIA_TYPE,
-            f"Content-Encoding: {shown(coding)}: a body is taken without an encoding",
+            f"Content-Encoding: {wire.shown(coding)}: a body is taken without an encoding",
             source="assumed D46",
         )
     content_type = context.incoming.header(b"content-type")

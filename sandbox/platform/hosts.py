@@ -6,15 +6,20 @@ send requests to a server on loopback. It cannot read the answers, but that does
 server: the browser sends a request without a body, or with a text body, without asking first.
 """
 
+import logging
 import re
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from ipaddress import IPv4Network, ip_address
 from typing import Final
 
 from starlette.types import Scope
 
 from sandbox.platform import wire
-from sandbox.platform.rare_log import shown
+from sandbox.platform.wire import shown
+
+EVERY_S: Final = 60.0
+"""A warning of one kind is written again after so long."""
 
 REMEMBERED_MAX: Final = 64
 """The most accepted values of Host to cache."""
@@ -142,3 +147,32 @@ def _is_of(origin: bytes, host: bytes) -> bool:
     scheme, _, named = origin.lower().partition(b"://")
     port = _PORTS.get(scheme)
     return port is not None and named.removesuffix(port) == host.lower().removesuffix(port)
+
+
+# --- warnings ---------------------------------------------------------------------------------
+
+
+class RareLog:
+    """Warnings that clients can cause at will, limited to one line a minute for each kind.
+
+    The others are counted for the next line.
+    """
+
+    def __init__(
+        self, log: logging.Logger, *, seconds: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._log = log
+        self._seconds = seconds
+        self._written_at: dict[str, float] = {}
+        self._left_out: dict[str, int] = {}
+
+    def warn(self, kind: str, message: str) -> None:
+        """Write the message, unless one of this kind was written within the last minute."""
+        now = self._seconds()
+        if now - self._written_at.get(kind, -EVERY_S) < EVERY_S:
+            self._left_out[kind] = self._left_out.get(kind, 0) + 1
+            return
+        self._written_at[kind] = now
+        count = self._left_out.pop(kind, 0)
+        more = f" ({count} more of this kind since the last line)" if count else ""
+        self._log.warning("%s%s", message, more)

@@ -148,29 +148,4 @@ def delete(context: OperationContext, location: Location) -> Location | None:
     return directory.delete(context, location)
 
 
-@operation(
-    "locations.block",
-    "POST",
-    "/v1/locations/{location_id}/block",
-    needs="locations:edit",
-    target=_TARGET,
-    events=("location.blocked",),
-    source="assumed 1.10",
-)
-def block(context: OperationContext, location: Location) -> Location:
-    """Block one of the locations."""
-    return directory.change(context, location, {}, "block")
-
-
-@operation(
-    "locations.unblock",
-    "POST",
-    "/v1/locations/{location_id}/unblock",
-    needs="locations:edit",
-    target=_TARGET,
-    events=("location.unblocked",),
-    source="assumed 1.10",
-)
-def unblock(context: OperationContext, location: Location) -> Location:
-    """Unblock one of the locations."""
-    return directory.change(context, location, {}, "unblock")
+directory.register_blocking(__name__, LOCATIONS, "/v1/locations/{location_id}", _TARGET)

@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import BaseModel, Field
 
 from sandbox.domain.access import Need, need
@@ -146,10 +147,18 @@ def rows_of(module: str) -> Sequence[Row]:
 
 
 def operation(
-    name: str, method: str, path: str, *, needs: str | Need, source: str, **more: Any
+    name: str,
+    method: str,
+    path: str,
+    *,
+    needs: str | Need,
+    also_needs: str | None = None,
+    source: str,
+    **more: Any,
 ) -> Callable[[Run], Run]:
     """Register the decorated function as an operation of the platform.
 
+    A key needs the permission `needs`, and the second one `also_needs` where there is one.
     The function takes the context, and by name what else it asks for: `body` and `query` are
     models of pydantic, any other name is the record that the request is about. Its docstring
     begins with the summary of the row, and its annotation is the answer, if `response` is not
@@ -166,7 +175,7 @@ def operation(
             name=name,
             method=method,
             path=path,
-            need=need(needs) if isinstance(needs, str) else needs,
+            need=replace(need(needs) if isinstance(needs, str) else needs, also=also_needs),
             source=source,
             summary=_summary(run),
             run=_with_arguments(run, names),

@@ -35,7 +35,6 @@ class Recorder:
         self._profile = worlds.profile
         self._coverage = worlds.coverage
         self._measured = worlds.measured
-        self._answers = worlds.measured.answers
         self._log_requests = log_requests
         # Clients ask for the same things again and again.
         self._shown_path = lru_cache(_PATHS_MAX)(
@@ -107,13 +106,13 @@ class Recorder:
         self, context: RequestContext, row: Row | None, status: int, duration_s: float
     ) -> None:
         """Count the request for the coverage of the key's world, if the path is one of ours."""
-        self._measured.requests += 1
         world = context.presented.world
         if context.incoming.match is None or world is None:
+            self._measured.count_request(None, status, None)
             self._coverage.answered(None, status, context.refusal, None)
             return
         name = None if row is None or row.run is None else row.name
-        self._answers[name].add(duration_s)
+        self._measured.count_request(name, status, duration_s)
         world.coverage.answered(name, status, context.refusal, context.choice)
 
     def _log(self, entry: Entry, world_id: str) -> None:

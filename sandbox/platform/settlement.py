@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final, cast
 
 from msgspec import structs
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 
 from sandbox.domain.batches import (
     ACCEPTED,
@@ -37,8 +37,8 @@ from sandbox.domain.states import NoSuchStep, Step
 from sandbox.platform.context import OperationContext
 from sandbox.platform.payments.scenario_follow_ups import schedule_follow_ups
 from sandbox.scenarios.matcher import MatchedRule, NearMisses
-from sandbox.store.documents import from_document, to_document
-from sandbox.store.queries import Order
+from sandbox.store.documents import from_document, to_text
+from sandbox.store.tables import Order
 
 _OLDEST_FIRST: Final = Order(is_descending=False)
 
@@ -315,7 +315,7 @@ def _use_up(context: OperationContext, members: list[Transaction]) -> None:
 def timer_of(terminal_id: str, schedule: BatchSchedule, after: datetime) -> Timer:
     """The timer of the first closing after this moment."""
     due = min(schedule.next_after(after), LATEST)
-    detail = to_json(to_document(schedule)).decode()
+    detail = to_text(schedule)
     return Timer(kind=BATCH_CLOSES, subject=terminal_id, due=due, detail=detail)
 
 

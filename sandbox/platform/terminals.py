@@ -313,29 +313,4 @@ def refuse_unsettled(
             )
 
 
-@operation(
-    "terminals.block",
-    "POST",
-    "/v2/terminals/{terminal_id}/block",
-    needs="terminals:edit",
-    target=_TARGET,
-    events=("terminal.blocked",),
-    source="assumed 1.10",
-)
-def block(context: OperationContext, terminal: Terminal) -> Terminal:
-    """Block one of the terminals."""
-    return directory.change(context, terminal, {}, "block")
-
-
-@operation(
-    "terminals.unblock",
-    "POST",
-    "/v2/terminals/{terminal_id}/unblock",
-    needs="terminals:edit",
-    target=_TARGET,
-    events=("terminal.unblocked",),
-    source="assumed 1.10",
-)
-def unblock(context: OperationContext, terminal: Terminal) -> Terminal:
-    """Unblock one of the terminals."""
-    return directory.change(context, terminal, {}, "unblock")
+directory.register_blocking(__name__, TERMINALS, "/v2/terminals/{terminal_id}", _TARGET)

@@ -38,7 +38,7 @@ from sandbox.platform.fields import Body, Offset, PageQuery, Query, WholeNumber
 from sandbox.platform.operation import Row, Target, listing, operation, register
 from sandbox.platform.payments import event_ids, outcomes
 from sandbox.platform.payments.bodies import BreakdownBody
-from sandbox.store.queries import Order
+from sandbox.store.tables import Order
 
 V1_PAGE = 100
 

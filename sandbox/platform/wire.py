@@ -42,6 +42,9 @@ _MARK: Final = BOM_UTF8
 DETAILS_MAX: Final = 5
 """The most mistakes of a body to name; the rest are counted."""
 
+SHOWN_MAX: Final = 100
+"""The most characters of a client's text to quote."""
+
 LISTED_MAX: Final = 50
 """The most mistakes of a body to list as objects."""
 
@@ -332,3 +335,9 @@ def _quality(parameters: list[str]) -> float:
 def is_json(content_type: bytes) -> bool:
     """Whether a Content-Type header says application/json, with any parameters."""
     return content_type.decode("latin-1").partition(";")[0].strip().lower() == "application/json"
+
+
+def shown(value: bytes) -> str:
+    """Client text, shortened to one line, for quoting in a message or in the log."""
+    text = value.decode("latin-1")
+    return ascii(text if len(text) <= SHOWN_MAX else text[:SHOWN_MAX] + "...")

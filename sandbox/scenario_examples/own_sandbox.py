@@ -32,6 +32,8 @@ class InProcessStage:
         self.keys = {name: key for name, (_, key) in self._world.cast.keys.items()}
         self.control = "/_sandbox/worlds/default"
         self._of_step = 0
+        # The time is skipped.
+        self.looks_every_s = 60.0
 
     @property
     def arrived(self) -> list[Arrived]:
@@ -70,11 +72,6 @@ class InProcessStage:
     async def messages(self) -> list[tuple[str, str]]:
         """All messages of the world so far, oldest first: id and event."""
         return [(one.id, one.event_type) for one in self._world.store.messages()]
-
-    @property
-    def looks_every_s(self) -> float:
-        """How long to wait at most before looking again; the time is skipped."""
-        return 60.0
 
     async def waiting(self) -> Collection[str]:
         """The payments that wait for a tap."""

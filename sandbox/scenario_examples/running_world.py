@@ -105,6 +105,7 @@ class WorldStage:
         self._tag = world.journal.counters.requests + 1
         self._own_events: set[str] = set()
         self.arrived: list[Arrived] = []
+        self.looks_every_s = _LOOKS_EVERY_S
         self.exchanges: list[Exchange] = []
         self.terminals = world.cast.terminals
         self.keys = {name: name for name in world.cast.keys}
@@ -183,11 +184,6 @@ class WorldStage:
         for one in self._world.store.messages_now()[self._before :]:
             self._events.setdefault(one.id, one.event_type)
         return list(self._events.items())
-
-    @property
-    def looks_every_s(self) -> float:
-        """How long to wait at most before looking for a tap again."""
-        return _LOOKS_EVERY_S
 
     async def waiting(self) -> Collection[str]:
         """The payments of these examples that wait for a tap."""

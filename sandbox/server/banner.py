@@ -32,7 +32,7 @@ def take_leave(sandbox: Sandbox, settings: Settings) -> None:
     """Say to people at the end what the server answered, and what is kept of it."""
     if settings.log_format == "json":
         return
-    count = sandbox.worlds.measured.requests
+    count = sandbox.worlds.measured.count_requests()
     is_kept = settings.store is not None or settings.database is not None
     requests = "1 request" if count == 1 else f"{count:,} requests"
     said = f"stopped; {requests}, {f'kept in {sandbox.store}' if is_kept else 'nothing kept'}"

@@ -120,7 +120,9 @@ def serve(settings: Settings, remarks: Sequence[str] = ()) -> None:
     tls = tls_of(settings)
     with bound(replace(settings, ca=tls.ca if tls else None)) as (settings, sockets):
         # Take the version before the content is read, so no change in between is missed.
-        watcher = _watcher(settings)
+        watcher = None
+        if settings.watch and settings.scenario is not None:
+            watcher = ScenarioReloader(scenario_file(settings.scenario))
         sandbox = build(settings)
         server = server_of(
             sandbox.app,
@@ -136,15 +138,14 @@ def serve(settings: Settings, remarks: Sequence[str] = ()) -> None:
             server.run(sockets)
 
 
-def server_of(
-    app: ASGIApp, settings: Settings | None = None, tls: Tls | None = None, **options: Any
-) -> Server:
+def server_of(app: ASGIApp, settings: Settings, tls: Tls | None = None, **options: Any) -> Server:
     """A server of the application, with the options of `Server`."""
+    places = settings.connections_max
     config = uvicorn.Config(
         app,
         http=Protocol,
         ws="none",
-        lifespan="on" if settings is not None else "off",
+        lifespan="on",
         backlog=_BACKLOG,
         log_config=None,
         # Without a level of its own, uvicorn prepares trace lines for every request.
@@ -154,16 +155,10 @@ def server_of(
         proxy_headers=False,
         timeout_keep_alive=_IDLE_S,
         timeout_graceful_shutdown=_GRACE_S,
-        limit_concurrency=_connections_max(settings),
+        # The number of connections at which uvicorn answers 503 (assumed D25-places).
+        limit_concurrency=None if places is None else places + 1,
     )
     return Server(config, tls=tls, **options)
-
-
-def _connections_max(settings: Settings | None) -> int | None:
-    """The number of connections at which uvicorn answers 503. Source: assumed D25-places."""
-    if settings is None or settings.connections_max is None:
-        return None
-    return settings.connections_max + 1
 
 
 async def prepare_stop(sandbox: Sandbox) -> None:
@@ -236,13 +231,6 @@ def tls_of(settings: Settings) -> Tls | None:
         return certificates.own(folder, hosts)
     except certificates.CertificateError as error:
         raise SettingsError(str(error)) from None
-
-
-def _watcher(settings: Settings) -> ScenarioReloader | None:
-    if not settings.watch:
-        return None
-    assert settings.scenario is not None
-    return ScenarioReloader(scenario_file(settings.scenario))
 
 
 def bind(host: str, port: int, option: str) -> socket.socket:

@@ -6,7 +6,7 @@ Fixed keys (in the world `default`) come from the fixture alone.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -23,17 +23,8 @@ from sandbox.domain.keys import (
 )
 from sandbox.domain.records import Record
 from sandbox.store.fixture import Fixture
+from sandbox.store.ids import Ids
 from sandbox.store.store import Store
-
-
-class SeedDraws(Protocol):
-    """The draws of seeding, all by name, so the order of the file does not matter."""
-
-    def named_uuid(self, name: str) -> str:
-        """An id that depends on the seed and the name."""
-
-    def named_chars(self, name: str, length: int) -> str:
-        """Letters and digits that depend on the seed, the world and the name."""
 
 
 class Cast(Struct):
@@ -70,7 +61,7 @@ class Cast(Struct):
 def seed(
     store: Store,
     fixture: Fixture,
-    draws: SeedDraws,
+    draws: Ids,
     key_format: KeyFormat,
     fixed_chars: Callable[[str, int], str] | None = None,
 ) -> Cast:
@@ -94,7 +85,7 @@ def put_all(store: Store, records: Iterable[Record]) -> None:
 def _records(
     cast: Cast,
     fixture: Fixture,
-    draws: SeedDraws,
+    draws: Ids,
     key_format: KeyFormat,
     fixed_chars: Callable[[str, int], str] | None,
 ) -> Iterator[Record]:
@@ -135,7 +126,7 @@ def _path(fixture: Fixture, cast: Cast, parent: str | None) -> tuple[str, ...]:
 def _key(
     document: Mapping[str, Any],
     account_id: str,
-    draws: SeedDraws,
+    draws: Ids,
     key_format: KeyFormat,
     fixed_chars: Callable[[str, int], str] | None,
 ) -> tuple[ApiKey, str]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from sandbox.domain.clock import Timer, timer_id
 from sandbox.domain.events import Message
+from sandbox.store.documents import to_text
 from sandbox.store.files.port import COUNTERS, TAKEN_IDS, TIMERS, Change, Document
 from sandbox.store.records import Records
 from sandbox.store.store import Store, UnitOfWork
@@ -17,8 +18,6 @@ from sandbox.store.world_documents import (
     Put,
     counters_document,
     message_documents,
-    record_document,
-    timer_document,
 )
 
 
@@ -91,7 +90,7 @@ class ChangeLog:
             if record is None:
                 gone.append((table, id))
             else:
-                puts.append((table, record_document(id, records.numbers[id], record)))
+                puts.append((table, Document(id, records.numbers[id], to_text(record))))
         for number, message in self._messages:
             puts += message_documents(number, message)
         self._take_timers(puts, gone)
@@ -107,4 +106,4 @@ class ChangeLog:
             if timer is None or number is None:
                 gone.append((TIMERS, timer_id(kind, subject, tag)))
             else:
-                puts.append((TIMERS, timer_document(number, timer)))
+                puts.append((TIMERS, Document(timer.id, number, to_text(timer))))

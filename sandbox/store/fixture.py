@@ -102,7 +102,10 @@ _DOCUMENTS: Final[Mapping[str, type[_Document]]] = {
     "api_keys": model_of(
         ApiKey,
         _Document,
-        without={"id", "account_id", "salt", "digest", "key_last4", "readable_key"},
+        without={
+            *("id", "account_id", "salt", "digest", "key_last4", "readable_key"),
+            *("key", "last_used_at"),
+        },
         account=(_CastName, ...),
         lookup=(FixtureLookup, ...),
         expires_at=(Instant | None, None),

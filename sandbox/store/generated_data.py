@@ -6,23 +6,17 @@ it is needed. They may change with its version, so tests should rely on counts a
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sandbox.domain.directory import Account, AccountType, Address, Location, Terminal
 from sandbox.store.cast import put_all
 from sandbox.store.fixture import FixtureError
+from sandbox.store.ids import Ids
 from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.world_state import RECORDS_MAX, GeneratedData
 
 if TYPE_CHECKING:
     from faker import Faker
-
-
-class IdDraws(Protocol):
-    """The source of ids for generated data."""
-
-    def named_uuid(self, name: str) -> str:
-        """An id that depends on the seed and the name."""
 
 
 class _Trade(NamedTuple):
@@ -50,28 +44,22 @@ _STATIONS: Final = ("Front desk", "Register", "Counter", "Patio", "Bar", "Drive-
 _CONFIG: Final = "cfg-tsys-001"
 
 
-def generate(
-    store: Store, counts: GeneratedData, draws: IdDraws, *, seed: int, now: datetime
-) -> None:
+def generate(store: Store, counts: GeneratedData, draws: Ids, *, seed: int, now: datetime) -> None:
     """Put generated merchants into a new store, spread over its partners."""
-    fake = _faker()
+    from faker import Faker
+
+    fake = Faker("en_US", use_weighting=False)
     # As text, since Faker takes a number and its negative for the same.
     fake.seed_instance(str(seed))
     parents = _parents(store.begin())
     put_all(store, _records(fake, parents, counts, draws, now))
 
 
-def _faker() -> "Faker":
-    from faker import Faker
-
-    return Faker("en_US", use_weighting=False)
-
-
 def _records(
     fake: "Faker",
     parents: list[Account],
     counts: GeneratedData,
-    draws: IdDraws,
+    draws: Ids,
     now: datetime,
 ) -> Iterator[Account | Terminal | Location]:
     terminal_numbers = iter(range(1, RECORDS_MAX + 1))
@@ -95,9 +83,7 @@ def _parents(unit: UnitOfWork) -> list[Account]:
     return partners or others
 
 
-def _merchant(
-    fake: "Faker", number: int, parent: Account, draws: IdDraws, now: datetime
-) -> Account:
+def _merchant(fake: "Faker", number: int, parent: Account, draws: Ids, now: datetime) -> Account:
     trade = fake.random_element(_TRADES)
     return Account(
         id=draws.named_uuid(f"invented:account:{number}"),
@@ -127,7 +113,7 @@ def _terminals(
     account: Account,
     counts: GeneratedData,
     numbers: Iterator[int],
-    draws: IdDraws,
+    draws: Ids,
     now: datetime,
 ) -> Iterator[Terminal]:
     for at in range(counts.terminals_per_merchant):
@@ -159,7 +145,7 @@ def _locations(
     account: Account,
     terminals: list[Terminal],
     counts: GeneratedData,
-    draws: IdDraws,
+    draws: Ids,
     now: datetime,
 ) -> Iterator[Location]:
     for at in range(counts.locations_per_merchant):

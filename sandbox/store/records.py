@@ -5,8 +5,16 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
-from sandbox.store.queries import ANY_TIME, Between, DuplicateValue, Order, Where
-from sandbox.store.tables import EVERYTHING, Row, Table
+from sandbox.store.tables import (
+    ANY_TIME,
+    EVERYTHING,
+    Between,
+    DuplicateValue,
+    Order,
+    Row,
+    Table,
+    Where,
+)
 
 _PUT_BITS: Final = 40
 """The number of a record with a moment is the moment, then so many bits for the order of puts."""

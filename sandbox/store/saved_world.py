@@ -1,6 +1,6 @@
 """A saved world: the documents of a state file or a snapshot, and loading them into a store."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
@@ -19,9 +19,9 @@ from sandbox.store.files.port import (
     Parsed,
     fields_of,
 )
-from sandbox.store.queries import DuplicateValue
 from sandbox.store.records import Records
 from sandbox.store.store import Store
+from sandbox.store.tables import DuplicateValue
 from sandbox.store.world_documents import read_body, read_message
 from sandbox.store.world_state import Counters, WorldState
 
@@ -30,9 +30,6 @@ DOCUMENTS_AT_ONCE_MAX: Final = 500
 
 SAID_MAX: Final = 400
 """Length limit of an error message: a field may hold a whole book."""
-
-Checks = Mapping[str, Callable[[Any], None]]
-"""By table: what a record of it has to fulfil beyond its types. Raises ValueError."""
 
 
 class NotRestored(ValueError):
@@ -113,27 +110,23 @@ def _only(saved: SavedWorld, table: str, kind: type) -> Any:
         return from_document(kind, fields_of(documents[0]))
 
 
-def load(store: Store, saved: SavedWorld, checks: Checks) -> None:
+def load(store: Store, saved: SavedWorld) -> None:
     """Fill the empty store, but for the state of the world. Raises NotRestored."""
     for records in store.tables():
         # The state of the world is changed before it is stored.
         if records.table.name != WORLD:
-            _load_table(records, saved, checks)
+            _load_table(records, saved)
     _load_messages(store, saved)
-    check = None if saved.is_trusted else checks.get(TIMERS)
     for document in saved.tables.get(TIMERS, ()):
         with Place(TIMERS, document.id):
             timer: Timer = saved.read(Timer, fields_of(document))
-            if check is not None:
-                check(timer)
             _must_be(document.id, timer.id, TIMERS)
             store.timers.restore(timer, document.number)
     store.ids_may_repeat = not saved.is_trusted or TAKEN_IDS in saved.tables
 
 
-def _load_table(records: Records, saved: SavedWorld, checks: Checks) -> None:
+def _load_table(records: Records, saved: SavedWorld) -> None:
     table = records.table
-    check = None if saved.is_trusted else checks.get(table.name)
     for document in saved.tables.get(table.name, ()):
         id = document.id
         with Place(table.name, id):
@@ -141,8 +134,6 @@ def _load_table(records: Records, saved: SavedWorld, checks: Checks) -> None:
             if records.id_of(record) != id or id in records.by_id:
                 raise Unreadable(f"its id must be {id[:80]}, once")
             records.put(id, record, records.claims(id, record), document.number)
-            if check is not None:
-                check(record)
 
 
 def _load_messages(store: Store, saved: SavedWorld) -> None:
@@ -158,7 +149,7 @@ def _load_messages(store: Store, saved: SavedWorld) -> None:
         with Place(RECORDS, id):
             record = read_body(fields_of(bodies[id]), subject, payments.get, saved.read)
         with Place(MESSAGES, id):
-            message = read_message(fields, record)
+            message = read_message(fields, record, saved.read)
             _must_be(id, message.id, MESSAGES)
             found.append(message)
     store.add_messages(found)

@@ -5,25 +5,26 @@ A unit of work reads committed records and its own changes. No other unit sees t
 a commit changes nothing. A unit never lives across an `await`.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Protocol
 
 from sandbox.domain.clock import Timer
 from sandbox.domain.directory import Account
 from sandbox.domain.events import Message
-from sandbox.store.queries import (
+from sandbox.store.records import Claims, Records
+from sandbox.store.tables import (
     ANY_TIME,
     NEWEST_FIRST,
+    TABLES,
     Between,
     DuplicateValue,
     Order,
     R,
+    Row,
     UnitClosed,
     Where,
 )
-from sandbox.store.records import Claims, Records
-from sandbox.store.tables import TABLES, Row
 from sandbox.store.timers import Timers
 from sandbox.store.world_state import Counters
 
@@ -43,9 +44,10 @@ class Store:
 
     A watcher is called with every committed record of its kind: the registry learns of new keys
     that way, whichever operation made them. `on_messages` is called with the messages of every
-    commit that has some. `log` notes every change, if there is one. `on_commit` is called with
-    every committed unit. `ids_may_repeat`: people could edit the documents of the store, and with
-    them the count of draws.
+    commit that has some. `timers` are those that are due later, and `counters` the numbers that are
+    taken one by one, outside of units of work. `log` notes every change, if there is one.
+    `on_commit` is called with every committed unit. `ids_may_repeat`: people could edit the
+    documents of the store, and with them the count of draws.
     """
 
     def __init__(
@@ -66,15 +68,15 @@ class Store:
             self._tables[table.kind] = Records(table, self._tables.get(Account))
         self._messages: list[Message] = []
         self._places: dict[str, int] = {}
-        self._timers = Timers()
-        self._counters = Counters()
+        self.timers = Timers()
+        self.counters = Counters()
         self.ids_may_repeat = False
 
     def take_over(self, other: "Store") -> None:
         """Replace everything here with the content of the other, which is not used any more."""
-        self._tables, self._timers = other._tables, other._timers
+        self._tables, self.timers = other._tables, other.timers
         self._messages, self._places = other._messages, other._places
-        self._counters, self.ids_may_repeat = other._counters, other.ids_may_repeat
+        self.counters, self.ids_may_repeat = other.counters, other.ids_may_repeat
         if self.log is not None:
             self.log.begin_anew()
 
@@ -87,11 +89,6 @@ class Store:
         unit = self.begin()
         unit.put(record)
         unit.commit()
-
-    @property
-    def counters(self) -> Counters:
-        """The numbers that are taken one by one, outside of units of work."""
-        return self._counters
 
     def get(self, kind: type[R], id: str) -> R | None:
         """The committed record with this id, or None."""
@@ -134,12 +131,7 @@ class Store:
 
     def timer(self, kind: str, subject: str, tag: str = "") -> Timer | None:
         """The timer of that kind, subject and tag, or None."""
-        return self._timers.get(kind, subject, tag)
-
-    @property
-    def timers(self) -> Timers:
-        """The timers, by due time."""
-        return self._timers
+        return self.timers.get(kind, subject, tag)
 
     def table(self, kind: type) -> Records:
         """The records of that kind."""
@@ -149,26 +141,26 @@ class Store:
         """The records of every kind, accounts first."""
         return iter(self._tables.values())
 
-    def restore_counters(self, counters: Counters) -> None:
-        """Count on from an earlier run."""
-        self._counters = counters
-
     def next_timer(self) -> Timer | None:
         """The timer that is due first, or None."""
-        return self._timers.soonest
+        return self.timers.soonest
 
 
 class UnitOfWork:
-    """One consistent change of one world."""
+    """One consistent change of one world.
 
-    __slots__ = ("_emitted", "_open", "_put", "_removed", "_store", "_timed")
+    `removed` has kind and id of the records to remove, `emitted` the messages to announce, and
+    `timed` the timers to set, with kind, subject and tag of those to cancel.
+    """
+
+    __slots__ = ("_open", "_put", "_store", "emitted", "removed", "timed")
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._put: dict[tuple[type, str], tuple[Records, str, Row]] = {}
-        self._removed: dict[tuple[type, str], Records] = {}
-        self._emitted: list[Message] = []
-        self._timed: list[Timer | tuple[str, str, str]] = []
+        self.removed: dict[tuple[type, str], Records] = {}
+        self.emitted: list[Message] = []
+        self.timed: list[Timer | tuple[str, str, str]] = []
         self._open = True
 
     def get(self, kind: type[R], id: str) -> R | None:
@@ -177,7 +169,7 @@ class UnitOfWork:
             own = self._put.get((kind, id))
             if own is not None:
                 return own[2]  # type: ignore[return-value]
-        if self._removed and (kind, id) in self._removed:
+        if self.removed and (kind, id) in self.removed:
             return None
         return self._store._tables[kind].by_id.get(id)
 
@@ -221,8 +213,8 @@ class UnitOfWork:
         rows = self._store._tables[kind]
         id = rows.id_of(record)
         self._put[kind, id] = (rows, id, record)
-        if self._removed:
-            self._removed.pop((kind, id), None)
+        if self.removed:
+            self.removed.pop((kind, id), None)
 
     def remove(self, kind: type[R], id: str) -> None:
         """Remove the record, if there is one, when this unit is committed.
@@ -231,28 +223,28 @@ class UnitOfWork:
         """
         self._must_be_open()
         self._put.pop((kind, id), None)
-        self._removed[kind, id] = self._store._tables[kind]
+        self.removed[kind, id] = self._store._tables[kind]
 
     def emit(self, message: Message) -> None:
         """Announce the message when this unit is committed."""
         self._must_be_open()
-        self._emitted.append(message)
+        self.emitted.append(message)
 
     def schedule(self, timer: Timer) -> None:
         """Have this happen later, in place of the subject's other timer of its kind and tag."""
         self._must_be_open()
-        self._timed.append(timer)
+        self.timed.append(timer)
 
     def cancel(self, kind: str, subject: str, tag: str = "") -> None:
         """Have the subject's timer of that kind and tag not happen."""
         self._must_be_open()
-        self._timed.append((kind, subject, tag))
+        self.timed.append((kind, subject, tag))
 
     def commit(self) -> None:
         """Apply everything at once. Afterwards the unit takes nothing more."""
         self._must_be_open()
         self._open = False
-        if not (self._put or self._emitted or self._timed or self._removed):
+        if not (self._put or self.emitted or self.timed or self.removed):
             return
         store = self._store
         puts = list(self._put.values())
@@ -264,21 +256,21 @@ class UnitOfWork:
             rows.put(id, record, claimed)
             if (watcher := store._watchers.get(type(record))) is not None:
                 watcher(record)
-        for (_, id), rows in self._removed.items():
+        for (_, id), rows in self.removed.items():
             rows.remove(id)
-        store.add_messages(self._emitted)
-        for timed in self._timed:
+        store.add_messages(self.emitted)
+        for timed in self.timed:
             if isinstance(timed, Timer):
-                store._timers.set(timed)
+                store.timers.set(timed)
             else:
-                store._timers.cancel(*timed)
+                store.timers.cancel(*timed)
         self._tell(store)
 
     def _tell(self, store: Store) -> None:
         if store.log is not None:
             store.log.note(self)
-        if self._emitted and store._on_messages is not None:
-            store._on_messages(self._emitted)
+        if self.emitted and store._on_messages is not None:
+            store._on_messages(self.emitted)
         if store.on_commit is not None:
             store.on_commit(self)
 
@@ -289,27 +281,12 @@ class UnitOfWork:
         """The records that were put."""
         return [record for _, _, record in self._put.values()]
 
-    @property
-    def removed(self) -> Collection[tuple[type, str]]:
-        """Kind and id of the records that were removed."""
-        return self._removed
-
     def changed(self) -> Iterator[tuple[Records, str]]:
         """The records that were put or removed: table and id."""
         for rows, id, _ in self._put.values():
             yield rows, id
-        for (_, id), rows in self._removed.items():
+        for (_, id), rows in self.removed.items():
             yield rows, id
-
-    @property
-    def emitted(self) -> Sequence[Message]:
-        """The messages that were announced."""
-        return self._emitted
-
-    @property
-    def timed(self) -> Sequence[Timer | tuple[str, str, str]]:
-        """Timers that were set, and kind, subject and tag of those canceled."""
-        return self._timed
 
     @property
     def is_open(self) -> bool:

@@ -5,9 +5,9 @@ from datetime import datetime
 from hashlib import sha256
 
 from msgspec import Struct
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 
-from sandbox.store.documents import Unreadable, from_document, to_document
+from sandbox.store.documents import Unreadable, from_document, to_text
 
 
 class TeamToken(Struct, frozen=True, kw_only=True, gc=False):
@@ -32,8 +32,8 @@ def digest_of(token: bytes) -> str:
 
 def written(tokens: Iterable[TeamToken]) -> str:
     """The tokens as a state file has them; empty if there are none."""
-    listed = [to_document(one) for one in tokens]
-    return to_json(listed).decode() if listed else ""
+    listed = list(tokens)
+    return to_text(listed) if listed else ""
 
 
 def read(text: str) -> list[TeamToken]:

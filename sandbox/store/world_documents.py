@@ -6,19 +6,15 @@ card of that moment.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
 from typing import Any, Final
 
 from msgspec import structs
-from pydantic_core import to_json
 
-from sandbox.domain.clock import Timer
-from sandbox.domain.events import Message
-from sandbox.domain.instants import to_wire
+from sandbox.domain.events import Message, MessageHead
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.cards import STORED_CARDS
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.store.documents import Read, Unreadable, read_value, to_document, to_text
+from sandbox.store.documents import Read, Unreadable, to_document, to_text
 from sandbox.store.files.port import COUNTERS, FIXTURE, MESSAGES, RECORDS, TIMERS, Document
 from sandbox.store.store import Store
 from sandbox.store.tables import NAMES, TABLES
@@ -69,19 +65,15 @@ class Moment:
         """All documents, table by table. This may run in a thread while the store changes."""
         for table, records in self._tables:
             for number, record in records:
-                yield table.table.name, record_document(table.id_of(record), number, record)
+                id = table.id_of(record)
+                yield table.table.name, Document(id, number, to_text(record))
         yield COUNTERS, self._counters
         if self._fixture is not None:
-            yield FIXTURE, Document(FIXTURE, 0, to_json(self._fixture).decode())
+            yield FIXTURE, Document(FIXTURE, 0, to_text(self._fixture))
         for number, message in enumerate(self._messages):
             yield from message_documents(number, message)
         for number, timer in self._timers:
-            yield TIMERS, timer_document(number, timer)
-
-
-def record_document(id: str, number: int, record: Any) -> Document:
-    """The document of a record, which has that number in its table."""
-    return Document(id, number, to_text(record))
+            yield TIMERS, Document(timer.id, number, to_text(timer))
 
 
 def counters_document(counters: Counters) -> Document:
@@ -89,61 +81,32 @@ def counters_document(counters: Counters) -> Document:
     return Document(COUNTERS, 0, to_text(counters))
 
 
-def timer_document(number: int, timer: Timer) -> Document:
-    """The document of a timer, which has that number among all."""
-    return Document(timer.id, number, to_text(timer))
-
-
 def message_documents(number: int, message: Message) -> Iterator[Put]:
     """Both documents of a message."""
-    yield MESSAGES, Document(message.id, number, message_text(message))
+    head = MessageHead(**{name: getattr(message, name) for name in MessageHead.__struct_fields__})
+    yield MESSAGES, Document(message.id, number, to_text(head))
     yield RECORDS, Document(message.id, number, body_text(message))
-
-
-def message_text(message: Message) -> str:
-    """The document of a message, without its body."""
-    fields = {
-        "id": message.id,
-        "event_type": message.event_type,
-        "account_id": message.account_id,
-        "subject": message.subject,
-        "request_id": message.request_id,
-        "created_at": to_wire(message.created_at),
-    }
-    if message.only_for is not None:
-        fields["only_for"] = message.only_for
-    return to_json(fields).decode()
 
 
 def body_text(message: Message) -> str:
     """The document of a message's body."""
     record = message.record
     if isinstance(record, dict):
-        return to_json({BODY: record}).decode()
+        return to_text({BODY: record})
     if isinstance(record, Transaction):
         fields = to_document(structs.replace(record, origin=None))
         del fields["origin"]
-        return to_json({CARD: record.origin.card.token, NAMES[Transaction]: fields}).decode()
+        return to_text({CARD: record.origin.card, NAMES[Transaction]: fields})
     if isinstance(record, ApiKey):
         # Only the key's own record has a key that can be read again (D26).
         record = structs.replace(record, readable_key=None)
-    return to_json({NAMES[type(record)]: to_document(record)}).decode()
+    return to_text({NAMES[type(record)]: record})
 
 
-_MAY_BE_NONE: Final = ("request_id", "only_for")
-
-
-def read_message(fields: Any, record: Any) -> Message:
+def read_message(fields: Any, record: Any, read_record: Read) -> Message:
     """The message of a document, with its record. Raises Unreadable."""
-    try:
-        texts = {name: value for name, value in fields.items() if name != "created_at"}
-        for name, value in texts.items():
-            if not isinstance(value, str) and (value is not None or name not in _MAY_BE_NONE):
-                raise ValueError(f"{name} must be a string")
-        created_at = read_value(datetime, fields["created_at"])
-        return Message(**texts, created_at=created_at, record=record)
-    except (KeyError, TypeError, ValueError) as error:
-        raise Unreadable(f"is no message: {error}") from None
+    head: MessageHead = read_record(MessageHead, fields)
+    return Message(**structs.asdict(head), record=record)
 
 
 def read_body(body: Any, subject: Any, payment_of: PaymentOf, read_record: Read) -> Any:

@@ -16,6 +16,7 @@ from sandbox.domain.field_types import WorldName
 from sandbox.domain.instants import Instant
 from sandbox.domain.payments.outcomes import OutcomeName, Queued
 from sandbox.domain.switches import checked
+from sandbox.domain.text import known
 from sandbox.domain.webhooks import Spoiled
 
 COUNT_MAX: Final = 2**63 - 1
@@ -47,22 +48,12 @@ class GeneratedData(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=T
     terminals_per_merchant: PerMerchantCount = 1
     locations_per_merchant: PerMerchantCount = 1
 
-    def check(self) -> None:
-        """Raises ValueError if the total is too large."""
+    def check(self) -> "GeneratedData":
+        """Itself. Raises ValueError if the total is too large."""
         each = max(self.terminals_per_merchant, self.locations_per_merchant)
         if self.merchants * each > RECORDS_MAX:
             raise ValueError(f"at most {RECORDS_MAX} terminals or locations in all")
-
-
-def _known_keys(keys: str) -> str:
-    if keys not in ("", OF_THE_SERVER):
-        raise ValueError(f"must be {OF_THE_SERVER!r}, or left out")
-    return keys
-
-
-def _in_all(generated_data: GeneratedData) -> GeneratedData:
-    generated_data.check()
-    return generated_data
+        return self
 
 
 def _standing(clock: ClockState) -> ClockState:
@@ -81,9 +72,9 @@ class Beginning(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True)
     fixture: str
     name: WorldName = ""
     seed: Seed = 1
-    keys: Annotated[str, AfterValidator(_known_keys)] = ""
+    keys: Annotated[str, known(repr(OF_THE_SERVER), ("", OF_THE_SERVER))] = ""
     clock: ClockSetting = AS_IT_IS
-    generated_data: Annotated[GeneratedData, AfterValidator(_in_all)] | None = None
+    generated_data: Annotated[GeneratedData, AfterValidator(GeneratedData.check)] | None = None
 
 
 class WorldState(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final, Protocol
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from sandbox.domain.clock import WEBHOOK_RETRY, Timer
@@ -17,6 +18,7 @@ from sandbox.domain.webhooks import (
     DEAD_AFTER,
     GONE,
     TOO_MANY_REQUESTS,
+    AttemptTrigger,
     Delivery,
     DeliveryStatus,
     Endpoint,
@@ -26,14 +28,66 @@ from sandbox.domain.webhooks import (
 )
 from sandbox.scenarios.fault_injection import WebhookRules
 from sandbox.scenarios.matcher import MatchedWebhookRule
-from sandbox.store.queries import OLDEST_FIRST, Where
+from sandbox.scenarios.rules import WebhookThen
+from sandbox.store.ids import Ids
 from sandbox.store.store import Store, UnitOfWork
+from sandbox.store.tables import OLDEST_FIRST, Where
 from sandbox.webhooks.delivery_faults import contradiction, ruled, trigger_of
 from sandbox.webhooks.endpoints import subscribers
-from sandbox.webhooks.jobs import Delayed, Job, Later
 from sandbox.webhooks.receivers import Inbox
 
 _MISSED: Final = ("failed", "canceled", "dropped")
+
+
+Later = Callable[[float, Callable[[], None]], Callable[[], None]]
+"""Calls a function after this many real seconds; returns a function that cancels it."""
+
+
+class Job(Struct, frozen=True):
+    """One attempt to make at an endpoint. With `is_single` a failure is not retried (assumed D22).
+
+    `then` is the effect of a scenario rule, which applies to a delivery's first attempt only.
+    """
+
+    message: Message
+    endpoint_id: str
+    trigger: AttemptTrigger = "scheduled"
+    is_single: bool = False
+    then: WebhookThen | None = None
+
+    @property
+    def delivery_id(self) -> str:
+        """The id of the delivery that it is an attempt at."""
+        return delivery_id(self.message.id, self.endpoint_id)
+
+
+class Delayed:
+    """Delayed jobs. After the delay `release` is called with them."""
+
+    def __init__(self, later: Later, release: Callable[[Sequence[Job]], None]) -> None:
+        self._later = later
+        self._release = release
+        self._held: dict[str, tuple[Sequence[Job], Callable[[], None]]] = {}
+
+    def hold(self, jobs: Sequence[Job], delay_s: float) -> None:
+        """Delay these together: a first attempt and the jobs right after it."""
+        id = jobs[0].delivery_id
+        self._held[id] = jobs, self._later(delay_s, lambda: self._let_go(id))
+
+    def _let_go(self, id: str) -> None:
+        jobs, _ = self._held.pop(id)
+        self._release(jobs)
+
+    def holds(self, id: str) -> bool:
+        """Whether an attempt at the delivery with this id is still to come."""
+        return any(job.delivery_id == id for jobs, _ in self._held.values() for job in jobs)
+
+    def call_off(self, endpoint_id: str | None = None) -> None:
+        """Have nothing come that is held back for this endpoint; None: for any."""
+        for id, (jobs, call_off) in list(self._held.items()):
+            if endpoint_id in (None, jobs[0].endpoint_id):
+                del self._held[id]
+                call_off()
 
 
 class WebhookWorld(Protocol):
@@ -42,6 +96,7 @@ class WebhookWorld(Protocol):
     store: Store
     outbox: "Outbox"
     inbox: Inbox
+    draws: Ids
 
     @property
     def webhook_rules(self) -> WebhookRules | None:
@@ -61,12 +116,6 @@ class WebhookWorld(Protocol):
     def webhook_time(self) -> float:
         """The time that dates and signs a webhook which is sent now, in Unix seconds."""
 
-    def fraction(self, name: str) -> float:
-        """A number from 0 to 1 that follows from the world's seed and the name."""
-
-    def draw_message_id(self) -> str:
-        """The id of a message to be."""
-
     async def can_send(self) -> bool:
         """Wait until the changes so far are durable; False if another server has the world."""
 
@@ -79,8 +128,8 @@ class Outbox:
 
     Endpoints and deliveries are records of the world's store; the queues are not stored, and
     `resume` fills them again. `on_work` is called with an endpoint's id when its queue gets a job,
-    `on_change` after an attempt. `pre_answer` has the deliveries to be tried before the answer, by
-    the id of the request.
+    `on_change` after an attempt, with the message if it was delivered. `pre_answer` has the
+    deliveries to be tried before the answer, by the id of the request.
     """
 
     def __init__(
@@ -88,7 +137,7 @@ class Outbox:
         world: WebhookWorld,
         *,
         on_work: Callable[[str], None],
-        on_change: Callable[[], None],
+        on_change: Callable[..., None],
         later: Later,
     ) -> None:
         self._world = world
@@ -108,8 +157,6 @@ class Outbox:
         self._waiting: dict[str, deque[Job]] = {}
         self._under_way: dict[int, Job] = {}
         self.pre_answer: dict[str, set[str]] = {}
-        # The ids of messages that an endpoint took, in the order in which it did.
-        self.delivered: list[str] = []
 
     def resume(self) -> None:
         """Send the webhooks that were due or unfinished when the earlier run ended."""
@@ -180,10 +227,11 @@ class Outbox:
         if then.drop:
             return []
         first = Job(message, endpoint.id, trigger_of(then), then=then)
-        again = Job(message, endpoint.id, "scenario", is_single=True)
-        jobs = [first, *[again] * ((then.duplicate or 1) - 1)]
+        jobs = [first]
+        for _ in range(1, then.duplicate or 1):
+            jobs.append(Job(message, endpoint.id, "scenario", is_single=True))
         if then.contradict is not None:
-            id = self._world.draw_message_id()
+            id = self._world.draws.message_id()
             other = contradiction(message, then.contradict, id=id, only_for=endpoint.id)
             unit.emit(other)
             unit.put(Delivery(message_id=other.id, endpoint_id=endpoint.id))
@@ -294,7 +342,6 @@ class Outbox:
             tried = known.tried(sent, self._world.now(), job.trigger)
             delivery = replace(tried, status="delivered", next_attempt_at=None)
             self._store(delivery, known)
-            self.delivered.append(job.message.id)
             endpoint = self.endpoints.get(job.endpoint_id)
             if endpoint is not None and endpoint.failing_since is not None:
                 self.store_endpoint(replace(endpoint, failing_since=None))
@@ -303,7 +350,7 @@ class Outbox:
         if self.on_attempt is not None:
             self.on_attempt(job, delivery)
         self._settle(job)
-        self._on_change()
+        self._on_change(*([job.message] if delivery.status == "delivered" else []))
 
     def _failed(self, job: Job, known: Delivery, sent: Sent) -> Delivery:
         """The delivery after a failed attempt, stored, and with a retry if there is one."""
@@ -332,7 +379,7 @@ class Outbox:
         failures = delivery.failures + 1
         wait = wait_after(
             failures,
-            jitter=self._world.fraction(f"{delivery.id}/{failures}"),
+            jitter=self._world.draws.fraction(f"{delivery.id}/{failures}"),
             retry_after_s=sent.retry_after_s,
             is_throttled=sent.is_timeout or sent.status_code == TOO_MANY_REQUESTS,
             scale=self._world.time_scale,

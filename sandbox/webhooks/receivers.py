@@ -6,8 +6,9 @@ Source: assumed D25-receivers.
 """
 
 import asyncio
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 from time import perf_counter
@@ -85,27 +86,32 @@ def _number(name: str, text: str, least: int, most: int) -> int:
     return number
 
 
+@dataclass
+class _Kept:
+    """What one receiver got: the last deliveries, the attempts at each message, and how many."""
+
+    received: deque[Received] = field(default_factory=lambda: deque(maxlen=RECEIVED_MAX))
+    attempts: Counter[str] = field(default_factory=Counter)
+    total: int = 0
+
+
 class Inbox:
     """What the receivers inside a world were sent. It is in memory only."""
 
     def __init__(self) -> None:
-        self._received: dict[str, deque[Received]] = {}
-        self._attempts: dict[str, Counter[str]] = {}
-        self._totals: Counter[str] = Counter()
+        self._kept: defaultdict[str, _Kept] = defaultdict(_Kept)
 
     def received(self, endpoint_id: str) -> Sequence[Received]:
         """The last deliveries to a receiver, oldest first."""
-        return tuple(self._received.get(endpoint_id, ()))
+        return tuple(self._kept[endpoint_id].received)
 
     def total(self, endpoint_id: str) -> int:
         """How many deliveries the receiver got, those that are no longer kept included."""
-        return self._totals[endpoint_id]
+        return self._kept[endpoint_id].total
 
     def forget(self, endpoint_id: str) -> None:
         """Nothing is known of the receiver any more."""
-        self._received.pop(endpoint_id, None)
-        self._attempts.pop(endpoint_id, None)
-        self._totals.pop(endpoint_id, None)
+        self._kept.pop(endpoint_id, None)
 
     async def take(
         self,
@@ -128,7 +134,8 @@ class Inbox:
             # Of a file that another program wrote.
             program = Program()
         id = headers.get(f"{prefix}-id", "")
-        attempts = self._attempts.setdefault(endpoint.id, Counter())
+        kept = self._kept[endpoint.id]
+        attempts = kept.attempts
         attempts[id] += 1
         answer = program.answers[min(attempts[id], len(program.answers)) - 1]
         in_time = program.delay_ms < TIMEOUT_S * 1000
@@ -141,7 +148,12 @@ class Inbox:
             now_s=int(at_s),
         )
         came = Received(now, id, attempts[id], headers, body, check, answer if in_time else None)
-        self._keep(endpoint.id, came)
+        kept.received.append(came)
+        kept.total += 1
+        if len(attempts) > 2 * RECEIVED_MAX:
+            # Messages that came long ago are not sent again, or begin anew.
+            for old in list(islice(attempts, RECEIVED_MAX)):
+                del attempts[old]
         await asyncio.sleep(min(program.delay_ms / 1000, TIMEOUT_S))
         duration_ms = round((perf_counter() - started) * 1000, 3)
         if not in_time:
@@ -151,13 +163,3 @@ class Inbox:
             )
         error = None if answer < 300 else f"answered {answer}"
         return Sent(status_code=answer, duration_ms=duration_ms, response="", error=error)
-
-    def _keep(self, endpoint_id: str, came: Received) -> None:
-        kept = self._received.setdefault(endpoint_id, deque(maxlen=RECEIVED_MAX))
-        kept.append(came)
-        self._totals[endpoint_id] += 1
-        attempts = self._attempts[endpoint_id]
-        if len(attempts) > 2 * RECEIVED_MAX:
-            # Messages that came long ago are not sent again, or begin anew.
-            for id in list(islice(attempts, RECEIVED_MAX)):
-                del attempts[id]

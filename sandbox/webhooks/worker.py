@@ -14,9 +14,8 @@ from sandbox.domain.webhooks import Delivery, Endpoint, Sent
 from sandbox.measurements import Measured
 from sandbox.store.files.port import StoreError
 from sandbox.webhooks.delivery_faults import apply_fault, head_of
-from sandbox.webhooks.jobs import Job
 from sandbox.webhooks.local_receivers import LocalReceivers
-from sandbox.webhooks.outbox import WebhookWorld
+from sandbox.webhooks.outbox import Job, WebhookWorld
 from sandbox.webhooks.receivers import is_inside
 from sandbox.webhooks.signing import headers_of
 
@@ -191,7 +190,7 @@ class DeliveryWorker:
         except Exception:
             log.exception("sending message %s failed: a defect of the sandbox", job.message.id)
             sent = _not_sent("the sandbox failed; its log says why")
-        self._measured.attempts["failed" if sent.error else "delivered"] += 1
+        self._measured.attempts.labels("failed" if sent.error else "delivered").inc()
         world.outbox.conclude(job, sent)
         # Without endpoints nothing was planned: the world may even be deleted.
         if world.outbox.endpoints:
@@ -245,7 +244,7 @@ class DeliveryWorker:
         rate = world.clock_rate
         if rate is not None and delivery is not None and not delivery.attempts:
             lag_s = (world.now() - job.message.created_at).total_seconds()
-            self._measured.lags.add(lag_s / rate)
+            self._measured.lags.observe(lag_s / rate)
 
 
 def _not_sent(why: str) -> Sent:

@@ -1,6 +1,6 @@
 """Counters of the parts of the platform that were used, in one world or in several together."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -36,9 +36,6 @@ class AnswerKind(NamedTuple):
     fault: str | None
 
 
-_Answered = tuple[str | None, int, str | None, str | None, str | None]
-
-
 class MessageKind(NamedTuple):
     """The properties that messages of one count share; for samples only the event."""
 
@@ -55,8 +52,7 @@ class CoverageCounters:
     """
 
     def __init__(self) -> None:
-        # No Counter, which takes twice as long to count.
-        self.answers: defaultdict[_Answered, int] = defaultdict(int)
+        self.answers: Counter[AnswerKind] = Counter()
         self.messages: Counter[MessageKind] = Counter()
         self.settled = 0
         self.scenarios: Counter[str] = Counter()
@@ -79,15 +75,13 @@ class CoverageCounters:
         self, route: str | None, status: int, refusal: str | None, choice: ChosenOutcome | None
     ) -> None:
         """A request was answered."""
-        # The fields of `AnswerKind`, in a plain tuple: one is made for every request.
-        if choice is None:
-            self.answers[route, status, refusal, None, None] += 1
-        elif (fault := choice.fault) is None:
-            self.answers[route, status, refusal, choice.outcome.key, None] += 1
-        else:
+        outcome = fault = None
+        if choice is not None:
+            fault = choice.fault.key if choice.fault else None
             # A fault that comes before the outcome leaves none.
-            outcome = choice.outcome.key if fault.when == "after" else None
-            self.answers[route, status, refusal, outcome, fault.key] += 1
+            if choice.fault is None or choice.fault.when == "after":
+                outcome = choice.outcome.key
+        self.answers[AnswerKind(route, status, refusal, outcome, fault)] += 1
 
     def announced(self, messages: Sequence[Message], store: Store) -> None:
         """Messages were committed."""
@@ -105,8 +99,7 @@ class CoverageCounters:
 
     def add(self, other: "CoverageCounters") -> None:
         """Add the counts of the other."""
-        for answer, count in other.answers.items():
-            self.answers[answer] += count
+        self.answers.update(other.answers)
         self.messages.update(other.messages)
         self.settled += other.settled
         for scenario, times in other.scenarios.items():

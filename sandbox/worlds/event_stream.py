@@ -5,11 +5,11 @@ last one disconnects them. Changes of records are noted only while somebody read
 queue holds the objects themselves, which the endpoint renders.
 """
 
-from asyncio import Event, Future, get_running_loop
-from collections import deque
+from asyncio import Event, Queue
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from sandbox.domain.batches import Batch
@@ -21,8 +21,7 @@ from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.webhooks import Delivery, DeliveryAttempt, Endpoint
 from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.world_state import WorldState
-from sandbox.webhooks.jobs import Job
-from sandbox.webhooks.outbox import Outbox
+from sandbox.webhooks.outbox import Job, Outbox
 from sandbox.worlds.clock import Clock, ClockView
 from sandbox.worlds.journal import Entry, Journal
 
@@ -82,7 +81,7 @@ class Removed(NamedTuple):
     id: str
 
 
-class StreamEvent(NamedTuple):
+class StreamEvent(Struct):
     """Something that happened: a number that grows, its kind, and the thing itself.
 
     The thing is an Entry, a Message, an AttemptEvent, a ClockView, a TapEvent, a record, or one
@@ -103,42 +102,33 @@ class Subscriber:
 
     def __init__(self, kinds: Collection[str]) -> None:
         self.kinds = kinds
-        self._waiting: deque[StreamEvent] = deque()
-        self._missed = self._missed_last = 0
-        self._coming: Future[None] | None = None
+        self._queue: Queue[StreamEvent | None] = Queue()
+        # The last of a full queue: it counts what comes until it is read.
+        self._gap: StreamEvent | None = None
         self.over = Event()
 
     def push(self, event: StreamEvent) -> None:
         """Queue an event for reading."""
-        if self.over.is_set():
-            return
-        if self._missed or len(self._waiting) >= WAITING_MAX:
-            self._missed += 1
-            self._missed_last = event.number
+        if self._gap is not None:
+            self._gap.number = event.number
+            self._gap.content += 1
+        elif self._queue.qsize() >= WAITING_MAX:
+            self._gap = StreamEvent(event.number, GAP, 1)
+            self._queue.put_nowait(self._gap)
         else:
-            self._waiting.append(event)
-            self._wake()
+            self._queue.put_nowait(event)
 
     def end(self) -> None:
         """End the stream; events that wait can still be read."""
+        self._queue.put_nowait(None)
         self.over.set()
-        self._wake()
-
-    def _wake(self) -> None:
-        if self._coming is not None and not self._coming.done():
-            self._coming.set_result(None)
 
     async def next(self) -> StreamEvent | None:
         """The next event, as soon as it happens; None after the last one."""
-        while not self._waiting and not self._missed and not self.over.is_set():
-            self._coming = get_running_loop().create_future()
-            await self._coming
-        if self._waiting:
-            return self._waiting.popleft()
-        if self._missed:
-            missed, self._missed = self._missed, 0
-            return StreamEvent(self._missed_last, GAP, missed)
-        return None
+        event = await self._queue.get()
+        if event is self._gap:
+            self._gap = None
+        return event
 
 
 class Subscriptions:

@@ -5,16 +5,17 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from sandbox.domain.clock import RUNNING, TAP_EXPIRES, Timer
+from sandbox.domain.directory import Account
 from sandbox.domain.instants import from_ms
 from sandbox.domain.keys import ApiKey, expiry_of
 from sandbox.domain.payments.transactions import BusyPayment, Transaction
 from sandbox.domain.webhooks import Endpoint
 from sandbox.store.cast import Cast, seed
 from sandbox.store.generated_data import generate
+from sandbox.store.ids import Ids
 from sandbox.store.saved_world import SavedWorld
 from sandbox.store.store import Store
 from sandbox.webhooks.endpoints import declare, endpoint_of
-from sandbox.worlds.ids import Ids
 from sandbox.worlds.restore import restore, seed_of
 from sandbox.worlds.snapshot import parse_snapshot
 from sandbox.worlds.spec import DEFAULT_WORLD
@@ -127,4 +128,5 @@ def _restore(world: World, saved: SavedWorld, *, is_beginning: bool = False) -> 
     world.cast = cast
     restore(world, saved, fresh_keys, is_beginning=is_beginning)
     world.cast = cast.of_those(world.has_record)
-    world.note_records()
+    for account in world.store.all(Account).values():
+        world.note_account(account)

@@ -2,10 +2,9 @@
 
 import asyncio
 from asyncio import Lock
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar
+from weakref import WeakValueDictionary
 
 T = TypeVar("T")
 
@@ -54,21 +53,12 @@ class Alone:
 
     def __init__(self) -> None:
         # Only of names that are in use.
-        self._locks: dict[str, Lock] = {}
-        self._users: Counter[str] = Counter()
+        self._locks: WeakValueDictionary[str, Lock] = WeakValueDictionary()
 
     def __contains__(self, name: str) -> bool:
-        return name in self._locks
+        lock = self._locks.get(name)
+        return lock is not None and lock.locked()
 
-    @asynccontextmanager
-    async def with_(self, name: str) -> AsyncIterator[None]:
-        """Hold the exclusive right to this name."""
-        lock = self._locks.setdefault(name, Lock())
-        self._users[name] += 1
-        try:
-            async with lock:
-                yield
-        finally:
-            self._users[name] -= 1
-            if not self._users[name]:
-                del self._users[name], self._locks[name]
+    def with_(self, name: str) -> Lock:
+        """The lock that gives the exclusive right to this name."""
+        return self._locks.setdefault(name, Lock())

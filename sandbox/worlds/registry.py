@@ -4,8 +4,9 @@ Keys are found by their lookup segment in one dictionary, so the cost does not g
 of worlds. Two worlds may have the same lookup; the secret distinguishes them.
 """
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from time import monotonic
 from typing import Final
 
@@ -19,7 +20,6 @@ from sandbox.worlds.background import Background, Saver
 from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.coverage_counters import CoverageCounters
 from sandbox.worlds.due_timers import TIMERS_IN_A_ROW, fire_due
-from sandbox.worlds.key_holders import KeyHolders
 from sandbox.worlds.lifecycle import begin_anew, end_busy_payments, fill
 from sandbox.worlds.limits import (
     UNUSED_AFTER_S,
@@ -39,6 +39,47 @@ SKIPPED_MAX: Final = 1_000
 
 Ticks = Callable[[], float]
 """Seconds of a steady clock, which changes of the system clock do not affect."""
+
+
+KEYS_ELSEWHERE_MAX: Final = 1_000
+"""The most keys to remember that worlds of other servers have."""
+
+
+class KeyHolders:
+    """Lookup segments, and the ids of the worlds that hold them.
+
+    `taken_elsewhere` are keys that somebody brought lately, and that worlds of other servers have.
+    """
+
+    def __init__(self) -> None:
+        # A dictionary as an ordered set.
+        self._by_lookup: dict[str, dict[str, None]] = {}
+        self.taken_elsewhere: set[str] = set()
+
+    def of(self, lookup: str) -> Iterable[str]:
+        """The ids of the worlds that hold this lookup."""
+        return self._by_lookup.get(lookup, ())
+
+    def note(self, world_id: str, key: ApiKey) -> None:
+        """The world holds this key."""
+        self._by_lookup.setdefault(key.lookup, {})[world_id] = None
+
+    def forget(self, world: World) -> None:
+        """The world holds its keys no longer."""
+        for key in world.store.all(ApiKey).values():
+            holders = self._by_lookup[key.lookup]
+            del holders[world.id]
+            if not holders:
+                del self._by_lookup[key.lookup]
+
+    def note_taken(self, plaintext: str, *, is_taken: bool) -> None:
+        """Whether a world of another server has this key."""
+        if not is_taken:
+            self.taken_elsewhere.discard(plaintext)
+            return
+        if len(self.taken_elsewhere) >= KEYS_ELSEWHERE_MAX:
+            self.taken_elsewhere.clear()
+        self.taken_elsewhere.add(plaintext)
 
 
 class Worlds:
@@ -75,6 +116,10 @@ class Worlds:
         # Saving, loading, resetting and deleting a world exclude each other.
         self.alone = Alone()
         self.measured = background.measured
+        self.measured.worlds.set_function(lambda: len(self._by_id))
+        self.measured.deliveries_waiting.set_function(
+            lambda: sum(world.outbox.waiting for world in self)
+        )
         if saver is not None:
             saver.measured = self.measured
         # The world `default` as it begins, if another server may have it.
@@ -84,22 +129,23 @@ class Worlds:
         # Called with the id of a world that somebody deletes, while it is still there.
         self.before_deleting: Callable[[str], Awaitable[None]] | None = None
 
-    def create(self, spec: WorldSpec, team: str = OPERATOR) -> World:
-        """Create a world, filled and ready.
+    def create(self, spec: WorldSpec) -> World:
+        """Create a world with an id, filled and ready, before there are requests.
 
-        An empty id becomes the team's next free `world-N` whose keys are free. Raises WorldTaken,
-        TooManyWorlds, or NotRestored if its saved world cannot be used; then nothing changed.
+        Raises WorldTaken, TooManyWorlds, or NotRestored if its saved world cannot be used; then
+        nothing changed.
         """
-        self.drop_unused()
-        for candidate in self._candidates(spec, team):
-            with self._reserved(candidate):
-                world = self._make(candidate)
-            if self._begin_use(world, team, is_numbered=not spec.id):
-                break
+        spec = replace(spec, keys_are_known=self.known_keys)
+        with self._reserved(spec):
+            world = self._make(spec)
+        self._begin_use(world, OPERATOR, is_numbered=False)
         return world
 
     async def create_aside(self, spec: WorldSpec, team: str = OPERATOR) -> World:
-        """Create a world as `create` does, while other requests are served."""
+        """Create a world as `create` does, while other requests are served.
+
+        An empty id becomes the team's next free `world-N` whose keys are free.
+        """
         self.drop_unused()
         for candidate in self._candidates(spec, team):
             with self._reserved(candidate):
@@ -117,9 +163,7 @@ class Worlds:
         number = self._numbered.get(team, 0)
         for _ in range(SKIPPED_MAX):
             number += 1
-            while (
-                id := world_of(team, f"world-{number}")
-            ) in self._by_id or id in self._reserved_ids:
+            while self._is_known(id := world_of(team, f"world-{number}")):
                 number += 1
             yield replace(spec, id=id)
         raise WorldTaken(
@@ -141,7 +185,12 @@ class Worlds:
                 f"{len(self._by_id)} worlds are in use, which is the most that this server holds; "
                 "delete those that are done with"
             )
-        self._refuse_too_many(team_of(spec.id))
+        team, most = team_of(spec.id), self.limits.worlds_per_team_max
+        if team != OPERATOR and sum(team_of(id) == team for id in self._by_id) >= most:
+            raise TooManyWorlds(
+                f"the team has {most} worlds, which is the most that a team may have; delete those "
+                "that are done with"
+            )
         self._reserved_ids.add(spec.id)
         try:
             yield
@@ -170,20 +219,7 @@ class Worlds:
             self._numbered[team] = max(number, self._numbered.get(team, 0))
         return True
 
-    def _refuse_too_many(self, team: str) -> None:
-        """Raises TooManyWorlds for a team that has as many as a team may."""
-        most = self.limits.worlds_per_team_max
-        if team != OPERATOR and sum(team_of(id) == team for id in self._by_id) >= most:
-            raise TooManyWorlds(
-                f"the team has {most} worlds, which is the most that a team may have; delete those "
-                "that are done with"
-            )
-
-    def _make(
-        self,
-        spec: WorldSpec,
-        saved: SavedWorld | None = None,
-    ) -> World:
+    def _make(self, spec: WorldSpec, saved: SavedWorld | None = None) -> World:
         """A world that is not registered yet. It touches no world that is in use."""
         world = World(
             spec,
@@ -199,11 +235,7 @@ class Worlds:
         self.touch(world)
         return world
 
-    async def _make_aside(
-        self,
-        spec: WorldSpec,
-        saved: SavedWorld | None = None,
-    ) -> World:
+    async def _make_aside(self, spec: WorldSpec, saved: SavedWorld | None = None) -> World:
         """Make a world as `_make` does; a large one in a thread."""
         is_large = (
             spec.fixture.snapshot is not None
@@ -214,13 +246,19 @@ class Worlds:
 
     def _put_in_use(self, world: World, *, is_in_file: bool = False) -> None:
         """Have the world found by its id and its keys, and its changes written."""
-        world.tell_of_keys(self.key_holders.learner(world.id))
+        self._note_keys(world)
         self._by_id[world.id] = world
         if self.saver is not None:
             self.saver.follow(world, is_in_file=is_in_file)
             world.saver = self.saver
         end_busy_payments(world)
         world.outbox.resume()
+
+    def _note_keys(self, world: World) -> None:
+        """Have the world be found by its keys, now and whenever it gets another."""
+        world.on_key = partial(self.key_holders.note, world.id)
+        for key in world.store.all(ApiKey).values():
+            world.on_key(key)
 
     def restore(self, spec: WorldSpec, saved: SavedWorld) -> World:
         """Restore a world from documents, in place of the world with the same id.
@@ -262,7 +300,7 @@ class Worlds:
         The salts and digests of documents can be forged, so they prove nothing about the secret.
         If neither plaintext is known, an equal lookup counts as the same key.
         """
-        for key in world.store.begin().find(ApiKey, {})[0]:
+        for key in world.store.all(ApiKey).values():
             for id in self.key_holders.of(key.lookup):
                 other = self._by_id.get(id) if id != world.id else None
                 its = other.store.one(ApiKey, "lookup", key.lookup) if other else None
@@ -350,7 +388,7 @@ class Worlds:
         self.key_holders.forget(world)
         self.coverage.add(world.coverage)
         begin_anew(world, fresh)
-        fresh.tell_of_keys(self.key_holders.learner(world.id))
+        self._note_keys(world)
 
     def wake(self) -> None:
         """Continue the unfinished work of an earlier run, now that an event loop runs."""

@@ -4,24 +4,26 @@ Documents that people can edit are not trusted: every field is checked, and refe
 The world must not be in use yet.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import structs
+from pydantic_core import from_json
 
-from sandbox.domain.batches import Batch
-from sandbox.domain.clock import ClockSetting
+from sandbox.domain.batches import Batch, BatchSchedule, batch_schedule
+from sandbox.domain.clock import BATCH_CLOSES, LATE_ANSWER, ClockSetting
 from sandbox.domain.directory import Account, Credential, Location, Terminal
-from sandbox.domain.events import body_of
+from sandbox.domain.events import EVENTS, body_of
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.payments.edits import ABOUT, broken
+from sandbox.domain.payments.edits import broken
+from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.readings import default_of
-from sandbox.domain.records import Record, account_id_of
+from sandbox.domain.records import Record
 from sandbox.domain.switches import defaults, parted
 from sandbox.domain.webhooks import ENDPOINTS_MAX, Delivery
 from sandbox.scenarios.fault_injection import SPOILED_MAX
 from sandbox.scenarios.queue import QUEUE_MAX
+from sandbox.store.documents import Unreadable, from_document
 from sandbox.store.files.port import (
     FIXTURE,
     MESSAGES,
@@ -34,7 +36,6 @@ from sandbox.store.files.port import (
 )
 from sandbox.store.fixture import Fixture
 from sandbox.store.saved_world import (
-    Checks,
     NotRestored,
     Place,
     SavedWorld,
@@ -48,14 +49,11 @@ from sandbox.store.store import Store
 from sandbox.store.tables import NAMES
 from sandbox.store.world_state import OF_THE_SERVER, Counters, WorldState
 from sandbox.worlds.clock import continued
-from sandbox.worlds.restore_checks import check_message, check_payment, check_timer
 from sandbox.worlds.scenarios import run_stored_scenario
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import World
 
 ENDPOINTS: Final = "endpoints"
-
-_CHECKS: Final[Checks] = {"transactions": check_payment, TIMERS: check_timer}
 
 FixtureOf = Callable[[str, Any], Fixture]
 """Gives the fixture of that name; with the document if the file holds one, else None."""
@@ -100,13 +98,13 @@ def restore(
     _must_be_few(saved, "queue", len(state.queue), QUEUE_MAX)
     _must_be_few(saved, "spoiled", len(state.spoiled), SPOILED_MAX)
     _must_be_few(saved, ENDPOINTS, len(tables.get(ENDPOINTS, ())), ENDPOINTS_MAX)
-    load(world.store, saved, _CHECKS)
+    load(world.store, saved)
     if not saved.is_from_file:
         _give_keys_of_its_own(world, fresh_keys, keeps_others=state.id == world.id)
     _check(world.store, saved)
     if not saved.is_trusted:
         _check_messages(world, tables.get(MESSAGES, ()))
-        _check_deliveries(world)
+        _check_timers(world)
     # The number of draws is not trusted: ids that already exist are drawn again.
     taken = ids_of(world.store) if world.store.ids_may_repeat else ()
     with Place(WORLD, state.id):
@@ -124,11 +122,10 @@ def _restore_state(
         counters.requests = 0
         if world.spec.seed != state.begins.seed:
             counters.drawn = 0
-    switches, former = parted(state.switches)
-    # Files from before hold every switch; one at its default chose nothing (assumed D35).
-    chosen = {id: value for id, value in former.items() if value != default_of(id)}
+    # Who edits a snapshot may name a reading by its switch.
+    switches, chosen = parted(state.switches)
     has_own_clock = is_beginning and world.spec.clock != ClockSetting()
-    world.store.restore_counters(counters)
+    world.store.counters = counters
     world.draws = world.draws_of(world.spec.seed)
     world.journal.restart(counters)
     world.store.put(
@@ -166,52 +163,45 @@ def _with_material(key: ApiKey, fresh: ApiKey | None) -> ApiKey:
     """The key with the lookup and secret of the other one, if there is one."""
     if fresh is None:
         return key
-    return structs.replace(
-        key,
-        lookup=fresh.lookup,
-        salt=fresh.salt,
-        digest=fresh.digest,
-        key_last4=fresh.key_last4,
-        readable_key=fresh.readable_key,
-    )
+    material = ("lookup", "salt", "digest", "key_last4", "readable_key")
+    return structs.replace(key, **{name: getattr(fresh, name) for name in material})
 
 
-_BELONGING: Final[tuple[type[Record], ...]] = (Terminal, Location, Credential, ApiKey, Batch)
+References = tuple[type[Record], str, Callable[[Any], Iterable[str]], type[Record]]
+"""A field of records, the ids that it holds, and the kind of record that these are ids of."""
+
+_REFERENCES: Final[Sequence[References]] = (
+    (Account, "parent_account_ids", lambda account: account.parent_account_ids, Account),
+    *(
+        (kind, "account_id", lambda record: [record.account_id], Account)
+        for kind in (Terminal, Location, Credential, ApiKey, Batch)
+    ),
+    (Batch, "terminal_id", lambda batch: [batch.terminal_id], Terminal),
+)
+_OF_PAYMENTS: Final[Sequence[References]] = (
+    (Transaction, "account_id", lambda tx: [tx.account_id], Account),
+    (Transaction, "terminal_id", lambda tx: [tx.origin.site.terminal_id], Terminal),
+    (Transaction, "batch_id", lambda tx: [tx.batch_id] if tx.batch_id else [], Batch),
+)
 
 
 def _check(store: Store, saved: SavedWorld) -> None:
     """Check that every reference has a target, and that the money adds up."""
-    accounts, terminals = store.all(Account), store.all(Terminal)
-    for id, account in accounts.items():
-        if not all(parent in accounts for parent in account.parent_account_ids):
-            raise NotRestored(f"accounts, {id}: parent_account_ids: there is no such account")
-    for kind in _BELONGING:
+    _check_references(store, _REFERENCES)
+    if saved.is_trusted:
+        return
+    _check_references(store, _OF_PAYMENTS)
+    for id, tx in store.all(Transaction).items():
+        for clause, about in broken(tx):
+            raise NotRestored(f"transactions, {id}: {about} (assumed {clause})")
+
+
+def _check_references(store: Store, rows: Sequence[References]) -> None:
+    for kind, field, get_ids, target in rows:
+        known, what = store.all(target), target.__name__.lower()
         for id, record in store.all(kind).items():
-            if account_id_of(record) not in accounts:
-                table = NAMES[kind]
-                raise NotRestored(f"{table}, {id}: account_id: there is no such account")
-    for id, batch in store.all(Batch).items():
-        if batch.terminal_id not in terminals:
-            raise NotRestored(f"batches, {id}: terminal_id: there is no such terminal")
-    if not saved.is_trusted:
-        _check_payments(store)
-
-
-def _check_payments(store: Store) -> None:
-    accounts, terminals, batches = store.all(Account), store.all(Terminal), store.all(Batch)
-    for tx in store.all(Transaction).values():
-        place = f"transactions, {tx.transaction_id}"
-        if tx.account_id not in accounts:
-            raise NotRestored(f"{place}: account_id: there is no such account")
-        if tx.origin.site.terminal_id not in terminals:
-            raise NotRestored(f"{place}: terminal_id: there is no such terminal")
-        if tx.batch_id is not None and tx.batch_id not in batches:
-            raise NotRestored(f"{place}: batch_id: there is no such batch")
-        if clauses := broken(tx):
-            raise NotRestored(f"{place}: {ABOUT[clauses[0]]} (assumed {clauses[0]})")
-
-
-# --- the rest ---------------------------------------------------------------------------------
+            if not all(one in known for one in get_ids(record)):
+                raise NotRestored(f"{NAMES[kind]}, {id}: {field}: there is no such {what}")
 
 
 def _must_be_few(saved: SavedWorld, what: str, count: int, most: int) -> None:
@@ -220,23 +210,43 @@ def _must_be_few(saved: SavedWorld, what: str, count: int, most: int) -> None:
         raise NotRestored(f"{what}: has {count}, and a world takes at most {most}")
 
 
+# --- what people can edit: every check raises ValueError, and never repeats a value ---------------
+
+
+def _check_timers(world: World) -> None:
+    """Check that every timer can be carried out."""
+    for timer in world.store.timers:
+        with Place(TIMERS, timer.id):
+            if timer.kind == LATE_ANSWER and timer.detail not in OUTCOMES:
+                raise Unreadable("detail: must be a known outcome")
+            if timer.kind == BATCH_CLOSES:
+                _check_schedule(timer.detail)
+
+
+def _check_schedule(detail: str) -> None:
+    """Check the schedule that a timer carries. Source: assumed B16."""
+    try:
+        found = from_document(BatchSchedule, from_json(detail))
+        if found != batch_schedule(found.times, found.days, found.zone):
+            raise ValueError("must name each time and day once, in their order")
+    except ValueError as error:
+        raise Unreadable(f"detail: {error}") from None
+
+
 def _check_messages(world: World, documents: Sequence[Document | Parsed]) -> None:
-    """Check that every message can be read and sent."""
+    """Check that every message can be read and sent, and every delivery is one of a message."""
     ids: set[str] = set()
     for place, document in enumerate(documents):
         with Place(MESSAGES, document.id):
             message = world.store.messages()[place]
-            check_message(message, document.id, ids)
+            if message.id in ids:
+                raise Unreadable("id: must be that of the document, once")
+            if message.event_type not in EVENTS:
+                raise Unreadable("event_type: must be a known event")
         with Place(RECORDS, document.id):
-            if isinstance(message.record, Transaction):
-                check_payment(message.record)
             # It can be written.
             body_of(message)
         ids.add(document.id)
-
-
-def _check_deliveries(world: World) -> None:
-    """Check that every delivery is one of a message."""
     for delivery in world.store.all(Delivery).values():
         if world.store.message(delivery.message_id) is None:
             raise NotRestored(f"deliveries, {delivery.id}: message_id: there is no such message")

@@ -6,6 +6,8 @@ next. A failed write is repeated with the next one, and no request is answered a
 
 import asyncio
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from time import monotonic
 from typing import Final
@@ -24,6 +26,9 @@ log = logging.getLogger("sandbox.store")
 class FileSaver:
     """Writes the changes of all worlds of a server to one file."""
 
+    measured: Measured
+    """Set by the registry of the worlds."""
+
     def __init__(self, file: StateFile) -> None:
         self._file = file
         self._logs: dict[str, ChangeLog] = {}
@@ -37,7 +42,6 @@ class FileSaver:
         # Up to which change each world has to be written.
         self._noted_of: dict[str, int] = {}
         self.problem: str | None = None
-        self.measured = Measured()
 
     @property
     def name(self) -> str:
@@ -110,36 +114,42 @@ class FileSaver:
         """Write all commits of this round of the loop, and those made during the last write."""
         try:
             await asyncio.sleep(0)
-            noted, changes, began_s = self._noted, self._take(), monotonic()
-            try:
+            with self._take() as changes:
                 # The loop runs on while the thread waits for the disk.
                 await asyncio.to_thread(self._file.write, changes)
-            except StoreError as error:
-                self._keep(changes, error)
-                raise
-            self._done(noted, changes, began_s)
         finally:
             self._under_way = None
 
     def save(self) -> None:
         """Write everything now. Raises StoreError."""
-        noted, changes, began_s = self._noted, self._take(), monotonic()
-        try:
+        with self._take() as changes:
             self._file.write(changes)
-        except StoreError as error:
-            self._keep(changes, error)
-            raise
-        self._done(noted, changes, began_s)
 
-    def _take(self) -> list[Change]:
-        changes = self._unwritten
+    @contextmanager
+    def _take(self) -> Iterator[list[Change]]:
+        """Take the changes that are written in the block; they are kept if that fails."""
+        noted, changes, began_s = self._noted, self._unwritten, monotonic()
         changes += [Change(id, anew=True) for id in self._gone]
         for world_id in self._dirty:
             change = self._change_of(self._logs[world_id])
             if change is not None:
                 changes.append(change)
         self._unwritten, self._dirty, self._gone = [], {}, {}
-        return changes
+        try:
+            yield changes
+        except StoreError as error:
+            self._unwritten = changes + self._unwritten
+            if self.problem is None:
+                log.error("%s", error)
+            self.problem = str(error)
+            raise
+        if changes:
+            self.measured.writes.observe(monotonic() - began_s)
+            self.measured.written_together.observe(len(changes))
+        self._written = noted
+        if self.problem is not None:
+            log.info("writing to %s works again", self._file.name)
+            self.problem = None
 
     def _change_of(self, changes: ChangeLog) -> Change | None:
         try:
@@ -148,21 +158,6 @@ class FileSaver:
             # Some changes were taken already, so the next write takes everything.
             changes.begin_anew()
             raise
-
-    def _keep(self, changes: list[Change], error: StoreError) -> None:
-        self._unwritten = changes + self._unwritten
-        if self.problem is None:
-            log.error("%s", error)
-        self.problem = str(error)
-
-    def _done(self, noted: int, changes: list[Change], began_s: float) -> None:
-        if changes:
-            self.measured.writes.add(monotonic() - began_s)
-            self.measured.written_together.add(len(changes))
-        self._written = noted
-        if self.problem is not None:
-            log.info("writing to %s works again", self._file.name)
-            self.problem = None
 
     async def close(self) -> None:
         """Write the remaining changes, and close the file."""

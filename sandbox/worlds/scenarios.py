@@ -1,20 +1,17 @@
 """Runs a scenario in a world: its names become ids, its endpoints are registered."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from sandbox.domain.secrets import find_misplaced
 from sandbox.domain.text import UnknownWord
 from sandbox.scenarios.matcher import Running
 from sandbox.scenarios.parser import ScenarioError, parse_scenario
+from sandbox.scenarios.scenario import Scenario
 from sandbox.webhooks.endpoints import TooManyEndpoints, declare, endpoint_of
 from sandbox.worlds.world import World
 
-if TYPE_CHECKING:
-    from sandbox.scenarios.scenario import Scenario
 
-
-def run_scenario(world: World, scenario: "Scenario") -> Running:
+def run_scenario(world: World, scenario: Scenario) -> Running:
     """Run the scenario in place of the one before.
 
     Raises ScenarioError if it names something that this world lacks; then nothing changed.
@@ -22,7 +19,7 @@ def run_scenario(world: World, scenario: "Scenario") -> Running:
     document = scenario.model_dump(mode="json", exclude_unset=True)
     if found := find_misplaced(document, world.profile.key_format):
         raise ScenarioError(str(found))
-    running = _running(world, scenario)
+    running = Running(scenario, world.named)
     _declare_endpoints(world, scenario)
     world.put_state(scenario=document, scenario_since=world.now())
     world.coverage.ran(scenario.name)
@@ -35,13 +32,13 @@ def run_stored_scenario(world: World, counts: Sequence[Sequence[int]] = ()) -> N
     Raises ScenarioError, or ValueError if the counts are of another scenario.
     """
     if world.state.scenario is not None:
-        running = _running(world, parse_scenario(dict(world.state.scenario)))
+        running = Running(parse_scenario(dict(world.state.scenario)), world.named)
         if counts:
             running.go_on_from(counts)
         world.count_rules(running)
 
 
-def _declare_endpoints(world: World, scenario: "Scenario") -> None:
+def _declare_endpoints(world: World, scenario: Scenario) -> None:
     """Register the endpoints of the scenario, which stay after it. Raises ScenarioError."""
     now, endpoints = world.now(), []
     for number, one in enumerate(scenario.endpoint, start=1):
@@ -58,7 +55,3 @@ def _declare_endpoints(world: World, scenario: "Scenario") -> None:
         declare(world.store, endpoints)
     except TooManyEndpoints as error:
         raise ScenarioError(f"endpoint: {error}") from None
-
-
-def _running(world: World, scenario: "Scenario") -> Running:
-    return Running(scenario, world.named)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from sandbox.domain.keys import KeyFormat, KeyKind
-from sandbox.domain.secrets import CARD_NUMBER, Misplaced, find_misplaced, find_secret
+from sandbox.domain.secrets import CARD_NUMBER, find_misplaced, find_secret
 from sandbox.store.files.port import FILE, FIXTURE, fields_of
 from sandbox.store.saved_world import NotRestored, SavedWorld
 
@@ -38,15 +38,12 @@ def refuse_secrets_of_fixture(document: Mapping[str, Any], key_format: KeyFormat
 def _check(table: str, id: str, fields: Any, key_format: KeyFormat) -> None:
     if secret := find_secret(id, key_format):
         raise NotRestored(f"{table[:80]}: _id: {secret.sentence}")
-    if found := _misplaced(_without_readable_keys(table, fields, key_format), key_format):
-        raise NotRestored(f"{table[:80]}, {id[:80]}: {found}")
-
-
-def _misplaced(fields: Any, key_format: KeyFormat) -> Misplaced | None:
-    found = find_misplaced(fields, key_format)
+    shown = _without_readable_keys(table, fields, key_format)
+    found = find_misplaced(shown, key_format)
     if found is not None and found.secret is CARD_NUMBER:
-        return find_misplaced(_without_our_numbers(fields), key_format)
-    return found
+        found = find_misplaced(_without_our_numbers(shown), key_format)
+    if found is not None:
+        raise NotRestored(f"{table[:80]}, {id[:80]}: {found}")
 
 
 def _without_our_numbers(value: Any) -> Any:

@@ -5,7 +5,6 @@ endpoints, undelivered webhooks, scenario and queue, but no journal (assumed D25
 """
 
 import re
-from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any, Final
 
@@ -29,49 +28,25 @@ from sandbox.worlds.world import World
 BYTES_AT_ONCE_MAX: Final = 500_000
 """Reading a snapshot of this size takes some milliseconds."""
 
-DOCUMENTS_AT_ONCE: Final = 64
-"""The number of documents in one part of a snapshot."""
-
 _NUMBER: Final = re.compile("0|[1-9][0-9]{0,39}")
 
 
-def snapshot(world: World) -> list[bytes]:
-    """The world as it is now, in parts: table, then number, then document.
-
-    The same world, the same bytes.
-    """
-    return write_snapshot(moment_of(world))
-
-
-def moment_of(world: World) -> Moment:
-    """The world as it is now, to be written with `write_snapshot`."""
-    return Moment(world.store, world.spec.fixture.document)
-
-
 def write_snapshot(moment: Moment) -> list[bytes]:
-    """The snapshot of that moment, in parts. This may run in a thread."""
-    tables: dict[str, list[tuple[int, bytes]]] = {}
+    """The snapshot of that moment, in parts: table, then number, then document.
+
+    The same world, the same bytes. This may run in a thread.
+    """
+    tables: dict[str, dict[int, bytes]] = {}
     for table, document in moment.documents():
-        tables.setdefault(table, []).append((document.number, _written(document)))
-    parts, digest = [b""], sha256()
-    for written in _tables(tables):
-        digest.update(written)
-        parts.append(written)
-    parts.append(b"}")
-    parts[0] = _head(digest.hexdigest())
-    return parts
-
-
-def _tables(tables: dict[str, list[tuple[int, bytes]]]) -> Iterator[bytes]:
-    """The tables as JSON without the brackets of the whole, in pieces."""
-    for number, table in enumerate(sorted(tables)):
-        begin = b'%b"%b":{' % (b"," if number else b"", table.encode())
-        documents = sorted(tables.pop(table))
-        for first in range(0, len(documents), DOCUMENTS_AT_ONCE):
-            some = documents[first : first + DOCUMENTS_AT_ONCE]
-            yield begin + b",".join(written for _, written in some)
-            begin = b","
-        yield b"}"
+        tables.setdefault(table, {})[document.number] = _written(document)
+    parts: list[bytes] = []
+    for table, documents in sorted(tables.items()):
+        content = b",".join(documents[number] for number in sorted(documents))
+        parts.append(b'%b"%b":{%b}' % (b"," if parts else b"", table.encode(), content))
+    digest = sha256()
+    for part in parts:
+        digest.update(part)
+    return [_head(digest.hexdigest()), *parts, b"}"]
 
 
 def _head(digest: str) -> bytes:
@@ -133,7 +108,8 @@ async def read_aside(body: bytes | bytearray, *, is_trusted: bool = False) -> Sa
 
 async def write_aside(world: World) -> list[bytes]:
     """The snapshot of a world; a large one while other requests are served."""
-    return await run_aside(write_snapshot, moment := moment_of(world), is_large=moment.is_large)
+    moment = Moment(world.store, world.spec.fixture.document)
+    return await run_aside(write_snapshot, moment, is_large=moment.is_large)
 
 
 def read_snapshot(body: bytes | bytearray, is_trusted: bool = False) -> SavedWorld:

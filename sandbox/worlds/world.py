@@ -3,11 +3,14 @@
 A world knows no other world. The registry decides which world a key belongs to.
 """
 
+import asyncio
 from asyncio import Event, Future, Lock, get_running_loop
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from sandbox.domain import readings, switches
@@ -23,6 +26,7 @@ from sandbox.scenarios.fault_injection import Spoiling, WebhookRules
 from sandbox.scenarios.matcher import Running
 from sandbox.scenarios.queue import Queue
 from sandbox.store.cast import Cast
+from sandbox.store.ids import Ids
 from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.world_state import WorldState
 from sandbox.webhooks.outbox import Outbox
@@ -32,9 +36,7 @@ from sandbox.worlds.clock import Clock, SystemClock
 from sandbox.worlds.coverage_counters import CoverageCounters
 from sandbox.worlds.elsewhere import WorldLost
 from sandbox.worlds.event_stream import Subscriptions
-from sandbox.worlds.ids import Ids
 from sandbox.worlds.journal import Journal
-from sandbox.worlds.marks import Marks
 from sandbox.worlds.spec import DEFAULT_WORLD, WorldSpec
 from sandbox.worlds.tap_desk import TapDesk
 
@@ -46,6 +48,37 @@ KINDS: Final[dict[str, type[Any]]] = {
     "location": Location,
     "key": ApiKey,
 }
+
+
+MARKS_MAX: Final = 10
+"""Marks of one world; the oldest makes room."""
+
+
+class Mark(NamedTuple):
+    """A mark: the world's time when it was set, and its snapshot in parts."""
+
+    id: str
+    name: str
+    now: datetime
+    parts: list[bytes]
+
+
+class Marks(Struct):
+    """The marks of one world, oldest first. No id is given twice."""
+
+    entries: tuple[Mark, ...] = ()
+    numbered: int = 0
+
+    def add(self, name: str, now: datetime, parts: list[bytes]) -> Mark:
+        """A new mark; the oldest makes room."""
+        self.numbered += 1
+        mark = Mark(f"mark_{self.numbered}", name, now, parts)
+        self.entries = (*self.entries, mark)[-MARKS_MAX:]
+        return mark
+
+    def remove(self, mark: Mark) -> None:
+        """Forget a mark."""
+        self.entries = tuple(one for one in self.entries if one is not mark)
 
 
 class World:
@@ -77,7 +110,7 @@ class World:
         self.store = Store(
             watchers={
                 ApiKey: self._note_key,
-                Account: self._note_account,
+                Account: self.note_account,
                 WorldState: self._note_state,
             },
             on_messages=self._announce,
@@ -86,9 +119,8 @@ class World:
         self.saver: Saver | None = None
         self._background = background
         self.on_timer = on_timer
-        # The keys that were stored before there was anyone to notify.
-        self._new_keys: list[ApiKey] = []
-        self._on_new_key: Callable[[ApiKey], None] = self._new_keys.append
+        # Called with every key that is stored once the world is in use.
+        self.on_key: Callable[[ApiKey], None] | None = None
         self.switches: Mapping[str, Any] = {}
         self._noted: tuple[Mapping[str, Any], Mapping[str, str]] = ({}, {})
         self.readings = readings.in_force(profile.readings, {})
@@ -101,8 +133,9 @@ class World:
             counters=self.store.counters,
             key_name=self._key_name,
         )
-        # Those who wait for a new message or the result of an attempt.
+        # Who waits for a change, and who watches messages come and be delivered.
         self._waiting: set[Future[None]] = set()
+        self._watchers: set[asyncio.Queue[Message]] = set()
         self.outbox = Outbox(
             self,
             on_work=lambda endpoint_id: background.deliveries.work(self, endpoint_id),
@@ -112,17 +145,15 @@ class World:
         self.has_begun = False
         self.cast = Cast()
         self.scenario: Running | None = None
-        self._reset_ephemeral_state()
+        self._begin_process()
         self._begin()
         self.store.put(spec.first_state(system_clock()))
 
-    def _reset_ephemeral_state(self) -> None:
-        """Forget who waits for this world, or advances its clock."""
+    def _begin_process(self) -> None:
+        """Begin with what lasts as long as the process: nobody waits or watches yet."""
         # The timer that the world will be woken up for.
         self.watched: Timer | None = None
         self.advancing = Lock()
-        # Requests of the control API that wait for a message.
-        self.waits = 0
         self.marks = Marks()
         self.subscriptions = Subscriptions(self.journal, self.outbox, self.clock, self.store)
 
@@ -141,17 +172,6 @@ class World:
     def put_state(self, **changes: Any) -> None:
         """Store these fields of the world's state anew."""
         self.store.put(replace(self.state, **changes))
-
-    @property
-    def terminal_outcomes(self) -> Mapping[str, str]:
-        """The fixed outcomes of test terminals, by terminal id."""
-        return self.state.terminal_outcomes
-
-    def tell_of_keys(self, on_new_key: Callable[[ApiKey], None]) -> None:
-        """From here on, call this with every key that is put; those before come first."""
-        for key in self._new_keys:
-            on_new_key(key)
-        self._new_keys, self._on_new_key = [], on_new_key
 
     @property
     def id(self) -> str:
@@ -187,18 +207,12 @@ class World:
             scenario = None
         return self.spoiling.before(scenario) if self.spoiling.entries else scenario
 
-    def note_records(self) -> None:
-        """Take note of accounts and keys that came to be without being put one by one."""
-        unit = self.store.begin()
-        for account in unit.find(Account, {})[0]:
-            self._note_account(account)
-        for key in unit.find(ApiKey, {})[0]:
-            self._note_key(key)
-
     def _note_key(self, key: ApiKey) -> None:
-        self._on_new_key(key)
+        if self.on_key is not None:
+            self.on_key(key)
 
-    def _note_account(self, account: Account) -> None:
+    def note_account(self, account: Account) -> None:
+        """Take note of an account that was stored."""
         if account.status == "blocked":
             self.blocked.add(account.id)
 
@@ -287,11 +301,26 @@ class World:
             self.subscriptions.on_messages(messages)
         if self.outbox.endpoints:
             self.outbox.accept(messages)
-        self._tell_changed()
+        self._tell_changed(*messages)
 
     def _tap_changed(self, tap: Tap, waits: bool) -> None:
         if self.subscriptions.on_tap is not None:
             self.subscriptions.on_tap(tap, waits)
+
+    @property
+    def waits(self) -> int:
+        """How many requests of the control API wait for a message."""
+        return len(self._watchers)
+
+    @contextmanager
+    def watch_messages(self) -> Iterator[asyncio.Queue[Message]]:
+        """Give a queue that gets each message when it comes, and again when it is delivered."""
+        queue: asyncio.Queue[Message] = asyncio.Queue()
+        self._watchers.add(queue)
+        try:
+            yield queue
+        finally:
+            self._watchers.remove(queue)
 
     async def changed(self) -> None:
         """Wait for a new message or the result of an attempt."""
@@ -302,7 +331,11 @@ class World:
         finally:
             self._waiting.discard(future)
 
-    def _tell_changed(self) -> None:
+    def _tell_changed(self, *messages: Message) -> None:
+        """Messages came or were delivered, or something else changed."""
+        for queue in self._watchers:
+            for message in messages:
+                queue.put_nowait(message)
         for future in self._waiting:
             if not future.done():
                 future.set_result(None)
@@ -354,14 +387,6 @@ class World:
     def clock_rate(self) -> float | None:
         """The number of seconds that pass per real second; None while the clock stands still."""
         return self.clock.rate if self.clock.mode == "running" else None
-
-    def fraction(self, name: str) -> float:
-        """A number from 0 to 1 that follows from the seed and the name."""
-        return self.draws.fraction(name)
-
-    def draw_message_id(self) -> str:
-        """The id of a message to be."""
-        return self.draws.message_id()
 
     @property
     def time_scale(self) -> float:

@@ -3,13 +3,16 @@
 import contextlib
 import os
 import signal
+import subprocess
 import threading
 from collections.abc import Iterator
 from typing import Any
 
+import click
 from click.testing import CliRunner, Result
 
 from sandbox.cli.main import main
+from tests import processes
 from tests.driving import Served
 from tests.processes import Process
 
@@ -118,3 +121,73 @@ def following(*arguments: str, server: Served | None = None) -> Iterator[Followe
     finally:
         watchdog.cancel()
         process.close()
+
+
+NO_HOST = "256.256.256.256"
+
+
+def run(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """The command, run to its end."""
+    done = processes.run(*arguments, timeout=20, **env)
+    out, err = done.stdout.decode(), done.stderr.decode()
+    return subprocess.CompletedProcess(arguments, done.returncode, out, err)
+
+
+def refuse(*arguments: str) -> Result:
+    """The command in process, for what is refused before anything is served.
+
+    The host that does not exist keeps it from serving, should it no longer be refused.
+    """
+    return CliRunner().invoke(main, ["serve", "--host", NO_HOST, *arguments], prog_name="sandbox")
+
+
+def assert_unusable(code: int, out: str, err: str, *words: str) -> None:
+    """Exit 2, a message with these words on stderr, and nothing of Python's."""
+    assert code == 2, err
+    assert out == ""
+    assert "Traceback" not in err
+    assert [word for word in words if word not in err] == []
+
+
+@contextlib.contextmanager
+def banner_of(*options: str) -> Iterator[tuple[list[str], Process]]:
+    """What a server in text format says until it has said how to stop it."""
+    process = Process(["serve", "--port", "0", *options])
+    try:
+        lines: list[str] = []
+        for line in process.stdout:
+            lines.append(line.rstrip("\n"))
+            if line.startswith("Ctrl-C"):
+                break
+        yield lines, process
+    finally:
+        process.close()
+
+
+def commands() -> dict[str, click.Command]:
+    """Every command that does something, by its words."""
+
+    def below(group: click.Group, words: str) -> dict[str, click.Command]:
+        found: dict[str, click.Command] = {}
+        context = click.Context(group)
+        for name in group.list_commands(context):
+            command = group.get_command(context, name)
+            assert command is not None
+            if command.hidden:
+                continue
+            path = f"{words} {name}".strip()
+            found |= below(command, path) if isinstance(command, click.Group) else {path: command}
+        return found
+
+    return below(main, "")
+
+
+def offered(line: str, shell: str = "bash", **env: str) -> list[str]:
+    """The words that the shell offers for the last word of the line."""
+    words = line.split(" ")
+    place = words[-1] if shell == "fish" else str(len(words) - 1)
+    asked = {"_SANDBOX_COMPLETE": f"{shell}_complete", "COMP_WORDS": line, "COMP_CWORD": place}
+    lines = told(**(env | asked)).splitlines()
+    if shell == "zsh":
+        return lines[1::3]
+    return [one.split("\t")[0].partition(",")[2] for one in lines if one]

@@ -1,6 +1,5 @@
 """The command `sandbox`: help, refusals, and what a server says when it is started by it."""
 
-import contextlib
 import json
 import shlex
 import shutil
@@ -8,44 +7,19 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from sandbox import __version__
 from sandbox.cli.main import main
-from tests import processes
+from tests.cli.asking import NO_HOST, assert_unusable, banner_of, refuse, run
 from tests.conftest import NOW
 from tests.driving import serving
 
-NO_HOST = "256.256.256.256"
 COMMAND = [sys.executable, "-m", "sandbox"]
-
-
-def run(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
-    """The command, run to its end."""
-    done = processes.run(*arguments, timeout=20, **env)
-    out, err = done.stdout.decode(), done.stderr.decode()
-    return subprocess.CompletedProcess(arguments, done.returncode, out, err)
-
-
-def refuse(*arguments: str) -> Result:
-    """The command in process, for what is refused before anything is served.
-
-    The host that does not exist keeps it from serving, should it no longer be refused.
-    """
-    return CliRunner().invoke(main, ["serve", "--host", NO_HOST, *arguments], prog_name="sandbox")
-
-
-def assert_unusable(code: int, out: str, err: str, *words: str) -> None:
-    """Exit 2, a message with these words on stderr, and nothing of Python's."""
-    assert code == 2, err
-    assert out == ""
-    assert "Traceback" not in err
-    assert [word for word in words if word not in err] == []
 
 
 def test_help_says_what_there_is():
@@ -302,28 +276,6 @@ def test_under_make_a_taken_port_is_answered_with_the_words_of_make(monkeypatch)
 # --- the text banner --------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def banner_of(*options: str) -> Iterator[tuple[list[str], subprocess.Popen[str]]]:
-    """What a server in text format says until it has said how to stop it."""
-    process = subprocess.Popen(
-        [*COMMAND, "serve", "--port", "0", *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        lines: list[str] = []
-        for line in process.stdout:
-            lines.append(line.rstrip("\n"))
-            if line.startswith("Ctrl-C"):
-                break
-        yield lines, process
-    finally:
-        process.terminate()
-        process.communicate(timeout=10)
-
-
 def curl(line: str) -> bytes:
     """The answer to a curl line, by curl itself where there is one."""
     words = shlex.split(line)
@@ -342,6 +294,7 @@ def test_the_banner_has_lines_to_paste_that_work():
         page = curl(f"curl -s {address}")
         process.terminate()
         _, err = process.communicate(timeout=10)
+        code = process.poll()
 
     payment, requests = pasted
     assert page.startswith(b"<!doctype html>")
@@ -352,15 +305,16 @@ def test_the_banner_has_lines_to_paste_that_work():
     assert (payment["status"], payment["total_amount"]) == ("captured", 1000)
     paths = [entry["path"] for entry in requests["requests"]]
     assert paths == ["/v3/payment"]
-    assert (process.returncode, err) in [(0, ""), (-15, "")]
+    assert (code, err) in [(0, ""), (-15, "")]
 
 
 def test_ctrl_c_ends_it_without_a_complaint():
     with banner_of() as (_, process):
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=10)
+        code = process.poll()
 
-    assert (process.returncode, err) == (0, "")
+    assert (code, err) == (0, "")
 
 
 @pytest.mark.parametrize(

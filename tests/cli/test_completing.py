@@ -4,20 +4,9 @@ import pytest
 
 from sandbox.domain.events import EVENTS
 from sandbox.domain.payments.outcomes import OUTCOMES
-from tests.cli.asking import add_world, told
+from tests.cli.asking import add_world, offered, told
 
 NOBODY = "http://127.0.0.1:9"
-
-
-def offered(line: str, shell: str = "bash", **env: str) -> list[str]:
-    """The words that the shell offers for the last word of the line."""
-    words = line.split(" ")
-    place = words[-1] if shell == "fish" else str(len(words) - 1)
-    asked = {"_SANDBOX_COMPLETE": f"{shell}_complete", "COMP_WORDS": line, "COMP_CWORD": place}
-    lines = told(**(env | asked)).splitlines()
-    if shell == "zsh":
-        return lines[1::3]
-    return [one.split("\t")[0].partition(",")[2] for one in lines if one]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.cli.asking import ask, assert_refused
-from tests.cli.test_completing import offered
+from tests.cli.asking import ask, assert_refused, offered
 
 JSON = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n"
 STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: "

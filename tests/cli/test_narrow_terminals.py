@@ -18,8 +18,7 @@ from sandbox.domain.events import EVENTS
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS, TRIGGERS
 from sandbox.domain.switches import SWITCHES
-from tests.cli.asking import add_world, told
-from tests.cli.test_showing import commands
+from tests.cli.asking import add_world, commands, told
 from tests.driving import Served, serving
 
 MARK = "=== "

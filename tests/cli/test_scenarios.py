@@ -11,8 +11,7 @@ from click.testing import CliRunner
 from sandbox import library
 from sandbox.cli.main import main
 from sandbox.scenarios.schema import scenario_schema
-from tests.cli.asking import attach
-from tests.cli.test_cli import assert_unusable, run
+from tests.cli.asking import assert_unusable, attach, run
 from tests.conftest import NOW
 from tests.driving import serving
 from tests.processes import Process

@@ -10,28 +10,9 @@ import pytest
 from sandbox.cli.groups import Commands
 from sandbox.cli.main import COMMANDS, main
 from sandbox.cli.output import printable, table
-from tests.cli.asking import ask, following, told
+from tests.cli.asking import ask, commands, following, told
 from tests.driving import Served
 from tests.processes import Process
-
-
-def commands() -> dict[str, click.Command]:
-    """Every command that does something, by its words."""
-
-    def below(group: click.Group, words: str) -> dict[str, click.Command]:
-        found: dict[str, click.Command] = {}
-        context = click.Context(group)
-        for name in group.list_commands(context):
-            command = group.get_command(context, name)
-            assert command is not None
-            if command.hidden:
-                continue
-            path = f"{words} {name}".strip()
-            found |= below(command, path) if isinstance(command, click.Group) else {path: command}
-        return found
-
-    return below(main, "")
-
 
 EVERY = sorted(commands())
 WITHOUT_JSON = {

@@ -128,7 +128,7 @@ def test_the_reading_of_a_recording_explains_its_differences_and_no_other_does(
     recording = parse_har(recorded(**{name: value}), Profile())
     found = play.run(recording, casting, AS_IT_IS)
 
-    whole = explained(found, recording, casting, play, turns(has_profile=True))
+    whole = explained(found, recording, casting, play, turns(Profile()))
 
     assert whole
     assert {one.by for one in whole} == {(f"{name}={value}",)}
@@ -139,7 +139,7 @@ def test_the_shape_of_errors_in_the_profile_is_an_explanation(har, play, casting
     recording = parse_har(changed, Profile())
     found = play.run(recording, casting, AS_IT_IS)
 
-    (one,) = explained(found, recording, casting, play, turns(has_profile=True))
+    (one,) = explained(found, recording, casting, play, turns(Profile()))
 
     assert (one.difference.place, one.by) == ("body.error", ("errors.shape=detail",))
 

@@ -10,6 +10,7 @@ from typing import Any
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
 from tests.driving import InProcess
 from tests.in_process import http_scope
+from tests.webhooks.calling import living
 
 STREAM = "/worlds/default/stream"
 WAIT_S = 5
@@ -93,3 +94,16 @@ async def reading(
     yield one
     one.gone.set()
     await asyncio.wait_for(task, WAIT_S)
+
+
+def told(
+    sandbox: InProcess, does: Callable[[], Any], count: int, query: str = ""
+) -> list[tuple[str, int, Any]]:
+    """The first events that a reader gets of what is done."""
+
+    async def read() -> list[tuple[str, int, Any]]:
+        async with living(sandbox), reading(sandbox, query=query) as stream:
+            does()
+            return await stream.events(count)
+
+    return asyncio.run(read())

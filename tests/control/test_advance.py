@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.control.test_control import NOW, assert_refused
+from tests.conftest import NOW
+from tests.control.refusals import assert_refused
 from tests.support.payments import paid_id, pay, read
 
 CLOCK = "/worlds/default/clock"

@@ -4,7 +4,7 @@ import pytest
 
 from sandbox.control import clock as control_agenda
 from sandbox.domain.clock import TIMER_KINDS
-from tests.control.test_control import assert_refused
+from tests.control.refusals import assert_refused
 from tests.directory.making import location_id
 from tests.scenarios.running import running
 from tests.support.payments import ask, paid_id, pay, read

@@ -4,7 +4,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.control.test_control import assert_refused
+from tests.control.refusals import assert_refused
 from tests.support.payments import act, close_batch, edit_batch, fresh_sandbox, paid, read
 
 BATCHES = "/worlds/default/batches"

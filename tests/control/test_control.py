@@ -8,9 +8,10 @@ import pytest
 from sandbox import __version__
 from sandbox.app import build
 from sandbox.settings import Settings
+from tests.conftest import NOW
+from tests.control.refusals import assert_refused
 from tests.driving import InProcess, Response
 
-NOW = "2026-03-01T12:00:00.000Z"
 SWITCHES = {
     "strict_headers": False,
     "refund.partial_status": "unchanged",
@@ -26,16 +27,6 @@ SWITCHES = {
 
 STRICT = SWITCHES | {"strict_headers": True}
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
-
-
-def assert_refused(answer: Response, status: int, error: str, nearest: str | None = None) -> None:
-    """The documented shape: three strings, and the nearest known word where there is one."""
-    body = answer.json()
-    assert (answer.status, body["error"]) == (status, error), answer.body
-    assert set(body) - {"nearest"} == {"error", "message", "details"}
-    assert all(isinstance(value, str) for value in body.values())
-    assert body.get("nearest") == nearest
-    assert answer.headers["content-type"] == "application/json"
 
 
 def create(sandbox: InProcess, **body: Any) -> Response:

@@ -14,7 +14,7 @@ from sandbox.domain.payments.transitions import TRANSITIONS
 from sandbox.platform.routes import OPERATIONS
 from sandbox.settings import Settings
 from tests.conftest import NOW
-from tests.control.test_control import assert_refused
+from tests.control.refusals import assert_refused
 from tests.directory.making import terminal_id
 from tests.driving import InProcess
 from tests.support.payments import forcing, operate, paid_id, pay

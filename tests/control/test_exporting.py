@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from tests.control.test_control import assert_refused
+from tests.control.refusals import assert_refused
 from tests.support.payments import paid_id, pay, read
 from tests.webhooks.calling import control
 

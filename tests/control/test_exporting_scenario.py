@@ -8,7 +8,7 @@ import pytest
 from sandbox.app import build
 from sandbox.scenario_examples import run_examples
 from sandbox.scenarios.parser import parse_scenario
-from tests.control.test_control import assert_refused
+from tests.control.refusals import assert_refused
 from tests.support.payments import act, fresh_sandbox, paid, pay
 from tests.webhooks.calling import control
 

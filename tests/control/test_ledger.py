@@ -28,8 +28,9 @@ def test_a_clause_is_shown_with_what_implements_and_what_proves_it(sandbox):
     assert entry["fills"] == ["spec 2.4-event-id", "spec 2.4-duplicate_event"]
     assert "domain/faults.py" in entry["code"]
     assert entry["rows"] == ["duplicate_event"]
-    file = "tests/payments/test_events_of_payments.py"
-    assert f"{file}::test_a_duplicate_event_id_announces_nothing" in entry["tests"]
+    file = "tests/payments/test_event_ids.py"
+    proof = "test_a_second_initiation_with_it_is_refused_and_names_the_first"
+    assert f"{file}::{proof}" in entry["tests"]
     assert (entry["parts"], entry["needs_no_proof"]) == ([], None)
 
 

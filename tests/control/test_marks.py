@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.control.test_control import assert_refused
+from tests.control.refusals import assert_refused
 from tests.driving import InProcess
 from tests.support.payments import paid_id, read
 

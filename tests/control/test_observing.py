@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.control.test_control import NOW, assert_refused
+from tests.conftest import NOW
+from tests.control.refusals import assert_refused
 from tests.driving import InProcess, Response
 
 

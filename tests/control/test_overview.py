@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from sandbox.control.overview import DUE_MAX, FEED_MAX
-from tests.control.test_control import assert_refused
+from tests.control.refusals import assert_refused
 from tests.payments.tapping import at_desk, desk_opens, tap
 from tests.payments.waits import sale as sale_of
 from tests.support.payments import (

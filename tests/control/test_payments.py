@@ -5,7 +5,7 @@ import pytest
 from sandbox.domain.batches import REASONS
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS, TRIGGERS
-from tests.control.test_control import assert_refused
+from tests.control.refusals import assert_refused
 from tests.support.payments import paid_id, pay, read
 
 NEXT = "/worlds/default/scenario/next"

@@ -165,12 +165,13 @@ def test_a_request_that_waits_for_a_card_is_listed_without_a_status(sandbox):
         assert last["status"] is None
         (waiting,) = [one for one in rows if one["status"] is None]
         alone = await control(sandbox, "GET", f"{REQUESTS}/{waiting['id']}")
+        again = await control(sandbox, "POST", f"{REQUESTS}/{waiting['id']}/replay", {})
         path = f"/worlds/default/taps/{waiting['subject']}"
         await control(sandbox, "POST", path, {"card": "tok_visa_credit"})
         await payment
-        return rows, others, whole, alone, waiting, await _rows(sandbox, "shape=row")
+        return rows, others, whole, (alone, again), waiting, await _rows(sandbox, "shape=row")
 
-    rows, others, whole, alone, waiting, after = asyncio.run(story())
+    rows, others, whole, refused, waiting, after = asyncio.run(story())
 
     assert rows[-1] == waiting
     assert (waiting["route"], waiting["events"]) == ("payments.create", 0)
@@ -178,7 +179,7 @@ def test_a_request_that_waits_for_a_card_is_listed_without_a_status(sandbox):
     assert waiting["amount"] == waiting["payment"]["total"]
     assert [one for each in others for one in each if one["status"] is None] == []
     assert waiting["id"] not in {one["id"] for one in whole}
-    assert (alone.status, alone.json()["error"]) == (404, "not_answered")
+    assert [(one.status, one.json()["error"]) for one in refused] == [(404, "not_answered")] * 2
     assert [(one["id"], one["status"]) for one in after] == [(waiting["id"], 200)]
 
 

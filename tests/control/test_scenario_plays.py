@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.control.test_control import assert_refused
+from tests.control.refusals import assert_refused
 from tests.webhooks.calling import control
 
 WORLD = "/worlds/default"

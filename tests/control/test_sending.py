@@ -7,7 +7,8 @@ import pytest
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.settings import Settings
-from tests.control.test_control import NOW, assert_refused
+from tests.conftest import NOW
+from tests.control.refusals import assert_refused
 from tests.directory.making import terminal_id
 from tests.openapi.described import checked
 from tests.payments.tapping import desk_opens, tap, taps

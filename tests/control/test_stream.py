@@ -16,26 +16,12 @@ from sandbox.control.stream import Stream
 from sandbox.settings import Settings
 from sandbox.worlds.event_stream import KINDS, WAITING_MAX
 from tests.conftest import NOW
-from tests.control.reading import STREAM, WAIT_S, asking_for, parsed, reading
-from tests.control.test_control import assert_refused
+from tests.control.reading import STREAM, WAIT_S, asking_for, parsed, reading, told
+from tests.control.refusals import assert_refused
 from tests.driving import InProcess, Served, serving
 from tests.support.payments import pay
-from tests.webhooks.calling import living
 
 CLOCK = "/worlds/default/clock"
-
-
-def told(
-    sandbox: InProcess, does: Callable[[], Any], count: int, query: str = ""
-) -> list[tuple[str, int, Any]]:
-    """The first events that a reader gets of what is done."""
-
-    async def read() -> list[tuple[str, int, Any]]:
-        async with living(sandbox), reading(sandbox, query=query) as stream:
-            does()
-            return await stream.events(count)
-
-    return asyncio.run(read())
 
 
 def has_readers(sandbox: InProcess, world: str = "default") -> bool:
@@ -230,18 +216,6 @@ def test_a_misspelt_parameter_is_a_400_that_helps(sandbox):
     )
 
 
-def test_a_world_that_is_not_there_cannot_be_read(sandbox):
-    answer = sandbox.control("GET", "/worlds/defalt/stream")
-
-    assert_refused(answer, 404, "unknown_world", "default")
-
-
-def test_reading_needs_the_token():
-    guarded = InProcess(build(Settings(token="open-sesame-open-sesame")))
-
-    assert_refused(guarded.control("GET", STREAM), 401, "unauthorized")
-
-
 # --- readers that are slow, silent, or gone ---------------------------------------------------
 
 
@@ -304,18 +278,6 @@ def test_a_world_that_somebody_reads_along_is_in_use():
 
     listed = sandbox.control("GET", "/worlds").json()
     assert [world["id"] for world in listed["worlds"]] == ["default", "watched"]
-
-
-def test_nothing_is_noted_any_more_once_the_last_reader_has_gone(sandbox):
-    async def read() -> list[bool]:
-        seen = [has_readers(sandbox)]
-        async with reading(sandbox):
-            async with reading(sandbox):
-                seen.append(has_readers(sandbox))
-            seen.append(has_readers(sandbox))
-        return [*seen, has_readers(sandbox)]
-
-    assert asyncio.run(read()) == [False, True, True, False]
 
 
 def test_a_client_that_goes_while_it_does_not_read_is_forgotten(sandbox):

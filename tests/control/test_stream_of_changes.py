@@ -5,8 +5,7 @@ import json
 from typing import Any
 
 from tests.conftest import NOW
-from tests.control.reading import reading
-from tests.control.test_stream import told
+from tests.control.reading import reading, told
 from tests.directory.making import terminal_id
 from tests.support.payments import ask_on_loop, pay
 from tests.webhooks.calling import living
@@ -82,15 +81,3 @@ def test_rows_have_what_lists_have_and_are_small(sandbox):
     assert happened[2][2]["status"] == "captured"
     assert all("body" not in one for _, _, one in happened)
     assert max(len(json.dumps(one)) for _, _, one in happened) < 800
-
-
-def test_kinds_of_records_are_noted_only_while_somebody_reads_them(sandbox):
-    world = sandbox.sandbox.worlds.default
-
-    plain = world.subscriptions.join()
-    assert world.store.on_commit is None
-    reader = world.subscriptions.join(["record"])
-    assert world.store.on_commit is not None
-    world.subscriptions.leave(reader)
-    assert world.store.on_commit is None
-    world.subscriptions.leave(plain)

@@ -181,8 +181,8 @@ class Case:
     """One row of the route table: what it needs, another action of its type, what is sent.
 
     `needs` is asked for on a descendant account, `needs_own` on the caller's own where that is
-    another permission. `status` is the answer when all is well. `on` is the kind of record that the
-    request is about, where the path does not tell.
+    another permission. `also` is a second permission that it needs. `status` is the answer when all
+    is well. `on` is the kind of record that the request is about, where the path does not tell.
     """
 
     needs: str
@@ -193,6 +193,7 @@ class Case:
     keeps: str = "merchant"
     query: str = "account_id"
     on: str = ""
+    also: tuple[str, ...] = ()
 
 
 READ = "accounts:read"

@@ -122,21 +122,21 @@ NO_OFFSETS = ["-1", "abc", "", "null", "1.5", "%2B1", "+1", "-0", "1e2", "%D9%A1
 
 
 @pytest.mark.proves("assumed C12, 1.3-list, 1.4-list")
-@pytest.mark.parametrize("limit", NO_LIMITS)
 @pytest.mark.parametrize("plural", LISTINGS)
-def test_a_limit_that_is_not_from_1_to_200_is_refused_and_named(sandbox, plural, limit):
-    answer = get(sandbox, LISTINGS[plural], query=f"limit={limit}")
+def test_a_limit_that_is_not_from_1_to_200_is_refused_and_named(sandbox, plural):
+    for limit in NO_LIMITS:
+        answer = get(sandbox, LISTINGS[plural], query=f"limit={limit}")
 
-    assert "limit" in detail(answer)
+        assert "limit" in detail(answer), limit
 
 
 @pytest.mark.proves("assumed C12")
-@pytest.mark.parametrize("offset", NO_OFFSETS)
 @pytest.mark.parametrize("plural", LISTINGS)
-def test_an_offset_that_is_no_number_from_0_is_refused_and_named(sandbox, plural, offset):
-    answer = get(sandbox, LISTINGS[plural], query=f"offset={offset}")
+def test_an_offset_that_is_no_number_from_0_is_refused_and_named(sandbox, plural):
+    for offset in NO_OFFSETS:
+        answer = get(sandbox, LISTINGS[plural], query=f"offset={offset}")
 
-    assert "offset" in detail(answer)
+        assert "offset" in detail(answer), offset
 
 
 @pytest.mark.proves("assumed C12")

@@ -30,6 +30,8 @@ SERVED = {row.name: row for row in OPERATIONS if row.run is not None and row.nam
 
 def test_every_served_row_of_the_route_table_has_a_case_here_and_no_case_is_left_over():
     assert set(SERVED) == set(CASES)
+    also = {name: row.need.also for name, row in SERVED.items() if row.need and row.need.also}
+    assert also == {name: case.also[0] for name, case in CASES.items() if case.also}
 
 
 # --- asking -----------------------------------------------------------------------------------
@@ -152,7 +154,7 @@ def key_with_another_action(sandbox, case):
 
 
 def key_with_exactly_what_is_needed(sandbox, case):
-    return mint(sandbox, [case.needs], by="partner")["key"]
+    return mint(sandbox, [case.needs, *case.also], by="partner")["key"]
 
 
 def key_with_all(sandbox, case):

@@ -2,9 +2,10 @@
 
 import pytest
 
+from sandbox.control.ledger import citations
 from sandbox.doctor.probes import PROBES
 from sandbox.doctor.scale import Severity, grade_of, score_of
-from tests.test_clauses import citations, clauses
+from tools.pages.citations import clauses
 
 
 def graded(**failures: str) -> tuple[int, str]:

@@ -7,7 +7,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from sandbox.domain import field_types
-from sandbox.store.documents import read_value
+from sandbox.store.documents import from_document
 
 TYPES: Final[Mapping[str, Any]] = {
     name: kind for name, kind in vars(field_types).items() if hasattr(kind, "__metadata__")
@@ -32,7 +32,7 @@ def _by_pydantic(kind: Any, value: Any) -> Any:
 
 def _by_document(kind: Any, value: Any) -> Any:
     try:
-        return read_value(kind, value)
+        return from_document(kind, value)
     except ValueError:
         return "refused"
 
@@ -50,12 +50,12 @@ def test_a_rate_of_a_body_is_a_percentage_of_a_document():
         percent = TypeAdapter(field_types.Rate).validate_python(points)
 
         assert percent == points / 100
-        assert read_value(field_types.Percent, percent) == percent
+        assert from_document(field_types.Percent, percent) == percent
     # A document holds what records hold, and no basis points.
     with pytest.raises(ValueError, match="must be a percentage from 0 to 100"):
-        read_value(field_types.Percent, 350)
+        from_document(field_types.Percent, 350)
 
 
 def test_a_refusal_is_a_sentence_that_does_not_repeat_the_value():
     with pytest.raises(ValueError, match=r"^string should have at most 200 characters$"):
-        read_value(field_types.WorldName, "hunter2" * 30)
+        from_document(field_types.WorldName, "hunter2" * 30)

@@ -100,14 +100,13 @@ SURROUNDINGS = ["{}", "card {} here", "({})", '"{}"', "{},{}", "%{}^NAME", ";{}=
 
 @pytest.mark.proves("spec 2.4-card", "assumed 2.11, 6.4-spelling")
 @pytest.mark.parametrize("spelling", SPELLINGS)
-@pytest.mark.parametrize("brand", NUMBERS)
-def test_a_number_of_every_brand_is_told_and_masked_however_it_is_written(brand, spelling):
-    number, masked = NUMBERS[brand]
-    written = SPELLINGS[spelling](number)
+def test_a_number_of_every_brand_is_told_and_masked_however_it_is_written(spelling):
+    for number, masked in NUMBERS.values():
+        written = SPELLINGS[spelling](number)
 
-    assert secrets.has_card(written)
-    assert secrets.may_hold_card(written.encode())
-    assert secrets.mask_cards(f"card {written} here") == f"card {masked} here"
+        assert secrets.has_card(written)
+        assert secrets.may_hold_card(written.encode())
+        assert secrets.mask_cards(f"card {written} here") == f"card {masked} here"
 
 
 @pytest.mark.parametrize("around", SURROUNDINGS)

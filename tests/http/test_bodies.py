@@ -107,15 +107,6 @@ def test_a_body_in_very_many_chunks_is_read_whole(client, served, size):
     assert client.answer().status == 200
 
 
-def test_very_many_chunks_without_a_key_are_thrown_away_in_turns(client):
-    head = post("/v5/apikeys", "transfer-encoding: chunked")
-
-    client.send(head + chunked(*[b"x"] * 200_000) + HEALTH)
-
-    assert client.answer().status == 401
-    assert client.answer().status == 200
-
-
 # --- who may send one -------------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from sandbox.server.protocol import HEAD_BYTES_MAX
 from tests.driving import Served
-from tests.http.talking import HEALTH, LAST_HEALTH, Client, port_of
+from tests.http.talking import HEALTH, Client, port_of
 
 KIB = 1024
 
@@ -114,17 +114,6 @@ def test_the_connection_goes_on_after_a_request_without_a_host(client):
 
 
 # --- several at once --------------------------------------------------------------------------
-
-
-def test_two_thousand_pipelined_requests_are_all_answered_in_their_order(client):
-    paths = [b"/_sandbox/health", b"/_sandbox/nothing"] * 1_000
-    requests = b"".join(b"GET %b HTTP/1.1\r\nhost: localhost\r\n\r\n" % path for path in paths)
-
-    client.send(requests)
-    statuses = [client.answer().status for _ in paths]
-
-    assert statuses == [200, 404] * 1_000
-    assert client.ask(LAST_HEALTH).status == 200
 
 
 def test_pipelined_requests_with_bodies_of_many_packets_are_all_answered(client, served):

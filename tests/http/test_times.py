@@ -8,8 +8,6 @@ import pytest
 from tests.http.talking import HEALTH, Client, Serving, eventually, serving
 
 SHORT_S = 0.3
-DOCUMENT = b"GET /_sandbox/platform/openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n"
-"""A request with a large answer."""
 
 
 def begun(sandbox: Serving, size: int) -> bytes:

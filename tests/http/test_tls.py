@@ -176,7 +176,7 @@ def test_a_damaged_authority_is_named(tmp_path):
 
 
 def test_the_text_banner_says_how_phones_come_to_trust_it(folder):
-    from tests.cli.test_cli import banner_of
+    from tests.cli.asking import banner_of
 
     with banner_of("--tls", "--tls-folder", str(folder)) as (lines, _):
         pass

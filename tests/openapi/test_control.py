@@ -26,7 +26,6 @@ WORLD = "/worlds/default"
 
 NEEDS_A_LOOP = {"scenario.play", "scenario.prove", "taps.tap", "messages.wait", "stream.read"}
 NEEDS_A_RECEIVER = {"messages.verify"}
-NEEDS_A_FULL_DISK = {"507"}
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
-"""Requests about payments: the least that works, JSON of any kind, and card numbers in it."""
+"""Requests about payments: the least that works, and JSON of any kind."""
 
-import re
 from typing import Any
 
 from hypothesis import strategies as st
@@ -9,26 +8,6 @@ from sandbox.platform.operation import Row
 from tests.directory.making import shown, terminal_id
 from tests.driving import InProcess
 from tests.support.payments import held, pay, prompted, sold
-
-REAL_CARDS = ["4539578763621486", "5425 2334 3010 9903", "378282-246310-005", "6011111111111117"]
-"""Numbers that pass for real ones and are no test card's."""
-
-CARD_PLACES = {
-    "reader": lambda pan: {"card_reader_data": {"paymentCardData": pan}},
-    "flat": lambda pan: {"paymentCardData": pan},
-    "reader's other data": lambda pan: {"card_reader_data": {"generalCardData": pan}},
-    "flat other data": lambda pan: {"generalCardData": pan},
-    "reader id": lambda pan: {"card_reader_data": {"id": pan}},
-    "event_id": lambda pan: {"event_id": pan},
-    "in a sentence": lambda pan: {"device_id": f"card {pan} of today"},
-    "details": lambda pan: {"additional_details": {"a": [{"b": f"<{pan}>"}]}},
-    "name of a field": lambda pan: {"additional_details": {pan: 1}},
-    "unknown field": lambda pan: {"note": pan},
-    "breakdown": lambda pan: {"breakdown": {"subtotal": 1000, "note": pan}},
-    "number": lambda pan: {"additional_details": {"n": int(re.sub("[ -]", "", pan))}},
-}
-"""Where in the body of a payment one could stand."""
-
 
 FIELDS = [
     *("amount", "tip_amount", "breakdown", "event_id", "type", "percentage", "confirm", "currency"),

@@ -94,3 +94,25 @@ def _check_shown(case: Case, answer: Response, told: dict[str, Any], after: dict
     assert {name: told[name] for name in laid_over} == {name: attempt[name] for name in laid_over}
     rest = {name: value for name, value in told.items() if name not in laid_over}
     assert rest == {name: value for name, value in after.items() if name not in laid_over}
+
+
+ROWS_BY_THEMSELVES = {
+    ("F4", "surcharge_expires", "surcharge_pending"),
+    ("F8", "edit", "pending"),
+    ("F8", "edit", "authorized"),
+    ("F8", "edit", "captured"),
+    ("F9", "tap_expires", "pending"),
+    ("F21", "authorization_expires", "authorized"),
+    ("F36", "settle", "captured"),
+    ("F42", "hold_reversed", "error"),
+    ("F37", "settle", "refunded"),
+}
+"""The rows that test_moves_by_itself tests."""
+
+ROWS_THAT_FOLLOW = {
+    ("D24", "late answer", "pending"),
+    ("D24", "late approval", "error"),
+    ("F5", "cancel", "surcharge_pending"),
+    ("F5", "cancel", "pending"),
+}
+"""The rows that test_following tests."""

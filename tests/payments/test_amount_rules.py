@@ -30,10 +30,6 @@ def error(answer):
     return answer.status, answer.json()["error"]
 
 
-def tips(amount):
-    return {"type": "fixed", "amount": amount}
-
-
 # --- capture ----------------------------------------------------------------------------------
 
 

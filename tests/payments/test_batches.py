@@ -286,7 +286,7 @@ def test_a_partial_approval_counts_with_what_was_approved(sandbox):
 # --- editing: B7 ------------------------------------------------------------------------------
 
 
-@pytest.mark.proves("assumed B7, M12")
+@pytest.mark.proves("spec 6.3-batch.edited", "assumed B7, M12")
 def test_removed_members_are_free_and_can_be_added_again(sandbox):
     tx, other = sold(sandbox, 1000), sold(sandbox, 500)
     id, count = tx["batch_id"], len(messages(sandbox))

@@ -66,16 +66,6 @@ def test_a_card_answers_an_authorization_as_it_does_a_sale(sandbox, token):
     assert answer.json()["status"] == ("authorized" if outcome.status == "ok" else outcome.status)
 
 
-@pytest.mark.proves("spec 2.4-card", "assumed 2.11")
-def test_a_card_is_shown_masked_wherever_a_payment_is(sandbox):
-    id = paid_id(sandbox, card="4111 1111 1111 1111")
-
-    listed = sandbox.ask("GET", "/v2/transactions", key="partner").json()["transactions"]
-
-    assert read(sandbox, id)["card"] == "411111******1111"
-    assert [one["card"] for one in listed] == ["411111******1111"]
-
-
 @pytest.mark.proves("assumed 1.8-reader")
 def test_a_card_may_stand_flat_beside_the_rest(sandbox):
     answer = pay(sandbox, paymentCardData="tok_amex", generalCardData="anything")
@@ -174,26 +164,6 @@ def test_the_prepaid_card_approves_all_of_what_is_not_more(sandbox, amount):
         "captured_amount": amount,
     }
     assert chosen(answer) == ORDINARY
-
-
-# --- surcharges -------------------------------------------------------------------------------
-
-
-@pytest.mark.proves("assumed 2.8-never")
-@pytest.mark.parametrize("token", ["tok_visa_debit", "tok_mc_debit", "tok_mc_prepaid"])
-def test_debit_and_prepaid_cards_are_not_surcharged(sandbox, token):
-    answer = pay(sandbox, 1000, at="surcharge_merchant", card=token)
-
-    assert (answer.json()["status"], answer.json()["surcharge_amount"]) == ("captured", 0)
-
-
-def test_a_credit_card_is(sandbox):
-    answer = pay(sandbox, 1000, at="surcharge_merchant", card="tok_mc_credit")
-
-    assert (answer.json()["status"], answer.json()["surcharge_amount"]) == (
-        "surcharge_pending",
-        30,
-    )
 
 
 # --- what is no card of the table -------------------------------------------------------------

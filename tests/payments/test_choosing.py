@@ -47,14 +47,6 @@ def chosen_of(*names):
     return choose(facts(**more), queue), queue
 
 
-@pytest.mark.proves("assumed D4, D14, D3")
-@pytest.mark.parametrize("source", SOURCES)
-def test_each_source_chooses_alone_and_says_so(source):
-    choice, _ = chosen_of(source)
-
-    assert told(choice) == SOURCES[source][1]
-
-
 @pytest.mark.proves("assumed D4")
 @pytest.mark.parametrize(
     ("stronger", "weaker"),
@@ -93,15 +85,6 @@ def test_a_stronger_source_that_is_for_something_else_leaves_it_to_the_weaker(st
     assert len(choice.near_misses) == (0 if stronger == "card" else 1)
 
 
-def test_a_source_that_was_not_asked_notes_nothing_and_takes_nothing():
-    queue = queue_of(Queued(outcome="stolen_card"))
-
-    choice = choose(facts(header="lost_card", amount=900021), queue)
-
-    assert choice.near_misses == []
-    assert list(queue.entries) == [Queued(outcome="stolen_card")]
-
-
 def test_near_misses_stand_in_the_order_in_which_they_were_asked():
     queue = queue_of(Queued(outcome="capture_declined"))
 
@@ -118,51 +101,7 @@ def test_near_misses_stand_in_the_order_in_which_they_were_asked():
     ]
 
 
-# --- transport faults by name -----------------------------------------------------------------
-
-
-@pytest.mark.proves("assumed 5.3")
-@pytest.mark.parametrize("operation", Operation)
-def test_a_transport_fault_is_for_every_operation(operation):
-    choice = choose(facts(operation, header="http_503"), queue_of())
-
-    assert (told(choice), choice.fault.key) == (("http_503", "header", "header"), "http_503")
-
-
-def test_a_fault_after_the_engine_ran_leaves_the_outcome_its_name():
-    choice = choose(facts(header="drop_after"), queue_of())
-
-    assert (choice.key, choice.fault.key, choice.outcome.key) == (
-        "approved",
-        "drop_after",
-        "approved",
-    )
-
-
-def test_a_next_outcome_may_come_with_a_fault():
-    queue = queue_of(Queued(outcome="lost_card", fault="malformed_json", delay_ms=7))
-
-    choice = choose(facts(), queue)
-
-    assert (choice.outcome.key, choice.fault.key, choice.delay_ms) == (
-        "lost_card",
-        "malformed_json",
-        7,
-    )
-
-
 # --- the queue --------------------------------------------------------------------------------
-
-
-@pytest.mark.proves("assumed D4")
-def test_next_outcomes_are_used_first_come_first_served_and_once():
-    keys = ["lost_card", "stolen_card", "approved_with_id"]
-    queue = queue_of(*(Queued(outcome=key) for key in keys))
-
-    used = [choose(facts(), queue).key for _ in range(4)]
-
-    assert used == [*keys, "approved"]
-    assert list(queue.entries) == []
 
 
 def test_an_entry_waits_for_its_operation():
@@ -211,15 +150,6 @@ def test_an_entry_without_an_outcome_is_an_approval_that_is_spoilt():
 
     assert told(choice) == ("drop_before", "queue", "queue")
     assert choice.outcome.key == "approved"
-
-
-def test_a_cleared_queue_is_empty():
-    queue = queue_of(Queued(outcome="lost_card"))
-
-    queue.clear()
-
-    assert list(queue.entries) == []
-    assert choose(facts(), queue).key == "approved"
 
 
 # --- the same over HTTP -----------------------------------------------------------------------
@@ -330,11 +260,3 @@ def test_nobody_is_asked_for_a_passthrough_or_a_misconfigured_terminal(sandbox):
         f"invalid_terminal; source=terminal; rule={terminal_id(sandbox, 'merchant')}"
     )
     assert len(world_of(sandbox).queue.entries) == 1
-
-
-def test_a_reset_forgets_the_queue(sandbox):
-    world_of(sandbox).queue.add(Queued(outcome="lost_card"))
-
-    sandbox.control("POST", "/worlds/default/reset", {})
-
-    assert chosen(pay(sandbox)) == ORDINARY

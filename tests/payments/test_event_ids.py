@@ -8,7 +8,6 @@ from tests.support.payments import (
     acted,
     ask,
     edit_batch,
-    fired,
     found,
     held,
     pay,
@@ -116,20 +115,6 @@ def test_every_action_with_it_is_refused_on_the_same_payment_and_on_others(sandb
         refused_as_duplicate(sandbox, answer, first)
 
     assert state(sandbox) == before
-
-
-@pytest.mark.proves("assumed F38, D9")
-def test_it_is_looked_at_before_the_state_so_that_even_a_rule_failure_stays_silent(sandbox):
-    # assumed D9: capture of a captured payment would announce a failure.
-    tx = sold(sandbox)
-    refused(sandbox, act(sandbox, tx, "capture", event_id="used"), 400, "invalid_capture_sequence")
-    count = len(messages(sandbox))
-
-    answer = act(sandbox, tx, "capture", event_id="used")
-
-    refused_as_duplicate(sandbox, answer, tx)
-    assert fired(sandbox, count) == []
-    assert len(read(sandbox, tx)["history"]) == 3
 
 
 @pytest.mark.proves("assumed D11")

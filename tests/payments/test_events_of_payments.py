@@ -5,7 +5,6 @@ Source: spec 6.2, 6.3; order assumed 8.3-order, 8.4.
 
 import pytest
 
-from tests.directory.making import terminal_id
 from tests.platform.minting import messages, set_clock
 from tests.support.payments import (
     acted,
@@ -18,7 +17,6 @@ from tests.support.payments import (
     pay,
     read,
     ready_for,
-    set_switches,
 )
 
 
@@ -37,11 +35,6 @@ def moments(sandbox, answer):
 
 def batch_of(sandbox, id):
     return sandbox.ask("GET", f"/v1/batches/{id}", key="partner").json()
-
-
-def open_batch(sandbox):
-    body = {"terminal_id": terminal_id(sandbox, "merchant")}
-    return sandbox.ask("POST", "/v1/batches/open", key="partner", json_body=body)
 
 
 def close(sandbox, id):
@@ -107,21 +100,6 @@ def test_an_outcome_is_announced_as_it_is_answered_and_kept(sandbox):
     assert sold == answer.json() == read(sandbox, sold["transaction_id"])
 
 
-@pytest.mark.proves("spec 6.3-batch.opened")
-def test_a_batch_is_announced_open_and_empty(sandbox):
-    answer = pay(sandbox, 1250)
-
-    opened = events_of(sandbox, answer)[1]["body"]
-    # spec 6.3-batch.opened: counts 0, closed_at null; the sale is counted afterwards.
-    assert (opened["status"], opened["closed_at"], opened["response"]) == ("open", None, None)
-    assert (
-        opened["transaction_count"],
-        opened["captured_amount"],
-        opened["refunded_amount"],
-    ) == (0, 0, 0)
-    assert batch_of(sandbox, opened["id"])["transaction_count"] == 1
-
-
 @pytest.mark.proves("assumed 8.3")
 def test_a_later_change_does_not_reach_what_was_announced(sandbox):
     answer = pay(sandbox)
@@ -132,29 +110,6 @@ def test_a_later_change_does_not_reach_what_was_announced(sandbox):
     assert events_of(sandbox, answer) == before
 
 
-@pytest.mark.proves("assumed B2")
-def test_a_second_sale_of_the_terminal_opens_nothing(sandbox):
-    first = paid_id(sandbox)
-
-    answer = pay(sandbox)
-
-    assert event_types(sandbox, answer) == ["transaction.create", "transaction.sale"]
-    assert answer.json()["batch_id"] == read(sandbox, first)["batch_id"]
-
-
-@pytest.mark.proves("assumed B2, 8.3-order")
-def test_a_capture_opens_a_batch_before_it_captures(sandbox):
-    id = ready_for(sandbox, "capture")
-
-    answer = operate(sandbox, id, "capture")
-
-    batch_id = answer.json()["batch_id"]
-    assert moments(sandbox, answer) == [
-        ("batch.opened", "open", None, None),
-        ("transaction.capture", "captured", "approved", batch_id),
-    ]
-
-
 @pytest.mark.proves("assumed B3, 8.3-order")
 def test_a_refund_opens_a_batch_where_there_is_none_before_it_refunds(sandbox):
     id = paid_id(sandbox)
@@ -163,16 +118,6 @@ def test_a_refund_opens_a_batch_where_there_is_none_before_it_refunds(sandbox):
     answer = operate(sandbox, id, "refund")
 
     assert event_types(sandbox, answer) == ["batch.opened", "transaction.refund"]
-
-
-def test_a_terminal_whose_batch_was_opened_by_hand_opens_no_other(sandbox):
-    opened = open_batch(sandbox)
-
-    answer = pay(sandbox)
-
-    assert event_types(sandbox, opened) == ["batch.opened"]
-    assert event_types(sandbox, answer) == ["transaction.create", "transaction.sale"]
-    assert answer.json()["batch_id"] == opened.json()["id"]
 
 
 # --- every transaction event of spec 6.3, by the operation that it names -----------------------
@@ -354,43 +299,6 @@ def test_the_result_is_of_no_request_and_comes_after_the_answer(sandbox):
     assert messages(sandbox, subject=batch_id)[-1]["request_id"] is None
 
 
-@pytest.mark.proves("assumed B10, 8.4")
-def test_settlement_announces_the_batch_and_no_transaction(sandbox):
-    id = paid_id(sandbox)
-    before = len(messages(sandbox, subject=id))
-
-    close(sandbox, read(sandbox, id)["batch_id"])
-
-    # spec 6.3 names no event for it (assumed F36).
-    assert read(sandbox, id)["status"] == "settled"
-    assert len(messages(sandbox, subject=id)) == before
-
-
-@pytest.mark.proves("spec 6.3-batch.edited")
-def test_an_edited_batch_is_announced_open(sandbox):
-    id = paid_id(sandbox)
-    batch_id = read(sandbox, id)["batch_id"]
-    path, body = f"/v1/batches/{batch_id}/edit", {"removed_transactions": [id]}
-
-    answer = sandbox.ask("PUT", path, key="partner", json_body=body)
-
-    (edited,) = events_of(sandbox, answer)
-    assert (edited["event_type"], edited["body"]["status"]) == ("batch.edited", "open")
-    assert edited["body"] == answer.json()
-    assert edited["body"]["transaction_count"] == 0
-
-
-@pytest.mark.proves("assumed B9")
-def test_settled_by_hand_a_batch_stays_submitted(sandbox):
-    set_switches(sandbox, {"batch.settlement": "manual"})
-    batch_id = read(sandbox, paid_id(sandbox))["batch_id"]
-
-    close(sandbox, batch_id)
-
-    kinds = [one["event_type"] for one in messages(sandbox, subject=batch_id)]
-    assert kinds == ["batch.opened", "batch.submitted"]
-
-
 # --- nothing where nothing happened -----------------------------------------------------------
 
 
@@ -414,15 +322,6 @@ def test_a_silent_refusal_announces_nothing(sandbox, operation, body):
     assert answer.status == 400
     assert events_of(sandbox, answer) == []
     assert read(sandbox, id) == before
-
-
-@pytest.mark.proves("assumed F38")
-def test_a_duplicate_event_id_announces_nothing(sandbox):
-    pay(sandbox, event_id="E-1")
-
-    answer = pay(sandbox, event_id="E-1")
-
-    assert (answer.status, events_of(sandbox, answer)) == (400, [])
 
 
 @pytest.mark.proves("spec 6.1.10", "assumed 2.10-order")

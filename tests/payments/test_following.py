@@ -25,14 +25,6 @@ from tests.support.payments import (
     turns,
 )
 
-ROWS_THAT_FOLLOW = {
-    ("D24", "late answer", "pending"),
-    ("D24", "late approval", "error"),
-    ("F5", "cancel", "surcharge_pending"),
-    ("F5", "cancel", "pending"),
-}
-"""The rows that have their tests here."""
-
 START_MS = 1_772_366_400_000
 
 

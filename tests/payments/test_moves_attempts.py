@@ -13,9 +13,7 @@ from tests.support.payments import (
     message_count,
     messages_since,
     paid,
-    pay,
     read,
-    set_switch,
 )
 
 BODIES = {
@@ -52,19 +50,6 @@ def test_f38_a_repeated_event_id_is_refused_silently_in_every_status(sandbox, st
     assert messages_since(sandbox, seen) == []
 
 
-@pytest.mark.proves("assumed F38")
-@pytest.mark.parametrize("preauth", [False, True])
-def test_f38_a_repeated_event_id_begins_no_payment(sandbox, preauth):
-    first = paid(sandbox, event_id="till-1")
-    seen = message_count(sandbox)
-
-    answer = pay(sandbox, 2000, event_id="till-1", operation="auth" if preauth else "sale")
-
-    assert error(answer) == (400, "duplicate_event")
-    assert first["transaction_id"] in answer.json()["detail"]
-    assert messages_since(sandbox, seen) == []
-
-
 @pytest.mark.proves("assumed F38, M11")
 def test_f38_any_earlier_attempt_uses_its_event_id_up(sandbox):
     id = paid(sandbox, operation="auth", event_id="a-1")["transaction_id"]
@@ -84,85 +69,7 @@ def test_f38_any_earlier_attempt_uses_its_event_id_up(sandbox):
     ]
 
 
-@pytest.mark.proves("assumed D11, 2.1-silent")
-def test_a_silent_refusal_does_not_use_its_event_id_up(sandbox):
-    # assumed D11
-    id = paid(sandbox, operation="auth")["transaction_id"]
-    refused = act(sandbox, id, "reverse", amount=1001, event_id="b-1")
-
-    again = acted(sandbox, id, "reverse", amount=1000, event_id="b-1")
-
-    assert error(refused) == (400, "reverse_exceeds_available")
-    assert (kind(again), again["event_id"]) == ("reverse/reversed/approved", "b-1")
-
-
-@pytest.mark.proves("assumed M11")
-def test_an_event_id_is_the_merchants_own(sandbox):
-    # assumed 2.6-scope
-    here = paid(sandbox, event_id="c-1")
-    there = paid(sandbox, event_id="c-1", at="second_merchant")
-
-    assert here["event_id"] == there["event_id"] == "c-1"
-
-
-@pytest.mark.proves("assumed 7.1-ids")
-def test_an_event_id_keeps_its_case(sandbox):
-    # assumed 7.1: never compared case-normalised
-    lower = paid(sandbox, event_id="d-1")
-    upper = paid(sandbox, event_id="D-1")
-
-    assert (lower["event_id"], upper["event_id"]) == ("d-1", "D-1")
-
-
 # --- forced outcomes --------------------------------------------------------------------------
-
-FORCED_RULES = [
-    ("authorized", "capture", "exceeds_original_auth", "capture"),
-    ("authorized", "capture", "invalid_capture_sequence", "capture"),
-    ("captured", "adjust", "exceeds_original_auth", "tip_adjust"),
-    ("captured", "adjust", "invalid_tip_adjustment", "tip_adjust"),
-]
-
-
-@pytest.mark.proves("assumed 5.2-forced, 2.1-rule")
-@pytest.mark.parametrize(("status", "operation", "force", "shown_type"), FORCED_RULES)
-def test_a_forced_rule_failure_answers_like_a_real_one(
-    sandbox, status, operation, force, shown_type
-):
-    # assumed 5.2-forced, 2.1-rule
-    before = in_state(sandbox, status)
-    seen = message_count(sandbox)
-
-    answer = act(sandbox, before["transaction_id"], operation, **BODIES[operation], outcome=force)
-
-    after = read(sandbox, before["transaction_id"])
-    told = [(one["event_type"], kind(one["body"])) for one in messages_since(sandbox, seen)]
-    assert error(answer) == (400, force)
-    assert told == [(f"transaction.{shown_type}", f"{shown_type}/error/{force}")]
-    assert after["history"][:-1] == before["history"]
-    assert kind(after["history"][-1]) == f"{shown_type}/error/{force}"
-    assert after | {"history": []} == before | {"history": []}
-
-
-@pytest.mark.proves("assumed D41")
-@pytest.mark.parametrize(
-    ("status", "operation", "force"),
-    [
-        ("authorized", "capture", "refund_declined"),
-        ("authorized", "reverse", "insufficient_funds"),
-        ("authorized", "increment", "capture_declined"),
-        ("captured", "refund", "lost_card"),
-        ("captured", "adjust", "user_canceled"),
-        ("surcharge_pending", "confirm", "lost_card"),
-    ],
-)
-def test_an_outcome_for_another_operation_changes_nothing(sandbox, status, operation, force):
-    before = in_state(sandbox, status)
-
-    answer = act(sandbox, before["transaction_id"], operation, **BODIES[operation], outcome=force)
-
-    assert answer.status == 400
-    assert read(sandbox, before["transaction_id"]) == before
 
 
 @pytest.mark.parametrize("operation", PATHS)
@@ -179,58 +86,7 @@ def test_a_forced_outcome_does_not_open_a_state_that_refuses(sandbox, status, op
     assert after | {"history": []} == before | {"history": []}
 
 
-# --- rule failures answered with 200 ----------------------------------------------------------
-
-
-@pytest.mark.proves("assumed 2.1-rule")
-def test_a_rule_failure_can_be_answered_as_the_failed_transaction(sandbox):
-    # assumed Q3: the switch changes the answer, and neither event nor record
-    set_switch(sandbox, "lifecycle.rule_failures", "http_200")
-    sale = paid(sandbox)
-    seen = message_count(sandbox)
-
-    answer = acted(sandbox, sale["transaction_id"], "capture")
-
-    (message,) = messages_since(sandbox, seen)
-    assert kind(answer) == "capture/error/invalid_capture_sequence"
-    assert (message["event_type"], message["body"]) == ("transaction.capture", answer)
-    assert read(sandbox, sale["transaction_id"])["status"] == "captured"
-
-
-def test_a_silent_refusal_stays_a_400_then(sandbox):
-    set_switch(sandbox, "lifecycle.rule_failures", "http_200")
-    sale = paid(sandbox)
-
-    answer = act(sandbox, sale["transaction_id"], "increment", amount=5)
-
-    assert error(answer) == (400, "invalid_transaction_state")
-
-
 # --- the event as it is named -----------------------------------------------------------------
-
-
-@pytest.mark.proves("assumed 2.1-failed, M9")
-def test_a_failed_attempt_is_seen_in_its_answer_and_not_in_the_record(sandbox):
-    # assumed 2.1-failed, M9
-    held = paid(sandbox, operation="auth")
-
-    failed = acted(sandbox, held, "capture", amount=600, event_id="e-1", outcome="capture_declined")
-
-    after = read(sandbox, held["transaction_id"])
-    assert (kind(failed), failed["event_id"]) == ("capture/declined/declined", "e-1")
-    assert failed["gateway_transaction_response"] == {
-        "responseCode": "D",
-        "responseMessage": "DECLINE",
-        "approvalCode": None,
-        "processorResponseCode": "05",
-    }
-    assert (failed["processor_response_code"], failed["processor_response_message"]) == (
-        *("D", "DECLINE"),
-    )
-    assert failed["gateway_transaction_id"] == held["gateway_transaction_id"]
-    assert (ledger(failed), failed["total_amount"]) == ((1000, 0, 0, 0), 1000)
-    assert (after["event_id"], kind(after)) == (held["event_id"], "auth/authorized/approved")
-    assert [attempt["amount"] for attempt in after["history"]] == [1000, 1000, 600]
 
 
 @pytest.mark.proves("spec 2.4-history, 2.10-shapes", "assumed 2.10")

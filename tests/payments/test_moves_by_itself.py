@@ -10,6 +10,7 @@ from sandbox.domain.payments import follow_ups
 from sandbox.domain.payments.amounts import EMPTY
 from sandbox.domain.payments.transitions import transitions_from
 from tests.directory.making import a_terminal, set_clock, shown
+from tests.payments.driving_moves import ROWS_BY_THEMSELVES
 from tests.support.payments import (
     acted,
     ask,
@@ -27,19 +28,6 @@ from tests.support.payments import (
     record_of,
     set_switch,
 )
-
-ROWS_BY_THEMSELVES = {
-    ("F4", "surcharge_expires", "surcharge_pending"),
-    ("F8", "edit", "pending"),
-    ("F8", "edit", "authorized"),
-    ("F8", "edit", "captured"),
-    ("F9", "tap_expires", "pending"),
-    ("F21", "authorization_expires", "authorized"),
-    ("F36", "settle", "captured"),
-    ("F42", "hold_reversed", "error"),
-    ("F37", "settle", "refunded"),
-}
-"""The rows that have their tests here."""
 
 
 def kind_of(record):

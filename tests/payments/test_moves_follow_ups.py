@@ -8,10 +8,8 @@ import pytest
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.transactions import STATUSES
 from sandbox.domain.payments.transitions import TRANSITIONS
-from tests.payments.driving_moves import Case, try_out
-from tests.payments.test_following import ROWS_THAT_FOLLOW
-from tests.payments.test_moves_by_itself import ROWS_BY_THEMSELVES
-from tests.payments.test_moves_conditions import CASES as CONDITIONAL
+from tests.payments.condition_rows import CASES as CONDITIONAL
+from tests.payments.driving_moves import ROWS_BY_THEMSELVES, ROWS_THAT_FOLLOW, Case, try_out
 from tests.support.payments import PATHS
 
 GRID = """
@@ -162,6 +160,18 @@ def test_the_grid_is_the_whole_product_of_statuses_and_operations():
 
     assert sorted(pairs) == sorted((status, one) for status in STATUSES for one in PATHS)
     assert len(pairs) == 60
+
+
+@pytest.mark.proves(
+    "spec 2.4-exceeds_original_auth, 2.4-incremental_auth_declined",
+    "spec 2.4-surcharge_declined_by_payer",
+    "assumed F2, F3, F5, F7, F10, F11, F12, F13, F14, F15, F16, F17, F18, F22, F23, F24",
+    "assumed F25, F26, F27, F28, F29, F30, F31, F35, F39, F40, F41, 2.1-failed, 2.1-rule",
+    "assumed 2.1-outcome, B14, Q1, Q2",
+)
+@pytest.mark.parametrize("case", CONDITIONAL, ids=lambda case: case.name)
+def test_every_condition_of_a_row_decides_as_it_says(sandbox, case):
+    try_out(sandbox, case)
 
 
 def test_every_row_of_a_follow_up_has_a_case_and_every_case_a_row():

@@ -48,7 +48,6 @@ class Case:
 
 SALE = {"operation": "sale", "second": "transaction.sale"}
 AUTH = {"operation": "auth", "second": "transaction.authorize"}
-HALF = (500, 500, 0, 0)
 
 CASES = [
     Case(
@@ -294,19 +293,6 @@ def test_an_auth_can_be_asked_of_either_path(sandbox):
     by_path = paid(sandbox, operation="auth", type="sale")
 
     assert kind(by_type) == kind(by_path) == "auth/authorized/approved"
-
-
-@pytest.mark.proves("assumed B2")
-def test_a_second_sale_joins_the_batch_that_is_open(sandbox):
-    # assumed B2
-    first = paid(sandbox)
-    seen = message_count(sandbox)
-
-    second = paid(sandbox)
-
-    assert second["batch_id"] == first["batch_id"]
-    names = [one["event_type"] for one in messages_since(sandbox, seen)]
-    assert names == ["transaction.create", "transaction.sale"]
 
 
 @pytest.mark.proves(

@@ -9,13 +9,13 @@ from sandbox.platform.responses import ConnectionClosed
 from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.driving import InProcess
-from tests.payments.outcome_rows import ROWS
-from tests.payments.trigger_rows import (
+from tests.payments.outcome_rows import (
     DROPS,
     HOST_CODES,
     HTTP_FAULTS,
     LATER,
     NOT_FOR_INITIATIONS,
+    ROWS,
     SETTLEMENTS,
     TECHNICAL,
 )

@@ -8,6 +8,7 @@ import json
 import pytest
 
 from tests.platform.minting import NOBODY, delete, messages, mint, put, refused_by
+from tests.platform.refusals import BODY_MAX
 
 VALID = {"name": "till", "permissions": ["payments:read"]}
 
@@ -26,50 +27,30 @@ MALFORMED = {"name": "", "permissions": ["payments:fly"], "colour": "red", "expi
 """A body with as many faults as fit: step 7 refuses it."""
 
 
+TURNED_AWAY = {
+    "step 1, an unusable key": (None, (401, "authentication_failed")),
+    "step 2, a blind key": (["payments:read"], (404, "not_found")),
+    "step 3, a key without creation": (
+        ["apikeys:read", "apikeys:delete:sub"],
+        (401, "permission_denied"),
+    ),
+}
+HUGE = b"x" * (BODY_MAX + 1)
+
+
 @pytest.mark.proves("assumed 4.4-order")
-@pytest.mark.parametrize("body", [b"{", b"[]", json.dumps(MALFORMED).encode()])
-def test_step_1_an_unusable_key_wins_over_every_fault_of_the_body(sandbox, body):
-    answer = sandbox.ask("POST", "/v5/apikeys", key="revoked", body=body)
-
-    assert verdict(answer) == (401, "authentication_failed")
-
-
-@pytest.mark.proves("assumed 4.4-order")
-@pytest.mark.parametrize("body", [b"{", b"[]", json.dumps(MALFORMED).encode()])
-def test_step_2_a_blind_key_wins_over_every_fault_of_the_body(sandbox, body):
-    key = mint(sandbox, ["payments:read"], by="partner").key
+@pytest.mark.parametrize(("held", "expected"), TURNED_AWAY.values(), ids=TURNED_AWAY)
+@pytest.mark.parametrize("body", [b"{", b"[]", json.dumps(MALFORMED).encode(), HUGE])
+def test_steps_1_to_3_win_over_every_fault_of_the_body(sandbox, held, expected, body):
+    key = "revoked" if held is None else mint(sandbox, held, by="partner").key
 
     answer = sandbox.ask("POST", "/v5/apikeys", key=key, body=body)
 
-    assert verdict(answer) == (404, "not_found")
+    assert verdict(answer) == expected
 
 
 @pytest.mark.proves("assumed 4.4-order")
-@pytest.mark.parametrize("body", [b"{", b"[]", json.dumps(MALFORMED).encode()])
-def test_step_3_a_key_without_creation_wins_over_every_fault_of_the_body(sandbox, body):
-    key = mint(sandbox, ["apikeys:read", "apikeys:delete:sub"], by="partner").key
-
-    answer = sandbox.ask("POST", "/v5/apikeys", key=key, body=body)
-
-    assert verdict(answer) == (401, "permission_denied")
-
-
-@pytest.mark.proves("assumed 4.4-order")
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"",
-        b"{",
-        b"[]",
-        b"null",
-        b"7",
-        b'"x"',
-        b"\xff\xfe",
-        b'{"name": NaN}',
-        b'{"name": "a", "name": "b", "permissions": ["payments:read"]}',
-        b'{"name": "x", "permissions": ["payments:read"]} {}',
-    ],
-)
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'{"name": NaN}'])
 @pytest.mark.parametrize("form", ["apikeys:create", "apikeys:create:sub"])
 def test_step_4_what_is_no_json_object_is_refused_whichever_form_is_held(sandbox, form, body):
     key = mint(sandbox, [form], by="partner").key

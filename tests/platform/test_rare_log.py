@@ -4,7 +4,8 @@ import logging
 
 import pytest
 
-from sandbox.platform.rare_log import EVERY_S, RareLog, shown
+from sandbox.platform.hosts import EVERY_S, RareLog
+from sandbox.platform.wire import shown
 
 
 def test_one_line_a_minute_for_each_kind_and_the_next_counts_the_others(caplog):

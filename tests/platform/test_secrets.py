@@ -9,36 +9,8 @@ import pytest
 from sandbox.domain.profile import Profile
 from tests.driving import InProcess, Response
 from tests.platform.refusals import assert_key_refusal, fresh
+from tests.platform.secret_texts import PRODUCTION, SUPPLIED, escaped, everything_kept, secret_of
 from tests.profiles import BRANDED
-
-SUPPLIED = "svc_uat_Supplied0000_SuPpLiEd5eCrEtOfThIrTyTwOcHaRs00"
-PRODUCTION = "svc_live_ProdLookup00_PrOdUcTiOn5eCrEtOfThIrTyTwOc0000"
-
-
-def everything_kept(sandbox: InProcess) -> str:
-    """All that the control API shows of all worlds; worlds themselves list their keys."""
-    shown = [sandbox.control("GET", "/health").body]
-    for world in sandbox.sandbox.worlds:
-        for what in ("requests", "messages", "clock", "switches"):
-            answer = sandbox.control("GET", f"/worlds/{world.id}/{what}")
-            assert answer.status == 200
-            shown.append(answer.body)
-        for entry in world.journal.entries():
-            shown.append(sandbox.control("GET", f"/worlds/{world.id}/requests/{entry.id}").body)
-            # What the entry holds, before anything is masked for showing.
-            shown += [entry.request or b"", entry.response or b""]
-            shown += [entry.path.encode(), entry.query.encode(), repr(entry.notes).encode()]
-    return b"\n".join(shown).decode("utf-8", "replace")
-
-
-def secret_of(key: str) -> str:
-    return key.rpartition("_")[2]
-
-
-def escaped(text: str) -> str:
-    r"""The text as \u escapes, each of which a JSON string may have."""
-    return "".join(f"\\u{ord(char):04x}" for char in text)
-
 
 Placing = Callable[[str], dict[str, Any]]
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import NOW
 from tests.driving import Served, serving
-from tests.platform.test_secrets import PRODUCTION, SUPPLIED, escaped, secret_of
+from tests.platform.secret_texts import PRODUCTION, SUPPLIED, escaped, secret_of
 
 
 def _ask_with_keys_everywhere(server: Served) -> list[str]:

@@ -1,10 +1,5 @@
-"""Only what is kept of a request is looked through, and no error sends a book back.
+"""Only the beginning of a long request is kept, with no secret in part, and no error repeats it."""
 
-Work is counted in steps of Python, which are the same on any machine; that the
-search itself takes few is shown in `tests/domain/test_card_search.py`.
-"""
-
-import json
 import re
 
 import pytest
@@ -23,23 +18,12 @@ from sandbox.worlds.journal import (
     captured_answer,
 )
 from tests.conftest import NOW
-from tests.directory.making import terminal_id
-from tests.domain.test_card_search import SOUPS
 from tests.driving import InProcess
-from tests.platform.test_secrets import secret_of
-from tests.steps import steps_of
+from tests.platform.secret_texts import secret_of
 
 MIB = 1_048_576
 NUMBER = "4532015112830366"
 KEY = "svc_uat_PlantLookup0_PlAnTeDsAnDbOxSeCrEtOfThIrTyTwO0"
-
-BODIES = SOUPS | {
-    "card numbers": "4111111111111111 ",
-    "production keys": "svc_live_a ",
-    "escapes of Unicode": "\\u0034",
-    "quotes": '\\"',
-    "brackets": "[",
-}
 
 
 @pytest.fixture
@@ -47,58 +31,6 @@ def sandbox():
     """A sandbox that takes large bodies."""
     frozen = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
     return InProcess(build(Settings(clock=frozen, body_bytes_max=2 * MIB)))
-
-
-def _steps(sandbox, size, piece, *, key=None):
-    body = (piece * (size // len(piece.encode()))).encode()
-    return steps_of(
-        lambda: sandbox.ask("POST", "/v3/payment", key=key, body=b'{"x":"' + body + b'"}')
-    )
-
-
-@pytest.mark.parametrize("piece", BODIES.values(), ids=BODIES)
-def test_a_body_that_is_refused_takes_no_more_steps_the_longer_it_is(sandbox, piece):
-    sandbox.ask("POST", "/v3/payment", body=b'{"x":"\xc3\xa9 4111"}')
-
-    few, many = (_steps(sandbox, size, piece) for size in (4 * CAPTURE_BYTES_MAX, MIB - 8))
-
-    assert many <= 1.1 * few + 100
-
-
-@pytest.mark.parametrize("piece", SOUPS.values(), ids=SOUPS)
-def test_one_that_is_scanned_whole_takes_steps_in_proportion(sandbox, piece):
-    """With a key, and in a body in which it is kept, as long as it has no number."""
-    sale = {"amount": 1000, "terminal_id": terminal_id(sandbox, "merchant")}
-
-    def pay(size):
-        note = piece * (size // (2 * len(json.dumps(piece, ensure_ascii=False).encode()) - 4))
-        body = sale | {"additional_details": {"note": note}}
-        sent = json.dumps(body, ensure_ascii=False).encode()
-        assert len(sent) < MIB
-        answers = []
-        steps = steps_of(
-            lambda: answers.append(
-                sandbox.ask("POST", "/v3/payment", key="merchant", body=sent).status
-            )
-        )
-        assert answers == [200]
-        return steps
-
-    pay(1_000)
-    few, many = pay(MIB // 4), pay(MIB)
-
-    assert many <= 1.1 * 4 * few + 500
-
-
-def test_a_long_path_takes_no_more_steps_the_longer_it_is(sandbox):
-    def ask(size):
-        path = "/nowhere/" + "4-" * (size // 2)
-        return steps_of(lambda: sandbox.ask("GET", path, key="merchant", query="x=" + path))
-
-    ask(100)
-    few, many = ask(2 * ADDRESS_CHARS_MAX), ask(60_000)
-
-    assert many <= 1.1 * few + 100
 
 
 # --- where it is cut --------------------------------------------------------------------------
@@ -211,22 +143,12 @@ LONG = {
 @pytest.mark.parametrize("case", LONG)
 def test_an_error_never_repeats_a_long_word(sandbox, case):
     method, path, body = LONG[case]
-    short = json.loads(
-        re.sub(r"(4-){9,}", "4-4-4", json.dumps([path, None if body is ... else body]))
-    )
-    answers = []
+    sent = ... if body in (None, ...) else body
 
-    def ask(path, body):
-        sent = ... if body in (None, ...) else body
-        return steps_of(lambda: answers.append(sandbox.control(method, path, sent)))
+    answer = sandbox.control(method, path, sent)
 
-    # What is loaded once is loaded now.
-    ask(*short)
-    few, many = ask(*short), ask(path, body)
-
-    assert 400 <= answers[-1].status < 500
-    assert len(answers[-1].body) < 10_000
-    assert many <= few + 5_000
+    assert 400 <= answer.status < 500
+    assert len(answer.body) < 10_000
 
 
 def test_nor_does_the_platform(sandbox):
@@ -246,4 +168,4 @@ def test_a_long_word_resembles_none():
 
     assert nearest("payments:reed", known) == "payments:read"
     assert nearest("x" * 90, known) == "x" * 100
-    assert steps_of(lambda: nearest("payments:read" * 100_000, known)) < 50
+    assert nearest("payments:read" * 100_000, known) is None

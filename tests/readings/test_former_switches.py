@@ -61,12 +61,11 @@ def test_a_new_world_takes_former_switches_and_a_reading_counts_before_them(sand
 
 
 @pytest.mark.proves("assumed D35")
-def test_a_snapshot_from_before_keeps_its_former_switches_and_follows_the_profile_in_the_rest():
+def test_a_snapshot_may_name_a_reading_by_its_former_switch():
     profile = parse_profile({"readings": {"rule_failures": "http_200"}})
     sandbox = InProcess(build(Settings(profile=profile)))
     snapshot = sandbox.control("GET", "/worlds/default/snapshot").json()
     state = snapshot["world"]["0"]
-    state["switches"] |= {name: one.default for name, one in FORMER.items()}
     state["switches"]["refund.partial_status"] = "refunded"
 
     assert sandbox.control("PUT", "/worlds/default/snapshot", snapshot).status in (200, 204)

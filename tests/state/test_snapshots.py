@@ -311,13 +311,17 @@ REFUSED: dict[str, tuple[Callable[[Document], Any], tuple[str, ...]]] = {
         changed(_first("records"), "accounts", "status", to=SECRET),
         ("records", "status"),
     ),
+    "a key with the plaintext to show": (
+        changed(_first("api_keys"), "key", to="shown"),
+        ("api_keys", "key"),
+    ),
     "a message without a type": (
         changed(_first("messages"), "event_type", to=5),
         ("messages", "event_type"),
     ),
     "a message whose id is an object": (
         changed(_first("messages"), "id", to={"a": 1}),
-        ("messages", "id must be a string"),
+        ("messages", "id: must be text, not an object"),
     ),
     "a message with the id of another": (
         changed(_first("messages"), "id", to="msg_0"),

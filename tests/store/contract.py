@@ -5,8 +5,8 @@ from msgspec.structs import replace
 
 from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.keys import ApiKey
-from sandbox.store.queries import DuplicateValue, UnitClosed
 from sandbox.store.store import Store
+from sandbox.store.tables import DuplicateValue, UnitClosed
 from tests.store.contract_finding import FindingContract
 from tests.store.contract_state import StateContract
 from tests.store.records import AT, account, ids, key, message, put

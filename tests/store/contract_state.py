@@ -6,8 +6,8 @@ from sandbox.domain.clock import TAP_EXPIRES, Timer
 from sandbox.domain.keys import KeyUsage
 from sandbox.domain.payments.transactions import BusyPayment
 from sandbox.domain.webhooks import Delivery, Endpoint
-from sandbox.store.queries import OLDEST_FIRST
 from sandbox.store.store import Store
+from sandbox.store.tables import OLDEST_FIRST
 from sandbox.store.world_state import Counters
 from tests.store.records import AT, message, put
 

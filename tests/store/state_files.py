@@ -68,3 +68,13 @@ def running(program: str, arguments: Sequence[object]) -> Iterator[subprocess.Po
             yield process
         finally:
             process.kill()
+
+
+HOLDING = """
+import sys
+from pathlib import Path
+from sandbox.store.files.file_kinds import open_file
+file = open_file(Path(sys.argv[1]))
+print("open", flush=True)
+sys.stdin.read()
+"""

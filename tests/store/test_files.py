@@ -14,7 +14,7 @@ from sandbox.store.files.file_kinds import copy, open_file
 from sandbox.store.files.json_file import JsonFile
 from sandbox.store.files.port import FORMAT, RECORDS, Change, Document, StateFile, StoreError
 from sandbox.store.files.sqlite_file import SqliteFile
-from tests.store.state_files import contents, document, loaded, plain, put, running, write
+from tests.store.state_files import HOLDING, contents, document, loaded, plain, put, running, write
 
 KINDS = {"state.json": JsonFile, "state.db": SqliteFile}
 HUGE = (1_795_000_000_000 << 40) + 7
@@ -240,15 +240,6 @@ def test_what_was_acknowledged_is_there_after_the_process_was_killed(path: Path)
 
 
 # --- one server at a time ---------------------------------------------------------------------
-
-HOLDING = """
-import sys
-from pathlib import Path
-from sandbox.store.files.file_kinds import open_file
-file = open_file(Path(sys.argv[1]))
-print("open", flush=True)
-sys.stdin.read()
-"""
 
 
 def test_a_file_has_one_user_and_is_free_when_that_closes_it(path: Path, file: StateFile):

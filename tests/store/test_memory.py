@@ -4,8 +4,8 @@ import pytest
 
 from sandbox.domain.directory import Account, Terminal
 from sandbox.domain.keys import ApiKey
-from sandbox.store.queries import DuplicateValue
 from sandbox.store.store import Store
+from sandbox.store.tables import DuplicateValue
 from tests.store.contract import StoreContract
 from tests.store.records import AT, account, key, put
 

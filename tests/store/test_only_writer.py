@@ -13,8 +13,7 @@ import pytest
 from sandbox.store.files import disk
 from sandbox.store.files.file_kinds import open_file
 from sandbox.store.files.port import StoreError
-from tests.store.state_files import document, loaded, put, running, write
-from tests.store.test_files import HOLDING
+from tests.store.state_files import HOLDING, document, loaded, put, running, write
 
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="locks of what was opened")
 

@@ -6,8 +6,8 @@ import pytest
 
 from sandbox.domain.clock import AUTHORIZATION_EXPIRES, BATCH_RESULT, SURCHARGE_EXPIRES, Timer
 from sandbox.domain.directory import Account
-from sandbox.store.queries import DuplicateValue, UnitClosed
 from sandbox.store.store import Store
+from sandbox.store.tables import DuplicateValue, UnitClosed
 from tests.store.records import AT, account, key, put
 
 

@@ -266,12 +266,14 @@ def operate(
     return act(sandbox, id, name, outcome=outcome, version="v3", **(body | more))
 
 
-def attempt(sandbox: InProcess, operation: str, outcome: str | None = None) -> Attempt:
-    """One operation of OPERATIONS, on a payment of its own."""
+def attempt(
+    sandbox: InProcess, operation: str, outcome: str | None = None, *, on: str | None = None
+) -> Attempt:
+    """One operation of OPERATIONS, on that payment or one of its own."""
     if operation in INITIATIONS:
         answer = pay(sandbox, operation=operation, outcome=outcome)
         return Attempt(answer, answer.json().get("transaction_id", ""))
-    id = ready_for(sandbox, operation)
+    id = on or ready_for(sandbox, operation)
     return Attempt(operate(sandbox, id, operation, outcome=outcome), id)
 
 

@@ -124,3 +124,12 @@ async def living(sandbox: InProcess) -> AsyncIterator[None]:
         events.put_nowait({"type": "lifespan.shutdown"})
         assert (await answers.get())["type"] == "lifespan.shutdown.complete"
         await life
+
+
+DOCUMENTED_S = [5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600, 10 * 3600]
+"""The waits after the first to the seventh failure."""
+
+
+def ask_wait(sandbox, **query):
+    asked = "&".join(f"{name}={value}" for name, value in query.items())
+    return control(sandbox, "GET", f"{WORLD}/wait", query=asked)

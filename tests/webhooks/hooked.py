@@ -1,6 +1,6 @@
 """How tests of webhooks drive a world of their own in a served sandbox."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -11,7 +11,10 @@ import httpx2
 
 from sandbox.domain.instants import parse_rfc3339, to_wire
 from tests.conftest import NOW
+from tests.control.refusals import assert_refused
 from tests.driving import Served
+from tests.in_process import Response
+from tests.webhooks.receiving import Received
 
 START = parse_rfc3339(NOW)
 UNTIL_S = 5.0
@@ -115,3 +118,31 @@ def planned_wait(delivery: dict[str, Any]) -> float:
     """Seconds of the world from the last attempt to the next."""
     due = parse_rfc3339(delivery["next_attempt_at"])
     return (due - parse_rfc3339(delivery["attempts"][-1]["at"])).total_seconds()
+
+
+def resend(hooked: Hooked, id: str, **body) -> list[str]:
+    """The endpoints to which the message goes once more."""
+    endpoints: list[str] = hooked.ask("POST", f"/messages/{id}/resend", body, status=202).json()[
+        "endpoints"
+    ]
+    return endpoints
+
+
+def triggers(delivery):
+    return [one["trigger"] for one in delivery["attempts"]]
+
+
+def rule(*, when: dict | None = None, **then) -> dict:
+    return {"when": when or {}, "then": then}
+
+
+def types(hooked: Hooked, requests: Iterable[Received]) -> list[str]:
+    """Which events they carry, in the order in which they came."""
+    listed = hooked.ask("GET", "/messages").json()["messages"]
+    type_of = {one["id"]: one["event_type"] for one in listed}
+    return [type_of[one.id] for one in requests]
+
+
+def refused(answer, status, error, nearest=None):
+    body = Response(answer.status_code, dict(answer.headers), answer.content)
+    assert_refused(body, status, error, nearest)

@@ -1,26 +1,13 @@
 """What rules of a scenario do to webhooks, as receivers see it. Source: assumed D22, D24."""
 
-from collections.abc import Iterable
 from datetime import UTC, datetime
 
 import pytest
 import standardwebhooks
 
 from sandbox.domain.instants import to_wire
-from tests.webhooks.hooked import START, Hooked
+from tests.webhooks.hooked import START, Hooked, resend, rule, triggers
 from tests.webhooks.receiving import Received, receiving
-from tests.webhooks.test_resending import resend, triggers
-
-
-def rule(*, when: dict | None = None, **then) -> dict:
-    return {"when": when or {}, "then": then}
-
-
-def types(hooked: Hooked, requests: Iterable[Received]) -> list[str]:
-    """Which events they carry, in the order in which they came."""
-    listed = hooked.ask("GET", "/messages").json()["messages"]
-    type_of = {one["id"]: one["event_type"] for one in listed}
-    return [type_of[one.id] for one in requests]
 
 
 def signature(request: Received, secret: str, body: bytes) -> str:

@@ -10,10 +10,8 @@ from time import time
 import pytest
 
 from sandbox.domain.instants import to_wire
-from tests.webhooks.hooked import START, Hooked, until
+from tests.webhooks.hooked import START, Hooked, resend, rule, triggers, types, until
 from tests.webhooks.receiving import Answer, receiving
-from tests.webhooks.test_chaos import rule, types
-from tests.webhooks.test_resending import resend, triggers
 
 FOR_AN_HOUR = {"delay_ms": 3_600_000}
 

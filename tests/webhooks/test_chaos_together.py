@@ -6,10 +6,8 @@ import pytest
 
 from sandbox.domain.instants import to_wire
 from tests.webhooks.calling import WORLD, add, living, message, sample
-from tests.webhooks.hooked import START
+from tests.webhooks.hooked import START, resend, rule, triggers, types
 from tests.webhooks.receiving import receiving
-from tests.webhooks.test_chaos import rule, types
-from tests.webhooks.test_resending import resend, triggers
 
 
 def run(sandbox, *rules):

@@ -14,7 +14,7 @@ from sandbox.settings import Settings, SettingsError
 from sandbox.store.fixture import FixtureError
 from sandbox.webhooks.signing import write_secret
 from tests.conftest import NOW
-from tests.control.test_control import assert_refused
+from tests.control.refusals import assert_refused
 from tests.driving import InProcess
 from tests.support.payments import sold
 from tests.webhooks.calling import ENDPOINTS, reset

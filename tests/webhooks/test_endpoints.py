@@ -5,7 +5,7 @@ import re
 import pytest
 
 from sandbox.webhooks.signing import write_secret
-from tests.control.test_control import assert_refused
+from tests.control.refusals import assert_refused
 from tests.webhooks.calling import (
     ENDPOINTS,
     add,

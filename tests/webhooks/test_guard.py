@@ -9,7 +9,7 @@ from sandbox.domain.webhooks import Sent
 from sandbox.settings import Settings, SettingsError
 from sandbox.webhooks.address_guard import Guard
 from sandbox.webhooks.client import WebhookClient
-from tests.control.test_control import assert_refused
+from tests.control.refusals import assert_refused
 from tests.driving import InProcess
 from tests.webhooks.receiving import receiving
 

@@ -5,7 +5,6 @@ Source: docs/design/webhooks.md.
 
 import asyncio
 import json
-from collections import Counter
 
 import pytest
 from msgspec.structs import replace
@@ -16,13 +15,9 @@ from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.webhooks import ENDPOINTS_MAX, Sent
 from sandbox.scenarios.words import WEBHOOK_RULES_MAX
 from sandbox.settings import Settings
-from sandbox.webhooks.worker import STARTS_IN_A_TURN
-from sandbox.worlds.pauses import EVERY
 from tests.conftest import NOW
-from tests.control.test_control import assert_refused
+from tests.control.refusals import assert_refused
 from tests.driving import InProcess
-from tests.steps import calls_of
-from tests.support.payments import pay, turns
 from tests.webhooks.calling import (
     ENDPOINTS,
     WORLD,
@@ -31,8 +26,6 @@ from tests.webhooks.calling import (
     control,
     emit,
     living,
-    reached,
-    sample,
     world_of,
 )
 
@@ -126,144 +119,27 @@ def test_one_rule_on_webhooks_more_than_may_be_is_refused(sandbox):
     assert f"at most {WEBHOOK_RULES_MAX}" in refused.json()["message"]
 
 
-# --- what a message costs ---------------------------------------------------------------------
-
-
-class Noting:
-    """Takes every webhook, and notes in which turn of the loop it was sent. Fulfils `Sending`."""
-
-    def __init__(self):
-        self.turn = 0
-        self.sent_in = Counter()
-
-    async def count_turns(self):
-        while True:
-            await asyncio.sleep(0)
-            self.turn += 1
+class Taking:
+    """Takes every webhook. Fulfils `Sending`."""
 
     async def send(self, url, body, headers):
-        self.sent_in[self.turn] += 1
         return Sent(status_code=204, duration_ms=0, response="", error=None)
 
     async def close(self):
         pass
 
 
-def noted(noting):
-    """A sandbox whose webhooks are noted, and whose clock stands still."""
+def taking():
+    """A sandbox whose webhooks are all taken, and whose clock stands still."""
     frozen = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
-    return InProcess(build(Settings(clock=frozen), sender=noting))
+    return InProcess(build(Settings(clock=frozen), sender=Taking()))
 
-
-def test_a_message_for_all_endpoints_is_sent_to_a_few_of_them_in_each_turn():
-    noting = Noting()
-    sandbox = noted(noting)
-    fill(sandbox)
-
-    async def story():
-        async with living(sandbox):
-            counting = asyncio.create_task(noting.count_turns())
-            await turns(50)
-            id = sample(sandbox)
-            await world_of(sandbox).wait_idle()
-            counting.cancel()
-            return reached(sandbox, id)
-
-    assert len(asyncio.run(story())) == ENDPOINTS_MAX
-    assert noting.sent_in.total() == ENDPOINTS_MAX
-    assert max(noting.sent_in.values()) <= STARTS_IN_A_TURN
-
-
-class Refusing(Noting):
-    """Refuses every webhook, all that came in a turn together in the next one."""
-
-    async def send(self, url, body, headers):
-        self.sent_in[self.turn] += 1
-        await asyncio.sleep(0)
-        return Sent(
-            status_code=None,
-            duration_ms=0,
-            response="",
-            error="connection refused",
-            is_unreachable=True,
-        )
-
-
-def test_many_messages_for_all_endpoints_are_few_attempts_in_each_turn_to_the_last():
-    """Before, only the first attempt at each endpoint waited for a turn."""
-    noting, count = Refusing(), 5
-    sandbox = noted(noting)
-    fill(sandbox)
-
-    async def story():
-        async with living(sandbox):
-            counting = asyncio.create_task(noting.count_turns())
-            await turns(50)
-            for _ in range(count):
-                sample(sandbox)
-            await world_of(sandbox).wait_idle()
-            counting.cancel()
-
-    asyncio.run(story())
-
-    assert noting.sent_in.total() == count * ENDPOINTS_MAX
-    assert max(noting.sent_in.values()) <= STARTS_IN_A_TURN
-
-
-RULES = {
-    "none": [],
-    "other endpoints": [
-        {"when": {"endpoint": [f"other {n}" for n in range(90)]}, "then": {"drop": True}}
-    ]
-    * WEBHOOK_RULES_MAX,
-    "other numbers": [{"when": {"nth": [10_000 + n for n in range(90)]}, "then": {"drop": True}}]
-    * WEBHOOK_RULES_MAX,
-}
-
-
-@pytest.mark.parametrize("name", RULES)
-def test_a_sale_with_all_endpoints_and_all_rules_is_one_short_turn(sandbox, name):
-    fill(sandbox)
-    body = {"name": "mine", "webhook": RULES[name]}
-    assert sandbox.control("PUT", f"{WORLD}/scenario", body).status == 200
-    pay(sandbox)
-
-    # A rule and an endpoint are compared at most once: they were looked up for each pair before.
-    assert calls_of(lambda: pay(sandbox)) < 200_000
-
-
-# --- what was missed --------------------------------------------------------------------------
 
 MANY = 3_000
 
 
-def test_recovering_thousands_of_messages_leaves_others_their_turn():
-    sandbox = noted(Noting())
-    fill(sandbox, disabled=True)
-    ids = emit(world_of(sandbox), MANY)
-    path = f"{ENDPOINTS}/e0"
-
-    async def story():
-        async with living(sandbox):
-            await control(sandbox, "POST", f"{path}/enable")
-            body = {"since": "2020-01-01T00:00:00Z"}
-            recovering = asyncio.create_task(control(sandbox, "POST", f"{path}/recover", body))
-            turns = 0
-            while not recovering.done():
-                await asyncio.sleep(0)
-                turns += 1
-            await world_of(sandbox).wait_idle()
-            return recovering.result(), turns
-
-    answer, turns = asyncio.run(story())
-
-    assert (answer.status, answer.json()) == (202, {"messages": MANY})
-    assert turns >= MANY // EVERY
-    assert all(reached(sandbox, id) == ["e0"] for id in (ids[0], ids[-1]))
-
-
 def test_recovering_ends_where_its_endpoint_is_deleted_meanwhile():
-    sandbox = noted(Noting())
+    sandbox = taking()
     add(sandbox, id="e0", disabled=True)
     emit(world_of(sandbox), MANY)
     path = f"{ENDPOINTS}/e0"
@@ -282,20 +158,3 @@ def test_recovering_ends_where_its_endpoint_is_deleted_meanwhile():
 
     assert answer.status == 202
     assert 0 < answer.json()["messages"] < MANY
-
-
-def test_disabling_an_endpoint_cancels_thousands_of_retries_in_a_short_turn(sandbox):
-    world = world_of(sandbox)
-    add(sandbox, id="e0")
-    expiries = len(world.store.timers)
-    ids = emit(world_of(sandbox), MANY)
-    while (job := world.outbox.take("e0")) is not None:
-        world.outbox.conclude(
-            job, Sent(status_code=500, duration_ms=0, response="", error="answered 500")
-        )
-    assert len(world.store.timers) == MANY + expiries
-
-    assert calls_of(lambda: change(sandbox, "e0", disabled=True)) < 60 * MANY
-    assert len(world.store.timers) == expiries
-    last = sandbox.control("GET", f"{WORLD}/messages/{ids[-1]}").json()["deliveries"]
-    assert [(one["status"], one["next_attempt_at"]) for one in last] == [("canceled", None)]

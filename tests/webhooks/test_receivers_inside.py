@@ -10,8 +10,7 @@ from sandbox.domain.webhooks import Endpoint
 from sandbox.webhooks import receivers as inside
 from sandbox.webhooks.signing import write_secret
 from tests.conftest import NOW
-from tests.webhooks.hooked import START, until, waits
-from tests.webhooks.test_verifying import refused
+from tests.webhooks.hooked import START, refused, until, waits
 
 
 def receiver(hooked, **program):

@@ -5,23 +5,11 @@ from threading import Event
 import pytest
 
 from sandbox.domain.webhooks import ATTEMPTS_MAX, Sent
-from tests.control.test_control import assert_refused
+from tests.control.refusals import assert_refused
 from tests.webhooks.calling import WORLD, add, message, sample, world_of
-from tests.webhooks.hooked import Hooked, until
+from tests.webhooks.hooked import resend, triggers, until
 from tests.webhooks.misbehaving import refusing
 from tests.webhooks.receiving import Answer, receiving
-
-
-def resend(hooked: Hooked, id: str, **body) -> list[str]:
-    """The endpoints to which the message goes once more."""
-    endpoints: list[str] = hooked.ask("POST", f"/messages/{id}/resend", body, status=202).json()[
-        "endpoints"
-    ]
-    return endpoints
-
-
-def triggers(delivery):
-    return [one["trigger"] for one in delivery["attempts"]]
 
 
 @pytest.mark.proves("spec 6.1.9", "assumed D22")

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from sandbox.webhooks.signing import write_secret
-from tests.control.test_control import assert_refused
+from tests.control.refusals import assert_refused
 from tests.webhooks.calling import ENDPOINTS, add, shown
 from tests.webhooks.hooked import START
 from tests.webhooks.receiving import receiving

@@ -7,9 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.domain.webhooks import wait_after
-
-DOCUMENTED_S = [5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600, 10 * 3600]
-"""The waits after the first to the seventh failure."""
+from tests.webhooks.calling import DOCUMENTED_S
 
 MILLISECOND = 0.001
 

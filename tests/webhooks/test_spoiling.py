@@ -2,9 +2,8 @@
 
 import pytest
 
+from tests.webhooks.hooked import refused, rule
 from tests.webhooks.receiving import receiving
-from tests.webhooks.test_chaos import rule
-from tests.webhooks.test_verifying import refused
 
 NEXT = "/webhooks/next"
 

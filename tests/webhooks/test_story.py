@@ -6,9 +6,9 @@ import pytest
 
 from sandbox.domain.instants import parse_rfc3339, to_wire
 from tests.driving import Served
+from tests.webhooks.calling import DOCUMENTED_S
 from tests.webhooks.hooked import START, Hooked, planned_wait, waits
 from tests.webhooks.receiving import receiving
-from tests.webhooks.test_schedule import DOCUMENTED_S
 
 
 def another_world(served: Served, **more) -> Hooked:

@@ -4,9 +4,9 @@ import contextlib
 import socket
 from collections.abc import Iterator
 
+from tests.webhooks.calling import DOCUMENTED_S
 from tests.webhooks.hooked import waits
 from tests.webhooks.receiving import receiving
-from tests.webhooks.test_schedule import DOCUMENTED_S
 
 
 @contextlib.contextmanager

@@ -5,15 +5,8 @@ from hashlib import sha256
 
 import pytest
 
-from tests.control.test_control import assert_refused
-from tests.driving import Response
+from tests.webhooks.hooked import refused, rule
 from tests.webhooks.receiving import receiving
-from tests.webhooks.test_chaos import rule
-
-
-def refused(answer, status, error, nearest=None):
-    body = Response(answer.status_code, dict(answer.headers), answer.content)
-    assert_refused(body, status, error, nearest)
 
 
 def verify(hooked, id, query=""):

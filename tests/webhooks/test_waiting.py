@@ -4,16 +4,11 @@ import asyncio
 
 import pytest
 
-from tests.control.test_control import assert_refused
+from tests.control.refusals import assert_refused
 from tests.support.payments import turns
-from tests.webhooks.calling import WORLD, add, control, living, sample
+from tests.webhooks.calling import WORLD, add, ask_wait, control, living, sample
 from tests.webhooks.misbehaving import refusing
 from tests.webhooks.receiving import receiving
-
-
-def ask_wait(sandbox, **query):
-    asked = "&".join(f"{name}={value}" for name, value in query.items())
-    return control(sandbox, "GET", f"{WORLD}/wait", query=asked)
 
 
 def wait(sandbox, **query):

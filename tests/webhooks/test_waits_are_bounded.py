@@ -2,24 +2,17 @@
 
 import asyncio
 import contextlib
-import json
 import socket
 from urllib.parse import urlsplit
 
-import pytest
-
 from sandbox.control.message_wait import WAITS_MAX
 from sandbox.control.stream import STREAMS_MAX
-from sandbox.domain.events import EVENTS, body_of, status_of
 from tests.control.reading import reading
-from tests.control.test_control import assert_refused
-from tests.steps import Calls
-from tests.support.payments import forcing, turns
-from tests.webhooks.calling import WORLD, add, control, emit, living, reset, sample, world_of
+from tests.control.refusals import assert_refused
+from tests.support.payments import turns
+from tests.webhooks.calling import WORLD, add, ask_wait, control, living, reset, sample, world_of
 from tests.webhooks.hooked import until
 from tests.webhooks.receiving import receiving
-from tests.webhooks.test_waiting import ask_wait, misses
-from tools import golden_events
 
 FOREVER_S = 300
 
@@ -111,51 +104,6 @@ def test_one_stream_more_than_may_be_is_refused(sandbox):
     assert_refused(asyncio.run(story()), 429, "too_many_streams")
 
 
-# --- what a message costs ---------------------------------------------------------------------
-
-MANY = 3_000
-CALLS_MAX = 200_000
-"""For 20 messages that 100 requests wait for. Looking at all that came before took ten times as
-many."""
-
-
-@pytest.mark.parametrize(
-    "query",
-    [{"event_type": "account.deleted"}, {"status": "never"}, {"delivered": "true"}],
-    ids=lambda query: next(iter(query)),
-)
-def test_a_message_costs_the_same_however_many_came_before(sandbox, query):
-    emit(world_of(sandbox), MANY)
-
-    async def story():
-        async with waits(sandbox, **query):
-            # Until each of them has looked at all that was there.
-            await turns(5_000)
-            with Calls() as calls:
-                for _ in range(20):
-                    sample(sandbox, "account.blocked")
-                    await turns(3)
-            return calls.count
-
-    assert asyncio.run(story()) < CALLS_MAX
-
-
-def test_the_end_of_many_waits_names_what_nearly_fitted_without_a_search(sandbox):
-    emit(world_of(sandbox), MANY)
-
-    async def story():
-        async with waits(sandbox, status="never", timeout_s=1) as tasks:
-            await turns(5_000)
-            with Calls() as calls:
-                await asyncio.gather(*tasks)
-            return [misses(task.result()) for task in tasks], calls.count
-
-    missed, calls = asyncio.run(story())
-
-    assert calls < CALLS_MAX
-    assert [len(one) for one in missed] == [5] * WAITS_MAX
-
-
 # --- what a wait must not miss ----------------------------------------------------------------
 
 
@@ -213,41 +161,3 @@ def test_a_wait_goes_on_when_its_world_is_reset(sandbox):
     id, found = asyncio.run(story())
 
     assert found == id
-
-
-def test_with_no_time_at_all_everything_that_is_there_is_looked_at(sandbox):
-    emit(world_of(sandbox), MANY)
-    id = sample(sandbox, status="this")
-
-    answer = asyncio.run(ask_wait(sandbox, status="this", timeout_s=0))
-
-    assert answer.json()["id"] == id
-
-
-def test_the_status_that_is_compared_is_that_of_the_body(sandbox):
-    def ask(method, path, body=None, *, by="merchant", outcome=None):
-        sent = ... if body is None else body
-        answer = forcing(sandbox, outcome).ask(method, path, key=by, json_body=sent)
-        return answer.json() if answer.body else {}
-
-    cast = world_of(sandbox).cast
-    kinds = (cast.accounts, cast.terminals, cast.locations)
-    golden_events.tell(ask, golden_events.Places(*(kind["merchant"] for kind in kinds)))
-    messages = world_of(sandbox).store.messages()
-
-    assert {one.event_type for one in messages} == set(EVENTS)
-    for message in messages:
-        assert status_of(message) == json.loads(body_of(message)).get("status"), message.event_type
-
-
-def test_the_status_of_a_sample_is_what_its_body_says(sandbox):
-    for status in ("blocked", None, 7):
-        sample(sandbox, status=status)
-    sample(sandbox, "account.deleted")
-
-    assert [status_of(one) for one in world_of(sandbox).store.messages()] == [
-        "blocked",
-        None,
-        7,
-        None,
-    ]

@@ -1,6 +1,6 @@
 """The console in a browser of a test: its rooms, and how one gets there."""
 
-from typing import Any, Final
+from typing import Final
 
 from playwright.sync_api import Page, expect
 
@@ -12,6 +12,7 @@ ROOMS: Final = {
     "scenarios": "Scenarios",
     "time": "Time",
     "payments": "Payments",
+    "batches": "Batches",
     "webhooks": "Webhooks",
     "journal": "Journal",
     "access": "Access",
@@ -25,6 +26,7 @@ LETTERS: Final = {
     "t": "terminal",
     "s": "scenarios",
     "p": "payments",
+    "b": "batches",
     "w": "webhooks",
     "j": "journal",
     "a": "access",
@@ -46,10 +48,29 @@ def ready(page: Page, room: str) -> None:
     expect(page.locator(".live")).to_have_text("live")
 
 
-def pay(server: Served, amount: int, **more: Any) -> str:
-    """The id of a sale."""
-    body = {"amount": amount, "terminal_id": server.facts["terminals"]["merchant"]}
-    card = {"paymentCardData": "tok_visa_credit"}
-    body |= {"card_reader_data": card} | more
-    paid = server.ask("POST", "/v3/payment", key="merchant", json=body)
-    return str(paid.json()["transaction_id"])
+def pay(
+    server: Served, amount: int, *, card: str = "tok_visa_credit", path: str = "/v3/payment"
+) -> str:
+    """The id of a payment of the merchant."""
+    body = {
+        "amount": amount,
+        "terminal_id": server.facts["terminals"]["merchant"],
+        "card_reader_data": {"paymentCardData": card},
+    }
+    return str(server.ask("POST", path, key="merchant", json=body).json()["transaction_id"])
+
+
+SCENARIO = """name = "Mine"
+
+[[rule]]
+when = { operation = "sale" }
+then = { outcome = "lost_card" }
+"""
+
+
+def retype(page: Page, text: str) -> None:
+    """Write another text into the editor of a scenario, with the keyboard."""
+    page.get_by_role("textbox", name="Scenario file").click()
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    page.keyboard.type(text)

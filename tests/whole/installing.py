@@ -13,6 +13,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
+FIRST_TEST = """\
+def test_a_decline_with_its_webhook(sandbox):
+    sandbox.next("insufficient_funds")
+    payment = sandbox.client().post("/v3/payment", json={"amount": 1000, "terminal_id": sandbox.terminal()}).json()
+    assert (payment["status"], payment["status_reason"]) == ("declined", "insufficient_funds")
+    sandbox.webhooks.wait_for("transaction.sale", status="declined", subject=payment["transaction_id"])
+"""  # noqa: E501
+
 
 def run(*command: str | Path, cwd: Path, timeout: float = 300, **env: str) -> str:
     """What a command that succeeds prints. Fails with all that it said otherwise."""

@@ -1,20 +1,14 @@
 """Acting in the console, in a real browser: webhooks, payments, scenarios, the terminal."""
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.conftest import NOW
 from tests.webhooks.receiving import receiving
 from tests.whole.browsing import needs_chromium
+from tests.whole.consoles import SCENARIO, retype
 from tests.whole.watching import faults
 
 pytestmark = needs_chromium
-
-SCENARIO = """name = "Mine"
-
-[[rule]]
-when = { operation = "sale" }
-then = { outcome = "lost_card" }
-"""
 
 
 # --- webhooks ---------------------------------------------------------------------------------
@@ -150,14 +144,6 @@ def test_a_payment_shows_its_receipt_and_copies_its_curl(page, desk):
 
 
 # --- scenarios --------------------------------------------------------------------------------
-
-
-def retype(page: Page, text: str) -> None:
-    """Write another text into the editor of a scenario, with the keyboard."""
-    page.get_by_role("textbox", name="Scenario file").click()
-    page.keyboard.press("Control+a")
-    page.keyboard.press("Delete")
-    page.keyboard.type(text)
 
 
 def test_a_scenario_is_edited_with_its_mistakes_under_their_lines(page, desk):

@@ -3,7 +3,7 @@
 from playwright.sync_api import expect
 
 from tests.conftest import NOW
-from tests.control.test_exporting_pytest import ran
+from tests.control.exports import ran
 from tests.whole.browsing import needs_chromium
 from tests.whole.watching import faults
 

@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.conftest import NOW
-from tests.control.test_exporting_pytest import ran
+from tests.control.exports import ran
 from tests.whole.browsing import needs_chromium
-from tests.whole.test_console_acting import SCENARIO, retype
+from tests.whole.consoles import SCENARIO, retype
 from tests.whole.watching import faults
 
 pytestmark = needs_chromium

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from tests.control.test_exporting_pytest import RIGHT, contradicted_sale
+from tests.control.exports import RIGHT, contradicted_sale
 from tests.whole.installing import clean_environment, install
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.whole.installing import install, run, uv
-from tests.whole.test_package import FIRST_TEST
+from tests.whole.installing import FIRST_TEST, install, run, uv
 
 OWN = """\
 import sandbox as own

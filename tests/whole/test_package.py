@@ -17,15 +17,7 @@ import httpx2
 import pytest
 
 from sandbox import __version__
-from tests.whole.installing import ROOT, build, clean_environment, install, run, uv
-
-FIRST_TEST = """\
-def test_a_decline_with_its_webhook(sandbox):
-    sandbox.next("insufficient_funds")
-    payment = sandbox.client().post("/v3/payment", json={"amount": 1000, "terminal_id": sandbox.terminal()}).json()
-    assert (payment["status"], payment["status_reason"]) == ("declined", "insufficient_funds")
-    sandbox.webhooks.wait_for("transaction.sale", status="declined", subject=payment["transaction_id"])
-"""  # noqa: E501
+from tests.whole.installing import FIRST_TEST, ROOT, build, clean_environment, install, run, uv
 
 
 @contextmanager

@@ -8,8 +8,7 @@ import httpx2
 import pytest
 
 from sandbox.tokens import TokenError, read_token
-from tests.cli.asking import ask, assert_refused, told
-from tests.cli.test_cli import assert_unusable, banner_of, refuse
+from tests.cli.asking import ask, assert_refused, assert_unusable, banner_of, refuse, told
 from tests.driving import Served, serving
 from tests.processes import Process
 

@@ -50,6 +50,18 @@ def test_what_is_made_is_made_at_the_frozen_instant(running, frozen):
     assert {one["created_at"] for one in made} == {"2026-03-01T12:00:00.000Z"}
 
 
+def test_a_world_of_a_frozen_process_is_saved_and_loaded(running, frozen):
+    body = {"name": "made", "permissions": ["payments:read"]}
+    key = running.ask("POST", "/v5/apikeys", key="merchant", json_body=body).json()
+
+    saved = running.control("GET", "/worlds/default/snapshot")
+
+    assert saved.status == 200
+    [made] = [one for one in saved.json()["api_keys"].values() if one["id"] == key["id"]]
+    assert parse_rfc3339(made["created_at"]) == parse_rfc3339(NOW)
+    assert running.control("PUT", "/worlds/default/snapshot", saved.json()).status == 200
+
+
 def test_an_authorization_expires_at_its_own_moment_when_time_is_moved_on(running, frozen):
     tx = held(running, **VISA)
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sandbox.store.ids import Ids
 from sandbox.store.world_state import Counters
-from sandbox.worlds.ids import Ids
 
 UUID4 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 MESSAGE = re.compile(r"msg_[A-Za-z0-9]{27}")

@@ -180,6 +180,7 @@ function facts({ operation, surface }) {
   const rows = [["name", el("code", {}, operation.operationId)]];
   const permissions = operation["x-permissions"];
   if (permissions) rows.push(["permission", listed(permissions.map((name) => el("code", {}, name)), " or ")]);
+  if (operation["x-also-permission"]) rows.push(["and", el("code", {}, operation["x-also-permission"])]);
   if (operation["x-source"]) rows.push(["clause", clause(operation["x-source"])]);
   if (operation["x-events"]) {
     const links = operation["x-events"].map((name) => el("a", { href: `#webhook.${name}` }, name));

@@ -6,7 +6,7 @@ after every operation, and an edit that would break one is refused.
 Source: spec 4.3-search-edit; the body and its effects assumed 1.7-edit, F8.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final
 
 from msgspec import Struct
@@ -80,31 +80,32 @@ def _surcharge_is_applied_when_there_is_one(tx: Transaction) -> bool:
     return tx.surcharge_applied == is_charged
 
 
-INVARIANTS: Final[Mapping[str, Callable[[Transaction], bool]]] = {
-    "M2": _components_are_not_negative,
-    "M3": _captures_no_more_than_was_held,
-    "M4": _refunds_at_most_the_captured,
-    "M5": _reverses_no_more_than_there_was,
-    "M6": _money_fits_the_status,
-    "M7": _the_total_is_what_was_approved,
-    "M8": _surcharge_is_applied_when_there_is_one,
-}
-"""Clause to whether it holds. M1 holds by construction: the total is the sum of its components."""
+INVARIANTS: Final[tuple[tuple[str, str, Callable[[Transaction], bool]], ...]] = (
+    ("M2", "no amount may be negative", _components_are_not_negative),
+    ("M3", "no more can be captured than was authorized", _captures_no_more_than_was_held),
+    ("M4", "no more can be refunded than was captured", _refunds_at_most_the_captured),
+    ("M5", "no more can be reversed than was authorized", _reverses_no_more_than_there_was),
+    ("M6", "the amounts do not fit the status", _money_fits_the_status),
+    (
+        "M7",
+        "the total is neither what was authorized nor what was captured",
+        _the_total_is_what_was_approved,
+    ),
+    (
+        "M8",
+        "the surcharge does not fit the card or the status",
+        _surcharge_is_applied_when_there_is_one,
+    ),
+)
+"""Clause, what is wrong where it does not hold, and whether it holds.
 
-ABOUT: Final[Mapping[str, str]] = {
-    "M2": "no amount may be negative",
-    "M3": "no more can be captured than was authorized",
-    "M4": "no more can be refunded than was captured",
-    "M5": "no more can be reversed than was authorized",
-    "M6": "the amounts do not fit the status",
-    "M7": "the total is neither what was authorized nor what was captured",
-    "M8": "the surcharge does not fit the card or the status",
-}
+M1 holds by construction: the total is the sum of its components.
+"""
 
 
-def broken(tx: Transaction) -> list[str]:
-    """The clauses that do not hold for this record."""
-    return [clause for clause, holds in INVARIANTS.items() if not holds(tx)]
+def broken(tx: Transaction) -> list[tuple[str, str]]:
+    """The clauses that do not hold for this record, and what is wrong."""
+    return [(clause, about) for clause, about, holds in INVARIANTS if not holds(tx)]
 
 
 _EDIT: Final = next(row for row in TRANSITIONS if row.trigger == EDIT)
@@ -160,20 +161,13 @@ def steps_of(tx: Transaction, edit: Edit) -> list[Edit]:
     """
     back = edit.reversed if edit.status in _BEFORE_REVERSAL else None
     refunded = edit.refunded if edit.status != "refunded" else None
-    steps = [edit]
-    if back is not None or refunded is not None:
-        steps = [
-            replace(
-                edit,
-                reversed=edit.reversed if back is None else None,
-                refunded=edit.refunded if refunded is None else None,
-            )
-        ]
+    first = edit
     if back is not None:
-        steps.append(Edit(reversed=back))
+        first = replace(first, reversed=None)
     if refunded is not None:
-        steps.append(Edit(refunded=refunded))
-    return steps
+        first = replace(first, refunded=None)
+    later = (Edit(reversed=back), Edit(refunded=refunded))
+    return [first, *(step for step in later if step != Edit())]
 
 
 _BEFORE_REVERSAL: Final = (None, "authorized", "captured")
@@ -194,7 +188,7 @@ def edited(tx: Transaction, edit: Edit, *, partial_refund_shows: str = "unchange
     if edit.status_reason is not None:
         _must_fit(after)
     if wrong := broken(after):
-        raise ValueError("; ".join(ABOUT[clause] for clause in wrong))
+        raise ValueError("; ".join(about for _, about in wrong))
     ledger = after.ledger
     is_part = ledger.refunded < ledger.kept
     if after.status == "refunded" and is_part and partial_refund_shows != "refunded":
@@ -283,18 +277,12 @@ def _ledger(tx: Transaction, edit: Edit, status: str, authorized: int) -> Ledger
     back = tx.ledger.reversed_in_all if edit.reversed is None else edit.reversed
     if status not in _APPROVED:
         return Ledger(voided=back, refunded=refunded)
-    was_captured = tx.ledger.captured > 0
-    if status == "authorized":
-        return Ledger(authorized=authorized, voided=back, refunded=refunded)
-    if status == "reversed":
-        back = authorized if edit.reversed is None else edit.reversed
-        if was_captured:
-            return Ledger(
-                authorized=authorized, captured=authorized, reversed=back, refunded=refunded
-            )
-        return Ledger(authorized=authorized, voided=back, refunded=refunded)
+    if status == "reversed" and edit.reversed is None:
+        back = authorized
     if status == "refunded" and edit.refunded is None:
         refunded = authorized - back
+    if status == "authorized" or (status == "reversed" and not tx.ledger.captured):
+        return Ledger(authorized=authorized, voided=back, refunded=refunded)
     return Ledger(authorized=authorized, captured=authorized, reversed=back, refunded=refunded)
 
 

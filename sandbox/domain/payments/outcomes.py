@@ -13,7 +13,6 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
-from pydantic import AfterValidator
 
 from sandbox.domain.faults import (
     BAD_GATEWAY,
@@ -24,6 +23,7 @@ from sandbox.domain.faults import (
     Fault,
 )
 from sandbox.domain.field_types import DelayMs, PositiveAmount
+from sandbox.domain.text import known
 
 
 class Operation(StrEnum):
@@ -429,22 +429,10 @@ TRANSPORT_FAULTS: Final[dict[str, TransportFault]] = {
 }
 
 
-def _known_outcome(outcome: str) -> str:
-    if outcome not in OUTCOMES:
-        raise ValueError("must be a known outcome")
-    return outcome
-
-
-def _known_fault(fault: str) -> str:
-    if fault not in TRANSPORT_FAULTS:
-        raise ValueError("must be a known transport fault")
-    return fault
-
-
-OutcomeName = Annotated[str, AfterValidator(_known_outcome)]
+OutcomeName = Annotated[str, known("a known outcome", OUTCOMES)]
 """The key of an outcome."""
 
-FaultName = Annotated[str, AfterValidator(_known_fault)]
+FaultName = Annotated[str, known("a known transport fault", TRANSPORT_FAULTS)]
 """The key of a transport fault."""
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.payments.amounts import Amounts, first_of, percent_of
@@ -157,28 +158,16 @@ def price(
             amounts=Amounts(subtotal=amount), rates=NO_RATES, tip_type="fixed", needs_prompt=False
         )
     stated = breakdown or Breakdown(subtotal=amount)
-    tax, tax_rate, tax_source, tax_basis = _tax(stated, place)
+    tax, rates = _tax(stated, place)
     before = Amounts(subtotal=stated.subtotal, tax=tax, tip=stated.tip)
-    surcharge = _surcharge(
-        before, stated, place, is_sale=is_sale, is_credit=is_credit, forced=forces_prompt
-    )
-    rates = Rates(
-        tax_rate=tax_rate,
-        tax_source=tax_source,
-        tax_basis=tax_basis,
-        surcharge_rate=surcharge.rate,
-        surcharge_source=surcharge.source,
-        surcharge_basis=surcharge.basis,
-        confirmation_required=surcharge.confirmation_required,
-    )
-    amounts = Amounts(
-        subtotal=before.subtotal, tax=before.tax, tip=before.tip, surcharge=surcharge.amount
+    surcharge, rates, needs_prompt = _surcharge(
+        before, rates, stated, place, is_sale=is_sale, is_credit=is_credit, forced=forces_prompt
     )
     return Price(
-        amounts=amounts,
+        amounts=replace(before, surcharge=surcharge),
         rates=rates,
         tip_type=tip_type_of(stated),
-        needs_prompt=surcharge.needs_prompt,
+        needs_prompt=needs_prompt,
     )
 
 
@@ -205,35 +194,31 @@ def _is_plain(place: PointOfSale) -> bool:
 # --- tax --------------------------------------------------------------------------------------
 
 
-def _tax(stated: Breakdown, place: PointOfSale) -> tuple[int, float, str | None, str | None]:
-    """The tax with its rate, source and basis. Source: assumed 2.8-tax."""
+def _tax(stated: Breakdown, place: PointOfSale) -> tuple[int, Rates]:
+    """The tax, and the rates with its own, its source and basis. Source: assumed 2.8-tax."""
     if stated.states_tax:
-        applies = bool(stated.tax)
-        source, basis = ("transaction", DEFAULT_TAX_BASIS) if applies else (None, None)
-        return stated.tax, stated.tax_rate or 0, source, basis
+        rates = Rates(tax_rate=stated.tax_rate or 0)
+        if stated.tax:
+            rates = replace(rates, tax_source="transaction", tax_basis=DEFAULT_TAX_BASIS)
+        return stated.tax, rates
     found = first_of([(name, level.tax_rate) for name, level in place.levels])
     if found is None:
-        return 0, 0, None, None
+        return 0, NO_RATES
     source, rate = found
     basis = _first_stated([level.tax_basis for _, level in place.levels]) or DEFAULT_TAX_BASIS
     base = based_on(basis, Amounts(subtotal=stated.subtotal, tax=0, tip=stated.tip))
-    return percent_of(base, rate), rate, source, basis
+    return percent_of(base, rate), Rates(tax_rate=rate, tax_source=source, tax_basis=basis)
 
 
 # --- surcharge --------------------------------------------------------------------------------
 
-
-class _Surcharge(Struct, frozen=True, kw_only=True, gc=False):
-    amount: int = 0
-    rate: float = 0
-    source: str | None = None
-    basis: str | None = None
-    confirmation_required: bool | None = None
-    needs_prompt: bool = False
+_Surcharge = tuple[int, Rates, bool]
+"""The amount, the rates with its own, and whether it is only proposed so far."""
 
 
 def _surcharge(
     before: Amounts,
+    rates: Rates,
     stated: Breakdown,
     place: PointOfSale,
     *,
@@ -243,15 +228,15 @@ def _surcharge(
 ) -> _Surcharge:
     """The surcharge on top of the rest. Source: assumed 2.8-surcharge, 2.8-never, 2.8-prompt."""
     if stated.bypass:
-        return _Surcharge(source="transaction")
+        return 0, replace(rates, surcharge_source="transaction"), False
     if stated.states_surcharge:
-        return _stated_surcharge(before, stated, place, is_credit=is_credit)
+        return _stated_surcharge(before, rates, stated, place, is_credit=is_credit)
     found = first_of([(name, level.surcharge_rate) for name, level in place.levels])
     if found is None and forced:
         found = ("transaction", FORCED_SURCHARGE_RATE)
     # A preauthorization has only the parts that the request states (assumed Q15).
     if found is None or not is_sale or not is_credit or not place.may_surcharge:
-        return _Surcharge()
+        return 0, rates, False
     source, rate = found
     bases = [level.surcharge_basis for _, level in place.levels]
     basis = _first_stated(bases) or DEFAULT_SURCHARGE_BASIS
@@ -259,18 +244,18 @@ def _surcharge(
     required = _first_stated([level.surcharge_confirmation_required for _, level in place.levels])
     # Null at every level prompts: card brands require disclosure before the sale completes.
     asks = forced or required is None or required
-    return _Surcharge(
-        amount=amount,
-        rate=rate,
-        source=source,
-        basis=basis,
-        confirmation_required=bool(asks),
-        needs_prompt=asks and amount > 0,
+    rates = replace(
+        rates,
+        surcharge_rate=rate,
+        surcharge_source=source,
+        surcharge_basis=basis,
+        confirmation_required=asks,
     )
+    return amount, rates, asks and amount > 0
 
 
 def _stated_surcharge(
-    before: Amounts, stated: Breakdown, place: PointOfSale, *, is_credit: bool
+    before: Amounts, rates: Rates, stated: Breakdown, place: PointOfSale, *, is_credit: bool
 ) -> _Surcharge:
     if stated.surcharge and not is_credit:
         raise ValueError("breakdown.surcharge: debit and prepaid cards are never surcharged")
@@ -281,15 +266,15 @@ def _stated_surcharge(
     amount = stated.surcharge_amount
     if amount is None:
         amount = percent_of(before.total, rate)
-    if not amount:
-        return _Surcharge(source="transaction")
-    return _Surcharge(
-        amount=amount,
-        rate=rate,
-        source="transaction",
-        basis=DEFAULT_SURCHARGE_BASIS,
-        confirmation_required=False,
-    )
+    rates = replace(rates, surcharge_source="transaction")
+    if amount:
+        rates = replace(
+            rates,
+            surcharge_rate=rate,
+            surcharge_basis=DEFAULT_SURCHARGE_BASIS,
+            confirmation_required=False,
+        )
+    return amount, rates, False
 
 
 def agreed_rate(before: Amounts, surcharge: int, rate: float) -> float:

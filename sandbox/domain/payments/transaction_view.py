@@ -6,7 +6,7 @@ real ones, and are made up from the event_id (assumed D35-receipt). Source: spec
 
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
@@ -15,19 +15,15 @@ from msgspec.structs import replace
 from sandbox.domain.instants import from_ms
 from sandbox.domain.payments.cards import NOT_READ
 from sandbox.domain.payments.transactions import (
-    STATUS_REASONS,
-    STATUSES,
-    TRANSACTION_TYPES,
     Attempt,
     HostAnswer,
+    Reason,
+    StatusWord,
     TipCapture,
+    TipType,
     Transaction,
+    Type,
 )
-from sandbox.domain.text import OneOf
-
-Type = Annotated[str, OneOf(TRANSACTION_TYPES)]
-StatusWord = Annotated[str, OneOf(STATUSES)]
-Reason = Annotated[str, OneOf(STATUS_REASONS)]
 
 
 class HostAnswerView(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
@@ -92,7 +88,7 @@ class TransactionView(Struct, frozen=True, kw_only=True, gc=False):
     surcharge_amount: int
     refunded: int
     reversed: int
-    tip_type: Annotated[str, OneOf(("fixed", "percentage"))]
+    tip_type: TipType
     tip_capture_mode: TipCapture | None
     tax_rate: float
     surcharge_rate: float

@@ -4,14 +4,19 @@ One payment is one record for its whole life; every attempt is appended to its h
 2.1). Source of the fields: spec 2.4; of a history element: assumed 2.10.
 """
 
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
+from pydantic import Field
 
+from sandbox.domain.clock import EARLIEST, LATEST
+from sandbox.domain.field_types import Percent, SurchargeBasis
+from sandbox.domain.instants import to_ms
 from sandbox.domain.payments.amounts import EMPTY, Amounts, Ledger
 from sandbox.domain.payments.cards import Card
-from sandbox.domain.payments.outcomes import Operation
+from sandbox.domain.payments.outcomes import SETTLEMENTS, Operation, OutcomeName
+from sandbox.domain.text import KnownWord
 
 Status = Literal[
     "pending",
@@ -66,8 +71,17 @@ TRANSACTION_TYPES: Final = (
 )
 """Source: spec 2.4-type."""
 
+Type = Annotated[str, KnownWord(TRANSACTION_TYPES)]
+StatusWord = Annotated[str, KnownWord(STATUSES)]
+Reason = Annotated[str, KnownWord(STATUS_REASONS)]
+TipType = Annotated[str, KnownWord(("fixed", "percentage"))]
+
 TipCapture = Literal["sale", "capture", "adjust"]
 """When the tip was stated. Source: assumed 2.9."""
+
+
+Moment = Annotated[int, Field(ge=to_ms(EARLIEST), le=to_ms(LATEST))]
+"""A moment of a world's clock in Unix milliseconds."""
 
 
 class TransactionSite(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
@@ -105,12 +119,16 @@ class Origin(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     operation: Operation
     site: TransactionSite
     card: Card
-    created_at: int
+    created_at: Moment
     device_id: str
     reader_identifier: str
     apple_transaction_id: str
     payment_method: str
     details: dict[str, Any] | None
+
+
+Basis = Annotated[str, KnownWord(get_args(SurchargeBasis))]
+"""The base of a rate. Source: assumed 2.8-values."""
 
 
 class Rates(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
@@ -119,12 +137,12 @@ class Rates(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     Sources and bases are None when nothing applied (assumed 2.8-values).
     """
 
-    tax_rate: float = 0
+    tax_rate: Percent = 0
     tax_source: str | None = None
-    tax_basis: str | None = None
-    surcharge_rate: float = 0
+    tax_basis: Basis | None = None
+    surcharge_rate: Percent = 0
     surcharge_source: str | None = None
-    surcharge_basis: str | None = None
+    surcharge_basis: Basis | None = None
     confirmation_required: bool | None = None
 
 
@@ -147,9 +165,9 @@ class Attempt(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """
 
     event_id: str
-    transaction_type: str
-    status: str
-    status_reason: str
+    transaction_type: Type
+    status: StatusWord
+    status_reason: Reason
     amount: int
     amounts: Amounts
     refunded: int
@@ -157,7 +175,7 @@ class Attempt(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     gateway_transaction_id: str | None
     answer: HostAnswer | None
     batch_id: str | None
-    created_at: int
+    created_at: Moment
 
 
 class Transaction(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
@@ -172,28 +190,33 @@ class Transaction(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=Tru
 
     origin: Origin
     event_id: str
-    transaction_type: str
-    status: str
-    status_reason: str
+    transaction_type: Type
+    status: StatusWord
+    status_reason: Reason
     amounts: Amounts
     ledger: Ledger = EMPTY
     rates: Rates = NO_RATES
     surcharge_applied: bool = False
-    tip_type: str = "fixed"
+    tip_type: TipType = "fixed"
     tip_capture_mode: TipCapture | None = None
     gateway_transaction_id: str | None = None
     answer: HostAnswer | None = None
     batch_id: str | None = None
     is_partial: bool = False
-    armed: tuple[Operation, str, int] | None = None
-    settlement: str | None = None
-    history: tuple[Attempt, ...] = ()
+    armed: tuple[Operation, OutcomeName, int] | None = None
+    settlement: Annotated[str, KnownWord(SETTLEMENTS)] | None = None
+    history: Annotated[tuple[Attempt, ...], Field(min_length=1)] = ()
     tells_amounts: bool = False
     refused_in: tuple[str, ...] = ()
 
     @property
-    def transaction_id(self) -> str:
+    def id(self) -> str:
         """The id of the payment."""
+        return self.origin.transaction_id
+
+    @property
+    def transaction_id(self) -> str:
+        """The same, as answers call it."""
         return self.origin.transaction_id
 
     @property

@@ -39,8 +39,11 @@ def collection(
     variables |= {
         f"{kind}_{name}": id for kind, members in cast.items() for name, id in members.items()
     }
-    writer = _RequestWriter(profile)
-    folders = [{"name": name, "item": list(writer.folder(name))} for name in FOLDERS]
+    made: list[Example] = []
+    folders = [
+        {"name": name, "item": list(_folder(name, profile.api_key_header, made))}
+        for name in FOLDERS
+    ]
     return {
         "info": {
             "name": f"Card payment platform (uat-sandbox {version})",
@@ -53,57 +56,47 @@ def collection(
     }
 
 
-class _RequestWriter:
-    """Writes the requests in order, and knows which records of earlier ones can be used again."""
-
-    def __init__(self, profile: Profile) -> None:
-        self._header = profile.api_key_header
-        self._made: list[Example] = []
-
-    def folder(self, name: str) -> Iterator[Item]:
-        """The requests of a resource."""
-        for row in OPERATIONS:
-            resource, _, verb = row.name.partition(".")
-            example = EXAMPLES.get(row.name)
-            if resource != name or row.run is None or example is None:
-                continue
-            first = example.first
-            if example in self._made:
-                # It was sent already, because another request needed its record.
-                continue
-            if first is not None and first not in self._made:
-                yield self._item(_row(first.operation), first)
-            yield self._item(row, example)
-            if first is not None and verb not in _LASTING and first in self._made:
-                self._made.remove(first)
-
-    def _item(self, row: Row, example: Example) -> Item:
-        needs = example.first
-        body = _with_variables(example.body)
-        if needs is not None and example.takes:
-            body = {**body, example.takes: f"{{{{{_variable(needs)}}}}}"}
-        id = f"{{{{{_variable(needs)}}}}}" if needs is not None else _with_variables(example.id)
-        status = f'pm.test("answers {row.status}", () => pm.response.to.have.status({row.status}));'
-        script = [status]
-        if any(one.first == example for one in EXAMPLES.values()):
-            self._made.append(example)
-            script += [
-                "const made = pm.response.json();",
-                "const id = made.transaction_id || made.id || made.terminal_id;",
-                f'pm.collectionVariables.set("{_variable(example)}", id);',
-            ]
-        return _request(
-            row.summary,
-            row.method,
-            "{{baseUrl}}" + _PARAMETER.sub(lambda _: id, row.path),
-            {self._header: f"{{{{key_{example.by}}}}}"},
-            body if example.body is not None else None,
-            script,
-        )
+def _folder(name: str, header: str, made: list[Example]) -> Iterator[Item]:
+    """The requests of a resource; `made` are the examples whose records can be used again."""
+    for row in OPERATIONS:
+        resource, _, verb = row.name.partition(".")
+        example = EXAMPLES.get(row.name)
+        if resource != name or row.run is None or example is None:
+            continue
+        first = example.first
+        if example in made:
+            # It was sent already, because another request needed its record.
+            continue
+        if first is not None and first not in made:
+            maker = next(one for one in OPERATIONS if one.name == first.operation)
+            yield _item(maker, first, header, made)
+        yield _item(row, example, header, made)
+        if first is not None and verb not in _LASTING and first in made:
+            made.remove(first)
 
 
-def _row(name: str) -> Row:
-    return next(row for row in OPERATIONS if row.name == name)
+def _item(row: Row, example: Example, header: str, made: list[Example]) -> Item:
+    needs = example.first
+    body = _with_variables(example.body)
+    if needs is not None and example.takes:
+        body = {**body, example.takes: f"{{{{{_variable(needs)}}}}}"}
+    id = f"{{{{{_variable(needs)}}}}}" if needs is not None else _with_variables(example.id)
+    script = [f'pm.test("answers {row.status}", () => pm.response.to.have.status({row.status}));']
+    if any(one.first == example for one in EXAMPLES.values()):
+        made.append(example)
+        script += [
+            "const made = pm.response.json();",
+            "const id = made.transaction_id || made.id || made.terminal_id;",
+            f'pm.collectionVariables.set("{_variable(example)}", id);',
+        ]
+    return _request(
+        row.summary,
+        row.method,
+        "{{baseUrl}}" + _PARAMETER.sub(lambda _: id, row.path),
+        {header: f"{{{{key_{example.by}}}}}"},
+        body if example.body is not None else None,
+        script,
+    )
 
 
 def _variable(example: Example) -> str:

@@ -145,6 +145,8 @@ def _add_operation(writer: Writer, row: Row, profile: Profile) -> None:
     if row.need is not None:
         base, sub = row.need.base, row.need.sub
         more["x-permissions"] = [*base, sub] if sub else list(base)
+        if row.need.also:
+            more["x-also-permission"] = row.need.also
     if row.events:
         more["x-events"] = list(row.events)
     body = None
@@ -171,6 +173,8 @@ def _description(row: Row) -> str:
         sentences.append(f"Needs {words}.")
         if row.need.sub:
             sentences.append(f"On the account of a descendant it needs `{row.need.sub}` instead.")
+        if row.need.also:
+            sentences.append(f"It also needs `{row.need.also}`.")
     if row.needs_besides:
         sentences.append(row.about_besides)
     # The row of which this one is another version. Source: spec 9.3.

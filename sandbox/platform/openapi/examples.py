@@ -178,9 +178,5 @@ def with_ids(value: Any, cast: Cast) -> Any:
     if isinstance(value, list):
         return [with_ids(one, cast) for one in value]
     if isinstance(value, str):
-        return OF_CAST.sub(lambda found: _id(cast, *found.groups()), value)
+        return OF_CAST.sub(lambda found: cast.get(found[1], {}).get(found[2], NOWHERE), value)
     return value
-
-
-def _id(cast: Cast, kind: str, name: str) -> str:
-    return cast.get(kind, {}).get(name, NOWHERE)

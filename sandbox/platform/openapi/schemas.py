@@ -5,7 +5,7 @@ generators of clients: they have no rules between fields, and answers may have f
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache, reduce
 from operator import or_
 from types import UnionType
@@ -86,16 +86,23 @@ class _Plain(GenerateJsonSchema):
         shown["properties"] = fields
         if required:
             shown["required"] = required
-        for name, other in _aliases(shape):
-            about: Schema = {"description": f"The same as `{name}`, where that is not given."}
-            by_itself: Schema = {"properties": {other: fields[name]}}
-            if name in required:
-                required.remove(name)
-                by_itself["required"] = [other]
-            fields[other] = about if self.is_strict else fields[name] | about
-            if self.is_strict:
-                given = {"required": [name], "properties": {name: {"not": NULL}}}
-                shown.setdefault("allOf", []).append({"anyOf": [given, by_itself]})
+        for field in shape.model_fields.values():
+            if isinstance(field.validation_alias, AliasChoices):
+                name, *others = map(str, field.validation_alias.choices)
+                for other in others:
+                    self._add_alias(shown, name, other)
+
+    def _add_alias(self, shown: JsonSchemaValue, name: str, other: str) -> None:
+        fields, required = shown["properties"], shown.get("required", [])
+        about: Schema = {"description": f"The same as `{name}`, where that is not given."}
+        fields[other] = about if self.is_strict else fields[name] | about
+        by_itself: Schema = {"properties": {other: fields[name]}}
+        if name in required:
+            required.remove(name)
+            by_itself["required"] = [other]
+        if self.is_strict:
+            given = {"required": [name], "properties": {name: {"not": NULL}}}
+            shown.setdefault("allOf", []).append({"anyOf": [given, by_itself]})
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
         return or_null(self.generate_inner(schema["schema"]))
@@ -138,14 +145,6 @@ def or_null(schema: Schema) -> Schema:
     if isinstance(schema.get("type"), list) or NULL in schema.get("anyOf", ()):
         return schema
     return {"anyOf": [schema, NULL]}
-
-
-def _aliases(shape: type[BaseModel]) -> Iterator[tuple[str, str]]:
-    """The names of fields, each with a further one that it has."""
-    for field in shape.model_fields.values():
-        if isinstance(field.validation_alias, AliasChoices):
-            name, *others = (str(choice) for choice in field.validation_alias.choices)
-            yield from ((name, other) for other in others)
 
 
 def schemas_of(

@@ -51,7 +51,7 @@ def decide(
         card,
         terminal_id,
         context.forced,
-        world.terminal_outcomes.get(terminal_id),
+        world.state.terminal_outcomes.get(terminal_id),
         armed,
         world.switches["triggers.enabled"],
         world.scenario,
@@ -97,7 +97,7 @@ def decide_at_tap(
             amount=amount,
             card=tapped.card,
             terminal_id=terminal_id,
-            terminal_outcome=context.world.terminal_outcomes.get(terminal_id),
+            terminal_outcome=context.world.state.terminal_outcomes.get(terminal_id),
             heeds_amounts=context.world.switches["triggers.enabled"],
         )
         choice = _as_read(context, choose_at_tap(facts, waiting))

@@ -3,9 +3,7 @@
 Source: assumed 2.3; what is asked plainly stands in test_moves_follow_ups.
 """
 
-import pytest
-
-from tests.payments.driving_moves import Case, try_out
+from tests.payments.driving_moves import Case
 
 
 def tip(amount):
@@ -299,15 +297,3 @@ REFUND = [
 ]
 
 CASES = [*CONFIRM, *CAPTURE, *INCREMENT, *ADJUST, *REVERSE, *REFUND]
-
-
-@pytest.mark.proves(
-    "spec 2.4-exceeds_original_auth, 2.4-incremental_auth_declined",
-    "spec 2.4-surcharge_declined_by_payer",
-    "assumed F2, F3, F5, F7, F10, F11, F12, F13, F14, F15, F16, F17, F18, F22, F23, F24",
-    "assumed F25, F26, F27, F28, F29, F30, F31, F35, F39, F40, F41, 2.1-failed, 2.1-rule",
-    "assumed 2.1-outcome, B14, Q1, Q2",
-)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_every_condition_of_a_row_decides_as_it_says(sandbox, case):
-    try_out(sandbox, case)

@@ -1,0 +1,51 @@
+"""Tests that are exported from a world, and what pytest says of them."""
+
+import asyncio
+from pathlib import Path
+
+from tests.support.payments import act, fresh_sandbox, paid
+from tests.testing.pytesting import run_pytest
+from tests.webhooks.calling import control, living
+
+EXPORT = "/worlds/default/export"
+RIGHT = "return sandbox.client().get(f'/v1/transactions/{webhook.subject}').json()"
+"""What software does that reads the record from the platform."""
+
+
+def export(sandbox, **more):
+    """The answer; the application runs in a loop, since the test is proved beside it."""
+    return asyncio.run(control(sandbox, "POST", EXPORT, {"as": "pytest"} | more))
+
+
+def exported(sandbox, **more):
+    answer = export(sandbox, **more)
+    assert answer.status == 200, answer.body
+    return answer.json()["content"]
+
+
+def ran(folder: Path, test: str) -> tuple[int, str]:
+    """The exit status of pytest with this test, and what it printed."""
+    (folder / "test_what_was_seen.py").write_text(test, "utf-8")
+    run = run_pytest(folder, "test_what_was_seen.py")
+    return run.code, run.output
+
+
+def contradicted_sale():
+    """A test of a sale whose late webhook says that it was declined."""
+    sandbox = fresh_sandbox()
+    for port in (9, 10):
+        endpoint = {"url": f"http://127.0.0.1:{port}/"}
+        assert sandbox.control("POST", "/worlds/default/endpoints", endpoint).status == 201
+    spoilt = {"then": {"delay_ms": 5, "contradict": {"status": "declined"}}, "times": 2}
+    spoilt["when"] = {"event": "transaction.sale"}
+    assert sandbox.control("POST", "/worlds/default/webhooks/next", spoilt).status == 201
+
+    async def story():
+        async with living(sandbox):
+            sale = paid(sandbox)
+            await sandbox.sandbox.worlds.default.wait_idle()
+            act(sandbox, sale, "refund", amount=300)
+            await sandbox.sandbox.worlds.default.wait_idle()
+
+    asyncio.run(story())
+    return exported(sandbox)

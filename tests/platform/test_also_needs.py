@@ -1,0 +1,89 @@
+"""An operation that needs a second permission."""
+
+import pytest
+
+from sandbox.app import build
+from sandbox.control import docs, permissions
+from sandbox.domain.directory import Account
+from sandbox.platform.context import OperationContext
+from sandbox.platform.openapi import document
+from sandbox.platform.operation import Target, operation, rows_of
+from sandbox.platform.routes import MOUNTS, OPERATIONS
+from sandbox.platform.routing import build_mounts
+from sandbox.settings import Settings
+from tests.directory.making import account_id, mint
+from tests.driving import InProcess
+
+
+@operation(
+    "accounts.audit",
+    "GET",
+    "/v9/audits/{account_id}",
+    needs="accounts:read",
+    also_needs="batches:read",
+    target=Target("path", "account_id"),
+    source="assumed 4.7",
+)
+def audit(context: OperationContext, account: Account) -> Account:
+    """Read an account with its batches."""
+    return account
+
+
+@pytest.fixture
+def sandbox(monkeypatch):
+    (row,) = rows_of(__name__)
+    monkeypatch.setattr(document, "OPERATIONS", (*OPERATIONS, row))
+    monkeypatch.setitem(permissions.PERMITTED, row.name, row)
+    mounts = build_mounts("platform", [row])
+    MOUNTS.extend(mounts)
+    docs._write.cache_clear()
+    yield InProcess(build(Settings()))
+    docs._write.cache_clear()
+    del MOUNTS[-len(mounts) :]
+
+
+@pytest.mark.parametrize(
+    ("granted", "status"),
+    [
+        (["accounts:read", "batches:read"], 200),
+        (["accounts:read"], 401),
+        (["accounts:edit", "batches:read"], 401),
+        (["batches:read"], 404),
+    ],
+)
+def test_a_key_needs_both_permissions(sandbox, granted, status):
+    key = mint(sandbox, granted, by="psp", account=account_id(sandbox, "partner"))
+    id = account_id(sandbox, "merchant")
+
+    answer = sandbox.ask("GET", f"/v9/audits/{id}", key=key["key"])
+
+    seen = {"key": key["id"], "operation": "accounts.audit", "target": "merchant"}
+    lens = sandbox.control("POST", "/worlds/default/lens", seen).json()
+    rows = sandbox.control("GET", f"/worlds/default/lens/{key['id']}").json()["rows"]
+    (shown,) = (one for one in rows if one["operation"] == "accounts.audit")
+    assert [answer.status, lens["status"], shown["descendant"]] == [status] * 3
+
+
+def test_a_refusal_and_the_permission_check_name_the_second_permission(sandbox):
+    key = mint(sandbox, ["accounts:read"], by="psp", account=account_id(sandbox, "partner"))
+    id = account_id(sandbox, "merchant")
+
+    answer = sandbox.ask("GET", f"/v9/audits/{id}", key=key["key"])
+
+    seen = {"key": key["id"], "operation": "accounts.audit", "target": "merchant"}
+    lens = sandbox.control("POST", "/worlds/default/lens", seen).json()
+    assert "requires accounts:read, and batches:read" in answer.json()["detail"]
+    assert lens["missing"] == ["batches:read"]
+
+
+def test_the_document_names_both_permissions(sandbox):
+    shown = sandbox.control("GET", "/platform/openapi.json").json()
+
+    operation = shown["paths"]["/v9/audits/{account_id}"]["get"]
+    assert operation["description"].startswith(
+        "Needs `accounts:read`. It also needs `batches:read`."
+    )
+    assert (operation["x-permissions"], operation["x-also-permission"]) == (
+        ["accounts:read"],
+        "batches:read",
+    )
