@@ -6,21 +6,7 @@ from typing import Any, Final
 import click
 from httpx2 import Response
 
-from sandbox.cli.choices import (
-    AMOUNT,
-    AMOUNT_OR_ZERO,
-    CARD,
-    OUTCOME,
-    SOME_CARD,
-    SOME_FAULT,
-    SOME_OPERATION,
-    SOME_OUTCOME,
-    TIP,
-    KnownType,
-    ParsedType,
-    shown,
-    units_of,
-)
+from sandbox.cli import choices
 from sandbox.cli.control_client import RemoteWorld, world_options
 from sandbox.cli.output import (
     EXIT_REFUSED,
@@ -62,7 +48,7 @@ _NEXT: Final[Mapping[str, str]] = {
 """What one usually does with a payment of this status; nothing if it is not here."""
 
 
-_ANSWER: Final = KnownType({"yes": "accept it", "no": "decline it"}, "ANSWER")
+_ANSWER: Final = choices.KnownType({"yes": "accept it", "no": "decline it"}, "ANSWER")
 
 
 def _parse_currency(value: str) -> str:
@@ -73,17 +59,20 @@ def _parse_currency(value: str) -> str:
 
 
 @click.command()
-@click.argument("amount", type=AMOUNT)
-@click.option("--card", type=CARD, metavar="CARD", help="Test card, like tok_mc_prepaid.")
+@click.argument("amount", type=choices.AMOUNT)
+@click.option("--card", type=choices.CARD, metavar="CARD", help="Test card, like tok_mc_prepaid.")
 @terminal_option
 @click.option(
-    "--outcome", type=OUTCOME, metavar="OUTCOME", help="Outcome of this payment, like lost_card."
+    "--outcome",
+    type=choices.OUTCOME,
+    metavar="OUTCOME",
+    help="Outcome of this payment, like lost_card.",
 )
 @click.option("--auth", "--hold", "is_auth", is_flag=True, help="Only authorize, to capture later.")
-@click.option("--tip", type=AMOUNT_OR_ZERO, help="Tip on top of AMOUNT.")
+@click.option("--tip", type=choices.AMOUNT_OR_ZERO, help="Tip on top of AMOUNT.")
 @click.option(
     "--currency",
-    type=ParsedType("CODE", _parse_currency),
+    type=choices.ParsedType("CODE", _parse_currency),
     help="Currency. Default: the terminal's.",
 )
 @click.option("--event-id", help="The event_id, to repeat a payment.")
@@ -130,10 +119,10 @@ def _body(
     amount: str, *, card: str | None, tip: str | None, currency: str | None, event_id: str | None
 ) -> dict[str, Any]:
     """The body of the payment, without its terminal."""
-    subtotal = units_of(amount, currency, "AMOUNT")
+    subtotal = choices.units_of(amount, currency, "AMOUNT")
     body: dict[str, Any] = {"amount": subtotal, "currency": currency, "event_id": event_id}
     if tip is not None:
-        tip_amount = units_of(tip, currency, "--tip")
+        tip_amount = choices.units_of(tip, currency, "--tip")
         body["amount"] = subtotal + tip_amount
         body["breakdown"] = {"subtotal": subtotal, "tipAmount": tip_amount}
     if card is not None:
@@ -211,15 +200,17 @@ def _on_a_payment(command: Callable[..., Any]) -> Callable[..., Any]:
     """What all actions take: the payment, the outcome, who acts, and where."""
     command = json_flag(actor_options(command))
     option = click.option(
-        "--outcome", type=OUTCOME, metavar="OUTCOME", help="Outcome of this action."
+        "--outcome", type=choices.OUTCOME, metavar="OUTCOME", help="Outcome of this action."
     )
     return click.argument("payment")(option(command))
 
 
 @click.command()
 @_on_a_payment
-@click.argument("amount", required=False, type=AMOUNT)
-@click.option("--tip", type=AMOUNT_OR_ZERO, help="Tip that is captured too; AMOUNT includes it.")
+@click.argument("amount", required=False, type=choices.AMOUNT)
+@click.option(
+    "--tip", type=choices.AMOUNT_OR_ZERO, help="Tip that is captured too; AMOUNT includes it."
+)
 def capture(amount: str | None, tip: str | None, **options: Any) -> None:
     """Capture an authorized PAYMENT: all of it, or AMOUNT.
 
@@ -232,7 +223,7 @@ def capture(amount: str | None, tip: str | None, **options: Any) -> None:
     """
 
     def body(currency: str | None) -> dict[str, Any]:
-        given = {} if tip is None else {"tip_amount": units_of(tip, currency, "--tip")}
+        given = {} if tip is None else {"tip_amount": choices.units_of(tip, currency, "--tip")}
         return _amount(amount, currency) | given
 
     _act("capture", body, **options)
@@ -240,7 +231,7 @@ def capture(amount: str | None, tip: str | None, **options: Any) -> None:
 
 @click.command()
 @_on_a_payment
-@click.argument("amount", type=AMOUNT)
+@click.argument("amount", type=choices.AMOUNT)
 def increment(amount: str, **options: Any) -> None:
     """Add AMOUNT to an authorized PAYMENT.
 
@@ -255,7 +246,7 @@ def increment(amount: str, **options: Any) -> None:
 
 @click.command()
 @_on_a_payment
-@click.argument("amount", required=False, type=AMOUNT)
+@click.argument("amount", required=False, type=choices.AMOUNT)
 def refund(amount: str | None, **options: Any) -> None:
     """Refund a PAYMENT: all that remains, or AMOUNT.
 
@@ -271,7 +262,7 @@ def refund(amount: str | None, **options: Any) -> None:
 
 @click.command()
 @_on_a_payment
-@click.argument("amount", required=False, type=AMOUNT)
+@click.argument("amount", required=False, type=choices.AMOUNT)
 def reverse(amount: str | None, **options: Any) -> None:
     """Reverse a PAYMENT before it is settled: all that remains, or AMOUNT.
 
@@ -287,7 +278,7 @@ def reverse(amount: str | None, **options: Any) -> None:
 
 @click.command()
 @_on_a_payment
-@click.argument("tip", type=TIP)
+@click.argument("tip", type=choices.TIP)
 def tip(tip: str, **options: Any) -> None:
     """Set the tip of a captured PAYMENT to TIP, an amount or a percentage.
 
@@ -302,7 +293,7 @@ def tip(tip: str, **options: Any) -> None:
     def body(currency: str | None) -> dict[str, Any]:
         if tip.endswith("%"):
             return {"type": "percentage", "percentage": float(tip[:-1])}
-        return {"type": "fixed", "amount": units_of(tip, currency, "TIP")}
+        return {"type": "fixed", "amount": choices.units_of(tip, currency, "TIP")}
 
     _act("adjust", body, **options)
 
@@ -324,7 +315,7 @@ def confirm(answer: str, **options: Any) -> None:
 
 
 def _amount(text: str | None, currency: str | None) -> dict[str, Any]:
-    return {} if text is None else {"amount": units_of(text, currency, "AMOUNT")}
+    return {} if text is None else {"amount": choices.units_of(text, currency, "AMOUNT")}
 
 
 def _act(
@@ -340,7 +331,7 @@ def _act(
     """Carry out an action on the payment. `body` gives its body for the payment's currency."""
     if "." in payment:
         raise click.UsageError(
-            f"{shown(payment)} is no payment; name it before the amount: "
+            f"{choices.shown(payment)} is no payment; name it before the amount: "
             "an id, the beginning of an id, or `last`"
         )
     stage = open_stage(world)
@@ -355,8 +346,8 @@ def _act(
 
 @click.command()
 @click.argument("id", required=False)
-@click.option("--card", type=SOME_CARD, help="Tap this test card, like tok_visa_credit.")
-@click.option("--outcome", type=SOME_OUTCOME, help="Outcome of the payment.")
+@click.option("--card", type=choices.SOME_CARD, help="Tap this test card, like tok_visa_credit.")
+@click.option("--outcome", type=choices.SOME_OUTCOME, help="Outcome of the payment.")
 @click.option(
     "--cancel", type=click.Choice(["user", "merchant"]), help="Cancel it as the user or merchant."
 )
@@ -411,15 +402,17 @@ def _only_waiting(taps: list[dict[str, Any]]) -> str:
 
 
 @click.command(name="next")
-@click.argument("outcome", required=False, type=SOME_OUTCOME)
+@click.argument("outcome", required=False, type=choices.SOME_OUTCOME)
 @click.option(
     "--operation",
-    type=SOME_OPERATION,
+    type=choices.SOME_OPERATION,
     help="Only for this operation: sale, auth, capture, refund, ...",
 )
 @click.option("--amount", type=click.IntRange(1), help="Only for this amount, in minor units.")
 @click.option("--delay-ms", type=click.IntRange(0), help="Time that the processor takes.")
-@click.option("--fault", type=SOME_FAULT, help="Transport fault, like drop_after or http_503.")
+@click.option(
+    "--fault", type=choices.SOME_FAULT, help="Transport fault, like drop_after or http_503."
+)
 @click.option(
     "--approved-amount", type=click.IntRange(1), help="For partial_approval, in minor units."
 )
