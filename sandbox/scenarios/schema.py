@@ -4,7 +4,11 @@ It is generated from the shapes that read the files, and covers single fields. O
 knows which fields go together.
 """
 
+import ast
+import inspect
 from functools import cache
+from itertools import pairwise
+from textwrap import dedent
 from typing import Any, Final
 
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
@@ -42,8 +46,22 @@ class _ForFiles(GenerateJsonSchema):
         shown = super().model_schema(schema)
         # The docstring is for readers of the code; editors show those of the fields.
         kept = {name: value for name, value in shown.items() if name not in _FOR_CODE}
+        for name, docstring in _docstrings_of(schema["cls"]).items():
+            kept["properties"][name] = {"description": docstring} | kept["properties"][name]
         least = {"minProperties": 1} if schema["cls"] in _NEVER_EMPTY else {}
         return kept | least
+
+
+def _docstrings_of(shape: type) -> dict[str, str]:
+    """The docstrings of the fields. Pydantic would read them whenever the module is imported."""
+    (shown,) = ast.parse(dedent(inspect.getsource(shape))).body
+    assert isinstance(shown, ast.ClassDef)
+    found = {}
+    for pair in pairwise(shown.body):
+        match pair:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=text)):
+                found[name] = inspect.cleandoc(str(text))
+    return found
 
 
 _FOR_CODE: Final = ("title", "description")

@@ -39,9 +39,7 @@ class Part(BaseModel):
     The docstrings of the fields are their descriptions in the JSON Schema.
     """
 
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, defer_build=True, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
 
 class OneOf(Struct, frozen=True, gc=False):
