@@ -1,6 +1,7 @@
-"""The connections to the platform that the httpx2 clients of all worlds share."""
+"""How the httpx2 clients of all worlds reach the platform."""
 
 import ssl
+from email.utils import formatdate
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -9,11 +10,14 @@ from uat_sandbox.trust import trusting_context
 if TYPE_CHECKING:
     import httpx2
 
+    from sandbox.server.embedded import Embedded
 
-def shared_transport(url: str) -> "httpx2.HTTPTransport":
+
+def shared_transport(url: str, embedded: "Embedded | None" = None) -> "httpx2.HTTPTransport":
     """A transport that stays open when a client is closed: the next test's client takes it.
 
-    `close_connections` closes it. Raises ImportError without httpx2.
+    A sandbox that is `embedded` in this process is asked without a connection, and everything else
+    over one. `close_connections` closes it. Raises ImportError without httpx2.
     """
     import httpx2
 
@@ -22,6 +26,24 @@ def shared_transport(url: str) -> "httpx2.HTTPTransport":
 
         def close(self) -> None:
             """Keep the connections for other clients."""
+
+        def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+            """Have the request answered."""
+            if embedded is None or not str(request.url).startswith(f"{url}/"):
+                return super().handle_request(request)
+            limit_s = request.extensions.get("timeout", {}).get("read")
+            sent = [(name.lower(), value) for name, value in request.headers.raw]
+            try:
+                status, headers, body = embedded.ask(
+                    request.method, str(request.url), sent, request.read(), timeout_s=limit_s
+                )
+            except TimeoutError:
+                raise httpx2.ReadTimeout("timed out", request=request) from None
+            except ConnectionError:
+                why = "Server disconnected without sending a response."
+                raise httpx2.RemoteProtocolError(why, request=request) from None
+            date = (b"date", formatdate(usegmt=True).encode())
+            return httpx2.Response(status, headers=[*headers, date], content=body)
 
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
     return SharedTransport(verify=context_for(url), trust_env=False, limits=limits)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from uat_sandbox.plain_client import Headers, PlainResponse, encode, target_of
 
@@ -16,6 +17,7 @@ class InProcessClient:
         self.base_url = base_url
         self.headers = dict(headers)
         self._embedded = embedded
+        self._host = urlsplit(base_url).netloc
 
     def request(
         self,
@@ -28,9 +30,12 @@ class InProcessClient:
     ) -> PlainResponse:
         """The answer. Raises TimeoutError, an OSError, if none comes within a minute."""
         body, headers = encode(json, content, self.headers)
+        headers |= {"host": self._host, "content-length": str(len(body or b""))}
+        sent = [(name.encode(), value.encode()) for name, value in headers.items()]
         url = self.base_url + target_of(path, params)
-        status, answered, answer = self._embedded.ask(method, url, headers, body or b"")
-        return PlainResponse(status, Headers(answered), answer)
+        status, answered, answer = self._embedded.ask(method, url, sent, body or b"")
+        fields = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in answered]
+        return PlainResponse(status, Headers(fields), answer)
 
     def close(self) -> None:
         """Nothing is open."""

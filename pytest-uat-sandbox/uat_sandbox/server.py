@@ -112,11 +112,11 @@ class Server:
 
     @property
     def transport(self) -> "HTTPTransport":
-        """The connections that the httpx2 clients of all worlds share; only with httpx2."""
+        """How the httpx2 clients of all worlds reach the platform; only with httpx2."""
         if not self._transports:
             from uat_sandbox.connections import shared_transport
 
-            self._transports.append(shared_transport(self.url))
+            self._transports.append(shared_transport(self.url, self.embedded))
         return self._transports[0]
 
     def world(

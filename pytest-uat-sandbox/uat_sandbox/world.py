@@ -43,7 +43,7 @@ class Home(Protocol):
 
     @property
     def transport(self) -> "BaseTransport":
-        """The connections that the httpx2 clients of all worlds share."""
+        """How the httpx2 clients of all worlds reach the platform."""
 
     @property
     def is_here(self) -> bool:
@@ -152,9 +152,9 @@ class World(WorldControl):
     def client(self, key: str | None = "merchant", *, plaintext: str | None = None) -> "Client":
         """A client with base URL and headers, closed together with the world.
 
-        It is an `httpx2.Client` where httpx2 is installed, as it is beside the server. Elsewhere it
-        is the kit's own client, which has the same methods with `params`, `json`, `content` and
-        `headers`.
+        It is an `httpx2.Client` where httpx2 is installed, as it is beside the server, and asks a
+        sandbox in this process without a connection. Elsewhere it is the kit's own client, which
+        has the same methods with `params`, `json`, `content` and `headers`.
         """
         headers = self.headers(key, plaintext=plaintext)
         client: Client | PlainClient

@@ -3,7 +3,7 @@
 The test kit is a distribution of its own and needs exactly this module of the package.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
@@ -15,7 +15,7 @@ from sandbox.domain.events import EVENTS
 from sandbox.scenarios.parser import ScenarioError
 from sandbox.server.run import bound, serving_sandbox
 from sandbox.server.thread import LoopThread
-from sandbox.server.threaded_app import ThreadedApp, answer
+from sandbox.server.threaded_app import RawHeaders, ThreadedApp, answer
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.files.port import StoreError
 from sandbox.store.fixture import FixtureError
@@ -25,7 +25,7 @@ START_ERRORS: Final = (SettingsError, FixtureError, ScenarioError, StoreError)
 """What `embedded` raises for settings with which no sandbox can start."""
 
 _LOOPBACK: Final = "127.0.0.1"
-_ANSWER_S: Final = 60.0
+ANSWER_S: Final = 60.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,14 +45,26 @@ class Embedded:
     receivers: LocalReceivers
 
     def ask(
-        self, method: str, url: str, headers: Mapping[str, str], content: bytes = b""
-    ) -> tuple[int, dict[str, str], bytes]:
+        self,
+        method: str,
+        url: str,
+        headers: RawHeaders,
+        content: bytes = b"",
+        *,
+        timeout_s: float | None = ANSWER_S,
+    ) -> tuple[int, RawHeaders, bytes]:
         """Carry out a request on the loop that serves the sandbox, without a socket.
 
-        Returns status, headers and body of the answer. Raises TimeoutError after a minute.
+        Names of headers are in lower case. Returns status, headers and body of the answer. Raises
+        TimeoutError, and ConnectionClosed if the answer is cut off.
         """
-        work = answer(self.built.app, method, url, headers, content)
-        return self.background.start(work).result(_ANSWER_S)
+        work = self.background.start(answer(self.built.app, method, url, headers, content))
+        try:
+            return work.result(timeout_s)
+        except TimeoutError:
+            # The client hangs up.
+            work.cancel()
+            raise
 
     @property
     def event_types(self) -> list[str]:

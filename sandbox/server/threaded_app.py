@@ -1,13 +1,15 @@
 """The served application as an ASGI application, for clients that take one instead of a URL."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from starlette.types import ASGIApp
 
 from sandbox.server.thread import LoopThread
+
+RawHeaders = list[tuple[bytes, bytes]]
 
 _Message = MutableMapping[str, Any]
 
@@ -59,11 +61,13 @@ class ThreadedApp:
 
 
 async def answer(
-    app: ASGIApp, method: str, url: str, headers: Mapping[str, str], content: bytes
-) -> tuple[int, dict[str, str], bytes]:
-    """Status, headers and body of the application's answer to a request that came whole."""
+    app: ASGIApp, method: str, url: str, headers: RawHeaders, content: bytes
+) -> tuple[int, RawHeaders, bytes]:
+    """Status, headers and body of the application's answer to a request that came whole.
+
+    Names of headers are in lower case. Raises ConnectionClosed if the application cuts it off.
+    """
     parts = urlsplit(url)
-    sent = {"host": parts.netloc, **headers, "content-length": str(len(content))}
     scope = {
         "type": "http",
         "asgi": {"version": "3.0"},
@@ -74,7 +78,7 @@ async def answer(
         "raw_path": parts.path.encode(),
         "query_string": parts.query.encode(),
         "root_path": "",
-        "headers": [(name.lower().encode(), value.encode()) for name, value in sent.items()],
+        "headers": headers,
         "server": (parts.hostname, parts.port),
         "client": (parts.hostname, 0),
     }
@@ -91,10 +95,9 @@ async def answer(
         messages.append(message)
 
     await app(scope, receive, send)
-    head = messages[0]
-    named = {name.decode("latin-1"): value.decode("latin-1") for name, value in head["headers"]}
-    body = b"".join(message.get("body", b"") for message in messages[1:])
-    return head["status"], named, body
+    head, *parts_of_body = messages
+    body = b"".join(message.get("body", b"") for message in parts_of_body)
+    return head["status"], head["headers"], b"" if method == "HEAD" else body
 
 
 async def _awaited(receive: Callable[[], Awaitable[_Message]]) -> _Message:

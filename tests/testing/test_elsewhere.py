@@ -3,6 +3,7 @@
 import threading
 from dataclasses import replace
 
+import httpx2
 import pytest
 
 from sandbox.domain.profile import Profile
@@ -159,5 +160,38 @@ def test_a_webhook_without_a_connection_is_like_one_that_came_over_it(kit):
 
     with sandbox_at(kit.url) as elsewhere:
         over_a_connection, without_one = receive(elsewhere), receive(kit)
+
+    assert without_one == over_a_connection
+
+
+def test_an_answer_without_a_connection_is_like_one_that_came_over_it(kit):
+    def ask(server):
+        with server.world(seed=7, clock="2026-03-01T12:00:00Z") as world:
+            client, told = world.client(), []
+            sale = {"amount": 1000, "terminal_id": world.terminal()}
+
+            def tell(method, path, **more):
+                try:
+                    answer = client.request(method, path, **more)
+                except httpx2.TransportError as error:
+                    told.append((type(error), str(error)))
+                    return
+                fields = [(name, len(value)) for name, value in sorted(answer.headers.items())]
+                told.append((answer.status_code, fields, answer.text))
+
+            tell("POST", "/v3/payment", json=sale)
+            tell("GET", "/v2/terminals", params={"limit": 1, "search": "a b/é"})
+            tell("HEAD", f"/v2/terminals/{world.terminal()}")
+            tell("PATCH", "/v3/payment")
+            for fault in ("http_503", "malformed_json", "drop_before", "drop_after"):
+                world.next(fault=fault)
+                tell("POST", "/v3/payment", json=sale | {"event_id": fault})
+            world.next("approved", delay_ms=60_000)
+            world.switches({"latency.scale": 1})
+            tell("POST", "/v3/payment", json=sale, timeout=0.05)
+        return told
+
+    with sandbox_at(kit.url) as elsewhere:
+        over_a_connection, without_one = ask(elsewhere), ask(kit)
 
     assert without_one == over_a_connection
