@@ -5,7 +5,6 @@ endpoints, undelivered webhooks, scenario and queue, but no journal (assumed D25
 """
 
 import re
-from hashlib import sha256
 from typing import Any, Final
 
 from pydantic_core import from_json, to_json
@@ -39,20 +38,12 @@ def write_snapshot(moment: Moment) -> list[bytes]:
     tables: dict[str, dict[int, bytes]] = {}
     for table, document in moment.documents():
         tables.setdefault(table, {})[document.number] = _written(document)
-    parts: list[bytes] = []
+    head = to_json({"program": PROGRAM, "format": FORMAT, "version": __version__})
+    parts = [b'{"%b":{"1":%b}' % (FILE.encode(), head)]
     for table, documents in sorted(tables.items()):
         content = b",".join(documents[number] for number in sorted(documents))
-        parts.append(b'%b"%b":{%b}' % (b"," if parts else b"", table.encode(), content))
-    digest = sha256()
-    for part in parts:
-        digest.update(part)
-    return [_head(digest.hexdigest()), *parts, b"}"]
-
-
-def _head(digest: str) -> bytes:
-    """The beginning of the document: what wrote it, and the digest of all that follows."""
-    head = {"program": PROGRAM, "format": FORMAT, "version": __version__, "sha256": digest}
-    return b'{"%b":{"1":%b},' % (FILE.encode(), to_json(head))
+        parts.append(b',"%b":{%b}' % (table.encode(), content))
+    return [*parts, b"}"]
 
 
 def _written(document: Document) -> bytes:
