@@ -12,8 +12,10 @@ Reply = tuple[int, Mapping[str, str], bytes]
 """Status, headers by lower-case name, and body of an answer."""
 
 Take = Callable[[str, Mapping[str, str], bytes], Reply]
-"""Takes path, headers by lower-case name and body of a webhook. Called on the event loop, it must
-not wait."""
+"""Takes path, headers by lower-case name and body of a webhook.
+
+It runs on the event loop, so it must not wait.
+"""
 
 _WITHOUT_BODY: Final = (204, 304)
 
@@ -33,16 +35,12 @@ class LocalReceivers:
         """Hand everything that goes to this origin, `http://HOST:PORT`, to this receiver."""
         self._receivers[origin] = take
 
-    def remove(self, origin: str) -> None:
-        """Send to this origin over the network again."""
-        self._receivers.pop(origin, None)
-
     def has(self, url: str) -> bool:
         """Whether a receiver in this process takes what goes to this URL."""
         return bool(self._receivers) and _origin_of(url) in self._receivers
 
     def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
-        """Hand over one attempt. A receiver that fails is a receiver that broke off."""
+        """Hand over one attempt, and judge the answer as that of a connection."""
         started = perf_counter()
         parts = urlsplit(url)
         sent = {

@@ -55,10 +55,6 @@ CARDS = {
 SECRETS = KEYS | {f"a card number {spelling}": text for spelling, text in CARDS.items()}
 
 
-def is_card(secret: str) -> bool:
-    return secret not in KEYS.values()
-
-
 class Places:
     """The places of a body, by its schema in a document."""
 
