@@ -10,7 +10,7 @@ from sandbox.control.clock import view_timer
 from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
 from sandbox.control.models import Body, PageQuery, Time, View, Words, Written
 from sandbox.control.queries import find_page, find_scope, get_terminal, parse_words
-from sandbox.control.routing import WORLD, Router
+from sandbox.control.routing import WORLD, delete, get, post, put
 from sandbox.domain import batches
 from sandbox.domain.clock import BATCH_CLOSES, BATCH_RESULT, Timer
 from sandbox.domain.currencies import in_letters
@@ -21,8 +21,6 @@ from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext
 from sandbox.store.tables import LAST_DIGITS, OLDEST_FIRST
 from sandbox.worlds.world import World
-
-router = Router()
 
 
 class BatchesQuery(PageQuery):
@@ -141,7 +139,7 @@ class BatchDetail(View):
     records: list[BatchEntry]
 
 
-@router.get(f"{WORLD}/batches", "batches.search")
+@get(f"{WORLD}/batches", "batches.search")
 def search_batches(request: ControlRequest, query: BatchesQuery) -> BatchesPage:
     """Search the batches of a world, of all its accounts."""
     world = request.world
@@ -157,7 +155,7 @@ def search_batches(request: ControlRequest, query: BatchesQuery) -> BatchesPage:
     return BatchesPage(batches=views, total=total, next=after)
 
 
-@router.get(f"{WORLD}/batches/{{id}}", "batches.look")
+@get(f"{WORLD}/batches/{{id}}", "batches.look")
 def read_batch(request: ControlRequest) -> BatchDetail:
     """Read a batch with each record's result, and where the record is now."""
     return view_batch(request.world, request.get_record(batches.Batch, "batch"))
@@ -264,7 +262,7 @@ _WHY: Final[Mapping[batches.BatchStatus, str]] = {
 # --- batches ----------------------------------------------------------------------------------
 
 
-@router.post(
+@post(
     f"{WORLD}/batches/{{id}}/answer",
     "batches.answer",
     refuses=(409,),
@@ -346,7 +344,7 @@ class BatchSchedules(View):
     total: int
 
 
-@router.get(f"{WORLD}/batch-schedules", "schedules.list")
+@get(f"{WORLD}/batch-schedules", "schedules.list")
 def list_schedules(request: ControlRequest) -> BatchSchedules:
     """List the terminals whose batches close by themselves."""
     store = request.world.store
@@ -356,7 +354,7 @@ def list_schedules(request: ControlRequest) -> BatchSchedules:
     return BatchSchedules(schedules=shown, total=len(shown))
 
 
-@router.put(
+@put(
     f"{WORLD}/batch-schedules/{{id}}",
     "schedules.set",
     example={"times": ["23:30"], "zone": "America/New_York"},
@@ -376,7 +374,7 @@ def set_schedule(request: ControlRequest, body: BatchScheduleBody) -> BatchSched
     return _view_schedule(timer)
 
 
-@router.delete(f"{WORLD}/batch-schedules/{{id}}", "schedules.delete")
+@delete(f"{WORLD}/batch-schedules/{{id}}", "schedules.delete")
 def delete_schedule(request: ControlRequest) -> None:
     """Let the batches of a terminal close by hand alone."""
     unit = request.world.store.begin()

@@ -4,7 +4,7 @@ from typing import Annotated, Final
 
 from sandbox.control.context import ControlRequest, not_found
 from sandbox.control.models import View
-from sandbox.control.routing import PREFIX, Router
+from sandbox.control.routing import PREFIX, get
 from sandbox.domain.batches import BATCH_LIFE
 from sandbox.domain.directory import ACCOUNTS, LOCATIONS, TERMINALS
 from sandbox.domain.keys import KEY_LIFE
@@ -20,9 +20,6 @@ from sandbox.domain.payments.outcomes import (
 from sandbox.domain.payments.transitions import SAME, TRANSITIONS
 from sandbox.domain.states import Machine
 from sandbox.domain.text import OneOf, nearest
-
-router = Router()
-
 
 OutcomeKey = Annotated[str, OneOf(OUTCOMES)]
 FaultKey = Annotated[str, OneOf(TRANSPORT_FAULTS)]
@@ -63,7 +60,7 @@ class Outcomes(View):
     faults: list[FaultView]
 
 
-@router.get(f"{PREFIX}/outcomes", "outcomes.list")
+@get(f"{PREFIX}/outcomes", "outcomes.list")
 def list_outcomes(request: ControlRequest) -> Outcomes:
     """List the outcomes and transport faults.
 
@@ -113,7 +110,7 @@ class Cards(View):
     total: int
 
 
-@router.get(f"{PREFIX}/cards", "cards.list")
+@get(f"{PREFIX}/cards", "cards.list")
 def list_cards(request: ControlRequest) -> Cards:
     """List the test cards.
 
@@ -150,7 +147,7 @@ class Triggers(View):
     total: int
 
 
-@router.get(f"{PREFIX}/triggers", "triggers.list")
+@get(f"{PREFIX}/triggers", "triggers.list")
 def list_triggers(request: ControlRequest) -> Triggers:
     """List the amounts that choose an outcome.
 
@@ -199,13 +196,13 @@ _PAYMENT: Final = "transaction"
 _NAMES: Final = (_PAYMENT, *_LIVES)
 
 
-@router.get(f"{PREFIX}/machines", "machines.list")
+@get(f"{PREFIX}/machines", "machines.list")
 def list_machines(request: ControlRequest) -> Machines:
     """List the state machines with all of their rows."""
     return Machines(machines=[_view_machine(name) for name in _NAMES], total=len(_NAMES))
 
 
-@router.get(f"{PREFIX}/machines/{{name}}", "machines.read")
+@get(f"{PREFIX}/machines/{{name}}", "machines.read")
 def read_machine(request: ControlRequest) -> MachineView:
     """Read a state machine."""
     name = request.params["name"]

@@ -12,10 +12,8 @@ from sandbox import library
 from sandbox.control import openapi
 from sandbox.control.context import ControlRequest, not_found
 from sandbox.control.models import CSS, HTML, JAVASCRIPT, Document, Query, Written
-from sandbox.control.routing import PREFIX, Router
+from sandbox.control.routing import PREFIX, get
 from sandbox.platform.openapi import document as platform
-
-router = Router()
 
 
 class ControlDocumentQuery(Query):
@@ -33,7 +31,7 @@ class PlatformDocumentQuery(ControlDocumentQuery):
 _PAGE: Final = Path(__file__).parent / "page"
 
 
-@router.get(f"{PREFIX}/platform/openapi.json", "openapi.platform", is_open=True)
+@get(f"{PREFIX}/platform/openapi.json", "openapi.platform", is_open=True)
 def read_platform_document(
     request: ControlRequest, query: PlatformDocumentQuery
 ) -> Written[Document]:
@@ -51,7 +49,7 @@ def read_platform_document(
     )
 
 
-@router.get(f"{PREFIX}/openapi.json", "openapi.control", is_open=True)
+@get(f"{PREFIX}/openapi.json", "openapi.control", is_open=True)
 def read_control_document(
     request: ControlRequest, query: ControlDocumentQuery
 ) -> Written[Document]:
@@ -98,7 +96,7 @@ def _cast(request: ControlRequest) -> bytes:
     return to_json({kind: dict(ids) for kind, ids in kinds.items()})
 
 
-@router.get(
+@get(
     f"{PREFIX}/ca.pem", "tls.ca", is_open=True, media_type="application/x-pem-file", refuses=(404,)
 )
 def read_ca(request: ControlRequest) -> Written[str]:
@@ -108,19 +106,19 @@ def read_ca(request: ControlRequest) -> Written[str]:
     return Written(request.services.ca)
 
 
-@router.get(f"{PREFIX}/docs", "docs.page", is_open=True, media_type=HTML)
+@get(f"{PREFIX}/docs", "docs.page", is_open=True, media_type=HTML)
 def read_docs_page(request: ControlRequest) -> Written[str]:
     """A page to read and try the platform and the control API."""
     return _file("page.html")
 
 
-@router.get(f"{PREFIX}/docs/page.css", "docs.style", is_open=True, media_type=CSS)
+@get(f"{PREFIX}/docs/page.css", "docs.style", is_open=True, media_type=CSS)
 def read_docs_style(request: ControlRequest) -> Written[str]:
     """The style of the docs page."""
     return _file("page.css")
 
 
-@router.get(f"{PREFIX}/docs/page.js", "docs.script", is_open=True, media_type=JAVASCRIPT)
+@get(f"{PREFIX}/docs/page.js", "docs.script", is_open=True, media_type=JAVASCRIPT)
 def read_docs_script(request: ControlRequest) -> Written[str]:
     """The script of the docs page."""
     return _file("page.js")

@@ -10,7 +10,7 @@ from pydantic import Field
 from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
 from sandbox.control.models import Body, Time, View
 from sandbox.control.queries import get_account
-from sandbox.control.routing import WORLD, Router
+from sandbox.control.routing import WORLD, delete, get, patch, post
 from sandbox.domain import webhooks
 from sandbox.domain.events import EVENTS, EventType
 from sandbox.domain.field_types import EndpointDescription, EndpointId, HttpUrl, WebhookSecret
@@ -20,9 +20,6 @@ from sandbox.webhooks.receivers import is_inside, program_of
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
 from sandbox.worlds.pauses import collect
 from sandbox.worlds.world import World
-
-router = Router()
-
 
 _EndpointWords = Annotated[list[str], Field(max_length=100)]
 
@@ -146,7 +143,7 @@ def view_endpoint(endpoint: webhooks.Endpoint, now: datetime) -> EndpointView:
     )
 
 
-@router.post(
+@post(
     f"{WORLD}/endpoints",
     "endpoints.create",
     status=201,
@@ -236,7 +233,7 @@ def _check_url(request: ControlRequest, url: str) -> None:
         raise invalid(f"url: {problem}")
 
 
-@router.get(f"{WORLD}/applications", "applications.list")
+@get(f"{WORLD}/applications", "applications.list")
 def list_applications(request: ControlRequest) -> Applications:
     """List the webhook applications of a world's accounts.
 
@@ -259,7 +256,7 @@ def list_applications(request: ControlRequest) -> Applications:
     return Applications(applications=views, total=len(views))
 
 
-@router.get(f"{WORLD}/endpoints", "endpoints.list")
+@get(f"{WORLD}/endpoints", "endpoints.list")
 def list_endpoints(request: ControlRequest) -> Endpoints:
     """List a world's webhook endpoints."""
     now = request.world.now()
@@ -274,13 +271,13 @@ def _find_endpoint(request: ControlRequest) -> webhooks.Endpoint:
     return endpoint
 
 
-@router.get(f"{WORLD}/endpoints/{{id}}", "endpoints.read")
+@get(f"{WORLD}/endpoints/{{id}}", "endpoints.read")
 def read_endpoint(request: ControlRequest) -> EndpointView:
     """Read a webhook endpoint."""
     return view_endpoint(_find_endpoint(request), request.world.now())
 
 
-@router.patch(f"{WORLD}/endpoints/{{id}}", "endpoints.change", example={"disabled": True})
+@patch(f"{WORLD}/endpoints/{{id}}", "endpoints.change", example={"disabled": True})
 def change_endpoint(request: ControlRequest, body: ChangeEndpoint) -> EndpointView:
     """Change a webhook endpoint."""
     endpoint, outbox = _find_endpoint(request), request.world.outbox
@@ -294,7 +291,7 @@ def change_endpoint(request: ControlRequest, body: ChangeEndpoint) -> EndpointVi
     return view_endpoint(outbox.endpoints[endpoint.id], request.world.now())
 
 
-@router.delete(f"{WORLD}/endpoints/{{id}}", "endpoints.delete")
+@delete(f"{WORLD}/endpoints/{{id}}", "endpoints.delete")
 def delete_endpoint(request: ControlRequest) -> None:
     """Delete a webhook endpoint.
 
@@ -303,7 +300,7 @@ def delete_endpoint(request: ControlRequest) -> None:
     request.world.outbox.remove(_find_endpoint(request).id)
 
 
-@router.post(
+@post(
     f"{WORLD}/endpoints/{{id}}/rotate-secret",
     "endpoints.rotate",
     refuses=(409,),
@@ -330,14 +327,14 @@ def rotate_secret(request: ControlRequest, body: Rotate) -> EndpointView:
     return view_endpoint(world.outbox.store_endpoint(changed), now)
 
 
-@router.post(f"{WORLD}/endpoints/{{id}}/enable", "endpoints.enable")
+@post(f"{WORLD}/endpoints/{{id}}/enable", "endpoints.enable")
 def enable_endpoint(request: ControlRequest) -> EndpointView:
     """Enable a disabled webhook endpoint."""
     endpoint = _find_endpoint(request)
     return view_endpoint(request.world.outbox.enable(endpoint.id), request.world.now())
 
 
-@router.post(
+@post(
     f"{WORLD}/endpoints/{{id}}/recover",
     "endpoints.recover",
     status=202,

@@ -17,16 +17,13 @@ from sandbox.control.export_case import ExportCase
 from sandbox.control.export_scenarios import build_scenario
 from sandbox.control.export_tests import add_needed, build_steps, world_options, write_test
 from sandbox.control.models import Body, View
-from sandbox.control.routing import WORLD, Router
+from sandbox.control.routing import WORLD, post
 from sandbox.domain.instants import Instant
 from sandbox.domain.text import nearest
 from sandbox.scenarios.parser import ScenarioError, parse_scenario, written_toml
 from sandbox.worlds.journal import Entry, EntryView
 from sandbox.worlds.pauses import collect, run_in_thread, select
 from sandbox.worlds.world import World
-
-router = Router()
-
 
 # --- formats ----------------------------------------------------------------------------------
 
@@ -170,7 +167,7 @@ class ExportedFile(View):
     requests: int
 
 
-@router.post(f"{WORLD}/export", "requests.export", refuses=(409,), example={"as": "curl"})
+@post(f"{WORLD}/export", "requests.export", refuses=(409,), example={"as": "curl"})
 async def export_requests(request: ControlRequest, body: ExportBody) -> ExportedFile:
     """Write requests of the journal as curl, HAR, Markdown or a test.
 

@@ -8,7 +8,7 @@ from pydantic_core import from_json
 from sandbox.control.context import ControlFault, ControlRequest, invalid, must_be_known, not_found
 from sandbox.control.models import BackwardsListing, LikeType, Milliseconds, Time, View, window
 from sandbox.control.queries import get_account, get_key
-from sandbox.control.routing import WORLD, Router
+from sandbox.control.routing import WORLD, delete, get
 from sandbox.domain.instants import Instant
 from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
 from sandbox.domain.payments.transactions import Transaction
@@ -17,8 +17,6 @@ from sandbox.store.tables import LAST_DIGITS
 from sandbox.worlds.journal import Entry, EntryView, Origin, WaitingRequest, client_of
 from sandbox.worlds.pauses import collect, select
 from sandbox.worlds.world import World
-
-router = Router()
 
 
 class RequestsQuery(BackwardsListing):
@@ -120,7 +118,7 @@ class Requests(View):
     next: str | None
 
 
-@router.get(f"{WORLD}/requests", "requests.list")
+@get(f"{WORLD}/requests", "requests.list")
 async def list_requests(request: ControlRequest, query: RequestsQuery) -> Requests:
     """List a world's journal, newest last."""
     world = request.world
@@ -296,7 +294,7 @@ def _payment(told: dict[str, Any]) -> PaymentOfRow | None:
         return None
 
 
-@router.get(f"{WORLD}/requests/{{id}}", "requests.read")
+@get(f"{WORLD}/requests/{{id}}", "requests.read")
 def read_request(request: ControlRequest) -> JournalEntry:
     """Read a request of the journal."""
     return view_entry(request.world, get_entry(request))
@@ -318,7 +316,7 @@ def get_entry(request: ControlRequest) -> Entry:
     return entry
 
 
-@router.delete(f"{WORLD}/requests", "requests.clear")
+@delete(f"{WORLD}/requests", "requests.clear")
 def clear_requests(request: ControlRequest) -> None:
     """Clear a world's journal."""
     request.world.journal.clear()

@@ -11,12 +11,9 @@ from pydantic import Field
 from sandbox.control.context import ControlFault, ControlRequest, must_be_known, not_found
 from sandbox.control.messages import MessageView, view_message
 from sandbox.control.models import Query, View
-from sandbox.control.routing import WORLD, Router
+from sandbox.control.routing import WORLD, get
 from sandbox.domain.events import EVENTS, EventType, Message, status_of
 from sandbox.worlds.world import World
-
-router = Router()
-
 
 WAIT_S_MAX = 300
 """A connection should not stay open for longer."""
@@ -57,7 +54,7 @@ class NearMiss(View):
     why: str
 
 
-@router.get(f"{WORLD}/wait", "messages.wait", ends_with_client=True, refuses=(408, 429))
+@get(f"{WORLD}/wait", "messages.wait", ends_with_client=True, refuses=(408, 429))
 async def wait_for_message(request: ControlRequest, query: WaitQuery) -> MessageView:
     """Wait for a message.
 

@@ -9,7 +9,7 @@ from pydantic_core import from_json
 from sandbox import library
 from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
 from sandbox.control.models import BackwardsListing, Body, Milliseconds, Time, View, window
-from sandbox.control.routing import WORLD, Router
+from sandbox.control.routing import WORLD, get, post
 from sandbox.domain.events import EVENTS, EventType, Message, body_of, status_of
 from sandbox.domain.instants import Instant
 from sandbox.domain.webhooks import (
@@ -23,8 +23,6 @@ from sandbox.store.ids import Ids
 from sandbox.webhooks.samples import sample
 from sandbox.worlds.pauses import collect, select
 from sandbox.worlds.world import DEFAULT_WORLD, World
-
-router = Router()
 
 
 class Sample(Body):
@@ -151,7 +149,7 @@ class Resent(View):
     endpoints: list[str]
 
 
-@router.get(f"{WORLD}/messages", "messages.list")
+@get(f"{WORLD}/messages", "messages.list")
 async def list_messages(request: ControlRequest, query: MessagesQuery) -> Messages:
     """List a world's messages, newest last."""
     world = request.world
@@ -200,7 +198,7 @@ def _mentions(message: Message, text: str) -> bool:
     return any(text in one.lower() for one in (*told, message.request_id or ""))
 
 
-@router.get(f"{WORLD}/messages/{{id}}", "messages.read")
+@get(f"{WORLD}/messages/{{id}}", "messages.read")
 def read_message(request: ControlRequest) -> MessageView:
     """Read a message."""
     return view_message(request.world, get_message(request))
@@ -258,9 +256,7 @@ def view_attempt(attempt: DeliveryAttempt, message_id: str) -> DeliveryAttemptVi
 # --- sending ----------------------------------------------------------------------------------
 
 
-@router.post(
-    f"{WORLD}/messages", "messages.send", status=202, example={"event_type": "transaction.sale"}
-)
+@post(f"{WORLD}/messages", "messages.send", status=202, example={"event_type": "transaction.sale"})
 def send_sample(request: ControlRequest, body: Sample) -> MessageView:
     """Send a sample of an event."""
     must_be_known("event_type", body.event_type, EVENTS)
@@ -289,9 +285,7 @@ def _ids_of(world: World) -> dict[str, str]:
     }
 
 
-@router.post(
-    f"{WORLD}/messages/{{id}}/resend", "messages.resend", status=202, refuses=(409,), example={}
-)
+@post(f"{WORLD}/messages/{{id}}/resend", "messages.resend", status=202, refuses=(409,), example={})
 def resend_message(request: ControlRequest, body: Resend) -> Resent:
     """Resend a message.
 

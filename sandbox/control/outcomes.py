@@ -7,7 +7,7 @@ from pydantic import Field
 from sandbox.control.catalogues import PARTIAL_APPROVAL, FaultKey, OutcomeKey
 from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
 from sandbox.control.models import Body, Time, View
-from sandbox.control.routing import WORLD, Router
+from sandbox.control.routing import WORLD, delete, get, post
 from sandbox.domain.field_types import DelayMs, PositiveAmount
 from sandbox.domain.payments import outcomes
 from sandbox.domain.payments.cards import CANCELED_BY, CARDS, TOKEN_PREFIX, Tap, Tapped
@@ -17,8 +17,6 @@ from sandbox.scenarios.fault_injection import SpoiledFull
 from sandbox.scenarios.parser import ScenarioError
 from sandbox.scenarios.queue import QueueFull
 from sandbox.worlds.tap_desk import Waiting
-
-router = Router()
 
 
 class NextOutcome(Body):
@@ -68,7 +66,7 @@ class Queue(View):
     total: int
 
 
-@router.post(
+@post(
     f"{WORLD}/scenario/next",
     "next.add",
     status=201,
@@ -104,21 +102,21 @@ def _view_queued(entry: outcomes.Queued) -> QueuedView:
     return QueuedView.of(entry, id=entry.id or None)
 
 
-@router.get(f"{WORLD}/scenario/next", "next.list")
+@get(f"{WORLD}/scenario/next", "next.list")
 def list_queued_outcomes(request: ControlRequest) -> Queue:
     """List the queued outcomes."""
     waiting = [_view_queued(entry) for entry in request.world.queue.entries]
     return Queue(queue=waiting, total=len(waiting))
 
 
-@router.delete(f"{WORLD}/scenario/next/{{id}}", "next.delete")
+@delete(f"{WORLD}/scenario/next/{{id}}", "next.delete")
 def delete_queued_outcome(request: ControlRequest) -> None:
     """Remove a queued outcome."""
     if not request.world.queue.remove(request.params["id"]):
         raise not_found("no outcome with this id waits: it was used or cleared, or never was there")
 
 
-@router.delete(f"{WORLD}/scenario/next", "next.clear")
+@delete(f"{WORLD}/scenario/next", "next.clear")
 def clear_queued_outcomes(request: ControlRequest) -> None:
     """Clear the queued outcomes."""
     request.world.queue.clear()
@@ -150,7 +148,7 @@ class TappedView(TapView):
     status_reason: str | None
 
 
-@router.get(f"{WORLD}/taps", "taps.list")
+@get(f"{WORLD}/taps", "taps.list")
 def list_taps(request: ControlRequest) -> Taps:
     """List the payments that wait for a tap."""
     taps = [view_tap(waiting.tap) for waiting in request.world.tap_desk if not waiting.came.done()]
@@ -162,9 +160,7 @@ def view_tap(tap: Tap) -> TapView:
     return TapView.of(tap)
 
 
-@router.post(
-    f"{WORLD}/taps/{{id}}", "taps.tap", refuses=(409,), example={"card": "tok_visa_credit"}
-)
+@post(f"{WORLD}/taps/{{id}}", "taps.tap", refuses=(409,), example={"card": "tok_visa_credit"})
 async def tap_card(request: ControlRequest, body: TapBody) -> TappedView:
     """Tap a card for a waiting payment, choose its outcome, or cancel it.
 
@@ -251,7 +247,7 @@ class SpoiledQueue(View):
     total: int
 
 
-@router.post(
+@post(
     f"{WORLD}/webhooks/next",
     "webhooks.next.add",
     status=201,
@@ -279,14 +275,14 @@ def add_fault(request: ControlRequest, body: SpoilBody) -> SpoiledView:
     return SpoiledView.of(entry)
 
 
-@router.get(f"{WORLD}/webhooks/next", "webhooks.next.list")
+@get(f"{WORLD}/webhooks/next", "webhooks.next.list")
 def list_faults(request: ControlRequest) -> SpoiledQueue:
     """List the deliveries to spoil."""
     waiting = [SpoiledView.of(entry) for entry in request.world.spoiling.entries]
     return SpoiledQueue(queue=waiting, total=len(waiting))
 
 
-@router.delete(f"{WORLD}/webhooks/next", "webhooks.next.clear")
+@delete(f"{WORLD}/webhooks/next", "webhooks.next.clear")
 def clear_faults(request: ControlRequest) -> None:
     """Clear the deliveries to spoil."""
     spoiling = request.world.spoiling

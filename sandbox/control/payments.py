@@ -9,7 +9,7 @@ from sandbox.control.context import ControlRequest, must_be_known
 from sandbox.control.journal import is_refused
 from sandbox.control.models import LikeType, PageQuery, Time, View, Words
 from sandbox.control.queries import find_page, find_scope, get_terminal, parse_words
-from sandbox.control.routing import WORLD, Router
+from sandbox.control.routing import WORLD, get
 from sandbox.domain.batches import Batch
 from sandbox.domain.clock import BATCH_RESULT, Timer
 from sandbox.domain.events import Message
@@ -26,9 +26,6 @@ from sandbox.domain.payments.transitions import BY_ITSELF, transitions_from
 from sandbox.store.tables import LAST_DIGITS, NEWEST_FIRST, OLDEST_FIRST, Order
 from sandbox.worlds.journal import Entry, OutcomeView
 from sandbox.worlds.world import World
-
-router = Router()
-
 
 _Amount = Annotated[int, Field(ge=0, le=99_999_999)]
 
@@ -117,7 +114,7 @@ def payment_row(tx: Transaction) -> PaymentRow:
     )
 
 
-@router.get(f"{WORLD}/payments", "payments.search")
+@get(f"{WORLD}/payments", "payments.search")
 def search_payments(request: ControlRequest, query: PaymentsQuery) -> PaymentsPage:
     """Search the payments of a world, of all its accounts."""
     world = request.world
@@ -217,7 +214,7 @@ class Story(View):
     story: list[StoryStep]
 
 
-@router.get(f"{WORLD}/payments/{{id}}", "payments.story")
+@get(f"{WORLD}/payments/{{id}}", "payments.story")
 def read_payment(request: ControlRequest) -> Story:
     """Read a payment with its money, its batch and all that happened to it.
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from sandbox.control.context import ControlFault, ControlRequest, invalid, must_be_known
 from sandbox.control.models import Body, LikeType, Query, Time, View, Words
-from sandbox.control.routing import WORLD, Router
+from sandbox.control.routing import WORLD, get, post
 from sandbox.domain import access
 from sandbox.domain.access import AccessVerdict
 from sandbox.domain.directory import Account, Location, Relation, Terminal
@@ -32,8 +32,6 @@ from sandbox.platform.routes import OPERATIONS
 from sandbox.worlds.journal import DecisionView
 from sandbox.worlds.pauses import select
 from sandbox.worlds.world import World
-
-router = Router()
 
 
 class LensBody(Body):
@@ -116,7 +114,7 @@ def key_name(world: World, key: ApiKey) -> KeyName:
     return KeyName.of(key, cast=cast)
 
 
-@router.post(
+@post(
     f"{WORLD}/lens",
     "lens.simulate",
     example={"key": "merchant_read_only", "operation": "accounts.read", "target": "merchant"},
@@ -173,7 +171,7 @@ async def find_permitted_keys(world: World, row: Row, target: str | None) -> lis
     return [key_name(world, key) for key in found]
 
 
-@router.get(f"{WORLD}/lens/{{key}}", "lens.table")
+@get(f"{WORLD}/lens/{{key}}", "lens.table")
 def list_permissions(request: ControlRequest) -> LensTable:
     """List all operations with the statuses that a key gets."""
     key = get_key(request.world, request.params["key"], is_in_path=True)
@@ -287,7 +285,7 @@ class Moves(View):
     by_itself: list[ByItself]
 
 
-@router.get(f"{WORLD}/payments/{{id}}/moves", "payments.moves")
+@get(f"{WORLD}/payments/{{id}}/moves", "payments.moves")
 def list_available_actions(request: ControlRequest, query: MovesQuery) -> Moves:
     """What can be done with a payment now, and what cannot and why.
 

@@ -12,13 +12,10 @@ from sandbox.control.export_case import IN_A_QUERY
 from sandbox.control.journal import get_entry
 from sandbox.control.models import Accepted, Body, HeaderFields, KeyWord, Milliseconds, View
 from sandbox.control.queries import get_key
-from sandbox.control.routing import PREFIX, WORLD, Router
+from sandbox.control.routing import PREFIX, WORLD, post
 from sandbox.platform.context import Headers
 from sandbox.platform.internal_client import InternalAnswer, InternalRequest
 from sandbox.worlds.journal import CUT_OFF, MASK, Entry
-
-router = Router()
-
 
 PATH_CHARS_MAX: Final = 8_192
 
@@ -80,7 +77,7 @@ class Begun(View):
     request_id: str
 
 
-@router.post(
+@post(
     f"{WORLD}/send",
     "send",
     example={
@@ -115,7 +112,7 @@ async def send_request(request: ControlRequest, body: SendBody) -> Answered | Ac
     return await _send(request, wanted, wait=body.wait)
 
 
-@router.post(f"{WORLD}/requests/{{id}}/replay", "requests.replay", refuses=(409,), example={})
+@post(f"{WORLD}/requests/{{id}}/replay", "requests.replay", refuses=(409,), example={})
 async def replay_request(request: ControlRequest, body: ReplayBody) -> Answered | Accepted[Begun]:
     """Send a request of the journal again."""
     entry = get_entry(request)

@@ -13,7 +13,7 @@ from sandbox.control.context import ControlRequest, conflict, invalid, not_found
 from sandbox.control.endpoints import EndpointView, add_endpoint, view_endpoint
 from sandbox.control.messages import get_message
 from sandbox.control.models import Body, HeaderFields, KeyWord, Listing, Query, Time, View, window
-from sandbox.control.routing import WORLD, Router
+from sandbox.control.routing import WORLD, delete, get, post
 from sandbox.domain.events import Message, body_of
 from sandbox.domain.field_types import WebhookSecret
 from sandbox.domain.text import nearest
@@ -21,8 +21,6 @@ from sandbox.domain.webhooks import Delivery, Endpoint
 from sandbox.webhooks import receivers
 from sandbox.webhooks.signing import Verification, VerifyStep, verify
 from sandbox.worlds.world import World
-
-router = Router()
 
 
 class NewReceiver(Body):
@@ -89,7 +87,7 @@ class ReceivedPage(View):
     offset: int
 
 
-@router.post(
+@post(
     f"{WORLD}/receivers",
     "receivers.create",
     status=201,
@@ -110,7 +108,7 @@ def create_receiver(request: ControlRequest, body: NewReceiver) -> ReceiverView:
     return _view_receiver(request.world, made)
 
 
-@router.get(f"{WORLD}/receivers", "receivers.list")
+@get(f"{WORLD}/receivers", "receivers.list")
 def list_receivers(request: ControlRequest) -> Receivers:
     """List the receivers inside."""
     known = request.world.outbox.endpoints.values()
@@ -118,7 +116,7 @@ def list_receivers(request: ControlRequest) -> Receivers:
     return Receivers(receivers=views, total=len(views))
 
 
-@router.delete(f"{WORLD}/receivers/{{id}}", "receivers.delete")
+@delete(f"{WORLD}/receivers/{{id}}", "receivers.delete")
 def delete_receiver(request: ControlRequest) -> None:
     """Delete a receiver inside."""
     id = _find_receiver(request).id
@@ -126,7 +124,7 @@ def delete_receiver(request: ControlRequest) -> None:
     request.world.inbox.forget(id)
 
 
-@router.get(f"{WORLD}/receivers/{{id}}/received", "receivers.received")
+@get(f"{WORLD}/receivers/{{id}}/received", "receivers.received")
 def list_received(request: ControlRequest, query: Listing) -> ReceivedPage:
     """What a receiver inside was sent."""
     world, id = request.world, _find_receiver(request).id
@@ -230,7 +228,7 @@ def _view_check(found: Verification, signed: bytes, secrets: tuple[str, ...]) ->
     )
 
 
-@router.get(f"{WORLD}/messages/{{id}}/verify", "messages.verify", refuses=(409,))
+@get(f"{WORLD}/messages/{{id}}/verify", "messages.verify", refuses=(409,))
 def verify_message(request: ControlRequest, query: VerifyQuery) -> VerifyView:
     """Check the signature of an attempt as its receiver does."""
     message = get_message(request)
@@ -290,7 +288,7 @@ def _get_endpoint(world: World, id: str) -> Endpoint:
     return endpoints[id]
 
 
-@router.post(
+@post(
     f"{WORLD}/verify",
     "verify",
     example={

@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, RootModel, model_validator
 from sandbox import library
 from sandbox.control.context import ControlFault, ControlRequest, invalid
 from sandbox.control.models import Body, Document, Time, View
-from sandbox.control.routing import PREFIX, WORLD, Router
+from sandbox.control.routing import PREFIX, WORLD, delete, get, post, put
 from sandbox.domain.text import nearest
 from sandbox.scenarios import parser
 from sandbox.scenarios.matcher import RuleView
@@ -18,8 +18,6 @@ from sandbox.scenarios.schema import scenario_schema
 from sandbox.worlds.pauses import run_in_thread
 from sandbox.worlds.scenarios import run_scenario
 from sandbox.worlds.world import World
-
-router = Router()
 
 
 class ScenarioBody(RootModel[dict[str, Any]]):
@@ -56,7 +54,7 @@ class Scenarios(View):
     total: int
 
 
-@router.get(f"{PREFIX}/scenarios", "scenarios.list")
+@get(f"{PREFIX}/scenarios", "scenarios.list")
 def list_scenarios(request: ControlRequest) -> Scenarios:
     """List the scenarios of the library."""
     views = [
@@ -66,7 +64,7 @@ def list_scenarios(request: ControlRequest) -> Scenarios:
     return Scenarios(scenarios=views, total=len(views))
 
 
-@router.get(f"{PREFIX}/scenario.schema.json", "scenario.schema", is_open=True)
+@get(f"{PREFIX}/scenario.schema.json", "scenario.schema", is_open=True)
 def read_scenario_schema(request: ControlRequest) -> Document:
     """The JSON Schema of scenario files, for editors."""
     return scenario_schema()
@@ -97,7 +95,7 @@ class RunningScenario(View):
     examples: list[str]
 
 
-@router.get(f"{WORLD}/scenario", "scenario.read")
+@get(f"{WORLD}/scenario", "scenario.read")
 def read_scenario(request: ControlRequest) -> RunningScenario:
     """Read the scenario that runs in a world."""
     found = view_running(request.world)
@@ -147,7 +145,7 @@ def _last_requests(world: World) -> tuple[dict[str, str], dict[str, str]]:
     return decided, spoilt
 
 
-@router.put(f"{WORLD}/scenario", "scenario.run", example={"name": "batch_partially_accepted"})
+@put(f"{WORLD}/scenario", "scenario.run", example={"name": "batch_partially_accepted"})
 def put_scenario(request: ControlRequest, body: ScenarioBody) -> RunningScenario:
     """Run a scenario in a world."""
     start_scenario(request.world, choose_scenario(request, body.root))
@@ -165,7 +163,7 @@ class ScenarioFile(View):
     examples: list[str]
 
 
-@router.get(f"{PREFIX}/scenarios/{{name}}", "scenarios.read")
+@get(f"{PREFIX}/scenarios/{{name}}", "scenarios.read")
 def read_scenario_file(request: ControlRequest) -> ScenarioFile:
     """Read a scenario of the library."""
     name, known = request.params["name"], library.scenarios()
@@ -200,7 +198,7 @@ class Problems(View):
     total: int
 
 
-@router.post(
+@post(
     f"{PREFIX}/scenarios/check",
     "scenarios.check",
     example={"toml": 'name = "mine"\n[[rule]]\nthen = { outcme = "lost_card" }\n'},
@@ -307,7 +305,7 @@ def parse_checked(request: ControlRequest, document: dict[str, Any]) -> Scenario
     return scenario
 
 
-@router.delete(f"{WORLD}/scenario", "scenario.stop")
+@delete(f"{WORLD}/scenario", "scenario.stop")
 def stop_scenario(request: ControlRequest) -> None:
     """Stop the scenario of a world."""
     request.world.scenario = None

@@ -7,11 +7,9 @@ from pydantic import ConfigDict, RootModel, WithJsonSchema
 
 from sandbox.control.context import ControlFault, ControlRequest
 from sandbox.control.models import View
-from sandbox.control.routing import PREFIX, WORLD, Router
+from sandbox.control.routing import PREFIX, WORLD, get, put
 from sandbox.domain import readings, switches
 from sandbox.worlds.world import World
-
-router = Router()
 
 
 def _describe_switch(switch: switches.Switch) -> dict[str, Any]:
@@ -64,13 +62,13 @@ def check_switches(wanted: dict[str, Any]) -> dict[str, Any]:
         raise ControlFault(400, "unknown_switch", why, nearest=error.nearest) from None
 
 
-@router.get(f"{WORLD}/switches", "switches.read")
+@get(f"{WORLD}/switches", "switches.read")
 def read_switches(request: ControlRequest) -> SwitchValues:
     """Read a world's switches."""
     return dict(request.world.switches)
 
 
-@router.put(f"{WORLD}/switches", "switches.set", example={"batch.settlement": "manual"})
+@put(f"{WORLD}/switches", "switches.set", example={"batch.settlement": "manual"})
 def set_switches(request: ControlRequest, body: Switches) -> SwitchValues:
     """Set switches of a world.
 
@@ -123,7 +121,7 @@ def readings_apart(world: World) -> dict[str, str]:
     return {id: value for id, value in world.readings.items() if value != of_profile[id]}
 
 
-@router.get(f"{PREFIX}/readings", "readings.list")
+@get(f"{PREFIX}/readings", "readings.list")
 def list_readings(request: ControlRequest) -> AllReadings:
     """List the readings: sentences that can be read in several ways."""
     return AllReadings(readings=list(map(_show_reading, readings.READINGS.values())))
@@ -134,13 +132,13 @@ def _show_reading(reading: readings.Reading) -> ReadingView:
     return ReadingView.of(reading, values=values)
 
 
-@router.get(f"{WORLD}/readings", "readings.read")
+@get(f"{WORLD}/readings", "readings.read")
 def read_readings(request: ControlRequest) -> ReadingValues:
     """Read the readings that are in force in a world."""
     return dict(request.world.readings)
 
 
-@router.put(f"{WORLD}/readings", "readings.set", example={"stored_transaction_type": "first"})
+@put(f"{WORLD}/readings", "readings.set", example={"stored_transaction_type": "first"})
 def set_readings(request: ControlRequest, body: Readings) -> ReadingValues:
     """Choose readings of a world.
 

@@ -11,7 +11,7 @@ from sandbox.control.clock import ClockBody
 from sandbox.control.context import ControlFault, ControlRequest, conflict, exclusive_world, invalid
 from sandbox.control.endpoints import CreateEndpoint, create_endpoint
 from sandbox.control.models import Body, LikeType, Query, View
-from sandbox.control.routing import PREFIX, WORLD, Router
+from sandbox.control.routing import PREFIX, WORLD, delete, get, patch, post
 from sandbox.control.scenarios import choose_scenario, start_scenario
 from sandbox.control.switches import check_switches, own_readings, readings_apart
 from sandbox.domain.clock import ClockSetting
@@ -29,9 +29,6 @@ from sandbox.worlds.elsewhere import Elsewhere, KeptWorld
 from sandbox.worlds.limits import Protected, TooManyWorlds, WorldTaken
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import World
-
-router = Router()
-
 
 _SeedNumber = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
@@ -178,7 +175,7 @@ def view_world(world: World) -> WorldView:
     )
 
 
-@router.post(
+@post(
     f"{PREFIX}/worlds",
     "worlds.create",
     status=201,
@@ -279,7 +276,7 @@ def faulty_fixture(fixture: str, error: Exception) -> ControlFault:
     )
 
 
-@router.get(f"{PREFIX}/worlds", "worlds.list")
+@get(f"{PREFIX}/worlds", "worlds.list")
 async def list_worlds(request: ControlRequest, query: WorldsQuery) -> Worlds:
     """List the worlds."""
     worlds, elsewhere = request.services.worlds, request.services.elsewhere
@@ -337,13 +334,13 @@ def _view_stored(
     )
 
 
-@router.get(WORLD, "worlds.read")
+@get(WORLD, "worlds.read")
 def read_world(request: ControlRequest) -> WorldView:
     """Read a world."""
     return view_world(request.world)
 
 
-@router.delete(WORLD, "worlds.delete", refuses=(409,))
+@delete(WORLD, "worlds.delete", refuses=(409,))
 async def delete_world(request: ControlRequest) -> None:
     """Delete a world."""
     worlds = request.services.worlds
@@ -356,7 +353,7 @@ async def delete_world(request: ControlRequest) -> None:
             raise conflict("protected", str(error)) from None
 
 
-@router.post(f"{WORLD}/reset", "worlds.reset")
+@post(f"{WORLD}/reset", "worlds.reset")
 async def reset_world(request: ControlRequest) -> WorldView:
     """Reset a world to its fixture."""
     worlds = request.services.worlds
@@ -375,7 +372,7 @@ def set_name(world: World, name: str) -> None:
     world.put_state(begins=world.spec.beginning())
 
 
-@router.patch(WORLD, "worlds.change", example={"name": "Release 7"})
+@patch(WORLD, "worlds.change", example={"name": "Release 7"})
 def rename_world(request: ControlRequest, body: RenameBody) -> WorldView:
     """Rename a world."""
     set_name(request.world, body.name)
@@ -400,7 +397,7 @@ def world_row(world: World, server: str | None = None) -> WorldRow:
     )
 
 
-@router.get(f"{PREFIX}/fixtures", "fixtures.list")
+@get(f"{PREFIX}/fixtures", "fixtures.list")
 def list_fixtures(request: ControlRequest) -> Fixtures:
     """List the fixtures that a world can begin with."""
     names = library.fixture_names()

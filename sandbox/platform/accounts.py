@@ -1,5 +1,6 @@
 """Accounts: their models and operations. Source: spec 4.4-paths-accounts; details assumed 1.3."""
 
+import sys
 from collections.abc import Collection
 from typing import Annotated, Any, Final, cast
 
@@ -33,7 +34,8 @@ from sandbox.domain.webhooks import Application
 from sandbox.platform import apikeys, directory, terminals
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import AddressBody, CreateBody, PageQuery, PricedBody
-from sandbox.platform.operation import Target, listing, operation, register, rows_of
+from sandbox.platform.operation import Target, listing, operation
+from sandbox.platform.routing import register, rows_of
 
 _Configs = Annotated[list[Text], CONFIGS]
 
@@ -280,7 +282,7 @@ def unblock(context: OperationContext, account: Account) -> Account:
     return directory.change(context, account, {}, "unblock")
 
 
-for _row in rows_of(__name__)[:4]:
+for _row in rows_of(sys.modules[__name__])[:4]:
     # The same operations under their other paths. Source: assumed 1.3-alias.
     register(
         __name__,

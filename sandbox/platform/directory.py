@@ -26,7 +26,8 @@ from sandbox.domain.records import page, view_of
 from sandbox.platform.access import one_or_many, scopes_of
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import PageQuery
-from sandbox.platform.operation import Row, Target, register
+from sandbox.platform.operation import Row, Target
+from sandbox.platform.routing import register
 
 Record = TypeVar("Record", Account, Terminal, Location, Credential)
 

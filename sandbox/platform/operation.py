@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from inspect import getdoc, iscoroutinefunction, signature
 from operator import attrgetter
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,6 +21,7 @@ from sandbox.domain.payments.cards import CARD_FIELDS
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.profile import Profile
 from sandbox.domain.records import Extended
+from sandbox.platform.routing import register
 from sandbox.platform.wire import BadInput
 from sandbox.worlds.journal import Decision
 
@@ -132,20 +133,6 @@ class Row(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         return ("route", "ok", self.name, self.source)
 
 
-_ROWS: Final[dict[str, list[Row]]] = {}
-"""The registered rows, by the module of their functions."""
-
-
-def register(module: str, row: Row) -> None:
-    """Add a row to those of a module."""
-    _ROWS.setdefault(module, []).append(row)
-
-
-def rows_of(module: str) -> Sequence[Row]:
-    """The rows that a module has registered, in order."""
-    return tuple(_ROWS.get(module, ()))
-
-
 def operation(
     name: str,
     method: str,
@@ -177,7 +164,7 @@ def operation(
             path=path,
             need=replace(need(needs) if isinstance(needs, str) else needs, also=also_needs),
             source=source,
-            summary=_summary(run),
+            summary=summary_of(run),
             run=_with_arguments(run, names),
             is_async=iscoroutinefunction(run),
             **({"response": described.return_annotation} | more),
@@ -192,7 +179,7 @@ def _always(model: type[BaseModel]) -> Shape:
     return lambda _: model
 
 
-def _summary(run: Callable[..., Any]) -> str:
+def summary_of(run: Callable[..., Any]) -> str:
     """The first sentence of the docstring."""
     first_line, _, _ = (getdoc(run) or "").partition("\n")
     return first_line.partition(". ")[0].removesuffix(".")

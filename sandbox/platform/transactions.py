@@ -35,9 +35,10 @@ from sandbox.platform import settlement
 from sandbox.platform.access import one_or_many, scopes_of
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import Body, Offset, PageQuery, Query, WholeNumber
-from sandbox.platform.operation import Row, Target, listing, operation, register
+from sandbox.platform.operation import Row, Target, listing, operation
 from sandbox.platform.payments import event_ids, outcomes
 from sandbox.platform.payments.bodies import BreakdownBody
+from sandbox.platform.routing import register
 from sandbox.store.tables import Order
 
 V1_PAGE = 100
