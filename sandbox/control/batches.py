@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from sandbox.control.clock import view_timer
-from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
+from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, require
 from sandbox.control.models import Body, PageQuery, Time, View, Words, Written
 from sandbox.control.queries import find_page, find_scope, get_terminal, parse_words
 from sandbox.control.routing import WORLD, delete, get, post, put
@@ -363,10 +363,7 @@ def set_schedule(request: ControlRequest, body: BatchScheduleBody) -> BatchSched
     """Close the batches of a terminal at local times."""
     terminal_id, world = _find_terminal(request), request.world
     days = None if body.days is None else tuple(body.days)
-    try:
-        schedule = batches.batch_schedule(tuple(body.times), days, body.zone)
-    except batches.UnknownZone as error:
-        raise invalid(str(error), error.nearest) from None
+    schedule = batches.batch_schedule(tuple(body.times), days, body.zone)
     timer = settlement.timer_of(terminal_id, schedule, world.clock.now())
     unit = world.store.begin()
     unit.schedule(timer)
@@ -383,10 +380,8 @@ def delete_schedule(request: ControlRequest) -> None:
 
 
 def _find_terminal(request: ControlRequest) -> str:
-    terminal = request.world.store.get(Terminal, request.params["id"])
-    if terminal is None or terminal.deleted_at is not None:
-        raise not_found("the world has no terminal with this id")
-    return terminal.terminal_id
+    terminal = request.get_record(Terminal, "terminal")
+    return require(None if terminal.deleted_at else terminal.terminal_id, "terminal")
 
 
 def _view_schedule(timer: Timer) -> BatchScheduleView:

@@ -19,6 +19,7 @@ from sandbox.worlds.registry import Worlds
 from sandbox.worlds.world import World
 
 R = TypeVar("R", bound=Row)
+T = TypeVar("T")
 
 
 class Proved(Protocol):
@@ -101,21 +102,23 @@ class ControlRequest(Struct, kw_only=True):
     scope: Scope
     sessions: Sessions
     who: Identity
-    found: World | None = None
+    found_world: World | None = None
     answer_headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """The id that the path names; only rows with `{id}` use it."""
+        return self.params["id"]
 
     @property
     def world(self) -> World:
         """The world that the path names; only rows with `{w}` use it."""
-        assert self.found is not None
-        return self.found
+        assert self.found_world is not None
+        return self.found_world
 
     def get_record(self, kind: type[R], noun: str) -> R:
         """Get the record that the path names. Raises ControlFault if the world has none."""
-        found = self.world.store.get(kind, self.params["id"])
-        if found is None:
-            raise not_found(f"the world has no {noun} with this id")
-        return found
+        return require(self.world.store.get(kind, self.id), noun)
 
 
 class ControlFault(Exception):
@@ -155,6 +158,13 @@ def not_found(message: str, **more: Any) -> ControlFault:
     return ControlFault(404, "not_found", message, **more)
 
 
+def require(value: T | None, noun: str, more: str = "") -> T:
+    """Get what the path names. Raises ControlFault if the world has none."""
+    if value is None:
+        raise not_found(f"the world has no {noun} with this id{more}")
+    return value
+
+
 def conflict(error: str, message: str, **more: Any) -> ControlFault:
     """A request that conflicts with the state of things."""
     return ControlFault(409, error, message, **more)
@@ -187,7 +197,7 @@ async def exclusive_world(request: ControlRequest) -> AsyncIterator[World]:
     """
     worlds, id = request.services.worlds, request.world.id
     async with worlds.alone.with_(id):
-        request.found = worlds.get(id)
-        if request.found is None:
+        request.found_world = worlds.get(id)
+        if request.found_world is None:
             raise unknown_world(worlds, id, request.who)
-        yield request.found
+        yield request.found_world

@@ -7,7 +7,13 @@ from urllib.parse import unquote, urlsplit
 from msgspec.structs import replace
 from pydantic import Field
 
-from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
+from sandbox.control.context import (
+    ControlRequest,
+    conflict,
+    invalid,
+    must_be_known,
+    require,
+)
 from sandbox.control.models import Body, Time, View
 from sandbox.control.queries import get_account
 from sandbox.control.routing import WORLD, delete, get, patch, post
@@ -265,10 +271,7 @@ def list_endpoints(request: ControlRequest) -> Endpoints:
 
 
 def _find_endpoint(request: ControlRequest) -> webhooks.Endpoint:
-    endpoint = request.world.outbox.endpoints.get(request.params["id"])
-    if endpoint is None:
-        raise not_found("the world has no endpoint with this id")
-    return endpoint
+    return require(request.world.outbox.endpoints.get(request.id), "endpoint")
 
 
 @get(f"{WORLD}/endpoints/{{id}}", "endpoints.read")

@@ -303,8 +303,8 @@ def read_request(request: ControlRequest) -> JournalEntry:
 def get_entry(request: ControlRequest) -> Entry:
     """The request that the path names. Raises ControlFault."""
     journal = request.world.journal
-    entry = journal.entry(request.params["id"])
-    if request.params["id"] in journal.waiting:
+    entry = journal.entry(request.id)
+    if request.id in journal.waiting:
         raise ControlFault(
             404,
             "not_answered",

@@ -7,7 +7,13 @@ from pydantic import Field
 from pydantic_core import from_json
 
 from sandbox import library
-from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
+from sandbox.control.context import (
+    ControlRequest,
+    conflict,
+    invalid,
+    must_be_known,
+    require,
+)
 from sandbox.control.models import BackwardsListing, Body, Milliseconds, Time, View, window
 from sandbox.control.routing import WORLD, get, post
 from sandbox.domain.events import EVENTS, EventType, Message, body_of, status_of
@@ -206,10 +212,7 @@ def read_message(request: ControlRequest) -> MessageView:
 
 def get_message(request: ControlRequest) -> Message:
     """The message that the path names. Raises ControlFault."""
-    found = request.world.store.message(request.params["id"])
-    if found is None:
-        raise not_found("the world has no message with this id")
-    return found
+    return require(request.world.store.message(request.id), "message")
 
 
 def view_message(world: World, message: Message) -> MessageView:
@@ -295,9 +298,7 @@ def resend_message(request: ControlRequest, body: Resend) -> Resent:
     if body.endpoint_id is None:
         endpoints = list(outbox.subscribers(message))
     else:
-        endpoint = outbox.endpoints.get(body.endpoint_id)
-        if endpoint is None:
-            raise not_found("the world has no endpoint with this id")
+        endpoint = require(outbox.endpoints.get(body.endpoint_id), "endpoint")
         if endpoint.is_disabled:
             why = f"the endpoint is disabled: {endpoint.disabled_reason}"
             raise conflict("endpoint_disabled", why)

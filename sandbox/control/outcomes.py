@@ -5,7 +5,14 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from sandbox.control.catalogues import PARTIAL_APPROVAL, FaultKey, OutcomeKey
-from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
+from sandbox.control.context import (
+    ControlRequest,
+    conflict,
+    invalid,
+    must_be_known,
+    not_found,
+    require,
+)
 from sandbox.control.models import Body, Time, View
 from sandbox.control.routing import WORLD, delete, get, post
 from sandbox.domain.field_types import DelayMs, PositiveAmount
@@ -13,9 +20,7 @@ from sandbox.domain.payments import outcomes
 from sandbox.domain.payments.cards import CANCELED_BY, CARDS, TOKEN_PREFIX, Tap, Tapped
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.webhooks import TIMES_MAX
-from sandbox.scenarios.fault_injection import SpoiledFull
 from sandbox.scenarios.parser import ScenarioError
-from sandbox.scenarios.queue import QueueFull
 from sandbox.worlds.tap_desk import Waiting
 
 
@@ -91,11 +96,7 @@ def queue_outcome(request: ControlRequest, body: NextOutcome) -> QueuedView:
             f"approved_amount: a part of {body.amount} is less than that, not "
             f"{body.approved_amount}"
         )
-    try:
-        return _view_queued(request.world.queue.add(outcomes.Queued(**body.__dict__)))
-    except QueueFull as error:
-        details = "DELETE .../scenario/next forgets them"
-        raise conflict("queue_full", str(error), details=details) from None
+    return _view_queued(request.world.queue.add(outcomes.Queued(**body.__dict__)))
 
 
 def _view_queued(entry: outcomes.Queued) -> QueuedView:
@@ -112,7 +113,7 @@ def list_queued_outcomes(request: ControlRequest) -> Queue:
 @delete(f"{WORLD}/scenario/next/{{id}}", "next.delete")
 def delete_queued_outcome(request: ControlRequest) -> None:
     """Remove a queued outcome."""
-    if not request.world.queue.remove(request.params["id"]):
+    if not request.world.queue.remove(request.id):
         raise not_found("no outcome with this id waits: it was used or cleared, or never was there")
 
 
@@ -179,13 +180,11 @@ async def tap_card(request: ControlRequest, body: TapBody) -> TappedView:
 
 
 def _find_waiting(request: ControlRequest) -> Waiting:
-    id = request.params["id"]
+    id = request.id
     waiting = request.world.tap_desk.get(id)
     if waiting is not None:
         return waiting
-    tx = request.world.store.begin().get(Transaction, id)
-    if tx is None:
-        raise not_found("the world has no transaction with this id")
+    tx = require(request.world.store.begin().get(Transaction, id), "transaction")
     raise conflict(
         "not_waiting",
         f"the payment does not wait for a tap: it is {tx.status}",
@@ -269,9 +268,6 @@ def add_fault(request: ControlRequest, body: SpoilBody) -> SpoiledView:
     except ScenarioError as error:
         said = str(error).partition("webhook 1, ")[2] or str(error)
         raise invalid(said, error.nearest) from None
-    except SpoiledFull as error:
-        details = "DELETE .../webhooks/next forgets them"
-        raise conflict("queue_full", str(error), details=details) from None
     return SpoiledView.of(entry)
 
 

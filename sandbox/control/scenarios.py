@@ -148,7 +148,7 @@ def _last_requests(world: World) -> tuple[dict[str, str], dict[str, str]]:
 @put(f"{WORLD}/scenario", "scenario.run", example={"name": "batch_partially_accepted"})
 def put_scenario(request: ControlRequest, body: ScenarioBody) -> RunningScenario:
     """Run a scenario in a world."""
-    start_scenario(request.world, choose_scenario(request, body.root))
+    run_scenario(request.world, choose_scenario(request, body.root))
     return read_scenario(request)
 
 
@@ -249,14 +249,6 @@ def no_scenario() -> ControlFault:
     return ControlFault(404, "no_scenario", "no scenario runs in this world")
 
 
-def start_scenario(world: World, scenario: Scenario) -> None:
-    """Have it run in the world. Raises ControlFault for names that the world does not have."""
-    try:
-        run_scenario(world, scenario)
-    except parser.ScenarioError as error:
-        raise invalid(f"scenario: {error}", error.nearest) from None
-
-
 def choose_scenario(request: ControlRequest, wanted: Any) -> Scenario:
     """The scenario that is named, or written out. Raises ControlFault."""
     if isinstance(wanted, str):
@@ -294,10 +286,7 @@ def parse_file(text: Any) -> dict[str, Any]:
 
 def parse_checked(request: ControlRequest, document: dict[str, Any]) -> Scenario:
     """Parse a scenario that names only hosts to which webhooks may go. Raises ControlFault."""
-    try:
-        scenario = parser.parse_scenario(dict(document))
-    except parser.ScenarioError as error:
-        raise invalid(f"scenario: {error}", error.nearest) from None
+    scenario = parser.parse_scenario(dict(document))
     for one in scenario.endpoint:
         problem = request.services.why_not_to(urlsplit(one.url).hostname or "")
         if problem is not None:

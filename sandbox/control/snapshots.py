@@ -3,13 +3,7 @@
 from msgspec.structs import replace
 
 from sandbox import library
-from sandbox.control.context import (
-    ControlFault,
-    ControlRequest,
-    conflict,
-    exclusive_world,
-    not_found,
-)
+from sandbox.control.context import ControlFault, ControlRequest, conflict, exclusive_world, require
 from sandbox.control.models import Body, Document, Time, View, Written
 from sandbox.control.routing import WORLD, delete, get, post, put
 from sandbox.control.worlds import WorldView, build_world, own_id, set_name, view_world
@@ -112,7 +106,7 @@ async def fork_world(request: ControlRequest, body: ForkBody) -> WorldView:
         worlds.delete(begun)
         raise conflict("not_copied", f"the world cannot be copied: {error}") from None
     # The answer waits until it is written.
-    request.found = copy
+    request.found_world = copy
     await catch_up(copy)
     return view_world(copy)
 
@@ -143,10 +137,8 @@ def list_marks(request: ControlRequest) -> MarksOfWorld:
 
 
 def _find_mark(request: ControlRequest) -> Mark:
-    for mark in request.world.marks.entries:
-        if mark.id == request.params["id"]:
-            return mark
-    raise not_found("the world has no mark with this id, or no longer has it")
+    marks = {one.id: one for one in request.world.marks.entries}
+    return require(marks.get(request.id), "mark", ", or no longer has it")
 
 
 @post(f"{WORLD}/marks/{{id}}/return", "marks.return")

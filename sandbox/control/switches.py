@@ -1,11 +1,10 @@
 """The switches of a world, and the readings of the spec."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 from pydantic import ConfigDict, RootModel, WithJsonSchema
 
-from sandbox.control.context import ControlFault, ControlRequest
+from sandbox.control.context import ControlRequest
 from sandbox.control.models import View
 from sandbox.control.routing import PREFIX, WORLD, get, put
 from sandbox.domain import readings, switches
@@ -53,15 +52,6 @@ SwitchValues = Annotated[dict[str, Any], _record(_SWITCHES, required=list(_SWITC
 """The values of all switches, by name."""
 
 
-def check_switches(wanted: dict[str, Any]) -> dict[str, Any]:
-    """Check the names and values of switches. Raises ControlFault."""
-    try:
-        return switches.checked(wanted)
-    except switches.UnknownSwitch as error:
-        why = f"switches: {error}"
-        raise ControlFault(400, "unknown_switch", why, nearest=error.nearest) from None
-
-
 @get(f"{WORLD}/switches", "switches.read")
 def read_switches(request: ControlRequest) -> SwitchValues:
     """Read a world's switches."""
@@ -74,7 +64,7 @@ def set_switches(request: ControlRequest, body: Switches) -> SwitchValues:
 
     Those not named stay.
     """
-    request.world.set_switches(check_switches(body.root))
+    request.world.set_switches(switches.checked(body.root))
     return read_switches(request)
 
 
@@ -107,14 +97,6 @@ ReadingValues = Annotated[
 """The values of all readings, by id."""
 
 
-def own_readings(wanted: Mapping[str, str]) -> dict[str, str]:
-    """The same readings. Raises ControlFault for an unknown one or an unknown value."""
-    try:
-        return readings.checked(wanted)
-    except readings.UnknownReading as error:
-        raise _unknown_reading(error) from None
-
-
 def readings_apart(world: World) -> dict[str, str]:
     """The readings of a world that differ from those of the profile."""
     of_profile = readings.in_force(world.profile.readings, {})
@@ -144,12 +126,5 @@ def set_readings(request: ControlRequest, body: Readings) -> ReadingValues:
 
     Those not named stay, null returns to the profile's.
     """
-    try:
-        request.world.set_readings(body.root)
-    except readings.UnknownReading as error:
-        raise _unknown_reading(error) from None
+    request.world.set_readings(body.root)
     return read_readings(request)
-
-
-def _unknown_reading(error: readings.UnknownReading) -> ControlFault:
-    return ControlFault(400, "unknown_reading", f"readings: {error}", nearest=error.nearest)
