@@ -7,9 +7,15 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from sandbox.control.clock import view_timer
-from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, require
-from sandbox.control.models import Body, PageQuery, Time, View, Words, Written
-from sandbox.control.queries import find_page, find_scope, get_terminal, parse_words
+from sandbox.control.context import (
+    ControlRequest,
+    conflict,
+    invalid,
+    must_be_known,
+    parse_words,
+    require,
+)
+from sandbox.control.models import Body, PageQuery, Time, View, Words, Written, shows
 from sandbox.control.routing import WORLD, delete, get, post, put
 from sandbox.domain import batches
 from sandbox.domain.clock import BATCH_CLOSES, BATCH_RESULT, Timer
@@ -19,7 +25,7 @@ from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.records import to_bytes
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext
-from sandbox.store.tables import LAST_DIGITS, OLDEST_FIRST
+from sandbox.store.tables import EVERYTHING, LAST_DIGITS, OLDEST_FIRST
 from sandbox.worlds.world import World
 
 
@@ -57,6 +63,7 @@ class BatchScheduleBody(Body):
     zone: Annotated[str, Field(min_length=1, max_length=batches.ZONE_CHARS_MAX)]
 
 
+_RENAMED: Final = ("processor_name", "processor_config_id", "processor_batch_id")
 EntryKind = Literal["capture", "refund"]
 EntryResult = Literal["accepted", "refused"]
 
@@ -68,27 +75,19 @@ _RESULTS: Final[dict[batches.BatchStatus, EntryResult]] = {
 """The result of the records that are still in the batch."""
 
 
+@shows(batches.Batch, without=("response", "batch_metadata", *_RENAMED))
 class BatchRow(View):
     """A batch in a list. Amounts are minor units of `currency`.
 
     `refused` is the number of records that the processor sent back, null without a result.
     """
 
-    id: str
-    status: batches.BatchStatus
     number: str | None
-    account_id: str
     merchant: str | None
-    terminal_id: str
     terminal: str | None
     processor: str
     currency: str
-    captured_amount: int
-    refunded_amount: int
-    transaction_count: int
     refused: int | None
-    opened_at: Time
-    closed_at: Time | None
 
 
 class BatchesPage(View):
@@ -143,14 +142,12 @@ class BatchDetail(View):
 def search_batches(request: ControlRequest, query: BatchesQuery) -> BatchesPage:
     """Search the batches of a world, of all its accounts."""
     world = request.world
-    where: dict[str, Any] = {"scope": find_scope(world, query.account)}
+    where: dict[str, Any] = {"scope": request.find_id(Account, query.account) or EVERYTHING}
     if words := parse_words("status", query.status, batches.BATCH_STATUSES):
         where["status"] = words
-    if query.terminal is not None:
-        where["terminal_id"] = get_terminal(world, query.terminal).terminal_id
-    rows, total, after = find_page(
-        world, batches.Batch, where, limit=query.limit, before=query.before
-    )
+    if (terminal_id := request.find_id(Terminal, query.terminal)) is not None:
+        where["terminal_id"] = terminal_id
+    rows, total, after = request.find_page(batches.Batch, where, query)
     views = [batch_row(world, batch) for batch in rows]
     return BatchesPage(batches=views, total=total, next=after)
 
@@ -327,13 +324,12 @@ def _rejected_members(
     return tuple(dict.fromkeys(wanted))
 
 
+@shows(batches.BatchSchedule)
 class BatchScheduleView(View):
     """When the batches of a terminal close; `next` is the moment of the next time."""
 
     terminal_id: str
     times: list[str]
-    days: list[batches.DayCode]
-    zone: str
     next: Time
 
 

@@ -3,7 +3,7 @@
 from typing import Annotated, Final
 
 from sandbox.control.context import ControlRequest, not_found
-from sandbox.control.models import View
+from sandbox.control.models import View, shows
 from sandbox.control.routing import PREFIX, get
 from sandbox.domain.batches import BATCH_LIFE
 from sandbox.domain.directory import ACCOUNTS, LOCATIONS, TERMINALS
@@ -15,10 +15,11 @@ from sandbox.domain.payments.outcomes import (
     TRIGGERS,
     Outcome,
     TransportFault,
+    Trigger,
     When,
 )
 from sandbox.domain.payments.transitions import SAME, TRANSITIONS
-from sandbox.domain.states import Machine
+from sandbox.domain.states import Machine, Step
 from sandbox.domain.text import OneOf, nearest
 
 OutcomeKey = Annotated[str, OneOf(OUTCOMES)]
@@ -130,14 +131,12 @@ def card_view(card: Card) -> CardView:
     )
 
 
+@shows(Trigger)
 class TriggerView(View):
     """An amount that chooses an outcome."""
 
-    amount: int
     kind: str
-    key: str
     operation: str | None
-    about: str
 
 
 class Triggers(View):
@@ -156,6 +155,7 @@ def list_triggers(request: ControlRequest) -> Triggers:
     return Triggers(triggers=list(map(TriggerView.of, TRIGGERS.values())), total=len(TRIGGERS))
 
 
+@shows(Step, without=("target", "source"))
 class MachineRow(View):
     """One transition. `state` is "-" before there is a record; `id` is null where it has none.
 
@@ -165,10 +165,8 @@ class MachineRow(View):
 
     id: str | None
     state: str
-    trigger: str
     when: str
     to: str
-    event: str | None
     error: str | None
     clause: str
 

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal
 
-from sandbox.control.context import ControlRequest, unknown_world
+from sandbox.control.context import ControlRequest, cast_names, unknown_world
 from sandbox.control.models import PageQuery, Query, Time, View, Words
-from sandbox.control.queries import cast_names, find_page, get_account
 from sandbox.control.routing import PREFIX, WORLD, get
 from sandbox.control.servers import ask_other_servers, list_stored_worlds, other_servers
 from sandbox.domain.batches import Batch
@@ -89,11 +88,11 @@ def read_directory(request: ControlRequest, query: DirectoryQuery) -> DirectoryP
     kind, world = _KINDS[query.kind], request.world
     where: dict[str, Any] = {"scope": EVERYTHING}
     if query.parent is not None:
-        parent = get_account(world, query.parent, "parent")
+        parent = request.get_named(Account, query.parent, "parent")
         where = {"parent" if query.kind == "account" else "account": parent.id}
     if query.q is not None:
         where["search"] = query.q
-    rows, total, after = find_page(world, kind, where, limit=query.limit, before=query.before)
+    rows, total, after = request.find_page(kind, where, query)
     entries = directory_entries(world, query.kind, rows)
     return DirectoryPage(entries=list(entries), total=total, next=after)
 

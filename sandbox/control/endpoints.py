@@ -7,17 +7,11 @@ from urllib.parse import unquote, urlsplit
 from msgspec.structs import replace
 from pydantic import Field
 
-from sandbox.control.context import (
-    ControlRequest,
-    conflict,
-    invalid,
-    must_be_known,
-    require,
-)
-from sandbox.control.models import Body, Time, View
-from sandbox.control.queries import get_account
+from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, require
+from sandbox.control.models import Body, Time, View, shows
 from sandbox.control.routing import WORLD, delete, get, patch, post
 from sandbox.domain import webhooks
+from sandbox.domain.directory import Account
 from sandbox.domain.events import EVENTS, EventType
 from sandbox.domain.field_types import EndpointDescription, EndpointId, HttpUrl, WebhookSecret
 from sandbox.domain.instants import Instant
@@ -78,13 +72,12 @@ OLD_SECRETS_MAX: Final = 10
 """Replaced secrets of one endpoint that sign at a time: each is one more signature to make."""
 
 
+@shows(webhooks.OldSecret)
 class OldSecretView(View):
     """A secret that was replaced, and until when it still signs beside the new one."""
 
-    secret: str
-    until: Time
 
-
+@shows(webhooks.Endpoint, without=("replaced_secret",))
 class EndpointView(View):
     """A webhook endpoint with its secret. No event types means all of them.
 
@@ -92,20 +85,12 @@ class EndpointView(View):
     endpoint is disabled with the first failure from `disables_at` on.
     """
 
-    id: str
-    url: str
-    description: str
-    account_id: str | None
     application_id: str | None
     event_types: list[EventType]
     filters: dict[str, list[str]]
-    secret: str
     old_secrets: list[OldSecretView]
     disabled: bool
-    disabled_reason: str | None
-    failing_since: Time | None
     disables_at: Time | None
-    created_at: Time
 
 
 class Endpoints(View):
@@ -208,7 +193,7 @@ def _checked(request: ControlRequest, sent: dict[str, Any]) -> dict[str, Any]:
     if "url" in fields:
         _check_url(request, fields["url"])
     if (account := fields.get("account_id")) is not None:
-        fields["account_id"] = get_account(request.world, account, "account_id").id
+        fields["account_id"] = request.find_id(Account, account, "account_id")
     for event_type in fields.get("event_types", ()):
         must_be_known("event_types", event_type, EVENTS)
     for name, values in fields.get("filters", {}).items():

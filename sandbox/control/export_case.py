@@ -13,8 +13,7 @@ from urllib.parse import quote
 from msgspec import Struct
 from pydantic_core import from_json
 
-from sandbox.control.context import conflict
-from sandbox.control.queries import cast_names
+from sandbox.control.context import cast_names, conflict
 from sandbox.domain.events import Message, body_of
 from sandbox.domain.webhooks import Delivery
 from sandbox.scenarios.fault_injection import RULE_OF_QUEUE

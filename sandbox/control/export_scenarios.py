@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from sandbox.control.context import conflict
+from sandbox.control.context import cast_names, conflict
 from sandbox.control.export_case import STEP_S, ExportCase
 from sandbox.control.export_tests import queue_again
-from sandbox.control.queries import cast_names
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.worlds.journal import EntryView
 

@@ -16,8 +16,8 @@ from urllib.parse import quote
 
 from pydantic_core import to_jsonable_python
 
+from sandbox.control.context import cast_names
 from sandbox.control.export_case import IN_A_QUERY, STEP_S, YOURS, ExportCase, ExportedWebhooks
-from sandbox.control.queries import cast_names
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.outcomes import PARTIAL, TRANSPORT_FAULTS
 from sandbox.domain.readings import DEFAULTS as READINGS_AS_USUAL

@@ -7,9 +7,10 @@ from pydantic_core import from_json
 
 from sandbox.control.context import ControlFault, ControlRequest, invalid, must_be_known, not_found
 from sandbox.control.models import BackwardsListing, LikeType, Milliseconds, Time, View, window
-from sandbox.control.queries import get_account, get_key
 from sandbox.control.routing import WORLD, delete, get
+from sandbox.domain.directory import Account
 from sandbox.domain.instants import Instant
+from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.platform.routes import OPERATIONS
@@ -124,8 +125,8 @@ async def list_requests(request: ControlRequest, query: RequestsQuery) -> Reques
     world = request.world
     must_be_known("route", query.route, _SUMMARIES)
     must_be_known("outcome", query.outcome, _OUTCOMES)
-    account = None if query.account is None else get_account(world, query.account).id
-    key_id = None if query.key_id is None else get_key(world, query.key_id, "key_id").id
+    account = request.find_id(Account, query.account)
+    key_id = request.find_id(ApiKey, query.key_id, "key_id")
     entries, end = world.journal.entries(), None
     if query.before is not None:
         end = next((place for place, one in enumerate(entries) if one.id == query.before), None)

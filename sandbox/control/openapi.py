@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from sandbox.control.message_wait import NearMiss
+from sandbox.control.messages import NearMiss
 from sandbox.control.routing import ControlRow
 from sandbox.domain.readings import READINGS
 from sandbox.platform.openapi.examples import Cast

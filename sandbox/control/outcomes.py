@@ -13,13 +13,13 @@ from sandbox.control.context import (
     not_found,
     require,
 )
-from sandbox.control.models import Body, Time, View
+from sandbox.control.models import Body, View, shows
 from sandbox.control.routing import WORLD, delete, get, post
 from sandbox.domain.field_types import DelayMs, PositiveAmount
 from sandbox.domain.payments import outcomes
 from sandbox.domain.payments.cards import CANCELED_BY, CARDS, TOKEN_PREFIX, Tap, Tapped
 from sandbox.domain.payments.transactions import Transaction
-from sandbox.domain.webhooks import TIMES_MAX
+from sandbox.domain.webhooks import TIMES_MAX, Spoiled
 from sandbox.scenarios.parser import ScenarioError
 from sandbox.worlds.tap_desk import Waiting
 
@@ -49,6 +49,7 @@ class TapBody(Body):
 # --- the queue --------------------------------------------------------------------------------
 
 
+@shows(outcomes.Queued)
 class QueuedView(View):
     """An outcome that waits for the next attempt that fits. Amounts are minor units.
 
@@ -57,11 +58,7 @@ class QueuedView(View):
 
     id: str | None
     outcome: OutcomeKey | None
-    operation: outcomes.Operation | None
-    amount: int | None
-    delay_ms: int
     fault: FaultKey | None
-    approved_amount: int | None
 
 
 class Queue(View):
@@ -123,16 +120,9 @@ def clear_queued_outcomes(request: ControlRequest) -> None:
     request.world.queue.clear()
 
 
+@shows(Tap)
 class TapView(View):
     """A payment that waits for a card."""
-
-    transaction_id: str
-    operation: outcomes.Operation
-    amount: int
-    currency: str
-    terminal_id: str
-    since: Time
-    until: Time
 
 
 class Taps(View):
@@ -230,13 +220,9 @@ class SpoilBody(Body):
     times: Annotated[int, Field(ge=1, le=TIMES_MAX)] = 1
 
 
+@shows(Spoiled)
 class SpoiledView(View):
     """A delivery to spoil: `left` is how many more deliveries it applies to."""
-
-    id: str
-    when: dict[str, Any]
-    then: dict[str, Any]
-    left: int
 
 
 class SpoiledQueue(View):

@@ -12,14 +12,23 @@ from pydantic_core import from_json
 from sandbox.control.context import ControlRequest, conflict, invalid, require
 from sandbox.control.endpoints import EndpointView, add_endpoint, view_endpoint
 from sandbox.control.messages import get_message
-from sandbox.control.models import Body, HeaderFields, KeyWord, Listing, Query, Time, View, window
+from sandbox.control.models import (
+    Body,
+    HeaderFields,
+    KeyWord,
+    Listing,
+    Query,
+    View,
+    shows,
+    window,
+)
 from sandbox.control.routing import WORLD, delete, get, post
 from sandbox.domain.events import Message, body_of
 from sandbox.domain.field_types import WebhookSecret
 from sandbox.domain.text import nearest
 from sandbox.domain.webhooks import Delivery, Endpoint
 from sandbox.webhooks import receivers
-from sandbox.webhooks.signing import Verification, VerifyStep, verify
+from sandbox.webhooks.signing import Verification, verify
 from sandbox.worlds.world import World
 
 
@@ -60,6 +69,7 @@ class Receivers(View):
     total: int
 
 
+@shows(receivers.Received, without=("check",))
 class ReceivedView(View):
     """A delivery as it came. `answer` is null if the receiver took too long.
 
@@ -67,15 +77,11 @@ class ReceivedView(View):
     is text where a scenario spoilt the JSON.
     """
 
-    at: Time
-    message_id: str
     event_type: str | None
-    attempt: int
     headers: dict[str, str]
     body: Any
     genuine: bool
     says: str
-    answer: int | None
 
 
 class ReceivedPage(View):
@@ -201,6 +207,7 @@ Verdict = Literal["genuine", "refused"]
 _SHOWN_CHARS: Final = 4
 
 
+@shows(Verification)
 class VerifyView(View):
     """What a receiver finds. `step` is the one that fails, null if none does.
 
@@ -208,13 +215,8 @@ class VerifyView(View):
     """
 
     verdict: Verdict
-    step: VerifyStep | None
-    says: str
     signed: str
     secrets: list[str]
-    expected: list[str]
-    sent: list[str]
-    age_s: int | None
 
 
 def _view_check(found: Verification, signed: bytes, secrets: tuple[str, ...]) -> VerifyView:

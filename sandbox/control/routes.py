@@ -15,7 +15,6 @@ from sandbox.control import (
     exports,
     journal,
     ledger,
-    message_wait,
     messages,
     outcomes,
     overview,
@@ -37,7 +36,7 @@ from sandbox.platform.routing import build_routes, rows_of
 
 CONTROL: Final[tuple[ControlRow, ...]] = rows_of(
     *(servers, sessions, worlds, snapshots, clock, switches, overview, payments, permissions),
-    *(batches, outcomes, scenarios, scenario_runs, catalogues, directory, messages, message_wait),
+    *(batches, outcomes, scenarios, scenario_runs, catalogues, directory, messages),
     *(receivers, endpoints, platform_requests, journal, exports, stream, captures),
     *(coverage, ledger, docs, console_files),
 )

@@ -8,7 +8,7 @@ from pydantic import ConfigDict, Field, RootModel, model_validator
 
 from sandbox import library
 from sandbox.control.context import ControlFault, ControlRequest, invalid
-from sandbox.control.models import Body, Document, Time, View
+from sandbox.control.models import Body, Document, Time, View, shows
 from sandbox.control.routing import PREFIX, WORLD, delete, get, post, put
 from sandbox.domain.text import nearest
 from sandbox.scenarios import parser
@@ -70,13 +70,10 @@ def read_scenario_schema(request: ControlRequest) -> Document:
     return scenario_schema()
 
 
+@shows(RuleView)
 class RuleInUse(View):
     """A rule of the scenario that runs, and the last request of the journal that it decided."""
 
-    name: str
-    fitted: int
-    applied: int
-    is_used_up: bool
     last_request_id: str | None
 
 

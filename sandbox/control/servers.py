@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 from sandbox import library
 from sandbox.control.context import ControlFault, ControlRequest, Services, unknown_among
 from sandbox.control.identity import Identity
-from sandbox.control.models import Time, View, Written
+from sandbox.control.models import View, Written, shows
 from sandbox.control.routing import PREFIX, ControlRow, get
 from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE
 from sandbox.platform.forwarding import FORWARDED, was_forwarded
@@ -19,7 +19,7 @@ from sandbox.store.documents import from_document
 from sandbox.store.files.port import StoreError, Unavailable
 from sandbox.store.world_state import OF_THE_SERVER, WorldState
 from sandbox.worlds.clock import Clock
-from sandbox.worlds.elsewhere import Elsewhere, KeptWorld, WorldLost
+from sandbox.worlds.elsewhere import Elsewhere, KeptWorld, ServerRow, WorldLost
 from sandbox.worlds.spec import DEFAULT_WORLD, WorldSpec
 from sandbox.worlds.world import World
 
@@ -155,15 +155,9 @@ def read_health(request: ControlRequest) -> Health:
     return Health(status="ok", version=services.version, store=services.store, server=name)
 
 
+@shows(ServerRow)
 class ServerView(View):
     """A server: its name, its address for the others, its state, and how many worlds it has."""
-
-    name: str
-    url: str
-    state: str
-    version: str
-    started_at: Time
-    worlds: int
 
 
 class Servers(View):

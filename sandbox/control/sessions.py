@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from sandbox.control import identity
 from sandbox.control.context import ControlFault, ControlRequest, invalid, not_found
-from sandbox.control.models import Body, DurationText, Time, View
+from sandbox.control.models import Body, DurationText, View, shows
 from sandbox.control.routing import PREFIX, delete, get, post
 from sandbox.domain.field_types import WorldName
 from sandbox.domain.instants import Instant, from_ms, parse_duration
@@ -126,14 +126,10 @@ def _cookie(request: ControlRequest, value: str, seconds: int) -> str:
     )
 
 
+@shows(TeamToken, without=("digest",))
 class TokenView(View):
     """A token of a team. `expires_at` is null if it does not expire."""
 
-    id: str
-    team: str
-    name: str
-    created_at: Time
-    expires_at: Time | None
     expired: bool
 
 

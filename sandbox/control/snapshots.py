@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from sandbox import library
 from sandbox.control.context import ControlFault, ControlRequest, conflict, exclusive_world, require
-from sandbox.control.models import Body, Document, Time, View, Written
+from sandbox.control.models import Body, Document, View, Written, shows
 from sandbox.control.routing import WORLD, delete, get, post, put
 from sandbox.control.worlds import WorldView, build_world, own_id, set_name, view_world
 from sandbox.domain.field_types import WorldId, WorldName
@@ -70,12 +70,10 @@ async def _replace(request: ControlRequest, saved: SavedWorld, world: World) -> 
     return view_world(restored)
 
 
+@shows(Mark, without=("parts",))
 class MarkView(View):
     """A moment of a world to return to: its time there, and how large it is."""
 
-    id: str
-    name: str
-    now: Time
     bytes: int
 
 

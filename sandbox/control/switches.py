@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 from pydantic import ConfigDict, RootModel, WithJsonSchema
 
 from sandbox.control.context import ControlRequest
-from sandbox.control.models import View
+from sandbox.control.models import View, shows
 from sandbox.control.routing import PREFIX, WORLD, get, put
 from sandbox.domain import readings, switches
 from sandbox.worlds.world import World
@@ -75,14 +75,12 @@ class ReadingValueView(View):
     meaning: str
 
 
+@shows(readings.Reading)
 class ReadingView(View):
     """A sentence that can be read in several ways."""
 
-    id: str
-    sentence: str
     values: list[ReadingValueView]
     default: str
-    clause: str
 
 
 class AllReadings(View):
