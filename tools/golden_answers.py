@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from sandbox.control.openapi import ANSWERS
+from sandbox.control.docs import ANSWERS
 from sandbox.control.routes import CONTROL
 from sandbox.control.routing import ControlRow
 from sandbox.platform.openapi import document

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from pydantic_core import from_json
 
 from sandbox.control.context import ControlRequest, conflict, invalid
-from sandbox.control.export_case import IN_A_QUERY
+from sandbox.control.export_tests import IN_A_QUERY
 from sandbox.control.journal import get_entry
 from sandbox.control.models import Accepted, Body, HeaderFields, KeyWord, Milliseconds, View
 from sandbox.control.routing import PREFIX, WORLD, post
