@@ -13,7 +13,7 @@ from sandbox.cli.groups import Group
 from sandbox.cli.options import profile_option
 from sandbox.cli.output import counted, json_flag, say, say_lines, show_json, write_file
 from sandbox.domain.profile import Profile
-from sandbox.platform.openapi.collection import collection
+from sandbox.platform.openapi.examples import collection
 from sandbox.settings import Settings
 
 _out_option = click.option(
