@@ -12,7 +12,6 @@ from sandbox.platform.routes import OPERATIONS
 from tests.directory.making import (
     a_credential,
     account_id,
-    everything,
     location_id,
     terminal_body,
     terminal_id,
@@ -75,7 +74,7 @@ def ask(sandbox: InProcess, name: str, sent: Any) -> Any:
     path = path.replace("{account_id}", account_id(sandbox, "merchant"))
     path = path.replace("{terminal_id}", terminal_id(sandbox, "merchant"))
     path = path.replace("{location_id}", location_id(sandbox, "merchant"))
-    before = everything(sandbox)
+    before = sandbox.state()
     answer = sandbox.ask(row.method, path, key="partner", body=sent)
     return answer, before
 
@@ -107,7 +106,7 @@ def test_any_json_gets_a_2xx_or_a_4xx_and_a_4xx_changes_nothing(name, body, is_b
     assert 200 <= answer.status < 300 or 400 <= answer.status < 500, answer.body
     if answer.status >= 400:
         assert set(answer.json()) == {"detail", "error"}
-        assert everything(sandbox) == before
+        assert sandbox.state() == before
     else:
         assert json.loads(answer.body or b"null") is None or answer.json()["created_at"]
 
@@ -139,7 +138,7 @@ def test_a_body_of_wrong_form_is_refused_and_changes_nothing(sandbox, name, body
     answer, before = ask(sandbox, name, body)
 
     assert (answer.status, answer.json()["error"]) == (400, "validation_error")
-    assert everything(sandbox) == before
+    assert sandbox.state() == before
 
 
 @pytest.mark.proves("assumed C7")
@@ -161,9 +160,9 @@ def test_headers_that_exclude_json_are_refused_and_nothing_changes(
     if "{credential_id}" in path:
         path = path.replace("{credential_id}", a_credential(sandbox)["id"])
     body = b'{"account_id":"%s","name":"x","pin":"193847"}' % id.encode()
-    before = everything(sandbox)
+    before = sandbox.state()
 
     answer = sandbox.ask(row.method, path, headers=list(headers.items()), body=body)
 
     assert answer.status == status
-    assert everything(sandbox) == before
+    assert sandbox.state() == before

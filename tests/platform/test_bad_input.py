@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.driving import InProcess
-from tests.platform.refusals import BODY_MAX, assert_key_refusal, fresh, visible_state
+from tests.platform.refusals import BODY_MAX, assert_key_refusal, fresh
 from tests.properties import examples
 
 WRONG_BODIES = {
@@ -55,23 +55,23 @@ WRONG_BODIES = {
 @pytest.mark.proves("spec 7-400")
 @pytest.mark.parametrize("body", WRONG_BODIES.values(), ids=WRONG_BODIES)
 def test_a_creation_with_a_body_of_wrong_form_is_refused_and_creates_nothing(sandbox, body):
-    before = visible_state(sandbox)
+    before = sandbox.state()
 
     answer = sandbox.ask("POST", "/v5/apikeys", key="merchant", body=body)
 
     assert_key_refusal(answer, 400, "validation_error")
-    assert visible_state(sandbox) == before
+    assert sandbox.state() == before
 
 
 @pytest.mark.proves("spec 7-400")
 @pytest.mark.parametrize("body", WRONG_BODIES.values(), ids=WRONG_BODIES)
 def test_an_update_with_a_body_of_wrong_form_is_refused_and_changes_nothing(sandbox, body):
-    before = visible_state(sandbox)
+    before = sandbox.state()
 
     answer = sandbox.ask("PUT", _own_key(sandbox), key="merchant", body=body)
 
     assert_key_refusal(answer, 400, "validation_error")
-    assert visible_state(sandbox) == before
+    assert sandbox.state() == before
 
 
 WRONG_TYPES = {
@@ -130,24 +130,24 @@ def test_a_body_of_exactly_64_kib_is_read(sandbox):
 
 @pytest.mark.proves("assumed D25")
 def test_a_body_one_byte_larger_is_too_large_and_creates_nothing(sandbox):
-    before = visible_state(sandbox)
+    before = sandbox.state()
 
     answer = sandbox.ask(
         "POST", "/v5/apikeys", key="merchant", body=_creation_of_size(BODY_MAX + 1)
     )
 
     assert_key_refusal(answer, 413, "body_too_large")
-    assert visible_state(sandbox) == before
+    assert sandbox.state() == before
 
 
 def test_an_update_with_a_body_that_is_too_large_changes_nothing(sandbox):
-    before = visible_state(sandbox)
+    before = sandbox.state()
     body = b'{"status":"revoked"}' + b" " * BODY_MAX
 
     answer = sandbox.ask("PUT", _own_key(sandbox), key="merchant", body=body)
 
     assert_key_refusal(answer, 413, "body_too_large")
-    assert visible_state(sandbox) == before
+    assert sandbox.state() == before
 
 
 # --- random -----------------------------------------------------------------------------------
@@ -198,24 +198,24 @@ def _sent(value: Any) -> bytes:
 @given(body=(NO_OBJECT | BYTES | WRONG_CREATIONS).map(_sent))
 def test_no_random_body_creates_a_key(body):
     sandbox = fresh()
-    before = visible_state(sandbox)
+    before = sandbox.state()
 
     answer = sandbox.ask("POST", "/v5/apikeys", key="merchant", body=body)
 
     assert_key_refusal(answer, 400, "validation_error")
-    assert visible_state(sandbox) == before
+    assert sandbox.state() == before
 
 
 @settings(max_examples=examples(150), deadline=None)
 @given(body=(NO_OBJECT | BYTES | WRONG_UPDATES).map(_sent))
 def test_no_random_body_changes_a_key(body):
     sandbox = fresh()
-    before = visible_state(sandbox)
+    before = sandbox.state()
 
     answer = sandbox.ask("PUT", _own_key(sandbox), key="merchant", body=body)
 
     assert_key_refusal(answer, 400, "validation_error")
-    assert visible_state(sandbox) == before
+    assert sandbox.state() == before
 
 
 def _own_key(sandbox: InProcess) -> str:
