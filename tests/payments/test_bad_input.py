@@ -3,24 +3,14 @@
 Source: assumed 0.5, 1.8, 2.5, 6.4; spec 2.4-card, 6.1.7.
 """
 
-import json
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from sandbox.domain.profile import Profile
-from sandbox.platform.routes import OPERATIONS
 from tests.directory.making import (
     NOBODY,
     account_id,
     location_id,
-    messages,
     terminal_id,
 )
-from tests.payments.arbitrary import BODIES, least
-from tests.platform.minting import sandbox_with
-from tests.properties import examples
 from tests.support.payments import act, ask, held, pay, prompted, refused, sold
 
 # --- amounts ----------------------------------------------------------------------------------
@@ -296,53 +286,3 @@ def test_a_refund_by_id_without_one_is_refused(sandbox, id):
     answer = ask(sandbox, "POST", "/v3/refund", {"transaction_id": id})
 
     assert "transaction_id" in refused(sandbox, answer)
-
-
-ROWS = {
-    row.name: row
-    for row in OPERATIONS
-    if row.run is not None
-    and row.body is not None
-    and row.name.startswith(("payments.", "refunds.", "transactions.", "batches."))
-}
-
-
-# --- any JSON ---------------------------------------------------------------------------------
-
-
-@pytest.mark.proves("assumed 0.5-http")
-@pytest.mark.parametrize("name", [name for name in ROWS if not name.endswith("_v1")])
-@settings(max_examples=examples(25))
-@given(body=BODIES, is_based=st.booleans())
-def test_any_json_gets_a_2xx_or_a_4xx_and_a_4xx_moves_no_money(name, body, is_based):
-    sandbox = sandbox_with(Profile())
-    method, path, based = least(sandbox, ROWS[name])
-    if is_based and isinstance(body, dict):
-        body = based | body
-    before, count = sandbox.state(), len(messages(sandbox))
-
-    answer = sandbox.ask(method, path, key="psp", body=json.dumps(body).encode())
-
-    assert answer.status < 500, answer.body
-    if answer.status >= 400:
-        assert list(answer.json()) == ["detail", "error"]
-        # Attempts against a rule are kept and announced (assumed 2.1-rule); the money stands still.
-        ruled = answer.json()["error"] in RULES
-        assert ruled or sandbox.state() == before
-        assert ruled or len(messages(sandbox)) == count
-    else:
-        assert answer.status == (201 if name == "batches.open" else 200)
-        adds_up(answer.json())
-
-
-RULES = {"invalid_capture_sequence", "exceeds_original_auth", "invalid_tip_adjustment"}
-
-
-def adds_up(tx):
-    """M1 and M2, where the answer is a transaction."""
-    if "subtotal" in tx:
-        parts = [tx[f"{one}_amount"] for one in ("tax", "tip", "surcharge")]
-        assert tx["total_amount"] == tx["subtotal"] + sum(parts)
-        assert all(
-            type(one) is int and one >= 0 for one in [*parts, tx["refunded"], tx["reversed"]]
-        )
