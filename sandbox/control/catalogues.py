@@ -17,6 +17,7 @@ from sandbox.domain.payments.outcomes import (
     TransportFault,
     Trigger,
     When,
+    operations_of,
 )
 from sandbox.domain.payments.transitions import SAME, TRANSITIONS
 from sandbox.domain.states import Machine, Step
@@ -78,7 +79,7 @@ def outcome_view(row: Outcome) -> CatalogueOutcome:
     """An outcome as it is shown."""
     return CatalogueOutcome.of(
         row,
-        operations=sorted(row.scope),
+        operations=operations_of(row.key),
         status=row.verdict,
         processor_response_code=row.host_code,
     )

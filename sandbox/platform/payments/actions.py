@@ -6,11 +6,13 @@ Every action is served under /v1 and /v3 alike (spec 9.4).
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
+from msgspec.structs import replace
+
 from sandbox.domain.faults import DUPLICATE_EVENT, Fault, Refusal
 from sandbox.domain.payments import follow_ups
 from sandbox.domain.payments.action_plans import ActionRequest
 from sandbox.domain.payments.follow_ups import Case
-from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
+from sandbox.domain.payments.outcomes import APPROVED, OUTCOMES, PARTIAL, Operation, Outcome
 from sandbox.domain.payments.transaction_view import TransactionView
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import TRANSITIONS, Transition
@@ -283,6 +285,9 @@ def _finish(
     if taken is not None:
         return _conclude(context, case, taken, None, event_id)
     outcome = OUTCOMES["payment_failed"] if is_key_lost else choice.outcome
+    if outcome is PARTIAL and not follow_ups.approve_in_part(case, choice.approved_amount):
+        outcome = APPROVED
+        context.choice = replace(choice, outcome=outcome)
     taken = follow_ups.transition_for(case, outcome)
     return _conclude(context, case, taken, outcome, event_id, disarms=choice.disarms)
 
