@@ -15,7 +15,7 @@ from sandbox.domain.profile import Profile, parse_profile
 from sandbox.domain.text import NotUtf8, decode_text
 from sandbox.store.world_state import GeneratedData
 from sandbox.tokens import TokenError, check_token
-from sandbox.worlds.limits import Limits
+from sandbox.worlds.spec import Limits
 
 _HOST_NAME: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
 

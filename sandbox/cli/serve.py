@@ -10,16 +10,19 @@ from typing import Any, Final
 import click
 from pydantic import ValidationError
 
-from sandbox.cli.choices import ParsedType, parse_counts
-from sandbox.cli.options import (
+from sandbox.cli.arguments import (
     FILE,
+    TOKEN,
+    TOKEN_FILE,
+    ParsedType,
+    TokenCommand,
     fixture_option,
+    parse_counts,
     profile_option,
     scenario_option,
     seed_option,
-    token_options,
 )
-from sandbox.cli.output import refusing
+from sandbox.cli.output import Options, refusing
 from sandbox.control.clock import ClockBody
 from sandbox.control.worlds import InventBody
 from sandbox.domain.clock import ClockSetting
@@ -30,7 +33,7 @@ from sandbox.settings import Settings, SettingsError, is_database, mistakes
 from sandbox.store.files.port import StoreError
 from sandbox.store.fixture import FixtureError
 from sandbox.store.world_state import GeneratedData
-from sandbox.worlds.limits import Limits
+from sandbox.worlds.spec import Limits
 
 _OF_COMMANDS: Final = {
     "SANDBOX_CA",
@@ -115,14 +118,16 @@ def _parse_generated_data(value: str) -> GeneratedData:
 _FOR_A_FILE: Final = ("-c", "--conf", "--config", "--config-file", "--settings")
 
 
-class _ServeCommand(click.Command):
+class _ServeCommand(TokenCommand):
     """A command whose options can all be given by environment variables, as containers need it.
 
     There is no file of settings, and who asks for one is told so.
     """
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
+    added: Options = ()
+
+    def __init__(self, name: str | None, **named: Any) -> None:
+        super().__init__(name, json=None, **named)
         for option in self.params:
             if isinstance(option, click.Option) and option.envvar is None:
                 option.envvar = "SANDBOX_" + option.opts[0].lstrip("-").replace("-", "_").upper()
@@ -192,7 +197,8 @@ class _ServeCommand(click.Command):
     metavar="NAME",
     help="Name of this server among those of a postgresql:// store, for people and load balancers.",
 )
-@token_options
+@click.option("--token", **TOKEN)
+@click.option("--token-file", **TOKEN_FILE)
 @click.option(
     "--allow-host",
     "allow_hosts",

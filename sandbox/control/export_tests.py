@@ -22,8 +22,8 @@ from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.outcomes import PARTIAL, TRANSPORT_FAULTS
 from sandbox.domain.readings import DEFAULTS as READINGS_AS_USUAL
 from sandbox.domain.switches import SWITCHES
+from sandbox.worlds.background import collect
 from sandbox.worlds.journal import Entry, EntryView
-from sandbox.worlds.pauses import collect
 from sandbox.worlds.world import World
 
 _ASSERTED: Final = (

@@ -21,8 +21,8 @@ from sandbox.control.routing import WORLD, Router
 from sandbox.domain.instants import Instant
 from sandbox.domain.text import nearest
 from sandbox.scenarios.parser import ScenarioError, parse_scenario, written_toml
+from sandbox.worlds.background import collect, run_in_thread, select
 from sandbox.worlds.journal import Entry, EntryView
-from sandbox.worlds.pauses import collect, run_in_thread, select
 from sandbox.worlds.world import World
 
 router = Router()

@@ -26,8 +26,7 @@ from sandbox.store.world_state import GeneratedData, MerchantCount, PerMerchantC
 from sandbox.worlds.clock import ClockView
 from sandbox.worlds.due_timers import catch_up
 from sandbox.worlds.elsewhere import Elsewhere, KeptWorld
-from sandbox.worlds.limits import Protected, TooManyWorlds, WorldTaken
-from sandbox.worlds.spec import WorldSpec
+from sandbox.worlds.spec import Protected, TooManyWorlds, WorldSpec, WorldTaken
 from sandbox.worlds.world import World
 
 router = Router()
