@@ -6,9 +6,10 @@ None of these words needs a server. Those that do are in `platform_client`.
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar, get_args
 
 import click
 from click.core import ParameterSource
@@ -25,7 +26,7 @@ from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS, Operati
 from sandbox.domain.profile import Profile
 from sandbox.domain.switches import SWITCHES
 from sandbox.domain.text import did_you_mean
-from sandbox.settings import SettingsError, read_profile
+from sandbox.settings import LogFormat, Settings, SettingsError, read_profile
 from sandbox.tokens import TokenError, read_token
 
 _ADDRESS: Final = re.compile(r"(?:(?P<host>[A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\]):)?(?P<port>\d{1,5})")
@@ -278,21 +279,41 @@ TIP: Final = ParsedType("TIP", _check_tip)
 # --- options that several commands have ---------------------------------------------------------
 
 FILE: Final = click.Path(path_type=Path)
+C = TypeVar("C", bound=Callable[..., Any])
 
-fixture_option = click.option(
-    "--fixture",
-    default="demo",
-    help="Fixture of the world 'default': a name under fixtures/, or a file.",
-)
-scenario_option = click.option(
-    "--scenario",
-    type=SOME_SCENARIO,
-    help="Scenario that runs in 'default': a name or title of the library, or a file.",
-)
 SEED: Final = click.IntRange(-(2**63), 2**63 - 1)
-seed_option = click.option(
-    "--seed", type=SEED, default=1, help="Seed for ids; the default for worlds created without one."
-)
+
+_FIELDS: Final = {one.name: one for one in fields(Settings)}
+
+
+def settings(*names: str, **more: Any) -> Callable[[C], C]:
+    """The options for these fields of the settings of a server. `more` goes to each option."""
+
+    def with_options(command: C) -> C:
+        for name in reversed(names):
+            command = _option_of(name, more)(command)
+        return command
+
+    return with_options
+
+
+def _option_of(name: str, more: dict[str, Any]) -> Callable[[C], C]:
+    field = _FIELDS[name]
+    given: dict[str, Any] = dict(field.metadata)
+    option = given.pop("name", f"--{name.replace('_', '-')}")
+    if ends := given.pop("within", None):
+        given["type"] = click.IntRange(*ends)
+    elif field.type == Path | None:
+        given = {"type": FILE, "metavar": "FILE"} | given
+    elif field.type == LogFormat:
+        given["type"] = click.Choice(get_args(LogFormat))
+    if field.type is bool:
+        given["is_flag"] = True
+    elif field.default == ():
+        given["multiple"] = True
+    else:
+        given["default"] = field.default
+    return click.option(option, name, **given | more)
 
 
 def _read_profile(ctx: click.Context, param: click.Parameter, file: Path | None) -> Profile:

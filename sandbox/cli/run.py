@@ -17,7 +17,7 @@ from urllib.parse import quote
 import click
 
 from sandbox.app import Sandbox, build
-from sandbox.cli.arguments import TokenCommand, fixture_option, scenario_option, seed_option
+from sandbox.cli.arguments import SOME_SCENARIO, TokenCommand, settings
 from sandbox.cli.control_client import PREFIX, world_path
 from sandbox.cli.output import Refused, counted, reason_of, refuse, refusing, say
 from sandbox.cli.platform_client import refusal_reason
@@ -54,9 +54,9 @@ _FORWARDED: Final = ("SIGINT", "SIGTERM", "SIGHUP")
     default=0,
     help="Port of the server; 0 picks a free one.",
 )
-@fixture_option
-@scenario_option
-@seed_option
+@settings("fixture")
+@settings("scenario", type=SOME_SCENARIO)
+@settings("seed")
 @click.option(
     "--keep",
     "folder",
