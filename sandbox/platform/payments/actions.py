@@ -4,7 +4,7 @@ Every action is served under /v1 and /v3 alike (spec 9.4).
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 
@@ -26,7 +26,7 @@ from sandbox.domain.payments.transitions import TRANSITIONS, Transition
 from sandbox.domain.readings import ABOVE_THE_HOLD, RATES_BELOW_ONE, RULE_FAILURES
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext, RequestContext
-from sandbox.platform.operation import Target, operation
+from sandbox.platform.operation import NOWHERE, Example, Target, operation
 from sandbox.platform.payments import (
     event_ids,
     late_answers,
@@ -44,6 +44,7 @@ from sandbox.platform.payments.bodies import (
     StandaloneRefund,
     as_percent,
     card_in,
+    example_of_sale,
     note_small_rate,
     parts_of,
 )
@@ -55,6 +56,9 @@ Acted = Transaction | Refusal
 """The result of an action: the payment as it is then, or a refusal that was recorded."""
 
 
+_HOLD: Final = Example(operation="payments.preauth", body=example_of_sale())
+
+
 def _refusals(kind: Operation) -> tuple[Fault, ...]:
     """The refusals of the operation's rows, and of a repeated event_id (assumed F38)."""
     found = [row.fault for row in TRANSITIONS if row.trigger == kind and row.fault is not None]
@@ -62,7 +66,7 @@ def _refusals(kind: Operation) -> tuple[Fault, ...]:
 
 
 def _action(
-    kind: Operation, segment: str, *, needs: str, events: tuple[str, ...]
+    kind: Operation, segment: str, *, needs: str, events: tuple[str, ...], example: Any
 ) -> Callable[[Run], Run]:
     """Register an action under both versions; the newer one has the plain name."""
 
@@ -80,6 +84,7 @@ def _action(
                 attempts=kind,
                 refuses=_refusals(kind),
                 source="spec 4.4-paths-actions",
+                example=example,
             )(run)
         return run
 
@@ -91,6 +96,7 @@ def _action(
     "capture",
     needs="payments:capture",
     events=("batch.opened", "transaction.capture"),
+    example=Example(body={"amount": 2500}, first=_HOLD),
 )
 async def capture(context: RequestContext, tx: Transaction, body: Capture) -> Acted:
     """Capture an authorization. Source: assumed 1.8-capture."""
@@ -113,6 +119,7 @@ async def capture(context: RequestContext, tx: Transaction, body: Capture) -> Ac
     "auth",
     needs="payments:incremental-auth",
     events=("transaction.increment",),
+    example=Example(body={"amount": 500}, first=_HOLD),
 )
 async def increment(context: RequestContext, tx: Transaction, body: Increment) -> Acted:
     """Add to an authorization. Source: assumed 1.8-increment."""
@@ -133,6 +140,7 @@ async def increment(context: RequestContext, tx: Transaction, body: Increment) -
     "reverse",
     needs="payments:void",
     events=("transaction.reverse", "transaction.cancel"),
+    example={},
 )
 async def reverse(context: RequestContext, tx: Transaction, body: Reverse) -> Acted:
     """Reverse a payment before settlement. Source: assumed 1.8-reverse."""
@@ -141,7 +149,13 @@ async def reverse(context: RequestContext, tx: Transaction, body: Reverse) -> Ac
     )
 
 
-@_action(Operation.ADJUST, "adjust", needs="payments:tipadjust", events=("transaction.tip_adjust",))
+@_action(
+    Operation.ADJUST,
+    "adjust",
+    needs="payments:tipadjust",
+    events=("transaction.tip_adjust",),
+    example={"type": "fixed", "amount": 400},
+)
 async def adjust(context: RequestContext, tx: Transaction, body: Adjust) -> Acted:
     """Adjust the tip of a captured payment. Source: assumed 1.8-adjust."""
     is_percentage, percentage = body.type == "percentage", body.percentage
@@ -167,6 +181,7 @@ async def adjust(context: RequestContext, tx: Transaction, body: Adjust) -> Acte
     "refund",
     needs="payments:refund",
     events=("batch.opened", "transaction.refund"),
+    example={"amount": 1000},
 )
 async def refund(context: RequestContext, tx: Transaction, body: Refund) -> Acted:
     """Refund a payment. Source: assumed 1.8-refund."""
@@ -181,6 +196,13 @@ async def refund(context: RequestContext, tx: Transaction, body: Refund) -> Acte
     "confirm",
     needs="payments:confirm",
     events=("batch.opened", "transaction.sale", "transaction.cancel"),
+    example=Example(
+        by="partner",
+        body={"confirm": True},
+        first=Example(
+            operation="payments.create", by="partner", body=example_of_sale("surcharge_merchant")
+        ),
+    ),
 )
 async def confirm(context: RequestContext, tx: Transaction, body: Confirm) -> Acted:
     """Tell the cardholder's answer to a surcharge. Source: assumed 1.8-confirm."""
@@ -209,6 +231,7 @@ async def confirm(context: RequestContext, tx: Transaction, body: Confirm) -> Ac
     attempts=Operation.REFUND,
     refuses=_refusals(Operation.REFUND),
     source="spec 4.4-paths-refunds",
+    example=Example(body={"transaction_id": NOWHERE, "amount": 1000}, takes="transaction_id"),
 )
 async def refund_by_id(context: RequestContext, tx: Transaction, body: StandaloneRefund) -> Acted:
     """Refund a payment, named in the body. Source: assumed 1.8-standalone."""
