@@ -9,6 +9,7 @@ from sandbox.control.context import ControlFault, ControlRequest
 from sandbox.control.models import View
 from sandbox.control.routing import PREFIX, WORLD, Router
 from sandbox.domain import readings, switches
+from sandbox.domain.directory_readings import Reading
 from sandbox.worlds.world import World
 
 router = Router()
@@ -129,7 +130,7 @@ def list_readings(request: ControlRequest) -> AllReadings:
     return AllReadings(readings=list(map(_show_reading, readings.READINGS.values())))
 
 
-def _show_reading(reading: readings.Reading) -> ReadingView:
+def _show_reading(reading: Reading) -> ReadingView:
     values = [ReadingValueView(name=name, meaning=said) for name, said in reading.values.items()]
     return ReadingView.of(reading, values=values)
 

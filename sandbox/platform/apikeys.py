@@ -14,6 +14,12 @@ from sandbox.domain import keys
 from sandbox.domain.access import Holds, need, refuse_grant, withheld_from_all
 from sandbox.domain.clock import KEY_EXPIRES
 from sandbox.domain.directory import Account, AccountType, relate_with_admin_reach
+from sandbox.domain.directory_readings import (
+    ALL_GRANTED_BY,
+    KEY_AFTER_A_CHANGE,
+    KEY_DELETES_ITSELF,
+    PAST_EXPIRY,
+)
 from sandbox.domain.faults import FORBIDDEN, VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import PERMISSION_COUNT, Text
 from sandbox.domain.instants import Instant, to_wire
@@ -30,12 +36,6 @@ from sandbox.domain.keys import (
 )
 from sandbox.domain.permissions import ALL, CONCRETE, LEGACY_ALL, PERMISSIONS
 from sandbox.domain.profile import Profile
-from sandbox.domain.readings import (
-    ALL_GRANTED_BY,
-    KEY_AFTER_A_CHANGE,
-    KEY_DELETES_ITSELF,
-    PAST_EXPIRY,
-)
 from sandbox.domain.text import OneOf, did_you_mean
 from sandbox.platform.access import sees_all
 from sandbox.platform.context import OperationContext

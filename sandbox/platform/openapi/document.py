@@ -11,18 +11,19 @@ from pydantic_core import from_json
 
 from sandbox.domain.batches import Batch
 from sandbox.domain.directory import Account, CredentialView, Location, Terminal
+from sandbox.domain.directory_readings import DELETE_ANSWERS
 from sandbox.domain.events import EVENTS, EventRow
 from sandbox.domain.keys import ApiKeyEvent
 from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
 from sandbox.domain.payments.transaction_view import TransactionView
 from sandbox.domain.profile import Profile
-from sandbox.domain.readings import DELETE_ANSWERS, in_force
+from sandbox.domain.readings import DECLINE_STATUS, DECLINE_STATUSES, in_force
 from sandbox.domain.records import Extended
 from sandbox.platform import wire
 from sandbox.platform.openapi.examples import VERSION_OF_NAME, Cast, Example, example_of
 from sandbox.platform.openapi.refusals import add_refusals
 from sandbox.platform.openapi.schemas import Mode, Schema
-from sandbox.platform.openapi.writer import TEXT, Writer, body_of, in_path, in_query
+from sandbox.platform.openapi.writer import JSON, TEXT, Writer, body_of, in_path, in_query
 from sandbox.platform.operation import Row
 from sandbox.platform.routes import OPERATIONS
 
@@ -161,7 +162,7 @@ def _add_operation(writer: Writer, row: Row, profile: Profile) -> None:
         row.summary,
         parameters=_parameters(writer, row, profile, example),
         body=body,
-        responses={**_success(writer, row, profile), **add_refusals(writer, row, profile)},
+        responses=_responses(writer, row, profile),
         **more,
     )
 
@@ -225,6 +226,23 @@ def _parameters(
             "schema": writer.named("schemas", "ForcedOutcome", words),
         }
         yield writer.named("parameters", "SandboxOutcome", forced)
+
+
+def _responses(writer: Writer, row: Row, profile: Profile) -> dict[str, Schema]:
+    """The answers by status; a reading gives declined attempts one of their own (D35-decline)."""
+    success, refusals = _success(writer, row, profile), add_refusals(writer, row, profile)
+    declined = str(DECLINE_STATUSES[in_force(profile.readings, {})[DECLINE_STATUS]])
+    if not row.is_attempt or declined in success:
+        return success | refusals
+    shown = success[str(OK)] | {"description": "The attempt was declined."}
+    if declined in refusals:
+        refused = refusals[declined]
+        if "$ref" in refused:
+            refused = writer.components["responses"][refused["$ref"].rpartition("/")[2]]
+        schemas = [one["content"][JSON]["schema"] for one in (refused, shown)]
+        shown["content"] = {JSON: {"schema": {"anyOf": schemas}}}
+        shown["description"] += f" Or: {refused['description']}"
+    return success | refusals | {declined: shown}
 
 
 def _success(writer: Writer, row: Row, profile: Profile) -> dict[str, Schema]:

@@ -5,9 +5,11 @@ from typing import Final
 
 from pydantic_core import from_json
 
+from sandbox.domain.directory_readings import BLOCK_ANSWER, BLOCK_STOPS
 from sandbox.domain.faults import (
     ACCOUNT_BLOCKED,
     AUTHENTICATION_FAILED,
+    BLOCK_FAULTS,
     BODY_TOO_LARGE,
     NOT_ACCEPTABLE,
     NOT_FOUND,
@@ -90,6 +92,11 @@ def _by_readings(row: Row, profile: Profile) -> Iterator[Fault]:
     is_malformed = readings[VALIDATION_STATUS] == "unprocessable"
     if row.run is not None and not is_key_path(row.path) and (is_malformed or is_limited):
         yield UNPROCESSABLE
+    block = BLOCK_FAULTS[readings[BLOCK_ANSWER]]
+    if row.is_stopped_by(readings[BLOCK_STOPS]) and (
+        block is not ACCOUNT_BLOCKED or not row.stops_at_block
+    ):
+        yield block
     for reading, value, fault in row.refuses_where:
         if readings[reading] == value:
             yield fault
