@@ -80,17 +80,15 @@ def listing(plural: str, of: Any) -> Extended:
 class Row(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     """One endpoint. Without `run` it is a retired one: 405, before authentication.
 
-    `narrow` selects the needed permission by the body, if the row leaves it open.
-    `needs_besides` are words of the body, each with the permission that it needs besides
-    `need`. `secrets` are fields of the body that the journal always masks. With
-    `stops_at_block` a blocked account gets 423, unless a reading says otherwise. A row of
-    status 204 has its `response` only where a reading shows what was deleted; then the status
-    is 200. `may` checks the target before the body is read. A row that `attempts` an operation
-    asks the processor, so its outcome can be forced: the row of a sale attempts an
+    `narrow` selects the needed permission by the body, if the row leaves it open. `needs_besides`
+    are words of the body, each with the permission that it needs besides `need`. `secrets` are
+    fields of the body that the journal always masks. With `stops_at_block` a blocked account gets
+    423. A row of status 204 has its `response` only where a reading shows what was deleted; then
+    the status is 200. `may` checks the target before the body is read. A row that `attempts` an
+    operation asks the processor, so its outcome can be forced: the row of a sale attempts an
     authorization too. A row that `shows_key` may answer with the plaintext of an API key. With
-    `is_async` the result of `run` is awaited. `refuses` lists the faults of the operation
-    itself, besides those of the pipeline; `refuses_where` those of a reading, with its id and
-    value.
+    `is_async` the result of `run` is awaited. `refuses` lists the faults of the operation itself,
+    besides those of the pipeline; `refuses_where` those of a reading, with its id and value.
     """
 
     name: str
