@@ -10,7 +10,7 @@ from sandbox import __version__
 from sandbox.control.endpoints import OLD_SECRETS_MAX
 from sandbox.control.identity import TOKENS_MAX
 from sandbox.control.ledger import citations
-from sandbox.control.message_wait import WAIT_S_MAX, WAITS_MAX
+from sandbox.control.messages import WAIT_S_MAX, WAITS_MAX
 from sandbox.control.routes import CONTROL
 from sandbox.control.stream import STREAMS_MAX
 from sandbox.domain.batches import BATCH_LIFE, REASONS

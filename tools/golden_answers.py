@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from sandbox.control.openapi import ANSWERS
+from sandbox.control.docs import ANSWERS
 from sandbox.control.routes import CONTROL
 from sandbox.control.routing import ControlRow
 from sandbox.platform.openapi import document
-from sandbox.platform.openapi.examples import NOWHERE, Example, example_of, with_ids
+from sandbox.platform.openapi.examples import example_of, with_ids
 from sandbox.platform.openapi.writer import DIALECT, VERSION
+from sandbox.platform.operation import NOWHERE, Example
 from sandbox.platform.routes import OPERATIONS
 from tools.asking import InProcess
 from tools.golden_events import NOW

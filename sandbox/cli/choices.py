@@ -115,6 +115,7 @@ SOME_FAULT: Final = HintedType(_FAULTS)
 SOME_CARD: Final = HintedType(_CARDS)
 SOME_EVENT: Final = HintedType(_EVENTS)
 SOME_EVENTS: Final = ListedType(_EVENTS)
+OPERATION: Final = KnownType({one.value: "" for one in Operation}, "OPERATION")
 SOME_OPERATION: Final = HintedType(dict.fromkeys(Operation, ""))
 SOME_SCENARIO: Final = HintedType(_library)
 """A scenario of the library, whose files are read only to be completed, or a file."""

@@ -14,7 +14,7 @@ from pydantic import Field, field_validator, model_validator
 
 from sandbox.control.context import ControlRequest, invalid, must_be_known
 from sandbox.control.models import PAGE_MAX, Body, DurationText, Query, Time, View
-from sandbox.control.routing import WORLD, Router
+from sandbox.control.routing import WORLD, get, post, put
 from sandbox.domain import clock
 from sandbox.domain.batches import BATCH_LIFE, TRIGGER_OF_ANSWER, Batch
 from sandbox.domain.clock import EARLIEST, LATEST, RATE_MAX, TIMER_KINDS, ClockSetting, Timer
@@ -33,9 +33,6 @@ from sandbox.worlds.clock import ClockView
 from sandbox.worlds.due_timers import advance_to, catch_up
 from sandbox.worlds.pauses import collect
 from sandbox.worlds.world import World
-
-router = Router()
-
 
 MOMENT = timedelta(milliseconds=1)
 """Clocks count milliseconds."""
@@ -118,13 +115,13 @@ class Advanced(View):
     fired: list[FiredTimer]
 
 
-@router.get(f"{WORLD}/clock", "clock.read")
+@get(f"{WORLD}/clock", "clock.read")
 def read_clock(request: ControlRequest) -> ClockView:
     """Read a world's clock."""
     return request.world.clock.view()
 
 
-@router.put(f"{WORLD}/clock", "clock.set", example={"mode": "frozen"})
+@put(f"{WORLD}/clock", "clock.set", example={"mode": "frozen"})
 async def set_clock(request: ControlRequest, body: ClockBody) -> ClockView:
     """Set a world's clock.
 
@@ -139,7 +136,7 @@ async def set_clock(request: ControlRequest, body: ClockBody) -> ClockView:
     return read_clock(request)
 
 
-@router.post(f"{WORLD}/clock/advance", "clock.advance", example={"by": "3d"})
+@post(f"{WORLD}/clock/advance", "clock.advance", example={"by": "3d"})
 async def advance_clock(request: ControlRequest, body: Advance) -> Advanced:
     """Advance a world's clock; everything due on the way happens."""
     world = request.world
@@ -228,7 +225,7 @@ _Tells = Callable[[World, Timer], _Leads]
 _NOTHING: Final = "nothing happens: "
 
 
-@router.get(f"{WORLD}/agenda", "agenda.read")
+@get(f"{WORLD}/agenda", "agenda.read")
 async def list_agenda(request: ControlRequest, query: AgendaQuery) -> Agenda:
     """List what falls due in a world, and what it leads to.
 

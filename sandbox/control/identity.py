@@ -107,7 +107,7 @@ class Tokens:
     def add(self, team: str, name: str, expires_at: datetime | None) -> tuple[TeamToken, str]:
         """A new token of a team, and its plaintext. Raises TooManyTokens."""
         if len(self._by_digest) >= TOKENS_MAX:
-            raise TooManyTokens
+            raise TooManyTokens(f"the server holds {TOKENS_MAX:,} tokens; delete old ones")
         plaintext = f"{_PREFIX}{secrets.token_urlsafe(_SECRET_BYTES)}"
         token = TeamToken(
             id=f"tok_{secrets.token_hex(_ID_BYTES)}",

@@ -5,13 +5,13 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from sandbox.control.context import ControlRequest, must_be_known
+from sandbox.control.context import ControlRequest, must_be_known, parse_words
 from sandbox.control.journal import is_refused
 from sandbox.control.models import LikeType, PageQuery, Time, View, Words
-from sandbox.control.queries import find_page, find_scope, get_terminal, parse_words
-from sandbox.control.routing import WORLD, Router
+from sandbox.control.routing import WORLD, get
 from sandbox.domain.batches import Batch
 from sandbox.domain.clock import BATCH_RESULT, Timer
+from sandbox.domain.directory import Account, Terminal
 from sandbox.domain.events import Message
 from sandbox.domain.instants import Instant, to_ms
 from sandbox.domain.payments.cards import CARDS
@@ -23,12 +23,9 @@ from sandbox.domain.payments.transactions import (
     Transaction,
 )
 from sandbox.domain.payments.transitions import BY_ITSELF, transitions_from
-from sandbox.store.tables import LAST_DIGITS, NEWEST_FIRST, OLDEST_FIRST, Order
+from sandbox.store.tables import EVERYTHING, LAST_DIGITS, NEWEST_FIRST, OLDEST_FIRST, Order
 from sandbox.worlds.journal import Entry, OutcomeView
 from sandbox.worlds.world import World
-
-router = Router()
-
 
 _Amount = Annotated[int, Field(ge=0, le=99_999_999)]
 
@@ -117,16 +114,13 @@ def payment_row(tx: Transaction) -> PaymentRow:
     )
 
 
-@router.get(f"{WORLD}/payments", "payments.search")
+@get(f"{WORLD}/payments", "payments.search")
 def search_payments(request: ControlRequest, query: PaymentsQuery) -> PaymentsPage:
     """Search the payments of a world, of all its accounts."""
-    world = request.world
-    rows, total, after = find_page(
-        world,
+    rows, total, after = request.find_page(
         Transaction,
-        _where(world, query),
-        limit=query.limit,
-        before=query.before,
+        _where(request, query),
+        query,
         between=(_ms(query.since), _ms(query.until)),
         order=_ORDERS[query.order],
     )
@@ -138,9 +132,9 @@ def _ms(at: Instant | None) -> int | None:
     return None if at is None else to_ms(at)
 
 
-def _where(world: World, query: PaymentsQuery) -> dict[str, Any]:
+def _where(request: ControlRequest, query: PaymentsQuery) -> dict[str, Any]:
     """The conditions as indexes and filters of the store have them."""
-    where: dict[str, Any] = {"scope": find_scope(world, query.account)}
+    where: dict[str, Any] = {"scope": request.find_id(Account, query.account) or EVERYTHING}
     for name, text, known in (
         ("status", query.status, STATUSES),
         ("type", query.type, TRANSACTION_TYPES),
@@ -150,7 +144,7 @@ def _where(world: World, query: PaymentsQuery) -> dict[str, Any]:
             where["transaction_type" if name == "type" else name] = words
     must_be_known("card_brand", query.card_brand, _BRANDS)
     others = {
-        "terminal_id": query.terminal and get_terminal(world, query.terminal).terminal_id,
+        "terminal_id": request.find_id(Terminal, query.terminal),
         "batch_id": query.batch,
         "card_brand": query.card_brand,
         "min_amount": query.amount_min,
@@ -217,7 +211,7 @@ class Story(View):
     story: list[StoryStep]
 
 
-@router.get(f"{WORLD}/payments/{{id}}", "payments.story")
+@get(f"{WORLD}/payments/{{id}}", "payments.story")
 def read_payment(request: ControlRequest) -> Story:
     """Read a payment with its money, its batch and all that happened to it.
 

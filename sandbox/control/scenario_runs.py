@@ -11,15 +11,12 @@ from sandbox.control.clock import Advance, advance_clock
 from sandbox.control.context import ControlFault, ControlRequest, PlayedStep, conflict, invalid
 from sandbox.control.models import Body, Time, View
 from sandbox.control.outcomes import TapBody, tap_card
-from sandbox.control.routing import WORLD, Router
+from sandbox.control.routing import WORLD, post
 from sandbox.control.scenarios import get_running, parse_checked, parse_file
 from sandbox.domain.text import nearest
 from sandbox.scenarios.parser import Lines, Problem, ScenarioError
 from sandbox.scenarios.scenario import Example
 from sandbox.worlds.world import World
-
-router = Router()
-
 
 _ExampleWord = int | Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -61,7 +58,7 @@ class Proof(View):
     total: int
 
 
-@router.post(f"{WORLD}/scenario/prove", "scenario.prove", example={})
+@post(f"{WORLD}/scenario/prove", "scenario.prove", example={})
 async def prove_scenario(request: ControlRequest, body: ProveBody) -> Proof:
     """Run the examples of a scenario in a sandbox of their own.
 
@@ -144,7 +141,7 @@ class Play(View):
     now: Time
 
 
-@router.post(f"{WORLD}/scenario/play", "scenario.play", refuses=(409,), example={"example": 1})
+@post(f"{WORLD}/scenario/play", "scenario.play", refuses=(409,), example={"example": 1})
 async def play_example(request: ControlRequest, body: PlayBody) -> Play:
     """Play an example of the running scenario in its world.
 

@@ -8,8 +8,8 @@ from pydantic import ConfigDict, Field, RootModel, model_validator
 
 from sandbox import library
 from sandbox.control.context import ControlFault, ControlRequest, invalid
-from sandbox.control.models import Body, Document, Time, View
-from sandbox.control.routing import PREFIX, WORLD, Router
+from sandbox.control.models import Body, Document, Time, View, shows
+from sandbox.control.routing import PREFIX, WORLD, delete, get, post, put
 from sandbox.domain.text import nearest
 from sandbox.scenarios import parser
 from sandbox.scenarios.matcher import RuleView
@@ -18,8 +18,6 @@ from sandbox.scenarios.schema import scenario_schema
 from sandbox.worlds.pauses import run_in_thread
 from sandbox.worlds.scenarios import run_scenario
 from sandbox.worlds.world import World
-
-router = Router()
 
 
 class ScenarioBody(RootModel[dict[str, Any]]):
@@ -56,7 +54,7 @@ class Scenarios(View):
     total: int
 
 
-@router.get(f"{PREFIX}/scenarios", "scenarios.list")
+@get(f"{PREFIX}/scenarios", "scenarios.list")
 def list_scenarios(request: ControlRequest) -> Scenarios:
     """List the scenarios of the library."""
     views = [
@@ -66,19 +64,16 @@ def list_scenarios(request: ControlRequest) -> Scenarios:
     return Scenarios(scenarios=views, total=len(views))
 
 
-@router.get(f"{PREFIX}/scenario.schema.json", "scenario.schema", is_open=True)
+@get(f"{PREFIX}/scenario.schema.json", "scenario.schema", is_open=True)
 def read_scenario_schema(request: ControlRequest) -> Document:
     """The JSON Schema of scenario files, for editors."""
     return scenario_schema()
 
 
+@shows(RuleView)
 class RuleInUse(View):
     """A rule of the scenario that runs, and the last request of the journal that it decided."""
 
-    name: str
-    fitted: int
-    applied: int
-    is_used_up: bool
     last_request_id: str | None
 
 
@@ -97,7 +92,7 @@ class RunningScenario(View):
     examples: list[str]
 
 
-@router.get(f"{WORLD}/scenario", "scenario.read")
+@get(f"{WORLD}/scenario", "scenario.read")
 def read_scenario(request: ControlRequest) -> RunningScenario:
     """Read the scenario that runs in a world."""
     found = view_running(request.world)
@@ -147,10 +142,10 @@ def _last_requests(world: World) -> tuple[dict[str, str], dict[str, str]]:
     return decided, spoilt
 
 
-@router.put(f"{WORLD}/scenario", "scenario.run", example={"name": "batch_partially_accepted"})
+@put(f"{WORLD}/scenario", "scenario.run", example={"name": "batch_partially_accepted"})
 def put_scenario(request: ControlRequest, body: ScenarioBody) -> RunningScenario:
     """Run a scenario in a world."""
-    start_scenario(request.world, choose_scenario(request, body.root))
+    run_scenario(request.world, choose_scenario(request, body.root))
     return read_scenario(request)
 
 
@@ -165,7 +160,7 @@ class ScenarioFile(View):
     examples: list[str]
 
 
-@router.get(f"{PREFIX}/scenarios/{{name}}", "scenarios.read")
+@get(f"{PREFIX}/scenarios/{{name}}", "scenarios.read")
 def read_scenario_file(request: ControlRequest) -> ScenarioFile:
     """Read a scenario of the library."""
     name, known = request.params["name"], library.scenarios()
@@ -200,7 +195,7 @@ class Problems(View):
     total: int
 
 
-@router.post(
+@post(
     f"{PREFIX}/scenarios/check",
     "scenarios.check",
     example={"toml": 'name = "mine"\n[[rule]]\nthen = { outcme = "lost_card" }\n'},
@@ -251,14 +246,6 @@ def no_scenario() -> ControlFault:
     return ControlFault(404, "no_scenario", "no scenario runs in this world")
 
 
-def start_scenario(world: World, scenario: Scenario) -> None:
-    """Have it run in the world. Raises ControlFault for names that the world does not have."""
-    try:
-        run_scenario(world, scenario)
-    except parser.ScenarioError as error:
-        raise invalid(f"scenario: {error}", error.nearest) from None
-
-
 def choose_scenario(request: ControlRequest, wanted: Any) -> Scenario:
     """The scenario that is named, or written out. Raises ControlFault."""
     if isinstance(wanted, str):
@@ -296,10 +283,7 @@ def parse_file(text: Any) -> dict[str, Any]:
 
 def parse_checked(request: ControlRequest, document: dict[str, Any]) -> Scenario:
     """Parse a scenario that names only hosts to which webhooks may go. Raises ControlFault."""
-    try:
-        scenario = parser.parse_scenario(dict(document))
-    except parser.ScenarioError as error:
-        raise invalid(f"scenario: {error}", error.nearest) from None
+    scenario = parser.parse_scenario(dict(document))
     for one in scenario.endpoint:
         problem = request.services.why_not_to(urlsplit(one.url).hostname or "")
         if problem is not None:
@@ -307,7 +291,7 @@ def parse_checked(request: ControlRequest, document: dict[str, Any]) -> Scenario
     return scenario
 
 
-@router.delete(f"{WORLD}/scenario", "scenario.stop")
+@delete(f"{WORLD}/scenario", "scenario.stop")
 def stop_scenario(request: ControlRequest) -> None:
     """Stop the scenario of a world."""
     request.world.scenario = None

@@ -1,5 +1,6 @@
 """Accounts: their models and operations. Source: spec 4.4-paths-accounts; details assumed 1.3."""
 
+import sys
 from collections.abc import Collection
 from typing import Annotated, Any, Final, cast
 
@@ -33,8 +34,9 @@ from sandbox.domain.permissions import CONCRETE, Grants
 from sandbox.domain.webhooks import Application
 from sandbox.platform import apikeys, directory, terminals
 from sandbox.platform.context import OperationContext
-from sandbox.platform.fields import AddressBody, CreateBody, PageQuery, PricedBody
-from sandbox.platform.operation import Target, listing, operation, register, rows_of
+from sandbox.platform.fields import EXAMPLE_ADDRESS, AddressBody, CreateBody, PageQuery, PricedBody
+from sandbox.platform.operation import Example, Target, operation
+from sandbox.platform.routing import register, rows_of
 
 _Configs = Annotated[list[Text], CONFIGS]
 
@@ -83,9 +85,7 @@ class AccountsQuery(PageQuery):
     search: str | None = None
 
 
-_TARGET: Final = Target("path", "account_id")
-
-_TARGET_TO_READ: Final = structs.replace(_TARGET, relate=relate_with_admin_reach)
+_ACCOUNTS: Final = directory.Resource(ACCOUNTS, "/v1/accounts", "account_id")
 
 _OF_PARTNERS: Final = frozenset(
     name for name in CONCRETE if name.endswith(":sub") or name == "accounts:create:merchant"
@@ -106,13 +106,9 @@ def need_to_create(sent: dict[str, Any]) -> Need:
     return need("accounts:create:partner", "accounts:create:merchant")
 
 
-@operation(
-    "accounts.list",
-    "GET",
-    "/v1/accounts",
-    needs="accounts:read",
+@_ACCOUNTS.operation(
+    "list",
     target=Target("query", "parent_id", relate=relate_with_admin_reach),
-    response=listing("accounts", Account),
     source="assumed 1.3-list",
 )
 def list_all(context: OperationContext, query: AccountsQuery) -> Any:
@@ -127,28 +123,17 @@ def list_all(context: OperationContext, query: AccountsQuery) -> Any:
     )
 
 
-@operation(
-    "accounts.read",
-    "GET",
-    "/v1/accounts/{account_id}",
-    needs="accounts:read",
-    target=_TARGET_TO_READ,
-    source="spec 4.4-paths-accounts",
-)
+@_ACCOUNTS.operation("read", source="spec 4.4-paths-accounts")
 def read(context: OperationContext, account: Account) -> Account:
     """Read an account."""
     return account
 
 
-@operation(
-    "accounts.update",
-    "PUT",
-    "/v1/accounts/{account_id}",
-    needs="accounts:edit",
-    target=_TARGET,
-    events=("account.updated", "account.blocked", "account.unblocked"),
+@_ACCOUNTS.operation(
+    "update",
     refuses=(ACCOUNT_BLOCKED,),
     source="assumed 1.3-update",
+    example={"description": "Open until late"},
 )
 def update(context: OperationContext, account: Account, body: UpdateAccount) -> Account:
     """Change an account."""
@@ -169,18 +154,7 @@ def _must_not_lift_its_own_block(context: OperationContext, account: Account) ->
         )
 
 
-@operation(
-    "accounts.delete",
-    "DELETE",
-    "/v1/accounts/{account_id}",
-    needs="accounts:delete",
-    target=_TARGET,
-    response=Account,
-    status=204,
-    events=("account.deleted",),
-    refuses=(CONFLICT,),
-    source="assumed 1.3-delete",
-)
+@_ACCOUNTS.operation("delete", refuses=(CONFLICT,), source="assumed 1.3-delete")
 def delete(context: OperationContext, account: Account) -> Account | None:
     """Delete an account.
 
@@ -205,17 +179,19 @@ def delete(context: OperationContext, account: Account) -> Account | None:
     return directory.delete(context, account)
 
 
-@operation(
-    "accounts.create",
-    "POST",
-    "/v1/accounts",
+@_ACCOUNTS.operation(
+    "create",
     needs=need("accounts:create:partner", "accounts:create:merchant"),
     target=Target("body", "parent_id"),
     narrow=need_to_create,
-    status=201,
-    events=("account.created",),
     refuses=(FORBIDDEN,),
     source="spec 4.4-paths-accounts",
+    example={
+        "type": "merchant",
+        "name": "Congress Avenue Coffee",
+        "description": "Coffee and cake",
+        "address": EXAMPLE_ADDRESS,
+    },
 )
 def create(context: OperationContext, body: CreateAccount) -> Account:
     """Create an account.
@@ -251,29 +227,19 @@ def _create(context: OperationContext, body: CreateAccount, organization_id: str
     return directory.add(context, account)
 
 
-@operation(
-    "accounts.block",
-    "POST",
-    "/v1/accounts/{account_id}/block",
-    needs="accounts:edit",
-    target=_TARGET,
-    events=("account.blocked",),
-    source="assumed 1.10",
+@_ACCOUNTS.operation(
+    "block", source="assumed 1.10", example=Example(id="{accounts.second_merchant}")
 )
 def block(context: OperationContext, account: Account) -> Account:
     """Block one of the accounts."""
     return directory.change(context, account, {}, "block")
 
 
-@operation(
-    "accounts.unblock",
-    "POST",
-    "/v1/accounts/{account_id}/unblock",
-    needs="accounts:edit",
-    target=_TARGET,
-    events=("account.unblocked",),
+@_ACCOUNTS.operation(
+    "unblock",
     refuses=(ACCOUNT_BLOCKED,),
     source="assumed 1.10",
+    example=Example(id="{accounts.blocked_merchant}"),
 )
 def unblock(context: OperationContext, account: Account) -> Account:
     """Unblock one of the accounts."""
@@ -281,7 +247,7 @@ def unblock(context: OperationContext, account: Account) -> Account:
     return directory.change(context, account, {}, "unblock")
 
 
-for _row in rows_of(__name__)[:4]:
+for _row in rows_of(sys.modules[__name__])[:4]:
     # The same operations under their other paths. Source: assumed 1.3-alias.
     register(
         __name__,

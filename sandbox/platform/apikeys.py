@@ -115,6 +115,7 @@ _KEY_IN_PATH: Final = Target("path", "key_id", ApiKey, relate=relate_with_admin_
     shows_key=True,
     refuses=(FORBIDDEN,),
     source="spec 4.1",
+    example={"name": "Till 2", "permissions": ["payments:read"]},
 )
 def create(context: OperationContext, body: CreateKey) -> ApiKeyView:
     """Create an API key.
@@ -339,6 +340,7 @@ def read(context: OperationContext, key: ApiKey) -> ApiKeyView:
     events=("api_key.revoked", "api_key.reinstated"),
     shows_key=True,
     source="spec 4.3-keys",
+    example={"status": "revoked"},
 )
 def update(context: OperationContext, key: ApiKey, body: UpdateKey) -> ApiKeyView:
     """Rename an API key, move its expiry, revoke or reinstate it.

@@ -107,20 +107,20 @@ declare namespace Api {
   type BatchReply = "accepted" | "rejected" | "partially_accepted";
   type BatchRow = {
     id: string;
-    status: BatchStatus;
-    number: string | null;
     account_id: string;
-    merchant: string | null;
     terminal_id: string;
-    terminal: string | null;
-    processor: string;
-    currency: string;
+    status: BatchStatus;
     captured_amount: number;
     refunded_amount: number;
     transaction_count: number;
-    refused: number | null;
     opened_at: string;
     closed_at: string | null;
+    number: string | null;
+    merchant: string | null;
+    terminal: string | null;
+    processor: string;
+    currency: string;
+    refused: number | null;
   };
   type BatchScheduleBody = {
     times: Array<string>;
@@ -128,10 +128,10 @@ declare namespace Api {
     zone: string;
   };
   type BatchScheduleView = {
-    terminal_id: string;
     times: Array<string>;
     days: Array<Weekday>;
     zone: string;
+    terminal_id: string;
     next: string;
   };
   type BatchSchedules = {
@@ -182,14 +182,14 @@ declare namespace Api {
     request_rows: Array<RequestRow>;
   };
   type CapturedCheck = {
-    verdict: "genuine" | "refused";
     step: VerifyStep | null;
     says: string;
-    signed: string;
-    secrets: Array<string>;
     expected: Array<string>;
     sent: Array<string>;
     age_s: number | null;
+    verdict: "genuine" | "refused";
+    signed: string;
+    secrets: Array<string>;
     message_id: string;
     endpoint_id: string;
   };
@@ -390,18 +390,18 @@ declare namespace Api {
   type EndpointView = {
     id: string;
     url: string;
+    secret: string;
+    created_at: string;
     description: string;
     account_id: string | null;
-    application_id: string | null;
     event_types: Array<EventType>;
     filters: Record<string, Array<string>>;
-    secret: string;
     old_secrets: Array<OldSecretView>;
-    disabled: boolean;
     disabled_reason: string | null;
     failing_since: string | null;
+    application_id: string | null;
+    disabled: boolean;
     disables_at: string | null;
-    created_at: string;
   };
   type Endpoints = {
     endpoints: Array<EndpointView>;
@@ -593,12 +593,12 @@ declare namespace Api {
   };
   type LimitAboveMaximum = "refused" | "clamped" | "unprocessable";
   type MachineRow = {
-    id: string | null;
     state: string;
     trigger: string;
+    event: string | null;
+    id: string | null;
     when: string;
     to: string;
-    event: string | null;
     error: string | null;
     clause: string;
   };
@@ -859,13 +859,13 @@ declare namespace Api {
     total: number;
   };
   type QueuedView = {
-    id: string | null;
     outcome: OutcomeName | null;
     operation: Operation | null;
     amount: number | null;
     delay_ms: number;
     fault: TransportFault | null;
     approved_amount: number | null;
+    id: string | null;
   };
   type ReadingValueView = {
     name: string;
@@ -875,8 +875,8 @@ declare namespace Api {
     id: string;
     sentence: string;
     values: Array<ReadingValueView>;
-    default: string;
     clause: string;
+    default: string;
   };
   type Readings = {
     status_after_partial_refund?: "unchanged" | "refunded" | null;
@@ -1013,13 +1013,13 @@ declare namespace Api {
   type ReceivedView = {
     at: string;
     message_id: string;
-    event_type: string | null;
     attempt: number;
     headers: Record<string, string>;
     body: any;
+    answer: number | null;
+    event_type: string | null;
     genuine: boolean;
     says: string;
-    answer: number | null;
   };
   type ReceiverView = {
     id: string;
@@ -1144,12 +1144,12 @@ declare namespace Api {
     wait?: boolean;
   };
   type SentView = {
-    id: string;
     timestamp: number;
     signature: string | null;
-    bytes: number;
     sha256: string;
     spoilt: Array<string>;
+    id: string;
+    bytes: number;
   };
   type ServerView = {
     name: string;
@@ -1362,8 +1362,8 @@ declare namespace Api {
     amount: number;
     kind: string;
     key: string;
-    operation: string | null;
     about: string;
+    operation: string | null;
   };
   type Triggers = {
     triggers: Array<TriggerView>;
@@ -1377,14 +1377,14 @@ declare namespace Api {
   };
   type VerifyStep = "headers" | "timestamp" | "signature";
   type VerifyView = {
-    verdict: "genuine" | "refused";
     step: VerifyStep | null;
     says: string;
-    signed: string;
-    secrets: Array<string>;
     expected: Array<string>;
     sent: Array<string>;
     age_s: number | null;
+    verdict: "genuine" | "refused";
+    signed: string;
+    secrets: Array<string>;
   };
   type Weekday = "MON" | "TUE" | "WED" | "THU" | "FRI" | "SAT" | "SUN";
   type WorldRow = {

@@ -286,6 +286,8 @@ FOLLOW_UPS: Final[tuple[Transition, ...]] = (
         next_status=AS_ANSWERED, shown_status=AS_ANSWERED, reason=AS_ANSWERED, money="emptied",
         event="transaction.sale",
     ),
+    _done("F1", _CONFIRM, "surcharge_pending", "captured", "transaction.sale", "approved in part",
+          reason="partial_approval", batch_entry="capture"),
     _done("F1", _CONFIRM, "surcharge_pending", "captured", "transaction.sale",
           batch_entry="capture"),
     _refused("F34", _CONFIRM, _others("surcharge_pending"), INVALID_TRANSACTION_STATE),

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from sandbox.domain.profile import Profile
-from sandbox.platform.openapi.examples import EXAMPLES, OF_CAST, VERSION_OF_NAME, Cast, Example
-from sandbox.platform.operation import Row
+from sandbox.platform.openapi.examples import EXAMPLES, OF_CAST, VERSION_OF_NAME, Cast
+from sandbox.platform.operation import Example, Row
 from sandbox.platform.routes import OPERATIONS
 
 SCHEMA: Final = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"

@@ -20,11 +20,11 @@ from sandbox.domain.profile import Profile
 from sandbox.domain.readings import DECLINE_STATUS, DECLINE_STATUSES, in_force
 from sandbox.domain.records import Extended
 from sandbox.platform import wire
-from sandbox.platform.openapi.examples import VERSION_OF_NAME, Cast, Example, example_of
+from sandbox.platform.openapi.examples import VERSION_OF_NAME, Cast, example_of
 from sandbox.platform.openapi.refusals import add_refusals
 from sandbox.platform.openapi.schemas import Mode, Schema
 from sandbox.platform.openapi.writer import JSON, TEXT, Writer, body_of, in_path, in_query
-from sandbox.platform.operation import Row
+from sandbox.platform.operation import Example, Row
 from sandbox.platform.routes import OPERATIONS
 
 OK: Final = 200

@@ -4,13 +4,15 @@ Every action is served under /v1 and /v3 alike (spec 9.4).
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
+
+from msgspec.structs import replace
 
 from sandbox.domain.faults import DUPLICATE_EVENT, Fault, Refusal
 from sandbox.domain.payments import follow_ups
 from sandbox.domain.payments.action_plans import ActionRequest
 from sandbox.domain.payments.follow_ups import Case
-from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
+from sandbox.domain.payments.outcomes import APPROVED, OUTCOMES, PARTIAL, Operation, Outcome
 from sandbox.domain.payments.pricing import Breakdown
 from sandbox.domain.payments.transaction_view import TransactionView
 from sandbox.domain.payments.transactions import Transaction
@@ -24,7 +26,7 @@ from sandbox.domain.readings import (
 )
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext, RequestContext
-from sandbox.platform.operation import Target, operation
+from sandbox.platform.operation import NOWHERE, Example, Target, operation
 from sandbox.platform.payments import event_ids, outcomes, processor, scenario_follow_ups
 from sandbox.platform.payments.bodies import (
     Adjust,
@@ -36,6 +38,7 @@ from sandbox.platform.payments.bodies import (
     StandaloneRefund,
     as_percent,
     card_in,
+    example_of_sale,
     note_small_rate,
     parts_of,
 )
@@ -47,6 +50,9 @@ Acted = Transaction | Refusal
 """The result of an action: the payment as it is then, or a refusal that was recorded."""
 
 
+_HOLD: Final = Example(operation="payments.preauth", body=example_of_sale())
+
+
 def _refusals(kind: Operation) -> tuple[Fault, ...]:
     """The refusals of the operation's rows, and of a repeated event_id (assumed F38)."""
     found = [row.fault for row in TRANSITIONS if row.trigger == kind and row.fault is not None]
@@ -54,7 +60,7 @@ def _refusals(kind: Operation) -> tuple[Fault, ...]:
 
 
 def _action(
-    kind: Operation, segment: str, *, needs: str, events: tuple[str, ...]
+    kind: Operation, segment: str, *, needs: str, events: tuple[str, ...], example: Any
 ) -> Callable[[Run], Run]:
     """Register an action under both versions; the newer one has the plain name."""
 
@@ -72,6 +78,7 @@ def _action(
                 attempts=kind,
                 refuses=_refusals(kind),
                 source="spec 4.4-paths-actions",
+                example=example,
             )(run)
         return run
 
@@ -83,6 +90,7 @@ def _action(
     "capture",
     needs="payments:capture",
     events=("batch.opened", "transaction.capture"),
+    example=Example(body={"amount": 2500}, first=_HOLD),
 )
 async def capture(context: RequestContext, tx: Transaction, body: Capture) -> Acted:
     """Capture an authorization. Source: assumed 1.8-capture."""
@@ -106,6 +114,7 @@ async def capture(context: RequestContext, tx: Transaction, body: Capture) -> Ac
     "auth",
     needs="payments:incremental-auth",
     events=("transaction.increment",),
+    example=Example(body={"amount": 500}, first=_HOLD),
 )
 async def increment(context: RequestContext, tx: Transaction, body: Increment) -> Acted:
     """Add to an authorization. Source: assumed 1.8-increment."""
@@ -127,6 +136,7 @@ async def increment(context: RequestContext, tx: Transaction, body: Increment) -
     "reverse",
     needs="payments:void",
     events=("transaction.reverse", "transaction.cancel"),
+    example={},
 )
 async def reverse(context: RequestContext, tx: Transaction, body: Reverse) -> Acted:
     """Reverse a payment before settlement. Source: assumed 1.8-reverse."""
@@ -135,7 +145,13 @@ async def reverse(context: RequestContext, tx: Transaction, body: Reverse) -> Ac
     )
 
 
-@_action(Operation.ADJUST, "adjust", needs="payments:tipadjust", events=("transaction.tip_adjust",))
+@_action(
+    Operation.ADJUST,
+    "adjust",
+    needs="payments:tipadjust",
+    events=("transaction.tip_adjust",),
+    example={"type": "fixed", "amount": 400},
+)
 async def adjust(context: RequestContext, tx: Transaction, body: Adjust) -> Acted:
     """Adjust the tip of a captured payment. Source: assumed 1.8-adjust."""
     is_percentage, percentage = body.type == "percentage", body.percentage
@@ -161,6 +177,7 @@ async def adjust(context: RequestContext, tx: Transaction, body: Adjust) -> Acte
     "refund",
     needs="payments:refund",
     events=("batch.opened", "transaction.refund"),
+    example={"amount": 1000},
 )
 async def refund(context: RequestContext, tx: Transaction, body: Refund) -> Acted:
     """Refund a payment. Source: assumed 1.8-refund."""
@@ -175,6 +192,13 @@ async def refund(context: RequestContext, tx: Transaction, body: Refund) -> Acte
     "confirm",
     needs="payments:confirm",
     events=("batch.opened", "transaction.sale", "transaction.cancel"),
+    example=Example(
+        by="partner",
+        body={"confirm": True},
+        first=Example(
+            operation="payments.create", by="partner", body=example_of_sale("surcharge_merchant")
+        ),
+    ),
 )
 async def confirm(context: RequestContext, tx: Transaction, body: Confirm) -> Acted:
     """Tell the cardholder's answer to a surcharge. Source: assumed 1.8-confirm."""
@@ -203,6 +227,7 @@ async def confirm(context: RequestContext, tx: Transaction, body: Confirm) -> Ac
     attempts=Operation.REFUND,
     refuses=_refusals(Operation.REFUND),
     source="spec 4.4-paths-refunds",
+    example=Example(body={"transaction_id": NOWHERE, "amount": 1000}, takes="transaction_id"),
 )
 async def refund_by_id(context: RequestContext, tx: Transaction, body: StandaloneRefund) -> Acted:
     """Refund a payment, named in the body. Source: assumed 1.8-standalone."""
@@ -278,6 +303,9 @@ def _finish(
     if taken is not None:
         return _conclude(context, case, taken, None, event_id)
     outcome = OUTCOMES["payment_failed"] if is_key_lost else choice.outcome
+    if outcome is PARTIAL and not follow_ups.approve_in_part(case, choice.approved_amount):
+        outcome = APPROVED
+        context.choice = replace(choice, outcome=outcome)
     taken = follow_ups.transition_for(case, outcome)
     return _conclude(context, case, taken, outcome, event_id, disarms=choice.disarms)
 
