@@ -11,7 +11,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from sandbox.control.context import ControlRequest, invalid, must_be_known
-from sandbox.control.journal import DecisionView
+from sandbox.control.journal import DecisionView, view_decision
 from sandbox.control.models import Body, Query, Time, View, Words
 from sandbox.control.routing import WORLD, get, post
 from sandbox.domain import access
@@ -125,9 +125,7 @@ def view_permission(
         key=key_name(world, key),
         target=target,
         allowed=seen.is_allowed,
-        decisions=[
-            dict(zip(DecisionView.model_fields, one, strict=True)) for one in seen.decisions
-        ],
+        decisions=list(map(view_decision, seen.decisions)),
         could=could,
     )
 
