@@ -7,13 +7,7 @@ from pydantic import AliasChoices, ConfigDict, Field, StrictStr, model_validator
 
 from sandbox.domain.batches import Batch
 from sandbox.domain.currencies import CurrencyWord
-from sandbox.domain.directory import (
-    TERMINALS,
-    Account,
-    AccountType,
-    ResourceStatus,
-    Terminal,
-)
+from sandbox.domain.directory import TERMINALS, Account, AccountType, ResourceStatus, Terminal
 from sandbox.domain.faults import CONFLICT, NO_CREATOR, VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import Mcc, Text
 from sandbox.domain.payments.transactions import Transaction
@@ -197,15 +191,7 @@ def _must_be_a_creator(context: OperationContext) -> None:
 @_TERMINALS.operation("list", source="assumed 1.4-list")
 def list_all(context: OperationContext, query: TerminalsQuery) -> Any:
     """List terminals. Source: spec 4.4-paths-terminals; assumed 1.4-list."""
-    return directory.page_of(
-        context,
-        TERMINALS,
-        status=query.status,
-        processor_config_id=query.processor_config_id,
-        mid=query.processor_mid,
-        tid=query.processor_tid,
-        search=query.search,
-    )
+    return directory.page_of(context, TERMINALS)
 
 
 @_TERMINALS.operation("read", source="spec 4.4-paths-terminals")
