@@ -32,7 +32,7 @@ from sandbox.cli.output import (
 from sandbox.control.captures import NamedCapture, NotACapture, read_capture, with_captures
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import NotUtf8, strip_mark
-from sandbox.platform.openapi.collection import collection
+from sandbox.platform.openapi.examples import collection
 from sandbox.settings import Settings, is_database
 from sandbox.startup import opened, shown_name
 from sandbox.store.files.disk import replace_file

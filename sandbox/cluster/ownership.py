@@ -20,7 +20,7 @@ from sandbox.worlds.spec import DEFAULT_WORLD, Limits, TooManyWorlds, WorldTaken
 SKIPPED_MAX: Final = 1_000
 """The most world numbers to skip at once because other worlds have that id."""
 
-_PAGE: Final = 500
+_PAGE: Final = 200
 _MAKING: Final = 4_511_902_661
 """The number of the advisory lock under which worlds are counted and reserved."""
 

@@ -212,8 +212,10 @@ class Asker:
             self.run.findings.append(self._find(probe))
 
     def _find(self, probe: Probe) -> Finding:
-        answers = []
+        answers: list[HttpAnswer] = []
         for step in probe.requests:
+            if step.if_refused and not (answers and 400 <= answers[-1].status < 500):
+                continue
             try:
                 answers.append(self._take(step, probe.id))
             except Missing as missing:
@@ -253,6 +255,10 @@ class Asker:
         for _ in range(TOO_MANY_MAX):
             self.pace.wait()
             answer = ask_once(self.send, request)
+            if isinstance(answer.body, dict) and isinstance(
+                total := answer.body.get("total_amount"), int
+            ):
+                self.names["one_more"] = total + 1
             self.run.evidence.append(
                 {"probe": probe, "method": request.method, "path": request.path}
                 | {"query": dict(request.query), "status": answer.status, "body": answer.body}

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 from msgspec.structs import replace
 from pydantic import Field
 
-from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, require
+from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known
 from sandbox.control.models import Body, Time, View, shows
 from sandbox.control.routing import WORLD, delete, get, patch, post
 from sandbox.domain import webhooks
@@ -256,7 +256,7 @@ def list_endpoints(request: ControlRequest) -> Endpoints:
 
 
 def _find_endpoint(request: ControlRequest) -> webhooks.Endpoint:
-    return require(request.world.outbox.endpoints.get(request.id), "endpoint")
+    return request.require(request.world.outbox.endpoints.get(request.id), "endpoint")
 
 
 @get(f"{WORLD}/endpoints/{{id}}", "endpoints.read")

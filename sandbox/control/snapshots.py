@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from sandbox import library
-from sandbox.control.context import ControlFault, ControlRequest, conflict, exclusive_world, require
+from sandbox.control.context import ControlFault, ControlRequest, conflict, exclusive_world
 from sandbox.control.models import Body, Document, View, Written, shows
 from sandbox.control.routing import WORLD, delete, get, post, put
 from sandbox.control.worlds import WorldView, build_world, own_id, set_name, view_world
@@ -135,7 +135,7 @@ def list_marks(request: ControlRequest) -> MarksOfWorld:
 
 def _find_mark(request: ControlRequest) -> Mark:
     marks = {one.id: one for one in request.world.marks.entries}
-    return require(marks.get(request.id), "mark", ", or no longer has it")
+    return request.require(marks.get(request.id), "mark", more=", or no longer has it")
 
 
 @post(f"{WORLD}/marks/{{id}}/return", "marks.return")

@@ -212,7 +212,7 @@ def _check_timers(world: World) -> None:
     """Check that every timer can be carried out."""
     for timer in world.store.timers:
         with Place(TIMERS, timer.id):
-            if timer.kind == LATE_ANSWER and timer.detail not in OUTCOMES:
+            if timer.kind == LATE_ANSWER and timer.detail.partition(" ")[0] not in OUTCOMES:
                 raise Unreadable("detail: must be a known outcome")
             if timer.kind == BATCH_CLOSES:
                 _check_schedule(timer.detail)
