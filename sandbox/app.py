@@ -38,7 +38,6 @@ from sandbox.platform import routes as platform
 from sandbox.platform.application import Platform
 from sandbox.platform.hosts import Hosts
 from sandbox.platform.internal_client import InternalClient
-from sandbox.platform.responses import close_connection
 from sandbox.platform.routing import NoteRootPath
 from sandbox.scenarios.scenario import Scenario
 from sandbox.settings import Settings, SettingsError
@@ -115,14 +114,7 @@ def build(
     deliveries = _delivery_worker(settings, guard, sender, measured, local_receivers)
     background = Background(deliveries, timers, measured)
     startup.check_webhooks(settings, guard)
-    kept = startup.keep_worlds(
-        settings,
-        fixture,
-        background,
-        system_clock=system_clock,
-        ticks=ticks,
-        abort=close_connection,
-    )
+    kept = startup.keep_worlds(settings, fixture, background, system_clock, ticks)
     worlds, cluster = kept.worlds, kept.cluster
     if cluster is not None:
         measured.share(lambda: cluster.is_current)

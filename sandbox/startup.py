@@ -3,14 +3,14 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from hashlib import sha256
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
@@ -23,6 +23,7 @@ from sandbox.domain.field_types import HttpUrl
 from sandbox.domain.instants import from_ms
 from sandbox.domain.secrets import find_secret
 from sandbox.platform import timers
+from sandbox.platform.responses import close_connection
 from sandbox.scenarios.parser import ScenarioError, read_scenario
 from sandbox.settings import Settings, SettingsError, is_database
 from sandbox.store.documents import from_document
@@ -237,10 +238,8 @@ def keep_worlds(
     settings: Settings,
     fixture: Fixture,
     background: Background,
-    *,
     system_clock: SystemClock,
     ticks: Ticks,
-    abort: Callable[[Any, Any], Awaitable[None]],
 ) -> Kept:
     """The worlds as the settings have them, with `default`. Raises as `build` does."""
     make = partial(
@@ -253,7 +252,7 @@ def keep_worlds(
         known_keys=settings.has_known_keys,
     )
     if settings.database is not None:
-        return _share_worlds(settings, settings.database, fixture, make, abort)
+        return _share_worlds(settings, settings.database, fixture, make)
     if settings.store is None:
         worlds = make(system_clock=system_clock)
         have_secret(worlds, None)
@@ -277,7 +276,6 @@ def _share_worlds(
     database: str,
     fixture: Fixture,
     make: Callable[..., Worlds],
-    abort: Callable[[Any, Any], Awaitable[None]],
 ) -> Kept:
     """The worlds of a server that shares them with others over PostgreSQL."""
     must_have_driver()
@@ -298,7 +296,7 @@ def _share_worlds(
         ),
         fixture_of=library.fixture_of,
         begin_default=partial(_begin_shared, settings=settings, fixture=fixture),
-        abort=abort,
+        abort=close_connection,
     )
     worlds = make(saver=server.saver, system_clock=server.clock)
     worlds.secret = secret
