@@ -28,9 +28,9 @@ from sandbox.domain.payments.transitions import Transition, transitions_from
 from sandbox.platform.context import OperationContext
 from sandbox.platform.payments import late_answers
 from sandbox.platform.settlement import coming_result, members_of
+from sandbox.worlds.background import collect
 from sandbox.worlds.clock import ClockView
 from sandbox.worlds.due_timers import advance_to, catch_up
-from sandbox.worlds.pauses import collect
 from sandbox.worlds.world import World
 
 MOMENT = timedelta(milliseconds=1)

@@ -5,22 +5,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from sandbox.domain.clock import (
-    AUTHORIZATION_EXPIRES,
-    BATCH_CLOSES,
-    BATCH_RESULT,
-    BLOCK_TERMINAL,
-    CANCEL,
-    HOLD_REVERSED,
-    KEY_EXPIRES,
-    LATE_ANSWER,
-    REINSTATE_KEY,
-    REVOKE_KEY,
-    SURCHARGE_EXPIRES,
-    TAP_EXPIRES,
-    UNBLOCK_TERMINAL,
-    Timer,
-)
+from sandbox.domain import clock
+from sandbox.domain.clock import Timer
 from sandbox.domain.directory import TERMINALS, Terminal
 from sandbox.domain.directory import state_of as state_of_terminal
 from sandbox.domain.keys import KEY_LIFE, ApiKey
@@ -92,19 +78,19 @@ def _nothing(context: OperationContext, timer: Timer) -> None:
 
 
 TIMER_HANDLERS: Final[Mapping[str, FallsDue]] = {
-    AUTHORIZATION_EXPIRES: _end,
-    SURCHARGE_EXPIRES: _end,
-    TAP_EXPIRES: _end,
-    HOLD_REVERSED: _end,
-    CANCEL: _end,
-    LATE_ANSWER: _late_answer,
-    BATCH_RESULT: _batch,
-    BATCH_CLOSES: settlement.close_when_due,
-    KEY_EXPIRES: _nothing,
-    REVOKE_KEY: _key("revoke"),
-    REINSTATE_KEY: _key("reinstate"),
-    BLOCK_TERMINAL: _terminal("block"),
-    UNBLOCK_TERMINAL: _terminal("unblock"),
+    clock.AUTHORIZATION_EXPIRES: _end,
+    clock.SURCHARGE_EXPIRES: _end,
+    clock.TAP_EXPIRES: _end,
+    clock.HOLD_REVERSED: _end,
+    clock.CANCEL: _end,
+    clock.LATE_ANSWER: _late_answer,
+    clock.BATCH_RESULT: _batch,
+    clock.BATCH_CLOSES: settlement.close_when_due,
+    clock.KEY_EXPIRES: _nothing,
+    clock.REVOKE_KEY: _key("revoke"),
+    clock.REINSTATE_KEY: _key("reinstate"),
+    clock.BLOCK_TERMINAL: _terminal("block"),
+    clock.UNBLOCK_TERMINAL: _terminal("unblock"),
 }
 """The handler of each kind of timer."""
 
@@ -112,7 +98,7 @@ TIMER_HANDLERS: Final[Mapping[str, FallsDue]] = {
 def carry_out(world: World, unit: UnitOfWork, timer: Timer) -> None:
     """Handle the timer in the unit of work, at the moment at which it was due."""
     waiting = world.tap_desk.get(timer.subject)
-    if waiting and timer.kind == LATE_ANSWER:
+    if waiting and timer.kind == clock.LATE_ANSWER:
         # A processor answers only once a card was read (assumed D29).
         unit.schedule(replace(timer, due=waiting.tap.until))
         return

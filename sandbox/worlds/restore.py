@@ -40,7 +40,6 @@ from sandbox.store.saved_world import (
     Place,
     SavedWorld,
     counters_of,
-    ids_of,
     load,
     replace_all,
     state_of,
@@ -105,11 +104,8 @@ def restore(
     if not saved.is_trusted:
         _check_messages(world, tables.get(MESSAGES, ()))
         _check_timers(world)
-    # The number of draws is not trusted: ids that already exist are drawn again.
-    taken = ids_of(world.store) if world.store.ids_may_repeat else ()
     with Place(WORLD, state.id):
         _restore_state(world, state, counters, is_beginning=is_beginning)
-    world.draws.taken = taken
 
 
 def _restore_state(

@@ -91,10 +91,17 @@ def test_a_reversal_of_a_time_out_can_fail_and_be_carried_out_late(sandbox):
     assert (late.status, read(sandbox, tx)["status"]) == (200, "reversed")
 
 
-@pytest.mark.parametrize("outcome", ["processor_timeout", "timed_out_held", "general_error"])
-def test_otherwise_a_payment_that_ended_in_an_error_cannot_be_reversed(sandbox, outcome):
-    if outcome == "general_error":
-        choose(sandbox, reversal_of_a_timeout="allowed")
+@pytest.mark.proves("assumed D35-timeout")
+@pytest.mark.parametrize(
+    ("value", "outcome"),
+    [
+        ("refused", "processor_timeout"),
+        ("refused", "timed_out_held"),
+        ("allowed", "general_error"),
+    ],
+)
+def test_otherwise_a_payment_that_ended_in_an_error_cannot_be_reversed(sandbox, value, outcome):
+    choose(sandbox, reversal_of_a_timeout=value)
     tx = paid(sandbox, outcome=outcome)
 
     refused = act(sandbox, tx, "reverse")

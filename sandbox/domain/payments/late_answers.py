@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sandbox.domain.clock import LATE_ANSWER
 from sandbox.domain.faults import Refusal
 from sandbox.domain.payments.action_plans import ActionRequest
 from sandbox.domain.payments.amounts import Amounts
@@ -23,7 +24,7 @@ from sandbox.domain.payments.outcomes import (
     why_not_for,
 )
 from sandbox.domain.payments.transactions import StatusWord, Transaction
-from sandbox.domain.payments.transitions import LATE_ANSWER, transitions_from
+from sandbox.domain.payments.transitions import transitions_from
 
 
 class UnansweredAction(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):

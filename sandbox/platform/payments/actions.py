@@ -20,10 +20,17 @@ from sandbox.domain.payments.outcomes import (
     Operation,
     Outcome,
 )
+from sandbox.domain.payments.pricing import Breakdown
 from sandbox.domain.payments.transaction_view import TransactionView
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import TRANSITIONS, Transition
-from sandbox.domain.readings import ABOVE_THE_HOLD, RATES_BELOW_ONE, RULE_FAILURES
+from sandbox.domain.readings import (
+    ABOVE_THE_HOLD,
+    CAPTURE_AMOUNT,
+    INCREMENT_AMOUNT,
+    RATES_BELOW_ONE,
+    RULE_FAILURES,
+)
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext, RequestContext
 from sandbox.platform.operation import NOWHERE, Example, Target, operation
@@ -100,15 +107,16 @@ def _action(
 )
 async def capture(context: RequestContext, tx: Transaction, body: Capture) -> Acted:
     """Capture an authorization. Source: assumed 1.8-capture."""
+    parts = parts_of(context, body.breakdown)
     return await _act(
         context,
         tx,
         body.event_id,
         ActionRequest(
             operation=Operation.CAPTURE,
-            amount=body.amount,
+            amount=_with_tip(context, body.amount, body.tip_amount, parts),
             tip_amount=body.tip_amount,
-            breakdown=parts_of(context, body.breakdown),
+            breakdown=parts,
             limit=context.world.readings[ABOVE_THE_HOLD],
         ),
     )
@@ -131,6 +139,7 @@ async def increment(context: RequestContext, tx: Transaction, body: Increment) -
             operation=Operation.INCREMENT,
             amount=body.amount,
             breakdown=parts_of(context, body.breakdown),
+            is_new_total=context.world.readings[INCREMENT_AMOUNT] == "new_total",
         ),
     )
 
@@ -236,6 +245,15 @@ async def confirm(context: RequestContext, tx: Transaction, body: Confirm) -> Ac
 async def refund_by_id(context: RequestContext, tx: Transaction, body: StandaloneRefund) -> Acted:
     """Refund a payment, named in the body. Source: assumed 1.8-standalone."""
     return await refund(context, tx, body)
+
+
+def _with_tip(
+    context: RequestContext, amount: int | None, tip: int | None, parts: Breakdown | None
+) -> int | None:
+    """The captured total; by a reading the amount leaves the tip out (assumed D35-capture)."""
+    if amount is None or context.world.readings[CAPTURE_AMOUNT] == "with_tip":
+        return amount
+    return amount + (tip or (parts.tip if parts else 0))
 
 
 # --- the way of every action ------------------------------------------------------------------
