@@ -11,8 +11,9 @@ from pydantic import BaseModel
 from sandbox.cli.output import EXIT_REFUSED, Columns, Result, json_option, refuse, say, show_table
 from sandbox.control.catalogues import TriggerView, card_view, fault_view, outcome_view
 from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS, TRIGGERS
+from sandbox.domain.payments.outcomes import OUTCOMES, TRIGGERS
 from sandbox.domain.text import did_you_mean
+from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 
 _View = Mapping[str, Any]
 

@@ -95,7 +95,7 @@ class RemoteStage:
                 request.method, address, server.bearer(), request.body, answer_s=ANSWER_S
             )
         path = f"{request.path}?{request.query}" if request.query else request.path
-        return self._platform.ask(request.key, request.method, path, request.body)
+        return self._platform.ask(request.key, request.method, path, request.body, request.headers)
 
     def set_answered(self, *, is_answered: bool) -> None:
         """Note whether the client has its answer."""

@@ -19,9 +19,10 @@ from pydantic_core import to_jsonable_python
 from sandbox.control.export_case import IN_A_QUERY, STEP_S, YOURS, ExportCase, ExportedWebhooks
 from sandbox.control.queries import cast_names
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.domain.payments.outcomes import PARTIAL, TRANSPORT_FAULTS
+from sandbox.domain.payments.outcomes import PARTIAL
 from sandbox.domain.readings import DEFAULTS as READINGS_AS_USUAL
 from sandbox.domain.switches import SWITCHES
+from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.worlds.journal import Entry, EntryView
 from sandbox.worlds.pauses import collect
 from sandbox.worlds.world import World

@@ -10,8 +10,9 @@ from sandbox.control.models import BackwardsListing, LikeType, Milliseconds, Tim
 from sandbox.control.queries import get_account, get_key
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain.instants import Instant
-from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
+from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform.routes import OPERATIONS
 from sandbox.store.tables import LAST_DIGITS
 from sandbox.worlds.journal import Entry, EntryView, Origin, WaitingRequest, client_of

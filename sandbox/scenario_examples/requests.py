@@ -40,13 +40,19 @@ class ExampleAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request with an API key of the world."""
+    """A request with an API key of the world. A look into the world meets no faults."""
 
     method: str
     path: str
     key: str
     body: Any = None
     query: str = ""
+    is_look: bool = False
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers beside that of the key."""
+        return {"x-sandbox-outcome": "approved"} if self.is_look else {}
 
 
 async def ask(
@@ -62,7 +68,7 @@ async def ask(
 
         await sandbox.app(scope, receive, send_noted)
 
-    key = {sandbox.worlds.profile.api_key_header: request.key}
+    key = {sandbox.worlds.profile.api_key_header: request.key, **request.headers}
     answer = await send_json(
         noted, request.method, request.path, headers=key, body=request.body, query=request.query
     )

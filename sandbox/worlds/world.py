@@ -18,10 +18,12 @@ from sandbox.domain.clock import Timer
 from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey
+from sandbox.domain.operations import ApiOperation
 from sandbox.domain.payments.cards import Tap
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import UnknownWord
+from sandbox.domain.transport_faults import NEED_BODY, TRANSPORT_FAULTS
 from sandbox.scenarios.fault_injection import Spoiling, WebhookRules
 from sandbox.scenarios.matcher import Running
 from sandbox.scenarios.queue import Queue
@@ -190,6 +192,20 @@ class World:
         if self.has_record(kind, name):
             return name
         raise UnknownWord(f"the world has no {kind} {name[:80]!r}", name, cast)
+
+    def has_body(self, operation: ApiOperation) -> bool:
+        """Whether answers of the operation have a body, by the readings of this world."""
+        return operation.has_body or self.readings[readings.DELETE_ANSWERS] == "resource"
+
+    def why_not(self, fault: str | None, operations: Sequence[ApiOperation]) -> str | None:
+        """Why this fault can happen to no answer of the operations; None if it can."""
+        if fault not in NEED_BODY or any(map(self.has_body, operations)):
+            return None
+        others = ", ".join(key for key in TRANSPORT_FAULTS if key not in NEED_BODY)
+        return (
+            f"{fault} cannot happen to {operations[0].name}, whose answer has no body; "
+            f"what can is {others}"
+        )
 
     def _key_name(self, id: str) -> str | None:
         """The name of a key in the cast, else its own; None if it is gone."""

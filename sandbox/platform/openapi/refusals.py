@@ -21,7 +21,6 @@ from sandbox.domain.faults import (
     Fault,
     Refusal,
 )
-from sandbox.domain.payments.outcomes import TRANSPORT_FAULTS
 from sandbox.domain.profile import Profile
 from sandbox.domain.readings import (
     LIMIT_ABOVE_MAXIMUM,
@@ -29,6 +28,7 @@ from sandbox.domain.readings import (
     VALIDATION_STATUS,
     in_force,
 )
+from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform.openapi.schemas import Schema
 from sandbox.platform.openapi.writer import JSON, TEXT, Writer
 from sandbox.platform.operation import Row, is_key_path
@@ -55,8 +55,7 @@ def refusals_of(row: Row) -> tuple[Fault, ...]:
         found += [BODY_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE]
     if row.stops_at_block:
         found.append(ACCOUNT_BLOCKED)
-    if row.is_attempt:
-        found += [fault.answer for fault in TRANSPORT_FAULTS.values() if fault.answer is not None]
+    found += [fault.answer for fault in TRANSPORT_FAULTS.values() if fault.answer is not None]
     if row.method != "GET":
         found.append(NOT_WRITTEN)
     return tuple(sorted(found, key=lambda fault: fault.status))
@@ -118,7 +117,10 @@ def _response(
     }
     if faults[0].status == RATE_LIMITED.status:
         shown["headers"] = {
-            "retry-after": {"schema": {"type": "string", "const": "1"}, "description": "Seconds."}
+            "retry-after": {
+                "schema": {"type": "string", "pattern": "^[1-9][0-9]*$"},
+                "description": "Seconds.",
+            }
         }
     return shown
 
