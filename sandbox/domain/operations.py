@@ -1,7 +1,7 @@
 """The operations of the platform's API, as rules for requests name them.
 
-The rows of the platform fill the table when they are registered, so that rooms below the platform
-can check what a rule names. A path of a rule can have `*`, which stands for any text.
+The platform fills the table with its rows when it is loaded, so that rooms below it can check what
+a rule names. A path of a rule can have `*`, which stands for any text.
 """
 
 import re

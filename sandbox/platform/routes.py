@@ -5,6 +5,7 @@ Source: spec 4.4-paths; retired endpoints are among them.
 
 from typing import Final
 
+from sandbox.domain.operations import add_operation
 from sandbox.platform import (
     accounts,
     apikeys,
@@ -14,25 +15,18 @@ from sandbox.platform import (
     terminals,
     transactions,
 )
-from sandbox.platform.operation import Row, rows_of
+from sandbox.platform.operation import Row
 from sandbox.platform.payments import actions, initiation
-from sandbox.platform.routing import build_mounts
+from sandbox.platform.routing import build_mounts, rows_of
 
-OPERATIONS: Final[tuple[Row, ...]] = tuple(
-    row
-    for resource in (
-        accounts,
-        credentials,
-        terminals,
-        locations,
-        initiation,
-        actions,
-        transactions,
-        batches,
-        apikeys,
-    )
-    for row in rows_of(resource.__name__)
+OPERATIONS: Final[tuple[Row, ...]] = rows_of(
+    *(accounts, credentials, terminals, locations, initiation, actions),
+    *(transactions, batches, apikeys),
 )
+
+for _row in OPERATIONS:
+    if _row.run is not None:
+        add_operation(_row.for_rules())
 
 MOUNTS: Final = sorted(build_mounts("platform", OPERATIONS), key=lambda mount: mount.path != "/v3")
 """Starlette's routes to the operations: a mount for each version. Payments are tried first."""

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from sandbox.domain import readings, switches
 from sandbox.domain.clock import Timer
 from sandbox.domain.directory import Account, Location, Terminal
+from sandbox.domain.directory_readings import DELETE_ANSWERS
 from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.operations import ApiOperation
@@ -27,7 +28,7 @@ from sandbox.domain.transport_faults import NEED_BODY, TRANSPORT_FAULTS
 from sandbox.scenarios.fault_injection import Spoiling, WebhookRules
 from sandbox.scenarios.matcher import Running
 from sandbox.scenarios.queue import Queue
-from sandbox.store.cast import Cast
+from sandbox.store.fixture import Cast
 from sandbox.store.ids import Ids
 from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.world_state import WorldState
@@ -195,7 +196,7 @@ class World:
 
     def has_body(self, operation: ApiOperation) -> bool:
         """Whether answers of the operation have a body, by the readings of this world."""
-        return operation.has_body or self.readings[readings.DELETE_ANSWERS] == "resource"
+        return operation.has_body or self.readings[DELETE_ANSWERS] == "resource"
 
     def why_not(self, fault: str | None, operations: Sequence[ApiOperation]) -> str | None:
         """Why this fault can happen to no answer of the operations; None if it can."""
@@ -282,6 +283,7 @@ class World:
             world_id=self.spec.id,
             counters=self.store.counters,
             secret=self._secret,
+            is_taken=self.store.has_id,
         )
 
     def set_switches(self, wanted: Mapping[str, Any]) -> None:
