@@ -10,7 +10,7 @@ from sandbox.domain import faults
 from sandbox.domain.faults import Refusal
 from sandbox.domain.keys import ApiKey, KeyFormat, KeyKind, KeyUsage
 from sandbox.domain.transport_faults import TRANSPORT_FAULTS
-from sandbox.platform import responses, wire
+from sandbox.platform import gateway, responses, wire
 from sandbox.platform.access import usable
 from sandbox.platform.context import (
     Answer,
@@ -311,6 +311,8 @@ class Platform:
         match = context.incoming.match
         if match is not None and match.row is not None and match.row.shows_key:
             headers += SHOWS_KEY
+        if context.quota is not None:
+            headers += gateway.headers_of(context, context.quota)
         if status in AGAIN_LATER:
             headers.append((b"retry-after", b"%d" % context.retry_after_s))
         if status == faults.UNSUPPORTED_MEDIA_TYPE.status:

@@ -22,6 +22,7 @@ from sandbox.platform.wire import Body, header, list_header
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.store.store import UnitOfWork
 from sandbox.worlds.journal import CLIENT, Decision, Origin
+from sandbox.worlds.quotas import Quota
 from sandbox.worlds.world import World
 
 Headers = list[tuple[bytes, bytes]]
@@ -153,9 +154,9 @@ class OperationContext(Struct, kw_only=True):
 class RequestContext(OperationContext, kw_only=True):
     """The state of a request in the pipeline; each step fills in what the next ones need.
 
-    The answer comes `late_ms` after all is done. `again_at` is when a request that is refused for a
-    while can succeed. `foreign` are accounts of a filter that are out of reach and that a reading
-    ignores.
+    The answer comes `late_ms` after all is done. `quota` is what is left of the key's. `again_at`
+    is when a request that is refused for a while can succeed. `foreign` are accounts of a filter
+    that are out of reach and that a reading ignores.
     """
 
     request_id: str
@@ -165,6 +166,7 @@ class RequestContext(OperationContext, kw_only=True):
     fault: TransportFault | None = None
     again_at: datetime | None = None
     late_ms: int = 0
+    quota: Quota | None = None
     refusal: str | None = None
     notes: tuple[str, ...] = ()
     sent: dict[str, Any] | None = None

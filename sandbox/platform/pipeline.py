@@ -2,6 +2,7 @@
 
     1 route        a row for this path and method?                        404, 405
     2 authenticate header, key, world; usable at this world's now?         401
+                   no maintenance, and within the key's quota?             503, 429
     3 visibility   sees the type? holds the operation?                     404, 401
     4 target       exists, in the hierarchy? which form? not blocked?      404, 401, 423
     5 body         exactly the shape?                                      406, 413, 415, 400
@@ -30,7 +31,7 @@ from sandbox.domain.readings import (
 )
 from sandbox.domain.records import rows_of, to_bytes, to_parts
 from sandbox.domain.text import nearest
-from sandbox.platform import request_faults
+from sandbox.platform import gateway, request_faults
 from sandbox.platform.access import authenticate, check_visibility, find_target
 from sandbox.platform.context import RequestContext
 from sandbox.platform.form import check_form
@@ -57,6 +58,8 @@ async def answer_request(context: RequestContext, worlds: Worlds) -> tuple[int, 
     row = route(context, worlds)
     while True:
         authenticate(context, worlds)
+        if context.world.has_gateway:
+            gateway.enter(context)
         check_visibility(context, row)
         find_target(context, row)
         check_form(context, row)

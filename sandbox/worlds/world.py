@@ -40,6 +40,7 @@ from sandbox.worlds.coverage_counters import CoverageCounters
 from sandbox.worlds.elsewhere import WorldLost
 from sandbox.worlds.event_stream import Subscriptions
 from sandbox.worlds.journal import Journal
+from sandbox.worlds.quotas import QUOTAS, Quotas
 from sandbox.worlds.spec import DEFAULT_WORLD, WorldSpec
 from sandbox.worlds.tap_desk import TapDesk
 
@@ -169,6 +170,10 @@ class World:
             self._noted = state.switches, state.readings
             self.readings = readings.in_force(self.profile.readings, state.readings)
             self.switches = switches.in_force(state.switches, self.readings)
+        # Most worlds have none, and ask no further.
+        self.has_gateway = state.maintenance_until is not None or any(
+            self.switches[name] for name in QUOTAS
+        )
         self.clock.state, self.queue.entries = state.clock, state.queue
         self.spoiling.entries = state.spoiled
 
@@ -244,6 +249,7 @@ class World:
         self.taken_events: dict[str, str] = {}
         self.tap_desk = TapDesk(self._tap_changed)
         self.inbox = Inbox()
+        self.quotas = Quotas()
         self.coverage = CoverageCounters()
 
     def take_over(self, fresh: "World", state: WorldState, scenario: Running | None) -> None:
