@@ -63,6 +63,9 @@ TRANSPORT_FAULTS: Final[dict[str, TransportFault]] = {
 
 SLOW: Final = TRANSPORT_FAULTS["slow"]
 
+LOST: Final = ("drop_before", "drop_after", "half_answer")
+"""Faults that close the connection, so that no whole answer arrives."""
+
 NEED_BODY: Final = frozenset(key for key, one in TRANSPORT_FAULTS.items() if one.needs_body)
 """Faults that cannot happen to an answer without a body."""
 
