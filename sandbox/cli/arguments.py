@@ -22,10 +22,11 @@ from sandbox.domain.currencies import CURRENCIES
 from sandbox.domain.events import EVENTS
 from sandbox.domain.instants import parse_duration, parse_rfc3339
 from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS, Operation
+from sandbox.domain.payments.outcomes import OUTCOMES, Operation
 from sandbox.domain.profile import Profile
 from sandbox.domain.switches import SWITCHES
 from sandbox.domain.text import did_you_mean
+from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.settings import LogFormat, Settings, SettingsError, read_profile
 from sandbox.tokens import TokenError, read_token
 

@@ -25,9 +25,10 @@ from sandbox.control.export_retries import YOUR_RETRY, ask_yours, find_retries, 
 from sandbox.control.journal import JournalEntry
 from sandbox.domain.events import Message, body_of
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.domain.payments.outcomes import PARTIAL, TRANSPORT_FAULTS
+from sandbox.domain.payments.outcomes import APPROVED, PARTIAL
 from sandbox.domain.readings import DEFAULTS as READINGS_AS_USUAL
 from sandbox.domain.switches import SWITCHES
+from sandbox.domain.transport_faults import LOST, NEED_BODY, TRANSPORT_FAULTS
 from sandbox.domain.webhooks import Delivery
 from sandbox.scenarios.fault_injection import RULE_OF_QUEUE
 from sandbox.worlds.background import collect
@@ -120,6 +121,7 @@ async def write_test(case: ExportCase, steps: list[dict[str, Any]]) -> str:
         "It needs pytest-uat-sandbox. Assert below what your software made of all this.",
         '"""',
         "",
+        *(["import httpx2"] if any(step["status"] == 0 for step in steps) else []),
         "import pytest",
         "",
     ]
@@ -272,9 +274,11 @@ def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
             before.append(("DELETE" if scenario is None else "PUT", "/scenario", scenario))
             runs = scenario
         outcome, response = view.outcome, view.response
-        if outcome is not None and outcome.source in CHOSEN:
-            before.append(("POST", "/scenario/next", queue_again(outcome.key, response)))
-        answer = response if isinstance(response, dict) else {}
+        if outcome is not None and outcome.source in CHOSEN and not _is_spared(view):
+            before.append(("POST", "/scenario/next", queue_again(view)))
+        fault = fault_of(view)
+        is_whole = isinstance(response, dict) and fault not in (*LOST, *NEED_BODY)
+        answer = response if is_whole else {}
         yield {
             "id": view.id,
             "before": before,
@@ -283,10 +287,27 @@ def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
             "query": quote(view.query, safe=IN_A_QUERY),
             "key": case.key_of_cast(view) or (None if view.key is None else UNKNOWN_KEY),
             "body": view.request,
-            "status": view.status,
+            "headers": {"x-sandbox-outcome": "approved"} if _is_spared(view) else {},
+            "status": 0 if fault in LOST else view.status,
+            "is_whole": is_whole,
             "asserted": {name: answer[name] for name in _ASSERTED if name in answer},
             "made": {name: answer[name] for name in _IDS if isinstance(answer.get(name), str)},
         }
+
+
+def fault_of(view: JournalEntry) -> str | None:
+    """The transport fault that the answer of a request met, if any."""
+    faults = [key for key in TRANSPORT_FAULTS if f"transport fault {key}: " in str(view.notes)]
+    return faults[0] if faults else None
+
+
+def _is_spared(view: JournalEntry) -> bool:
+    """Whether a request that is no attempt asked to be left alone by faults."""
+    return (
+        view.method == "GET"
+        and view.outcome is not None
+        and (view.outcome.source == "header" and view.outcome.key == APPROVED.key)
+    )
 
 
 def _test_lines(
@@ -300,7 +321,7 @@ def _test_lines(
     for number, (view, step) in enumerate(zip(case.views, steps, strict=True), start=1):
         lines: list[str] = []
         payment = step["made"].get("transaction_id")
-        if view["id"] in retries:
+        if view.id in retries:
             repeated.add(payment)
         elif payment in repeated:
             # It depends on what your software does.
@@ -311,7 +332,7 @@ def _test_lines(
         lines += [*webhooks.faults(view), *_request_lines(known, number, view, step, client)]
         known.learn(number, step["made"])
         lines += [*webhooks.heard(view, known.code, client), ""]
-        yield "\n".join(ask_yours(number, lines) if view["id"] in retries else lines)
+        yield "\n".join(ask_yours(number, lines) if view.id in retries else lines)
     yield "\n".join(was_sent_once(retries, case.views))
 
 
@@ -334,13 +355,20 @@ def _request_lines(
     if view.request is not None:
         sent = pformat(known.of(view.request), width=_WIDTH - 14, sort_dicts=False)
         asked.append(("content=" if isinstance(view.request, str) else "json=") + sent)
+    if step["headers"]:
+        asked.append(f"headers={step['headers']!r}")
+    is_lost = step["status"] == 0
     yield f"    # {view.id}"
-    yield f"    answer_{number} = sandbox.client({client}).request("
+    if is_lost:
+        yield "    with pytest.raises(httpx2.TransportError):"
+    yield (" " * 8 if is_lost else f"    answer_{number} = ") + f"sandbox.client({client}).request("
     for part in asked:
-        yield indent(part, " " * 8) + ","
-    yield "    )"
+        yield indent(part, " " * (12 if is_lost else 8)) + ","
+    yield " " * (8 if is_lost else 4) + ")"
+    if is_lost:
+        return
     yield f"    assert answer_{number}.status_code == {view.status}"
-    if isinstance(view.response, dict):
+    if step["is_whole"]:
         yield f"    seen_{number} = answer_{number}.json()"
         if step["asserted"]:
             yield f"    assert seen_{number} | {{"
@@ -348,15 +376,17 @@ def _request_lines(
             yield f"    }} == seen_{number}"
 
 
-def queue_again(key: str, response: Any) -> dict[str, Any]:
-    """What to queue so that the outcome is chosen again."""
+def queue_again(view: JournalEntry) -> dict[str, Any]:
+    """What to queue so that the outcome and the fault are chosen again."""
+    assert view.outcome
+    key, response, fault = view.outcome.key, view.response, fault_of(view)
     if key in TRANSPORT_FAULTS:
         return {"fault": key}
+    again: dict[str, Any] = {"outcome": key} if fault is None else {"outcome": key, "fault": fault}
     if key == PARTIAL.key and isinstance(response, dict):
         told = response.get("additional_details") or {}
-        approved = told.get("captured_amount") or told.get("authorized_amount")
-        return {"outcome": key, "approved_amount": approved}
-    return {"outcome": key}
+        again["approved_amount"] = told.get("captured_amount") or told.get("authorized_amount")
+    return again
 
 
 # --- webhooks ------------------------------------------------------------------------------

@@ -42,13 +42,14 @@ def begin_anew(world: World, fresh: World) -> None:
     state = replace(fresh.state, switches=world.state.switches, readings=world.state.readings)
     scenario = fresh.scenario
     endpoints: tuple[Endpoint, ...] = ()
-    if scenario is None and (scenario := world.scenario) is not None:
-        scenario.restart()
-        state = replace(state, scenario=world.state.scenario)
     if world.spec.fixture.snapshot is None:
         endpoints = tuple(world.outbox.endpoints.values())
         clock = RUNNING.after(world.spec.clock, world.system_clock())
         state = replace(state, clock=clock)
+    if scenario is None and world.scenario is not None:
+        since = state.clock.time_at(world.system_clock())
+        scenario = world.scenario.begin_again(since)
+        state = replace(state, scenario=world.state.scenario, scenario_since=since)
     world.take_over(fresh, state, scenario)
     unit = world.store.begin()
     for endpoint in endpoints:

@@ -4,7 +4,8 @@ import pytest
 
 from sandbox.domain.batches import REASONS
 from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS, TRIGGERS
+from sandbox.domain.payments.outcomes import OUTCOMES, TRIGGERS
+from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from tests.control.refusals import assert_refused
 from tests.support.payments import paid_id, pay, read
 
@@ -41,6 +42,8 @@ def test_a_queued_outcome_is_that_of_the_next_attempt_alone(sandbox):
         "id": "next_1",
         "outcome": "insufficient_funds",
         "operation": None,
+        "method": None,
+        "path": None,
         "amount": None,
         "delay_ms": 0,
         "fault": None,
@@ -108,7 +111,7 @@ def test_a_queued_fault_needs_no_outcome(sandbox):
         ({"outcome": "insufficient_fund"}, "insufficient_funds"),
         ({"outcome": "http_503"}, None),
         ({"fault": "htp_503"}, "http_503"),
-        ({"outcome": "lost_card", "operation": "salle"}, None),
+        ({"outcome": "lost_card", "operation": "salle"}, "sale"),
         ({"outcome": "refund_declined", "operation": "sale"}, None),
         ({"outcome": "lost_card", "approved_amount": 5}, None),
         ({"outcome": "lost_card", "amount": 0}, None),

@@ -48,7 +48,7 @@ EXPECTED = {
     "GATEWAY_TIMEOUT": ("gateway_timeout", 504),
 }
 
-TABLES = ("transitions.py", "outcomes.py", "form.py")
+TABLES = ("transitions.py", "outcomes.py", "transport_faults.py", "form.py")
 """Where faults stand in rows: code that takes the row raises what it names."""
 
 

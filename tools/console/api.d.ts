@@ -718,7 +718,9 @@ declare namespace Api {
   };
   type NextOutcome = {
     outcome?: string | null;
-    operation?: Operation | null;
+    operation?: string | null;
+    method?: ("GET" | "POST" | "PUT" | "DELETE") | null;
+    path?: string | null;
     amount?: number | null;
     delay_ms?: number;
     fault?: string | null;
@@ -864,7 +866,9 @@ declare namespace Api {
   };
   type QueuedView = {
     outcome: OutcomeName | null;
-    operation: Operation | null;
+    operation: ("apikeys.create" | "apikeys.list" | "apikeys.read" | "apikeys.update" | "apikeys.delete" | "terminals.create" | "terminals.list" | "terminals.read" | "terminals.update" | "terminals.delete" | "terminals.block" | "terminals.unblock" | "accounts.list" | "accounts.read" | "accounts.update" | "accounts.delete" | "accounts.create" | "accounts.block" | "accounts.unblock" | "accounts.list_v2" | "accounts.read_v2" | "accounts.update_v2" | "accounts.delete_v2" | "accounts.create_v2" | "batches.list" | "batches.read" | "batches.open" | "batches.edit" | "close_batch" | "batches.close" | "credentials.create" | "credentials.list" | "credentials.read" | "credentials.update" | "credentials.delete" | "credentials.block" | "credentials.unblock" | "locations.create" | "locations.list" | "locations.read" | "locations.update" | "locations.delete" | "locations.block" | "locations.unblock" | "transactions.search" | "transactions.list" | "transactions.read" | "transactions.history" | "transactions.edit" | "capture" | "payments.capture" | "payments.capture_v1" | "incremental_auth" | "payments.increment" | "payments.increment_v1" | "reverse" | "payments.reverse" | "payments.reverse_v1" | "tip_adjust" | "payments.adjust" | "payments.adjust_v1" | "refund" | "payments.refund" | "payments.refund_v1" | "confirm" | "payments.confirm" | "payments.confirm_v1" | "refunds.create" | "sale" | "auth" | "payments.create" | "payments.preauth") | null;
+    method: string | null;
+    path: string | null;
     amount: number | null;
     delay_ms: number;
     fault: TransportFault | null;
@@ -1365,7 +1369,7 @@ declare namespace Api {
     terminal_details: Record<string, any>;
     history: Array<AttemptView>;
   };
-  type TransportFault = "http_500" | "http_502" | "http_503" | "http_504" | "http_429" | "drop_before" | "drop_after" | "slow" | "malformed_json";
+  type TransportFault = "http_500" | "http_502" | "http_503" | "http_504" | "http_429" | "drop_before" | "drop_after" | "slow" | "malformed_json" | "half_answer";
   type TriggerView = {
     amount: number;
     kind: string;

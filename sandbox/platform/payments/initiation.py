@@ -39,6 +39,7 @@ from sandbox.platform.payments import (
 )
 from sandbox.platform.payments.bodies import StartPayment, card_in, example_of_sale, parts_of
 from sandbox.platform.payments.points_of_sale import KnownPlace
+from sandbox.platform.request_faults import let_happen
 from sandbox.scenarios.matcher import NearMisses
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 
@@ -87,6 +88,7 @@ def need_to_tap(sent: dict[str, Any]) -> Need:
     ),
     stops_at_block=True,
     attempts=Operation.SALE,
+    words=("sale", "auth"),
     refuses=(DUPLICATE_EVENT,),
     source="spec 4.4-paths-payments",
     example=example_of_sale(),
@@ -110,6 +112,7 @@ async def create(context: RequestContext, body: StartPayment) -> Transaction | R
     events=("transaction.create", "batch.opened", "transaction.authorize", "transaction.cancel"),
     stops_at_block=True,
     attempts=Operation.SALE,
+    words=("auth",),
     refuses=(DUPLICATE_EVENT,),
     source="spec 4.4-paths-payments",
     example=example_of_sale(),
@@ -178,7 +181,6 @@ async def _start(
         return again
     payment, tx = _begin(context, body, operation, known, card, again)
     choice = payment.choice
-    context.fault = choice.fault if choice else None
     if choice is None or known.problem is not None:
         # No processor is asked.
         return _finish(context, payment)
@@ -246,7 +248,6 @@ def _note_tap(context: RequestContext, payment: _Payment, tapped: Tapped | None)
         ended = context.unit.get(Transaction, payment.id)
         if ended is not None and ended.status_reason in OUTCOMES:
             context.choice = replace(choice, outcome=OUTCOMES[ended.status_reason])
-        context.fault = context.choice.fault if context.choice else None
         return 0
     operation, terminal_id = payment.origin.operation, payment.origin.site.terminal_id
     choice = outcomes.decide_at_tap(context, choice, operation, payment.amount, tapped, terminal_id)
@@ -257,7 +258,7 @@ def _note_tap(context: RequestContext, payment: _Payment, tapped: Tapped | None)
         choice = _as_partial(choice, payment.cost)
     payment.choice = context.choice = choice
     payment.tapped_card = tapped.card
-    context.fault = choice.fault
+    let_happen(context, choice)
     return outcomes.delay_ms(context, choice)
 
 
