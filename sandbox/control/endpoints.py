@@ -18,7 +18,7 @@ from sandbox.domain.instants import Instant
 from sandbox.domain.secrets import find_secret
 from sandbox.webhooks.receivers import is_inside, program_of
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
-from sandbox.worlds.pauses import collect
+from sandbox.worlds.background import collect
 from sandbox.worlds.world import World
 
 _EndpointWords = Annotated[list[str], Field(max_length=100)]

@@ -21,6 +21,7 @@ from msgspec import Struct
 from pydantic_core import from_json, to_jsonable_python
 
 from sandbox.control.context import cast_names, conflict
+from sandbox.control.export_retries import YOUR_RETRY, ask_yours, find_retries, was_sent_once
 from sandbox.control.journal import JournalEntry
 from sandbox.domain.events import Message, body_of
 from sandbox.domain.instants import parse_rfc3339
@@ -29,8 +30,8 @@ from sandbox.domain.readings import DEFAULTS as READINGS_AS_USUAL
 from sandbox.domain.switches import SWITCHES
 from sandbox.domain.webhooks import Delivery
 from sandbox.scenarios.fault_injection import RULE_OF_QUEUE
+from sandbox.worlds.background import collect
 from sandbox.worlds.journal import Entry
-from sandbox.worlds.pauses import collect
 from sandbox.worlds.world import World
 
 IN_A_QUERY: Final = "=&+,:;/@!$'()*?~-._"
@@ -131,6 +132,8 @@ async def write_test(case: ExportCase, steps: list[dict[str, Any]]) -> str:
     texts = await collect(_test_lines(case, steps, scenarios), every=1)
     if any("your_record(" in text for text in texts):
         lines += [*YOURS.splitlines(), ""]
+    if any("your_retry(" in text for text in texts):
+        lines += [*YOUR_RETRY.splitlines(), ""]
     options = [f"    {name}={_code(value)}," for name, value in world_options(case).items()]
     lines += ["", "@pytest.mark.sandbox(", *options, ")", "def test_what_was_seen(sandbox):"]
     return "\n".join([*lines, *texts]).rstrip() + "\n"
@@ -292,15 +295,24 @@ def _test_lines(
     """The lines of each request, and of the webhooks that came of it."""
     known = _Known(case)
     webhooks = ExportedWebhooks(case.world)
+    retries = find_retries(case.world, case.views)
+    repeated: set[str] = set()
     for number, (view, step) in enumerate(zip(case.views, steps, strict=True), start=1):
         lines: list[str] = []
+        payment = step["made"].get("transaction_id")
+        if view["id"] in retries:
+            repeated.add(payment)
+        elif payment in repeated:
+            # It depends on what your software does.
+            step = {**step, "asserted": {}}
         for _, path, body in step["before"]:
             lines += _preparation(path, body, scenarios)
         client = repr(step["key"]) if step["key"] != UNKNOWN_KEY else f"plaintext={UNKNOWN_KEY!r}"
         lines += [*webhooks.faults(view), *_request_lines(known, number, view, step, client)]
         known.learn(number, step["made"])
         lines += [*webhooks.heard(view, known.code, client), ""]
-        yield "\n".join(lines)
+        yield "\n".join(ask_yours(number, lines) if view["id"] in retries else lines)
+    yield "\n".join(was_sent_once(retries, case.views))
 
 
 def _preparation(path: str, body: Any, scenarios: list[Mapping[str, Any]]) -> list[str]:

@@ -16,8 +16,15 @@ from sandbox.domain.payments.transactions import Transaction
 from sandbox.platform.routes import OPERATIONS
 from sandbox.scenarios.matcher import show_near_misses
 from sandbox.store.tables import LAST_DIGITS
-from sandbox.worlds.journal import Decision, Entry, Origin, Scrub, WaitingRequest, client_of
-from sandbox.worlds.pauses import collect, select
+from sandbox.worlds.background import collect, select
+from sandbox.worlds.journal import (
+    Decision,
+    Entry,
+    Origin,
+    Scrub,
+    WaitingRequest,
+    client_of,
+)
 from sandbox.worlds.world import World
 
 

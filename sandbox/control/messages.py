@@ -25,7 +25,7 @@ from sandbox.domain.webhooks import (
 )
 from sandbox.store.ids import Ids
 from sandbox.webhooks.samples import sample
-from sandbox.worlds.pauses import collect, select
+from sandbox.worlds.background import collect, select
 from sandbox.worlds.world import DEFAULT_WORLD, World
 
 

@@ -8,6 +8,7 @@ from sandbox.control.context import ControlRequest
 from sandbox.control.models import View, shows
 from sandbox.control.routing import PREFIX, WORLD, get, put
 from sandbox.domain import readings, switches
+from sandbox.domain.directory_readings import Reading
 from sandbox.worlds.world import World
 
 
@@ -75,7 +76,7 @@ class ReadingValueView(View):
     meaning: str
 
 
-@shows(readings.Reading)
+@shows(Reading)
 class ReadingView(View):
     """A sentence that can be read in several ways."""
 
@@ -107,7 +108,7 @@ def list_readings(request: ControlRequest) -> AllReadings:
     return AllReadings(readings=list(map(_show_reading, readings.READINGS.values())))
 
 
-def _show_reading(reading: readings.Reading) -> ReadingView:
+def _show_reading(reading: Reading) -> ReadingView:
     values = [ReadingValueView(name=name, meaning=said) for name, said in reading.values.items()]
     return ReadingView.of(reading, values=values)
 

@@ -19,11 +19,11 @@ from sandbox.domain.directory import (
     Terminal,
     relate_with_admin_reach,
 )
+from sandbox.domain.directory_readings import APPLICATION_IN_ANSWER, BLOCK_ANSWER
 from sandbox.domain.faults import Refusal
 from sandbox.domain.field_types import CONFIGS, Mcc, Text
 from sandbox.domain.keys import ApiKey, ApiKeyView
 from sandbox.domain.permissions import CONCRETE, Grants
-from sandbox.domain.readings import APPLICATION_IN_ANSWER
 from sandbox.domain.webhooks import Application
 from sandbox.platform import apikeys, directory, terminals
 from sandbox.platform.context import OperationContext
@@ -132,7 +132,7 @@ def _must_not_lift_its_own_block(context: OperationContext, account: Account) ->
     """Raises Refusal for a blocked account that asks for itself. Source: assumed D32."""
     if account.status == "blocked" and account.id == context.known_caller.account.id:
         raise Refusal(
-            faults.ACCOUNT_BLOCKED,
+            faults.BLOCK_FAULTS[context.world.readings[BLOCK_ANSWER]],
             "status: only an account above can lift the block",
             reason=f"account {account.id} ({account.name}) asks to lift its own block",
             source="assumed D32",

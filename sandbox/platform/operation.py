@@ -142,6 +142,16 @@ class Row(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         """Whether it asks the processor."""
         return self.attempts is not None
 
+    def is_stopped_by(self, block: str) -> bool:
+        """Whether a block stops it, by the reading block_stops (assumed D35-block-stops)."""
+        if block == "payments":
+            return self.stops_at_block
+        if block == "new_payments":
+            return self.attempts is Operation.SALE
+        target = self.target
+        is_of_account = target is not None and target.kind is Account and target.where == "path"
+        return self.method != "GET" and not is_of_account
+
     @property
     def about_besides(self) -> str:
         """A sentence on the permissions that depend on the body; empty without any."""

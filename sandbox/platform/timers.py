@@ -11,14 +11,12 @@ from sandbox.domain.directory import TERMINALS, Terminal
 from sandbox.domain.directory import state_of as state_of_terminal
 from sandbox.domain.keys import KEY_LIFE, ApiKey
 from sandbox.domain.keys import state_of as state_of_key
-from sandbox.domain.payments import follow_ups, initiation, transitions
-from sandbox.domain.payments.cards import NOT_READ
-from sandbox.domain.payments.outcomes import OUTCOMES, TIMED_OUT, Outcome
+from sandbox.domain.payments import follow_ups
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import transitions_from
 from sandbox.platform import apikeys, directory, settlement
 from sandbox.platform.context import OperationContext
-from sandbox.platform.payments import event_ids, outcomes
+from sandbox.platform.payments import event_ids, late_answers, outcomes
 from sandbox.store.store import UnitOfWork
 from sandbox.worlds.world import World
 
@@ -43,23 +41,11 @@ def _end(context: OperationContext, timer: Timer) -> None:
 
 
 def _late_answer(context: OperationContext, timer: Timer) -> None:
-    """The late answer of a processor, if the payment still waits for it. Source: assumed D24."""
+    """The late answer of a processor, if the attempt still waits for it. Source: assumed D24."""
     tx = context.unit.get(Transaction, timer.subject)
-    outcome = OUTCOMES[timer.detail]
-    if tx is None or not may_answer_late(tx, outcome):
-        return
-    outcomes.save_initiation(context, initiation.answered_late(tx, outcome))
-
-
-def may_answer_late(tx: Transaction, outcome: Outcome) -> bool:
-    """Whether the payment still waits for this late answer of its processor."""
-    if tx.origin.card is NOT_READ:
-        return False
-    is_left_open = tx.status_reason in TIMED_OUT and outcome.is_approval
-    return bool(
-        transitions_from(transitions.LATE_ANSWER, tx.status)
-        or (is_left_open and transitions_from(transitions.LATE_APPROVAL, tx.status))
-    )
+    if tx is not None:
+        outcome, _, event_id = timer.detail.partition(" ")
+        late_answers.answer(context, tx, outcome, event_id)
 
 
 def _batch(context: OperationContext, timer: Timer) -> None:

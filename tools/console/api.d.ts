@@ -147,6 +147,8 @@ declare namespace Api {
   type Begun = {
     request_id: string;
   };
+  type BlockAnswer = "locked" | "forbidden" | "unauthorized" | "bad_request" | "invalid_terminal";
+  type BlockStops = "payments" | "new_payments" | "changes";
   type ByItself = {
     trigger: string;
     row: string;
@@ -325,6 +327,7 @@ declare namespace Api {
     reason: string;
     clause: string;
   };
+  type DeclineStatus = "http_200" | "http_400" | "http_402" | "http_422";
   type DeliveryAttemptView = {
     at: string;
     status_code: number | null;
@@ -555,6 +558,10 @@ declare namespace Api {
   type KeyOfCast = {
     id: string;
     key: string;
+  };
+  type LateAnswerBody = {
+    outcome?: string;
+    event_id?: string | null;
   };
   type Ledger = {
     clauses: Array<Clause>;
@@ -893,6 +900,10 @@ declare namespace Api {
     refused_attempts?: "named_rules" | "all" | null;
     rates_below_one?: "percent" | "fraction" | null;
     payments_of_a_terminal?: "empty" | "latest" | null;
+    reversal_of_a_timeout?: "refused" | "allowed" | null;
+    decline_status?: "http_200" | "http_400" | "http_402" | "http_422" | null;
+    increment_amount?: "addition" | "new_total" | null;
+    capture_amount?: "with_tip" | "without_tip" | null;
     key_deletes_itself?: "allowed" | "refused" | null;
     all_granted_by?: "every_holder" | "psp" | null;
     key_after_a_change?: "shown" | "hidden" | null;
@@ -902,6 +913,9 @@ declare namespace Api {
     past_expiry?: "refused" | "expires_at_once" | null;
     terminal_creators?: "every_account" | "partner_and_above" | null;
     admin_sees?: "own_tree" | "all" | null;
+    block_answer?: "locked" | "forbidden" | "unauthorized" | "bad_request" | "invalid_terminal" | null;
+    block_stops?: "payments" | "new_payments" | "changes" | null;
+    block_reaches?: "descendants" | "itself" | null;
     limit_above_maximum?: "refused" | "clamped" | "unprocessable" | null;
     unset_strings?: "as_null" | "as_empty" | null;
     validation_status?: "bad_request" | "unprocessable" | null;
@@ -929,6 +943,10 @@ declare namespace Api {
     refused_attempts: "named_rules" | "all";
     rates_below_one: "percent" | "fraction";
     payments_of_a_terminal: "empty" | "latest";
+    reversal_of_a_timeout: "refused" | "allowed";
+    decline_status: DeclineStatus;
+    increment_amount: "addition" | "new_total";
+    capture_amount: "with_tip" | "without_tip";
     key_deletes_itself: "allowed" | "refused";
     all_granted_by: "every_holder" | "psp";
     key_after_a_change: "shown" | "hidden";
@@ -938,6 +956,9 @@ declare namespace Api {
     past_expiry: "refused" | "expires_at_once";
     terminal_creators: "every_account" | "partner_and_above";
     admin_sees: "own_tree" | "all";
+    block_answer: BlockAnswer;
+    block_stops: BlockStops;
+    block_reaches: "descendants" | "itself";
     limit_above_maximum: LimitAboveMaximum;
     unset_strings: "as_null" | "as_empty";
     validation_status: "bad_request" | "unprocessable";
@@ -965,6 +986,10 @@ declare namespace Api {
     refused_attempts: "named_rules" | "all";
     rates_below_one: "percent" | "fraction";
     payments_of_a_terminal: "empty" | "latest";
+    reversal_of_a_timeout: "refused" | "allowed";
+    decline_status: DeclineStatus;
+    increment_amount: "addition" | "new_total";
+    capture_amount: "with_tip" | "without_tip";
     key_deletes_itself: "allowed" | "refused";
     all_granted_by: "every_holder" | "psp";
     key_after_a_change: "shown" | "hidden";
@@ -974,6 +999,9 @@ declare namespace Api {
     past_expiry: "refused" | "expires_at_once";
     terminal_creators: "every_account" | "partner_and_above";
     admin_sees: "own_tree" | "all";
+    block_answer: BlockAnswer;
+    block_stops: BlockStops;
+    block_reaches: "descendants" | "itself";
     limit_above_maximum: LimitAboveMaximum;
     unset_strings: "as_null" | "as_empty";
     validation_status: "bad_request" | "unprocessable";
@@ -1175,6 +1203,7 @@ declare namespace Api {
     ledger: Money;
     outcome: OutcomeView | null;
     batch: BatchOfPayment | null;
+    unanswered: Array<UnansweredAttempt>;
     story: Array<StoryStep>;
   };
   type StoryKind = "attempt" | "request" | "message" | "due";
@@ -1347,6 +1376,11 @@ declare namespace Api {
   type Triggers = {
     triggers: Array<TriggerView>;
     total: number;
+  };
+  type UnansweredAttempt = {
+    event_id: string;
+    operation: Operation;
+    amount: number;
   };
   type VerifyBody = {
     headers: Record<string, any>;
@@ -1603,6 +1637,12 @@ declare namespace Api {
       method: "GET";
       path: ["worlds", string, "payments", string];
       body: undefined;
+      answer: Story;
+    };
+    "payments.answer": {
+      method: "POST";
+      path: ["worlds", string, "payments", string, "answer"];
+      body: LateAnswerBody | undefined;
       answer: Story;
     };
     "lens.simulate": {

@@ -12,13 +12,14 @@ from pydantic_core import from_json
 from sandbox.domain import faults, readings
 from sandbox.domain.batches import Batch
 from sandbox.domain.directory import Account, CredentialView, Location, Terminal
+from sandbox.domain.directory_readings import BLOCK_ANSWER, BLOCK_STOPS, DELETE_ANSWERS
 from sandbox.domain.events import EVENTS, EventRow
 from sandbox.domain.faults import Fault, Refusal
 from sandbox.domain.keys import ApiKeyEvent
 from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
 from sandbox.domain.payments.transaction_view import TransactionView
 from sandbox.domain.profile import Profile
-from sandbox.domain.readings import DELETE_ANSWERS, in_force
+from sandbox.domain.readings import DECLINE_STATUS, DECLINE_STATUSES, in_force
 from sandbox.domain.records import Extended
 from sandbox.platform import wire
 from sandbox.platform.openapi.examples import VERSION_OF_NAME, Cast, example_of
@@ -163,7 +164,7 @@ def _add_operation(writer: Writer, row: Row, profile: Profile) -> None:
         row.summary,
         parameters=_parameters(writer, row, profile, example),
         body=body,
-        responses={**_success(writer, row, profile), **add_refusals(writer, row, profile)},
+        responses=_responses(writer, row, profile),
         **more,
     )
 
@@ -227,6 +228,23 @@ def _parameters(
             "schema": writer.named("schemas", "ForcedOutcome", words),
         }
         yield writer.named("parameters", "SandboxOutcome", forced)
+
+
+def _responses(writer: Writer, row: Row, profile: Profile) -> dict[str, Schema]:
+    """The answers by status; a reading gives declined attempts one of their own (D35-decline)."""
+    success, refusals = _success(writer, row, profile), add_refusals(writer, row, profile)
+    declined = str(DECLINE_STATUSES[in_force(profile.readings, {})[DECLINE_STATUS]])
+    if not row.is_attempt or declined in success:
+        return success | refusals
+    shown = success[str(OK)] | {"description": "The attempt was declined."}
+    if declined in refusals:
+        refused = refusals[declined]
+        if "$ref" in refused:
+            refused = writer.components["responses"][refused["$ref"].rpartition("/")[2]]
+        schemas = [one["content"][JSON]["schema"] for one in (refused, shown)]
+        shown["content"] = {JSON: {"schema": {"anyOf": schemas}}}
+        shown["description"] += f" Or: {refused['description']}"
+    return success | refusals | {declined: shown}
 
 
 def _success(writer: Writer, row: Row, profile: Profile) -> dict[str, Schema]:
@@ -350,6 +368,11 @@ def _by_readings(row: Row, profile: Profile) -> Iterator[Fault]:
     is_malformed = chosen[readings.VALIDATION_STATUS] == "unprocessable"
     if row.run is not None and not is_key_path(row.path) and (is_malformed or is_limited):
         yield faults.UNPROCESSABLE
+    block = faults.BLOCK_FAULTS[chosen[BLOCK_ANSWER]]
+    if row.is_stopped_by(chosen[BLOCK_STOPS]) and (
+        block is not faults.ACCOUNT_BLOCKED or not row.stops_at_block
+    ):
+        yield block
     for reading, value, fault in row.refuses_where:
         if chosen[reading] == value:
             yield fault

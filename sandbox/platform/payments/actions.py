@@ -12,15 +12,35 @@ from sandbox.domain.faults import DUPLICATE_EVENT, Fault, Refusal
 from sandbox.domain.payments import follow_ups
 from sandbox.domain.payments.action_plans import ActionRequest
 from sandbox.domain.payments.follow_ups import Case
-from sandbox.domain.payments.outcomes import APPROVED, OUTCOMES, PARTIAL, Operation, Outcome
+from sandbox.domain.payments.outcomes import (
+    APPROVED,
+    OUTCOMES,
+    PARTIAL,
+    TIMED_OUT,
+    Operation,
+    Outcome,
+)
+from sandbox.domain.payments.pricing import Breakdown
 from sandbox.domain.payments.transaction_view import TransactionView
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import TRANSITIONS, Transition
-from sandbox.domain.readings import ABOVE_THE_HOLD, RATES_BELOW_ONE, RULE_FAILURES
+from sandbox.domain.readings import (
+    ABOVE_THE_HOLD,
+    CAPTURE_AMOUNT,
+    INCREMENT_AMOUNT,
+    RATES_BELOW_ONE,
+    RULE_FAILURES,
+)
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext, RequestContext
 from sandbox.platform.operation import NOWHERE, Example, Target, operation
-from sandbox.platform.payments import event_ids, outcomes, processor, scenario_follow_ups
+from sandbox.platform.payments import (
+    event_ids,
+    late_answers,
+    outcomes,
+    processor,
+    scenario_follow_ups,
+)
 from sandbox.platform.payments.bodies import (
     Adjust,
     Capture,
@@ -87,15 +107,16 @@ def _action(
 )
 async def capture(context: RequestContext, tx: Transaction, body: Capture) -> Acted:
     """Capture an authorization. Source: assumed 1.8-capture."""
+    parts = parts_of(context, body.breakdown)
     return await _act(
         context,
         tx,
         body.event_id,
         ActionRequest(
             operation=Operation.CAPTURE,
-            amount=body.amount,
+            amount=_with_tip(context, body.amount, body.tip_amount, parts),
             tip_amount=body.tip_amount,
-            breakdown=parts_of(context, body.breakdown),
+            breakdown=parts,
             limit=context.world.readings[ABOVE_THE_HOLD],
         ),
     )
@@ -118,6 +139,7 @@ async def increment(context: RequestContext, tx: Transaction, body: Increment) -
             operation=Operation.INCREMENT,
             amount=body.amount,
             breakdown=parts_of(context, body.breakdown),
+            is_new_total=context.world.readings[INCREMENT_AMOUNT] == "new_total",
         ),
     )
 
@@ -225,6 +247,15 @@ async def refund_by_id(context: RequestContext, tx: Transaction, body: Standalon
     return await refund(context, tx, body)
 
 
+def _with_tip(
+    context: RequestContext, amount: int | None, tip: int | None, parts: Breakdown | None
+) -> int | None:
+    """The captured total; by a reading the amount leaves the tip out (assumed D35-capture)."""
+    if amount is None or context.world.readings[CAPTURE_AMOUNT] == "with_tip":
+        return amount
+    return amount + (tip or (parts.tip if parts else 0))
+
+
 # --- the way of every action ------------------------------------------------------------------
 
 
@@ -280,7 +311,7 @@ def _finish(
     tx = context.unit.get(Transaction, before.transaction_id)
     assert tx
     case = _case(context, tx, action)
-    scenario_follow_ups.follow_outcome(context, choice, tx)
+    scenario_follow_ups.follow_outcome(context, choice, tx, event_id=event_id)
     taken = follow_ups.rule_for(case)
     if taken is not None:
         return _conclude(context, case, taken, None, event_id)
@@ -359,6 +390,8 @@ def _conclude(
     if disarms:
         conclusion = follow_ups.disarmed(conclusion)
     outcomes.save(context, conclusion, tx, batch)
+    if taken.answer == "failed" and outcome is not None and outcome.key in TIMED_OUT:
+        late_answers.remember(context, case, event_id)
     if not taken.is_rule_failure or context.world.readings[RULE_FAILURES.id] == "http_200":
         return conclusion.shown
     return follow_ups.refusal(case, taken)
