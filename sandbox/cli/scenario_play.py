@@ -56,7 +56,9 @@ _BEFORE_S: Final = 0.25
 webhook that the platform sends before the answer keeps that waiting until it is received."""
 
 _INDENT: Final = "   "
-_AMOUNTS: Final = ("authorized_amount", "captured_amount", "surcharge_amount", "remaining_amount")
+_AMOUNTS: Final = (
+    *("authorized_amount", "captured_amount", "refunded", "surcharge_amount", "remaining_amount"),
+)
 
 
 class RemoteStage(Stage):
