@@ -100,7 +100,7 @@ def _begin(world: World) -> None:
 def _endpoints(world: World) -> Iterator[Endpoint]:
     """The webhook endpoints of the fixture, each known by its cast name."""
     for name, document in world.spec.fixture.endpoints.items():
-        fields = {one: value for one, value in document.items() if one != "cast"}
+        fields = dict(document)
         account, created_at = fields.pop("account", None), fields.pop("created_at")
         fields["account_id"] = world.cast.accounts[account] if account else None
         yield endpoint_of(name, fields, created_at=created_at, named_chars=world.draws.named_chars)
