@@ -300,7 +300,7 @@ def _test_lines(
     for number, (view, step) in enumerate(zip(case.views, steps, strict=True), start=1):
         lines: list[str] = []
         payment = step["made"].get("transaction_id")
-        if view["id"] in retries:
+        if view.id in retries:
             repeated.add(payment)
         elif payment in repeated:
             # It depends on what your software does.
@@ -311,7 +311,7 @@ def _test_lines(
         lines += [*webhooks.faults(view), *_request_lines(known, number, view, step, client)]
         known.learn(number, step["made"])
         lines += [*webhooks.heard(view, known.code, client), ""]
-        yield "\n".join(ask_yours(number, lines) if view["id"] in retries else lines)
+        yield "\n".join(ask_yours(number, lines) if view.id in retries else lines)
     yield "\n".join(was_sent_once(retries, case.views))
 
 
