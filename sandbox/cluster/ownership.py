@@ -14,7 +14,7 @@ from sandbox.cluster.session import SILENT_S
 from sandbox.domain.keys import ParsedKey, digest_of
 from sandbox.domain.teams import OPERATOR, team_of, world_of
 from sandbox.store.files.port import FORMAT, Unavailable
-from sandbox.worlds.elsewhere import KeptWorld, ServerRow
+from sandbox.worlds.elsewhere import KeptWorld, Peer, ServerRow
 from sandbox.worlds.limits import Limits, TooManyWorlds, WorldTaken
 from sandbox.worlds.spec import DEFAULT_WORLD
 
@@ -24,15 +24,6 @@ SKIPPED_MAX: Final = 1_000
 _PAGE: Final = 200
 _MAKING: Final = 4_511_902_661
 """The number of the advisory lock under which worlds are counted and reserved."""
-
-
-class Peer(NamedTuple):
-    """A server that lives: the number of its session, its name, and where it answers."""
-
-    session: int
-    name: str
-    url: str
-    control_url: str
 
 
 class Found(NamedTuple):

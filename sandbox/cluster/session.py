@@ -21,7 +21,7 @@ from sandbox.cluster.database import (
     describe,
     ends_connection,
 )
-from sandbox.cluster.tables import OWNERS
+from sandbox.cluster.setup import OWNERS
 from sandbox.store.files.port import StoreError, Unavailable
 
 T = TypeVar("T")
