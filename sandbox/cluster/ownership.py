@@ -15,8 +15,7 @@ from sandbox.domain.keys import ParsedKey, digest_of
 from sandbox.domain.teams import OPERATOR, team_of, world_of
 from sandbox.store.files.port import FORMAT, Unavailable
 from sandbox.worlds.elsewhere import KeptWorld, Peer, ServerRow
-from sandbox.worlds.limits import Limits, TooManyWorlds, WorldTaken
-from sandbox.worlds.spec import DEFAULT_WORLD
+from sandbox.worlds.spec import DEFAULT_WORLD, Limits, TooManyWorlds, WorldTaken
 
 SKIPPED_MAX: Final = 1_000
 """The most world numbers to skip at once because other worlds have that id."""

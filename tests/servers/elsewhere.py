@@ -235,6 +235,10 @@ class ElsewhereProcess(InProcess):
     def key_id(self, name: str) -> str:
         return self._like.key_id(name)
 
+    def state(self) -> list[Any]:
+        tables = self.control("GET", f"/worlds/{self.world}/snapshot").json()
+        return [tables[name] for name in sorted({*tables} - {"counters", "key_usage"})]
+
     def carry_out(self, scope: dict[str, Any], payload: bytes) -> Response:
         return self.run(Exchange(scope, payload), self._app)
 
