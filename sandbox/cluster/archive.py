@@ -81,7 +81,7 @@ class Archive:
                 async with self._database.connection() as connection:
                     return await work(connection)
             except FAILURES as error:
-                raise self._database.unreachable(error) from error
+                raise self._database.refusal(error) from error
             finally:
                 await self._database.close()
 

@@ -86,7 +86,7 @@ _END_SILENT: Final = """
 SELECT pg_terminate_backend(a.pid)
 FROM uat_sandbox.living l JOIN pg_stat_activity a USING (pid)
 WHERE l.number = ANY($1::integer[])
-    AND extract(epoch FROM now() - greatest(a.state_change, a.backend_start)) > $2"""
+    AND now() - greatest(a.state_change, a.backend_start) > $2 * interval '1 second'"""
 _DUE: Final = """
 SELECT id FROM uat_sandbox.owned
 WHERE n > 0 AND format <= $1 AND NOT id = ANY($4)
