@@ -92,6 +92,8 @@ class ClusterServer:
         # The owners of worlds, by key.
         self._routes: dict[bytes, Peer] = {}
         self._claiming = Alone()
+        # Worlds that are not looked for again unless somebody asks for them.
+        self._unreadable: set[str] = set()
         self._is_leaving = False
         self._spread_s = 0.0
 
@@ -327,12 +329,15 @@ class ClusterServer:
         """Claim what is due and has no owner, delete what is left over, and spread worlds."""
         unused_s = self.worlds.limits.unused_after_s
         await self._database.ask(ownership.sweep, unused_s, SWEPT_ROWS)
-        here = [world.id for world in self.worlds]
-        for id in await self._database.ask(ownership.due, self._session.number, here, DUE_MAX):
+        passed_over = [*self._unreadable, *(world.id for world in self.worlds)]
+        due = await self._database.ask(ownership.due, self._session.number, passed_over, DUE_MAX)
+        for id in due:
             try:
                 await self.have_world(id)
             except StoreError as error:
                 log.error("%s", error)
+                if not isinstance(error, Unavailable):
+                    self._unreadable.add(id)
         if time.monotonic() - self._spread_s > SPREAD_S:
             self._spread_s = time.monotonic()
             await self._spread()
