@@ -293,17 +293,14 @@ def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
 
 def fault_of(view: EntryView) -> str | None:
     """The transport fault that the answer of a request met, if any."""
-    faults = [key for key in TRANSPORT_FAULTS if f"transport fault {key}: " in str(view["notes"])]
-    return faults[0] if faults else None
+    notes = str(view["notes"])
+    return next((key for key in TRANSPORT_FAULTS if f"transport fault {key}: " in notes), None)
 
 
 def _is_spared(view: EntryView) -> bool:
-    """Whether a request that is no attempt asked to be left alone by faults."""
-    return (
-        view["method"] == "GET"
-        and view["outcome"] is not None
-        and (view["outcome"]["source"] == "header" and view["outcome"]["key"] == APPROVED.key)
-    )
+    """Whether a look asked to be left alone by faults."""
+    wanted = {"key": APPROVED.key, "source": "header", "rule": "header"}
+    return view["method"] == "GET" and view["outcome"] == wanted
 
 
 def _test_lines(
