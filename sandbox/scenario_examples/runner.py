@@ -211,6 +211,8 @@ class ExampleRunner:
             if batch_id is None:
                 return ExampleAnswer(0, {}, None), ["send.operation: the payment is in no batch"]
             return await self._ask(send, "POST", f"/v1/batches/{batch_id}/close", {}), []
+        if send.operation == "add_to_batch":
+            return await self._add_to_batch(send, on)
         path = _PATHS[send.operation].format(on)
         self._stage.answered.clear()
         request = asyncio.ensure_future(self._ask(send, "POST", path, self._body(send, number)))
@@ -219,6 +221,18 @@ class ExampleRunner:
             return await request, wrong
         finally:
             request.cancel()
+
+    async def _add_to_batch(self, send: Send, on: str) -> tuple[ExampleAnswer, list[str]]:
+        """Put the payment into the open batch of its terminal."""
+        terminal_id = (await self._payment(send, on)).get("tid", "")
+        query = urlencode({"terminal_id": terminal_id, "statuses": "open"})
+        found = (await self._ask(send, "GET", "/v1/batches", query=query)).body
+        batches = found.get("batches") if isinstance(found, dict) else None
+        if not batches:
+            wrong = "send.operation: the terminal of the payment has no open batch"
+            return ExampleAnswer(0, {}, None), [wrong]
+        path = f"/v1/batches/{batches[0]['id']}/edit"
+        return await self._ask(send, "PUT", path, {"added_transactions": [on]}), []
 
     async def _at_tap_desk(self, send: Send, request: asyncio.Future[ExampleAnswer]) -> list[str]:
         """Tap or cancel as the example says; returns the differences."""

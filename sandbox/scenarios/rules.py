@@ -288,8 +288,8 @@ class Then(Part):
     """Lets the payment wait until its card is tapped."""
     fault: Annotated[str, OneOf(tuple(TRANSPORT_FAULTS), "transport fault")] | None = None
     """The transport fault between client and platform."""
-    batch: Literal["accepted", "rejected", "partially_accepted"] | None = None
-    """The result of a batch that is closed."""
+    batch: Literal["accepted", "rejected", "partially_accepted", "no_result"] | None = None
+    """The result of a batch that is closed; with no_result it waits until you answer."""
     reason: (
         Annotated[
             str,
@@ -338,6 +338,8 @@ class Then(Part):
             raise ValueError('reason: belongs to batch = "rejected" alone')
         if (self.rejected is not None) != (self.batch == "partially_accepted"):
             raise ValueError('rejected: belongs to batch = "partially_accepted", which needs it')
+        if self.after is not None and self.batch == "no_result":
+            raise ValueError("after: with no_result a batch waits until you answer")
         if self.after is not None and self.batch is None and self.tap is None:
             raise ValueError("after: belongs to the result of a batch, or to a tap, alone")
         if self.batch is not None and given & {"outcome", "fault", "delay_ms", "tap"}:

@@ -911,6 +911,7 @@ declare namespace Api {
     refused_attempts?: "named_rules" | "all" | null;
     rates_below_one?: "percent" | "fraction" | null;
     payments_of_a_terminal?: "empty" | "latest" | null;
+    reversal_of_a_timeout?: "refused" | "allowed" | null;
     decline_status?: "http_200" | "http_400" | "http_402" | "http_422" | null;
     increment_amount?: "addition" | "new_total" | null;
     capture_amount?: "with_tip" | "without_tip" | null;
@@ -953,6 +954,7 @@ declare namespace Api {
     refused_attempts: "named_rules" | "all";
     rates_below_one: "percent" | "fraction";
     payments_of_a_terminal: "empty" | "latest";
+    reversal_of_a_timeout: "refused" | "allowed";
     decline_status: DeclineStatus;
     increment_amount: "addition" | "new_total";
     capture_amount: "with_tip" | "without_tip";
@@ -995,6 +997,7 @@ declare namespace Api {
     refused_attempts: "named_rules" | "all";
     rates_below_one: "percent" | "fraction";
     payments_of_a_terminal: "empty" | "latest";
+    reversal_of_a_timeout: "refused" | "allowed";
     decline_status: DeclineStatus;
     increment_amount: "addition" | "new_total";
     capture_amount: "with_tip" | "without_tip";

@@ -291,6 +291,14 @@ def _reverse(tx: Transaction, action: ActionRequest) -> Plan:
         if tx.status == "surcharge_pending":
             back = back.without_surcharge()
         return _plan(tx, amount, amounts=back, is_full=amount in (whole, back.total))
+    if tx.status == "error":
+        # Nobody knows whether it is held, so it can only be reversed as a whole.
+        whole = tx.amounts.total
+        amount = whole if action.amount is None else action.amount
+        if amount < whole:
+            raise ValueError(f"amount: a payment that timed out is reversed as a whole, {whole}")
+        ledger = replace(ledger, voided=ledger.authorized)
+        return _plan(tx, amount, ledger=ledger, exceeds=amount > whole, is_full=True)
     is_captured = tx.status == "captured"
     there = ledger.kept if is_captured else ledger.held
     amount = there if action.amount is None else action.amount

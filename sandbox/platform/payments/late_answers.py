@@ -55,13 +55,13 @@ def remember(context: OperationContext, case: Case, event_id: str) -> None:
 def open_attempts(context: OperationContext, tx: Transaction) -> list[OpenAttempt]:
     """The attempts at the payment that the processor may still answer, the oldest first."""
     waiting = context.unit.get(Unanswered, tx.transaction_id)
-    if waiting is not None:
-        return [
-            OpenAttempt(one.event_id, one.action.operation, one.amount) for one in waiting.actions
-        ]
-    if not can_be_answered(tx):
-        return []
-    return [OpenAttempt(tx.event_id, tx.origin.operation, tx.amounts.total)]
+    found = [
+        OpenAttempt(one.event_id, one.action.operation, one.amount)
+        for one in (waiting.actions if waiting is not None else ())
+    ]
+    if can_be_answered(tx) and all(one.operation is not Operation.CONFIRM for one in found):
+        found.insert(0, OpenAttempt(tx.event_id, tx.origin.operation, tx.amounts.total))
+    return found
 
 
 def preview(
