@@ -1,34 +1,45 @@
 """How a server begins: the worlds of an earlier run, and `default` as the settings have it."""
 
+import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+import secrets
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from hashlib import sha256
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
+from msgspec import Struct
 from msgspec.structs import replace
 from pydantic_core import to_json
 
 from sandbox import __version__, library
+from sandbox.control.identity import Tokens
 from sandbox.domain.field_types import HttpUrl
+from sandbox.domain.instants import from_ms
 from sandbox.domain.secrets import find_secret
-from sandbox.persistence import have_secret, must_have_driver, restore_all, saver_of
 from sandbox.platform import timers
-from sandbox.scenarios.parser import ScenarioError
-from sandbox.settings import Settings, SettingsError
+from sandbox.platform.responses import close_connection
+from sandbox.scenarios.parser import ScenarioError, read_scenario
+from sandbox.settings import Settings, SettingsError, is_database
 from sandbox.store.documents import from_document
+from sandbox.store.files.port import SECRET_BYTES, StateFile, StoreError
 from sandbox.store.fixture import Fixture, FixtureError
-from sandbox.store.saved_world import NotRestored
+from sandbox.store.saved_world import NotRestored, SavedWorld
+from sandbox.tokens import parse_tokens
 from sandbox.webhooks.address_guard import Guard
 from sandbox.webhooks.endpoints import TooManyEndpoints, declare, endpoint_of
-from sandbox.worlds.background import Background, Saver
+from sandbox.worlds.background import Background
 from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.registry import Ticks, Worlds
+from sandbox.worlds.restore import spec_of
+from sandbox.worlds.saver import FileSaver
 from sandbox.worlds.scenarios import run_scenario
-from sandbox.worlds.secret_documents import refuse_secrets_of_fixture
+from sandbox.worlds.snapshot import refuse_secrets_of_fixture
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import DEFAULT_WORLD, World
 
@@ -36,7 +47,144 @@ if TYPE_CHECKING:
     # It needs asyncpg, which is an optional extra.
     from sandbox.cluster.server import ClusterServer
 
+
+LOOKS_EVERY_S: Final = 0.25
+
+reload_log = logging.getLogger("sandbox.scenario_reload")
 log = logging.getLogger("sandbox.store")
+
+
+class ScenarioReloader:
+    """Looks at one file, from the moment on at which it is made.
+
+    A file that is replaced by another counts as changed, and so does one that is gone or back.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen = self._look()
+
+    def _look(self) -> tuple[int, int, int] | None:
+        """A value that changes with the file; None if there is no file."""
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
+    async def watch(self, world: World) -> None:
+        """Run each new version of the file in the world, until canceled.
+
+        An unusable version is logged and changes nothing. A change of the file wins over any
+        scenario set meanwhile (assumed D24).
+        """
+        while True:
+            await asyncio.sleep(LOOKS_EVERY_S)
+            seen = self._look()
+            if seen == self._seen:
+                continue
+            self._seen = seen
+            try:
+                await self._read_again(world)
+            except Exception:
+                reload_log.exception("reading %s again failed: a defect of the sandbox", self._path)
+
+    async def _read_again(self, world: World) -> None:
+        try:
+            # In a thread: requests are answered meanwhile.
+            scenario = await asyncio.to_thread(read_scenario, self._path)
+        except ScenarioError as error:
+            _complain(str(error), world)
+            return
+        try:
+            run_scenario(world, scenario)
+        except ScenarioError as error:
+            _complain(f"{self._path}: {error}", world)
+            return
+        reload_log.info("reloaded scenario %r from %s", scenario.name, self._path)
+
+
+def _complain(message: str, world: World) -> None:
+    goes_on = world.scenario and f"scenario {world.scenario.scenario.name!r} goes on"
+    # The message quotes names from the file.
+    reload_log.warning("%s; %s", world.profile.scrub(message), goes_on or "no scenario runs")
+
+
+# --- what a state file keeps of a server --------------------------------------------------------
+
+
+def _open(path: Path) -> StateFile:
+    # The kinds of files need TinyDB, SQLite and file locks.
+    from sandbox.store.files.file_kinds import open_file
+
+    return open_file(path)
+
+
+def opened(store: str) -> StateFile:
+    """A state file, or the worlds of a database that no server uses. Raises StoreError."""
+    if not is_database(store):
+        return _open(Path(store))
+    must_have_driver()
+    from sandbox.cluster.archive import Archive
+
+    return Archive(store)
+
+
+def shown_name(store: str) -> str:
+    """A store in messages, without a password."""
+    if not is_database(store):
+        return store
+    from sandbox.cluster.database import name_of
+
+    return name_of(store)
+
+
+def have_secret(worlds: Worlds, file: StateFile | None) -> None:
+    """The secret of new worlds' keys, unless the keys are documented ones.
+
+    A state file stores it; without a file each start makes a new one.
+    """
+    if worlds.known_keys:
+        return
+    if not worlds.secret:
+        worlds.secret = secrets.token_bytes(SECRET_BYTES)
+        if file is not None:
+            file.keep_secret(worlds.secret)
+    known = ", ".join(sorted(world.id for world in worlds if world.spec.keys_are_known))
+    if known:
+        log.warning(
+            "the API keys of these worlds are known to anybody, because they began on loopback or "
+            "with --known-keys: %s; for other keys, name another file with --store",
+            known,
+        )
+
+
+def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
+    """Fill the worlds from the file. Raises StoreError; then nothing was written."""
+    loaded = file.load()
+    worlds.secret = file.secret
+    for id, tables in loaded.items():
+        saved = SavedWorld(tables, is_from_file=True, is_trusted=not file.is_for_people)
+        try:
+            worlds.restore(spec_of(saved, library.fixture_of, id=id), saved)
+        except (NotRestored, FixtureError) as error:
+            why = f"world {id!r}: {error}"
+            from sandbox.store.files.disk import about_good_copy, cannot
+
+            raise cannot(path, "be read", why, about_good_copy(path)) from None
+    file.keep_good_copy()
+
+
+def must_have_driver() -> None:
+    """Raises StoreError where the package that speaks with PostgreSQL is not installed."""
+    if find_spec("asyncpg") is None:
+        raise StoreError(
+            "--store: PostgreSQL needs the package asyncpg; install it beside the sandbox with "
+            "`pip install asyncpg`"
+        )
+
+
+# --- beginning ----------------------------------------------------------------------------------
 
 
 def fixture_of(settings: Settings) -> Fixture:
@@ -50,78 +198,96 @@ def fixture_of(settings: Settings) -> Fixture:
     return fixture
 
 
-def worlds_of(
+class Kept(Struct, frozen=True):
+    """The worlds, the clock, and what was kept of the tokens of teams.
+
+    `cluster` connects the server with others, if they share worlds.
+    """
+
+    worlds: Worlds
+    clock: SystemClock
+    teams: str
+    cluster: "ClusterServer | None" = None
+
+    def tokens_with(self, operators: str | None) -> Tokens:
+        """All tokens of the control API. Raises StoreError."""
+        saver = self.worlds.saver
+        try:
+            known = parse_tokens(self.teams)
+        except ValueError as error:
+            assert saver is not None
+            raise StoreError(f"{saver.name} cannot be read: {error}") from None
+        tokens = Tokens(
+            None if operators is None else operators.encode(),
+            known,
+            keep=(lambda _: None) if saver is None else saver.keep_tokens,
+            now=lambda: from_ms(int(self.clock() * 1000)),
+        )
+        if self.cluster is not None:
+            self.cluster.on_tokens = partial(_renew, tokens)
+        return tokens
+
+
+def _renew(tokens: Tokens, teams: str) -> None:
+    """Take these tokens of teams, which another server has kept."""
+    with suppress(ValueError):
+        tokens.renew(parse_tokens(teams))
+
+
+def keep_worlds(
     settings: Settings,
+    fixture: Fixture,
+    background: Background,
     system_clock: SystemClock,
     ticks: Ticks,
-    background: Background,
-    saver: Saver | None,
-) -> Worlds:
-    """No worlds yet."""
-    return Worlds(
+) -> Kept:
+    """The worlds as the settings have them, with `default`. Raises as `build` does."""
+    make = partial(
+        Worlds,
         profile=settings.profile,
-        system_clock=system_clock,
         ticks=ticks,
         limits=settings.limits,
         background=background,
         on_timer=timers.carry_out,
-        saver=saver,
         known_keys=settings.has_known_keys,
     )
-
-
-def own_worlds(
-    settings: Settings,
-    system_clock: SystemClock,
-    ticks: Ticks,
-    background: Background,
-    fixture: Fixture,
-) -> tuple[Worlds, str]:
-    """The worlds of an earlier run, if there is a state file, and `default`.
-
-    Returns the tokens of teams as well, as the file has them. Raises as `build` does.
-    """
+    if settings.database is not None:
+        return _share_worlds(settings, settings.database, fixture, make)
     if settings.store is None:
-        worlds = worlds_of(settings, system_clock, ticks, background, None)
+        worlds = make(system_clock=system_clock)
         have_secret(worlds, None)
         begin(worlds, settings, fixture)
-        return worlds, ""
-    saver = saver_of(settings.store)
-    worlds = worlds_of(settings, system_clock, ticks, background, saver)
+        return Kept(worlds, system_clock, "")
+    saver = FileSaver(_open(settings.store))
+    worlds = make(system_clock=system_clock, saver=saver)
     try:
         restore_all(worlds, saver.file, settings.store)
         have_secret(worlds, saver.file)
         begin(worlds, settings, fixture)
         saver.save()
-        return worlds, saver.file.tokens
+        return Kept(worlds, system_clock, saver.file.tokens)
     except BaseException:
         saver.file.close()
         raise
 
 
-def cluster(
+def _share_worlds(
     settings: Settings,
-    ticks: Ticks,
-    background: Background,
+    database: str,
     fixture: Fixture,
-    *,
-    abort: Callable[[Any, Any], Awaitable[None]],
-) -> tuple["ClusterServer", str]:
-    """A server that shares its worlds with others over PostgreSQL.
-
-    Returns the tokens of teams as well, as the database has them. Raises as `build` does.
-    """
+    make: Callable[..., Worlds],
+) -> Kept:
+    """The worlds of a server that shares them with others over PostgreSQL."""
     must_have_driver()
     from sandbox.cluster.server import ClusterServer
     from sandbox.cluster.session import Address
     from sandbox.cluster.setup import agree
 
-    assert settings.database is not None
     _check_shared(settings)
-    secret, tokens = agree(settings.database, _in_common(settings, fixture))
+    secret, tokens = agree(database, _in_common(settings, fixture))
     url = settings.advertised_url
     server = ClusterServer(
-        settings.database,
+        database,
         Address(
             name=settings.server_name or url.partition("://")[2],
             url=url,
@@ -130,9 +296,9 @@ def cluster(
         ),
         fixture_of=library.fixture_of,
         begin_default=partial(_begin_shared, settings=settings, fixture=fixture),
-        abort=abort,
+        abort=close_connection,
     )
-    worlds = worlds_of(settings, server.clock, ticks, background, server.saver)
+    worlds = make(saver=server.saver, system_clock=server.clock)
     worlds.secret = secret
     try:
         spec = replace(_spec(settings, fixture), keys_are_known=worlds.known_keys)
@@ -140,7 +306,7 @@ def cluster(
     except NotRestored as error:
         raise FixtureError(f"{settings.fixture}: {error}") from None
     server.worlds = worlds
-    return server, tokens
+    return Kept(worlds, server.clock, tokens, server)
 
 
 def _check_shared(settings: Settings) -> None:

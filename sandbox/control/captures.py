@@ -25,7 +25,7 @@ from sandbox.control.context import ControlFault, ControlRequest, exclusive_worl
 from sandbox.control.coverage import Coverage, view_coverage
 from sandbox.control.directory import DirectoryEntry, directory_entries
 from sandbox.control.endpoints import EndpointView, view_endpoint
-from sandbox.control.journal import EntryShown, RequestRow, request_row, view_entry
+from sandbox.control.journal import JournalEntry, RequestRow, request_row, view_entry
 from sandbox.control.ledger import read_ledger
 from sandbox.control.messages import MessageRow, MessageView, message_row, view_message
 from sandbox.control.models import GZIP, HTML, Time, View, Written
@@ -42,7 +42,7 @@ from sandbox.control.permissions import (
     view_permissions,
 )
 from sandbox.control.receivers import VerifyView, check_attempt
-from sandbox.control.routing import PREFIX, WORLD, Router
+from sandbox.control.routing import PREFIX, WORLD, get
 from sandbox.control.scenarios import RunningScenario, view_running
 from sandbox.control.worlds import WorldBase, view_world
 from sandbox.domain.batches import Batch
@@ -51,12 +51,9 @@ from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.platform.operation import Row
 from sandbox.store.tables import EVERYTHING
+from sandbox.worlds.background import collect, run_in_thread, select
 from sandbox.worlds.journal import Entry
-from sandbox.worlds.pauses import collect, run_in_thread, select
 from sandbox.worlds.world import World
-
-router = Router()
-
 
 PROGRAM: Final = "uat-sandbox"
 
@@ -162,11 +159,11 @@ class Capture(View):
     messages: list[MessageView]
     message_rows: list[MessageRow]
     checks: list[CapturedCheck]
-    requests: list[EntryShown]
+    requests: list[JournalEntry]
     request_rows: list[RequestRow]
 
 
-@router.get(f"{WORLD}/capture", "capture.read", media_type=GZIP)
+@get(f"{WORLD}/capture", "capture.read", media_type=GZIP)
 async def read_capture_file(request: ControlRequest) -> Written[Capture]:
     """Capture a world: all that can be seen of it, without keys, as gzipped JSON.
 
@@ -327,7 +324,7 @@ _POLICY: Final = (
 )
 
 
-@router.get(f"{PREFIX}/report.html", "report.page", media_type=HTML)
+@get(f"{PREFIX}/report.html", "report.page", media_type=HTML)
 def read_report_page(request: ControlRequest) -> Written[str]:
     """The console as one file that shows captures and needs no server.
 

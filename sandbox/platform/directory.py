@@ -5,11 +5,11 @@ module.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from sandbox.domain.access import need
 from sandbox.domain.directory import (
     DIRECTORIES,
     TRIGGER_OF_STATUS,
@@ -19,16 +19,19 @@ from sandbox.domain.directory import (
     Location,
     Terminal,
     in_state,
+    relate_with_admin_reach,
     state_of,
 )
-from sandbox.domain.readings import DELETE_ANSWERS
+from sandbox.domain.directory_readings import DELETE_ANSWERS
 from sandbox.domain.records import page, view_of
 from sandbox.platform.access import one_or_many, scopes_of
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import PageQuery
-from sandbox.platform.operation import Row, Target, register
+from sandbox.platform.operation import Target, listing, operation
 
 Record = TypeVar("Record", Account, Terminal, Location, Credential)
+
+Run = TypeVar("Run", bound=Callable[..., Any])
 
 _BY_KIND = {directory.kind: directory for directory in DIRECTORIES}
 
@@ -38,20 +41,21 @@ def directory_of(record: Any) -> Directory:
     return _BY_KIND[type(record)]
 
 
-def page_of(context: OperationContext, directory: Directory, **filters: str | None) -> Any:
+_CONDITIONS: Final = {"parent_id": "parent", "processor_mid": "mid", "processor_tid": "tid"}
+"""The conditions of the store that parameters have another name for."""
+
+
+def page_of(context: OperationContext, directory: Directory) -> Any:
     """A page of the records in the caller's hierarchy, or in that of the account it names.
 
-    A filter is the name of a condition; None leaves it out. Deleted records are never listed.
+    Every parameter that was sent is a condition. Deleted records are never listed.
     """
     query: PageQuery = context.query
-    where: dict[str, str | list[str]] = {"scope": one_or_many(scopes_of(context))}
-    where.update({name: value for name, value in filters.items() if value})
-    rows, total = context.unit.find(
-        directory.kind,
-        where,
-        limit=query.limit,
-        offset=query.offset,
-    )
+    where: dict[str, Any] = {"scope": one_or_many(scopes_of(context))}
+    for name in query.model_fields_set - {"limit", "offset", "account_id"}:
+        if value := getattr(query, name):
+            where[_CONDITIONS.get(name, name)] = value
+    rows, total = context.unit.find(directory.kind, where, limit=query.limit, offset=query.offset)
     return page(directory.plural, rows, total, limit=query.limit, offset=query.offset)
 
 
@@ -105,24 +109,62 @@ def delete(context: OperationContext, record: Record) -> Record | None:
     return deleted if context.world.readings[DELETE_ANSWERS] == "resource" else None
 
 
-def register_blocking(module: str, record: Directory, path: str, target: Target) -> None:
-    """Add the operations that block and unblock a record to those of the module."""
-    for trigger in ("block", "unblock"):
-        register(
-            module,
-            Row(
-                name=f"{record.plural}.{trigger}",
-                method="POST",
-                path=f"{path}/{trigger}",
-                summary=f"{trigger.capitalize()} one of the {record.plural}",
-                source="assumed 1.10",
-                need=need(f"{record.plural}:edit"),
-                target=target,
-                run=_run_trigger(trigger),
-                response=view_of(record.kind),
-                events=(f"{record.name}.{trigger}ed",),
-            ),
+_EVENTS: Final = ("updated", "blocked", "unblocked")
+_VERBS: Final[dict[str, tuple[str, str, str, tuple[str, ...]]]] = {
+    "create": ("POST", "", "create", ("created",)),
+    "list": ("GET", "", "read", ()),
+    "read": ("GET", "/{id}", "read", ()),
+    "update": ("PUT", "/{id}", "edit", _EVENTS),
+    "delete": ("DELETE", "/{id}", "delete", ("deleted",)),
+    "block": ("POST", "/{id}/block", "edit", ("blocked",)),
+    "unblock": ("POST", "/{id}/unblock", "edit", ("unblocked",)),
+}
+"""What is done to a resource: the method, the path below its own, the permission, the events."""
+
+
+class Resource(Struct, frozen=True):
+    """The operations of a directory resource, below its path; `id` names the id in it.
+
+    They differ from those of other resources only in what they are given here or say themselves.
+    """
+
+    directory: Directory
+    path: str
+    id: str
+
+    def operation(self, verb: str, **more: Any) -> Callable[[Run], Run]:
+        """Register a function as the operation `verb`; `more` overrides what a verb means."""
+        method, below, permission, events = _VERBS[verb]
+        kind, plural, view = (
+            self.directory.kind,
+            self.directory.plural,
+            view_of(self.directory.kind),
         )
+        how: dict[str, Any] = {"target": Target("path", self.id, kind)}
+        if verb == "create":
+            how = {"target": Target("body", "account_id", is_required=True), "status": 201}
+        elif verb == "list":
+            target = Target("query", "account_id", relate=relate_with_admin_reach)
+            how = {"target": target, "response": listing(plural, view)}
+        elif verb == "read":
+            how["target"] = Target("path", self.id, kind, relate=relate_with_admin_reach)
+        elif verb == "delete":
+            how |= {"response": view, "status": 204}
+        if not self.directory.has_updates:
+            events = tuple(event for event in events if event != "updated")
+        how["events"] = tuple(f"{self.directory.name}.{event}" for event in events)
+        how["needs"] = f"{plural}:{permission}"
+        path = self.path + below.replace("id", self.id)
+        return operation(f"{plural}.{verb}", method, path, **(how | more))
+
+    def register_blocking(self, module: str) -> None:
+        """Add the operations that block and unblock a record to those of the module."""
+        for trigger in ("block", "unblock"):
+            run = _run_trigger(trigger)
+            run.__doc__ = f"{trigger.capitalize()} one of the {self.directory.plural}."
+            run.__module__ = module
+            view = view_of(self.directory.kind)
+            self.operation(trigger, response=view, source="assumed 1.10")(run)
 
 
 def _run_trigger(trigger: str) -> Callable[[OperationContext], Any]:

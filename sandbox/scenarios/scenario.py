@@ -64,10 +64,12 @@ class Send(Part):
         "reverse",
         "confirm",
         "close_batch",
+        "add_to_batch",
         "find",
         "advance",
     ]
-    """The operation, or advance to let time pass, or find to look up a payment."""
+    """The operation, add_to_batch to put the payment into its terminal's open batch, advance to
+    let time pass, or find to look up a payment."""
     on: Name | None = None
     """The example whose payment this acts on; the default is the one before."""
     amount: int | None = None

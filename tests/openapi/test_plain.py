@@ -11,7 +11,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from sandbox import __version__
 from sandbox.app import build
 from sandbox.domain.events import EVENTS
-from sandbox.platform.openapi.plain import (
+from sandbox.platform.openapi.schemas import (
     ABOUT_AMOUNTS,
     CROSS_FIELD,
     ENUMS,
@@ -167,7 +167,7 @@ def test_every_amount_says_that_it_is_in_minor_units(document):
         one["description"]
         for schema in document["components"]["schemas"].values()
         for name, one in schema.get("properties", {}).items()
-        if name in MINOR_UNITS
+        if MINOR_UNITS.fullmatch(name)
     ]
 
     assert ABOUT_AMOUNTS in amounts

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from tests.payments import waits
+from tests.payments.following import advance, after, follows
 from tests.payments.tapping import advance as advance_at_desk
 from tests.payments.waits import sale, world_of
 from tests.platform.minting import messages
@@ -19,24 +20,6 @@ from tests.support.payments import (
 )
 
 START_MS = 1_772_366_400_000
-
-
-def follows(sandbox, *follow, when=None, **then):
-    """From here on these follow each attempt that fits."""
-    rule = {"name": "story", "when": when or {}, "then": then | {"follow": list(follow)}}
-    running(sandbox, rule)
-
-
-def after(wait, do, **more):
-    return {"after": wait, "do": do} | more
-
-
-def advance(sandbox, by):
-    """What happened on the way: (at, kind, subject)."""
-    return [
-        (one["at"], one["kind"], one["subject"])
-        for one in asyncio.run(advance_at_desk(sandbox, by))
-    ]
 
 
 def told(sandbox, subject):
@@ -63,6 +46,8 @@ def state(sandbox, id):
         ("processor_timeout", "approved", "captured/approved"),
         ("timed_out", "approved", "captured/approved"),
         ("timed_out", "partial_approval", "captured/partial_approval"),
+        ("timed_out", "insufficient_funds", "declined/insufficient_funds"),
+        ("processor_timeout", "general_error", "error/payment_failed"),
         ("pending_forever", "approved", "captured/approved"),
         ("pending_forever", "insufficient_funds", "declined/insufficient_funds"),
         ("pending_forever", "general_error", "error/payment_failed"),
@@ -417,7 +402,7 @@ def test_a_reset_forgets_what_was_to_follow(sandbox):
         ),
         (
             {"then": {"follow": [after("5s", "late_answer", outcome="timed_out")]}},
-            "then.follow.outcome: timed_out is no answer to a sale",
+            "then.follow.outcome: timed_out is no answer of a processor",
         ),
         (
             {"then": {"follow": [after("5s", "late_answer", outcome="approved")]}},
@@ -426,11 +411,11 @@ def test_a_reset_forgets_what_was_to_follow(sandbox):
         (
             {
                 "then": {
-                    "outcome": "timed_out",
+                    "outcome": "timed_out_held",
                     "follow": [after("5s", "late_answer", outcome="lost_card")],
                 }
             },
-            "then.follow: after timed_out a late lost_card would change nothing",
+            "then.follow: after timed_out_held no lost_card comes: it approved",
         ),
         (
             {"when": {"operation": "refund"}, "then": {"follow": [after("5s", "cancel")]}},

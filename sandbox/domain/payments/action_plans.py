@@ -29,7 +29,8 @@ class ActionRequest(Struct, frozen=True, kw_only=True, gc=False):
     """A client's request for an action. Amounts are minor units; None means not stated.
 
     `confirms` is False if the cardholder declined the surcharge; `percentage` is the tip in
-    percent of the subtotal. `limit` is the reading `above_the_hold`.
+    percent of the subtotal. `limit` is the reading `above_the_hold`. With `is_new_total` the amount
+    of an increment is what is held afterwards (the reading `increment_amount`).
     """
 
     operation: Operation
@@ -39,6 +40,7 @@ class ActionRequest(Struct, frozen=True, kw_only=True, gc=False):
     breakdown: Breakdown | None = None
     confirms: bool = True
     limit: str = "tip_and_surcharge"
+    is_new_total: bool = False
 
 
 class Plan(Struct, frozen=True, kw_only=True, gc=False):
@@ -205,20 +207,32 @@ def _tip_changes(
 
 
 def _increment(tx: Transaction, action: ActionRequest) -> Plan:
-    """`amount` comes on top. Source: spec 6.3-transaction.increment; assumed 2.5-increment."""
+    """`amount` comes on top, or is what is held then, by the reading increment_amount.
+
+    Source: spec 6.3-transaction.increment; assumed 2.5-increment, D35-increment.
+    """
     assert action.amount is not None
-    more = Amounts(subtotal=action.amount)
+    stated, held = Amounts(subtotal=action.amount), tx.ledger.held
     if action.breakdown is not None:
-        more = _stated(tx, action.breakdown, action.amount)
-    amounts = tx.amounts.plus(more)
+        stated = _stated(tx, action.breakdown, action.amount)
+    if not action.is_new_total:
+        amounts = tx.amounts.plus(stated)
+    elif stated.total <= held:
+        raise ValueError(f"amount: is the new total, so it must be more than the {held} held")
+    elif action.breakdown is None:
+        amounts = tx.amounts.plus(Amounts(subtotal=stated.total - held))
+    else:
+        # The part of the total that is not held was reversed or never approved, and stays.
+        amounts = stated.plus(Amounts(subtotal=tx.amounts.total - held))
     changes: dict[str, object] = {}
     if action.breakdown is not None:
         changes = _tip_changes(tx, action.breakdown, amounts, "sale")
         changes["rates"] = _rates(tx, action.breakdown, amounts)
     if amounts.total > AMOUNT_MAX:
         raise ValueError(f"amount: the authorization would exceed {AMOUNT_MAX}")
-    ledger = replace(tx.ledger, authorized=tx.ledger.authorized + more.total)
-    return _plan(tx, more.total, amounts=amounts, ledger=ledger, **changes)
+    authorized = tx.ledger.authorized + amounts.total - tx.amounts.total
+    ledger = replace(tx.ledger, authorized=authorized)
+    return _plan(tx, stated.total, amounts=amounts, ledger=ledger, **changes)
 
 
 def _adjust(tx: Transaction, action: ActionRequest) -> Plan:
@@ -277,6 +291,14 @@ def _reverse(tx: Transaction, action: ActionRequest) -> Plan:
         if tx.status == "surcharge_pending":
             back = back.without_surcharge()
         return _plan(tx, amount, amounts=back, is_full=amount in (whole, back.total))
+    if tx.status == "error":
+        # Nobody knows whether it is held, so it can only be reversed as a whole.
+        whole = tx.amounts.total
+        amount = whole if action.amount is None else action.amount
+        if amount < whole:
+            raise ValueError(f"amount: a payment that timed out is reversed as a whole, {whole}")
+        ledger = replace(ledger, voided=ledger.authorized)
+        return _plan(tx, amount, ledger=ledger, exceeds=amount > whole, is_full=True)
     is_captured = tx.status == "captured"
     there = ledger.kept if is_captured else ledger.held
     amount = there if action.amount is None else action.amount

@@ -261,7 +261,7 @@ def _details(tx: Transaction) -> dict[str, Any]:
     if tx.is_partial:
         own["remaining_amount"] = tx.amounts.total - (ledger.captured or ledger.authorized)
     elif tx.status_reason == "partial_approval":
-        own["remaining_amount"] = tx.history[0].amount - tx.amounts.total
+        own["remaining_amount"] = max(one.amount for one in tx.history) - tx.amounts.total
     return {**tx.origin.details, **own} if tx.origin.details else own
 
 

@@ -18,9 +18,11 @@ from sandbox.domain.directory import (
     gateway_of,
     processor_of,
 )
+from sandbox.domain.directory_readings import BLOCK_ANSWER
 from sandbox.domain.faults import NOT_FOUND, VALIDATION_ERROR, Refusal
 from sandbox.domain.payments.pricing import PointOfSale
 from sandbox.domain.payments.transactions import TransactionSite
+from sandbox.platform.access import blocked_account
 from sandbox.platform.context import OperationContext
 from sandbox.store.store import UnitOfWork
 
@@ -44,7 +46,11 @@ def find(context: OperationContext, named: Named) -> KnownPlace:
     """
     place = _work_out(context, *named)
     site = _held_once(_site(place))
-    return KnownPlace(place, site, _misconfiguration(place), site.processor == PASSTHROUGH)
+    problem = _misconfiguration(place)
+    if problem is None and context.world.readings[BLOCK_ANSWER] == "invalid_terminal":
+        above = blocked_account(context, place.account)
+        problem = f"account {above.id} ({above.name}) is blocked" if above else None
+    return KnownPlace(place, site, problem, site.processor == PASSTHROUGH)
 
 
 def _work_out(
