@@ -11,7 +11,7 @@ from sandbox.control.queries import get_account, get_key
 from sandbox.control.routing import WORLD, Router
 from sandbox.domain.instants import Instant
 from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.platform.routes import OPERATIONS
 from sandbox.store.tables import LAST_DIGITS
 from sandbox.worlds.journal import Entry, EntryView, Origin, WaitingRequest, client_of
@@ -247,15 +247,15 @@ def waiting_rows(world: World) -> list[RequestRow]:
 
 
 def _waiting_row(world: World, one: WaitingRequest) -> RequestRow:
-    tx = world.store.get(Transaction, one.payment)
+    known = world.store.get(Payment, one.payment)
     payment: PaymentOfRow | None = None
-    if tx is not None:
+    if known is not None:
         payment = PaymentOfRow(
-            id=tx.transaction_id,
-            status=tx.status,
-            total=tx.amounts.total,
-            currency=tx.origin.site.currency,
-            merchant=tx.origin.site.merchant_name,
+            id=known.id,
+            status=known.status,
+            total=known.transaction.total_amount,
+            currency=known.transaction.currency,
+            merchant=known.transaction.merchant_name,
         )
     return RequestRow.of(
         one,

@@ -11,7 +11,7 @@ from sandbox.control.routing import WORLD, Router
 from sandbox.domain.field_types import DelayMs, PositiveAmount
 from sandbox.domain.payments import outcomes
 from sandbox.domain.payments.cards import CANCELED_BY, CARDS, TOKEN_PREFIX, Tap, Tapped
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.webhooks import TIMES_MAX
 from sandbox.scenarios.fault_injection import SpoiledFull
 from sandbox.scenarios.parser import ScenarioError
@@ -176,9 +176,11 @@ async def tap_card(request: ControlRequest, body: TapBody) -> TappedView:
     tapped = _tapped(body, waiting)
     waiting.came.set_result(tapped)
     await waiting.left.wait()
-    tx = request.world.store.begin().get(Transaction, waiting.tap.transaction_id)
+    payment = request.world.store.begin().get(Payment, waiting.tap.transaction_id)
     return TappedView.of(
-        waiting.tap, status=tx and tx.status, status_reason=tx and tx.status_reason
+        waiting.tap,
+        status=payment and payment.status,
+        status_reason=payment and payment.transaction.status_reason,
     )
 
 
@@ -187,12 +189,12 @@ def _find_waiting(request: ControlRequest) -> Waiting:
     waiting = request.world.tap_desk.get(id)
     if waiting is not None:
         return waiting
-    tx = request.world.store.begin().get(Transaction, id)
-    if tx is None:
+    payment = request.world.store.begin().get(Payment, id)
+    if payment is None:
         raise not_found("the world has no transaction with this id")
     raise conflict(
         "not_waiting",
-        f"the payment does not wait for a tap: it is {tx.status}",
+        f"the payment does not wait for a tap: it is {payment.status}",
         details="a payment waits where a scenario says tap = 'wait'; GET taps lists those that do",
     )
 

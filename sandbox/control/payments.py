@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Final, Literal
 
+from msgspec import to_builtins
 from pydantic import Field
 
 from sandbox.control.context import ControlRequest, must_be_known
@@ -15,12 +16,13 @@ from sandbox.domain.clock import BATCH_RESULT, Timer
 from sandbox.domain.events import Message
 from sandbox.domain.instants import Instant, to_ms
 from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.transaction_view import TransactionView, view
 from sandbox.domain.payments.transactions import (
     STATUS_REASONS,
     STATUSES,
     TRANSACTION_TYPES,
+    Payment,
     Transaction,
+    show,
 )
 from sandbox.domain.payments.transitions import BY_ITSELF, transitions_from
 from sandbox.store.tables import LAST_DIGITS, NEWEST_FIRST, OLDEST_FIRST, Order
@@ -56,7 +58,7 @@ class PaymentsQuery(PageQuery):
     shape: Literal["row", "full"] = "row"
 
 
-PaymentShown = Annotated[Any, LikeType(TransactionView)]
+PaymentShown = Annotated[Any, LikeType(Transaction)]
 _BRANDS: Final = sorted({card.brand for card in CARDS.values()})
 _ORDERS: Final = {
     "newest": NEWEST_FIRST,
@@ -96,24 +98,20 @@ class PaymentsPage(View):
     next: int | None
 
 
-def payment_row(tx: Transaction) -> PaymentRow:
+def payment_row(payment: Payment) -> PaymentRow:
     """A payment as lists show it."""
-    origin = tx.origin
+    tx, card = payment.transaction, payment.card
     return PaymentRow.of(
         tx,
-        id=tx.transaction_id,
-        created_at=origin.created_at,
+        id=payment.id,
         updated_at=tx.history[-1].created_at,
         type=tx.transaction_type,
-        currency=origin.site.currency,
-        total=tx.amounts.total,
-        tip=tx.amounts.tip,
-        refunded=tx.ledger.refunded,
-        reversed=tx.ledger.reversed_in_all,
-        brand=origin.card.brand,
-        last4=origin.card.masked[-LAST_DIGITS:],
-        merchant=origin.site.merchant_name,
-        terminal_id=origin.site.terminal_id,
+        total=tx.total_amount,
+        tip=tx.tip_amount,
+        brand=card.brand,
+        last4=card.masked[-LAST_DIGITS:],
+        merchant=tx.merchant_name,
+        terminal_id=tx.tid,
     )
 
 
@@ -123,15 +121,19 @@ def search_payments(request: ControlRequest, query: PaymentsQuery) -> PaymentsPa
     world = request.world
     rows, total, after = find_page(
         world,
-        Transaction,
+        Payment,
         _where(world, query),
         limit=query.limit,
         before=query.before,
         between=(_ms(query.since), _ms(query.until)),
         order=_ORDERS[query.order],
     )
-    shape = payment_row if query.shape == "row" else view
+    shape = payment_row if query.shape == "row" else _view
     return PaymentsPage(payments=list(map(shape, rows)), total=total, next=after)
+
+
+def _view(payment: Payment) -> Any:
+    return to_builtins(show(payment))
 
 
 def _ms(at: Instant | None) -> int | None:
@@ -223,33 +225,33 @@ def read_payment(request: ControlRequest) -> Story:
 
     Source: assumed 2.2, 2.10.
     """
-    tx = request.get_record(Transaction, "payment")
-    messages = request.world.store.messages_about(tx.transaction_id)
-    return view_story(request.world, tx, messages)
+    payment = request.get_record(Payment, "payment")
+    messages = request.world.store.messages_about(payment.id)
+    return view_story(request.world, payment, messages)
 
 
-def view_story(world: World, tx: Transaction, messages: Sequence[Message]) -> Story:
+def view_story(world: World, payment: Payment, messages: Sequence[Message]) -> Story:
     """Show a payment with all that happened to it and is due; `messages` are those about it."""
     asked = list(dict.fromkeys(one.request_id for one in messages if one.request_id is not None))
     entries = world.journal.entries()
     first = next((one for one in entries if asked and one.id == asked[0]), None)
     steps = [
-        *_attempts(tx),
+        *_attempts(payment),
         *(_message_step(world, one) for one in messages),
-        *(_refusal_step(world, one) for one in entries if _is_refusal(one, tx.transaction_id)),
+        *(_refusal_step(world, one) for one in entries if _is_refusal(one, payment.id)),
     ]
     steps.sort(key=lambda step: step.at)
     return Story(
-        payment=view(tx),
-        ledger=_money(tx),
+        payment=_view(payment),
+        ledger=_money(payment),
         outcome=first and world.journal.view(first)["outcome"],
-        batch=_view_batch(world, tx),
-        story=[*steps, *_due(world, tx, asked)],
+        batch=_view_batch(world, payment),
+        story=[*steps, *_due(world, payment, asked)],
     )
 
 
-def _money(tx: Transaction) -> Money:
-    money = tx.ledger
+def _money(payment: Payment) -> Money:
+    money = payment.ledger
     is_captured = money.captured > 0
     return Money.of(
         money,
@@ -260,15 +262,15 @@ def _money(tx: Transaction) -> Money:
     )
 
 
-def _view_batch(world: World, tx: Transaction) -> BatchOfPayment | None:
-    batch = world.store.get(Batch, tx.batch_id or "")
+def _view_batch(world: World, payment: Payment) -> BatchOfPayment | None:
+    batch = world.store.get(Batch, payment.batch_id or "")
     if batch is None:
         return None
     return BatchOfPayment.of(batch, number=batch.processor_batch_id)
 
 
-def _attempts(tx: Transaction) -> Iterator[StoryStep]:
-    for one in tx.history:
+def _attempts(payment: Payment) -> Iterator[StoryStep]:
+    for one in payment.history:
         says = f"{one.transaction_type}: {one.status} ({one.status_reason})"
         yield _step("attempt", one.event_id, one.created_at, says, one.amount)
 
@@ -300,17 +302,17 @@ def _message_step(world: World, message: Message) -> StoryStep:
     return _step("message", message.id, message.created_at, f"{message.event_type}: {told}")
 
 
-def _due(world: World, tx: Transaction, asked: list[str]) -> list[StoryStep]:
+def _due(world: World, payment: Payment, asked: list[str]) -> list[StoryStep]:
     """What is due for the payment and for its batch, the soonest first."""
     tags = ["", *(f"{id}/{number}" for id in asked for number in range(_FOLLOW_UPS_MAX))]
-    timers = [world.store.timer(kind, tx.transaction_id, tag) for kind in _KINDS for tag in tags]
-    if tx.batch_id is not None:
-        timers.append(world.store.timer(BATCH_RESULT, tx.batch_id))
+    timers = [world.store.timer(kind, payment.id, tag) for kind in _KINDS for tag in tags]
+    if payment.batch_id is not None:
+        timers.append(world.store.timer(BATCH_RESULT, payment.batch_id))
     due = sorted((one for one in timers if one is not None), key=lambda timer: timer.due)
-    return [_falls_due(tx, timer) for timer in due]
+    return [_falls_due(payment, timer) for timer in due]
 
 
-def _falls_due(tx: Transaction, timer: Timer) -> StoryStep:
-    rows = transitions_from(timer.kind, tx.status)
+def _falls_due(payment: Payment, timer: Timer) -> StoryStep:
+    rows = transitions_from(timer.kind, payment.status)
     leads_to = f": {rows[0].next_status} ({rows[0].reason})" if rows else ""
     return _step("due", timer.id, timer.due, f"{timer.kind}{leads_to}")

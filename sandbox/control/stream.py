@@ -22,7 +22,7 @@ from sandbox.domain.batches import Batch
 from sandbox.domain.directory import Account, Credential, Location, Terminal
 from sandbox.domain.instants import to_wire
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.webhooks import Endpoint
 from sandbox.platform import wire
 from sandbox.platform.responses import ABORT
@@ -52,7 +52,7 @@ _NAMES: Final[dict[type, str]] = {
     Location: "location",
     Credential: "credential",
     ApiKey: "key",
-    Transaction: "payment",
+    Payment: "payment",
     Batch: "batch",
 }
 
@@ -88,8 +88,8 @@ def _record(world: World, record: Any) -> dict[str, Any]:
         kind, id = _NAMES[record.kind], record.id
         return {"kind": kind, "id": id, "status": None, "removed": True, "row": None}
     row: Any = None
-    if isinstance(record, Transaction):
-        id, row = record.transaction_id, payment_row(record)
+    if isinstance(record, Payment):
+        id, row = record.id, payment_row(record)
     elif isinstance(record, Batch):
         id, row = record.id, batch_row(world, record)
     elif isinstance(record, Terminal):

@@ -19,6 +19,7 @@ from sandbox.domain.directory import Account, Relation, relate
 from sandbox.domain.faults import Fault
 from sandbox.domain.payments.cards import CARD_FIELDS
 from sandbox.domain.payments.outcomes import Operation
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.profile import Profile
 from sandbox.domain.records import Extended
 from sandbox.platform.wire import BadInput
@@ -52,6 +53,11 @@ class Target(Struct, frozen=True, eq=False):
     is_repeatable: bool = False
     others: "tuple[Target, ...]" = ()
     aliases: tuple[tuple[str | None, str], ...] = ()
+
+    @property
+    def noun(self) -> str:
+        """The target in a sentence."""
+        return "Transaction" if self.kind is Payment else self.kind.__name__
 
     def ids_in(self, sent: dict[str, Any]) -> list[str]:
         """What the body has under the name and its aliases, without nulls. Raises BadInput."""

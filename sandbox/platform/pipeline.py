@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from sandbox.domain.faults import METHOD_NOT_ALLOWED, NOT_FOUND, RETIRED, Refusal
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.readings import UNKNOWN_ROUTES, UNSET_STRINGS
 from sandbox.domain.records import rows_of, to_bytes, to_parts
 from sandbox.domain.text import nearest
@@ -82,9 +82,9 @@ async def answer_request(context: RequestContext, worlds: Worlds) -> tuple[int, 
 def _busy_payment(context: RequestContext, row: Row) -> Event | None:
     """The event after which the request's payment accepts other requests; None at once."""
     record = context.record
-    if not context.world.busy or row.method == "GET" or not isinstance(record, Transaction):
+    if not context.world.busy or row.method == "GET" or not isinstance(record, Payment):
         return None
-    return context.world.busy.get(record.transaction_id)
+    return context.world.busy.get(record.id)
 
 
 def _render(context: RequestContext, row: Row, shown: Any) -> tuple[int, bytes]:

@@ -28,7 +28,7 @@ from sandbox.domain.keys import state_of as state_of_key
 from sandbox.domain.payments import follow_ups, initiation, transitions
 from sandbox.domain.payments.cards import NOT_READ
 from sandbox.domain.payments.outcomes import OUTCOMES, TIMED_OUT, Outcome
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.payments.transitions import transitions_from
 from sandbox.platform import apikeys, directory, settlement
 from sandbox.platform.context import OperationContext
@@ -44,35 +44,39 @@ FallsDue = Callable[[OperationContext, Timer], None]
 
 def _end(context: OperationContext, timer: Timer) -> None:
     """End a payment as the row of this timer says, unless its state has changed."""
-    tx = context.unit.get(Transaction, timer.subject)
-    rows = transitions_from(timer.kind, tx.status) if tx is not None else ()
-    if tx is None or not rows:
+    payment = context.unit.get(Payment, timer.subject)
+    rows = transitions_from(timer.kind, payment.status) if payment is not None else ()
+    if payment is None or not rows:
         return
     # A pending payment and its expiry are one attempt (assumed D11).
-    is_begun = tx.status == "pending"
-    event_id = tx.event_id if is_begun else event_ids.new_event_id(context, tx.account_id)
+    is_begun = payment.status == "pending"
+    event_id = (
+        payment.transaction.event_id
+        if is_begun
+        else event_ids.new_event_id(context, payment.account_id)
+    )
     # The history has the moment at which the timer was due (assumed 8.1).
-    conclusion = follow_ups.expire(tx, rows[0], event_id=event_id, at=context.now_ms)
-    outcomes.save(context, conclusion, tx)
+    conclusion = follow_ups.expire(payment, rows[0], event_id=event_id, at=context.now_ms)
+    outcomes.save(context, conclusion, payment)
 
 
 def _late_answer(context: OperationContext, timer: Timer) -> None:
     """The late answer of a processor, if the payment still waits for it. Source: assumed D24."""
-    tx = context.unit.get(Transaction, timer.subject)
+    payment = context.unit.get(Payment, timer.subject)
     outcome = OUTCOMES[timer.detail]
-    if tx is None or not may_answer_late(tx, outcome):
+    if payment is None or not may_answer_late(payment, outcome):
         return
-    outcomes.save_initiation(context, initiation.answered_late(tx, outcome))
+    outcomes.save_initiation(context, initiation.answered_late(payment, outcome))
 
 
-def may_answer_late(tx: Transaction, outcome: Outcome) -> bool:
+def may_answer_late(payment: Payment, outcome: Outcome) -> bool:
     """Whether the payment still waits for this late answer of its processor."""
-    if tx.origin.card is NOT_READ:
+    if payment.card is NOT_READ:
         return False
-    is_left_open = tx.status_reason in TIMED_OUT and outcome.is_approval
+    is_left_open = payment.transaction.status_reason in TIMED_OUT and outcome.is_approval
     return bool(
-        transitions_from(transitions.LATE_ANSWER, tx.status)
-        or (is_left_open and transitions_from(transitions.LATE_APPROVAL, tx.status))
+        transitions_from(transitions.LATE_ANSWER, payment.status)
+        or (is_left_open and transitions_from(transitions.LATE_APPROVAL, payment.status))
     )
 
 

@@ -14,7 +14,7 @@ from sandbox.domain.directory import Account, CredentialView, Location, Terminal
 from sandbox.domain.events import EVENTS, EventRow
 from sandbox.domain.keys import ApiKeyEvent
 from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
-from sandbox.domain.payments.transaction_view import TransactionView
+from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.profile import Profile
 from sandbox.domain.readings import DELETE_ANSWERS, in_force
 from sandbox.domain.records import Extended
@@ -33,7 +33,7 @@ ANSWERS: Final = Path(__file__).parent / "platform_answers.json"
 """The recorded answers of a demo world, by row."""
 
 BODIES: Final[dict[str, Any]] = {
-    "transaction": TransactionView,
+    "transaction": Transaction,
     "batch": Batch,
     "account": Account,
     "terminal": Terminal,

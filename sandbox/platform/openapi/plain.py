@@ -18,7 +18,7 @@ ENUMS: Final = {
     "KeyStatus": ("ApiKeyView", "status"),
     "KeyEventStatus": ("ApiKeyEvent", "status"),
     "BatchStatus": ("Batch", "status"),
-    "RateBasis": ("Account", "tax_basis"),
+    "RateBasis": ("TransactionView", "tax_basis"),
     "AdjustmentType": ("Adjust", "type"),
     "PaymentMethod": ("StartPayment", "payment_method"),
     "Platform": ("StartPayment", "platform"),
