@@ -44,7 +44,7 @@ slow: $(VENV)/.developed ## The part of `make whole` that starts servers, browse
 	@$(BIN)/python -m pytest tests/whole --numprocesses 2 --dist worksteal
 
 properties: $(VENV)/.developed ## Test properties with many more examples than `make test` does
-	@SANDBOX_THOROUGH=yes $(BIN)/python -m pytest -m hypothesis --numprocesses 2 --dist worksteal
+	@SANDBOX_THOROUGH=yes $(BIN)/python -m pytest -m "hypothesis or thorough" --numprocesses 2 --dist worksteal
 
 soak: $(VENV)/.developed ## Try properties with new random numbers until one fails (MINUTES=60, SEED=a new one)
 	@$(BIN)/python -m tests.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))

@@ -10,6 +10,7 @@ from typing import Any
 import httpx2
 
 from sandbox.app import Sandbox
+from sandbox.domain.keys import KeyUsage
 from tests.in_process import Application, Exchange, Response, http_scope
 from tests.processes import Process
 
@@ -79,6 +80,16 @@ class InProcess:
     def control(self, method: str, path: str, json_body: Any = ..., *, query: str = "") -> Response:
         """One request to the control API; `path` without its prefix."""
         return self.ask(method, f"/_sandbox{path}", json_body=json_body, query=query)
+
+    def state(self) -> list[Any]:
+        """Every record and every message: what a refusal must leave as it was.
+
+        When a key was last used is left out: a refused request has used its key.
+        """
+        world = self.sandbox.worlds.get(self.world)
+        assert world is not None
+        tables = [one for one in world.store.tables() if one.table.kind is not KeyUsage]
+        return [*(dict(one.by_id) for one in tables), world.store.messages_now()]
 
     def journal(self, answer: Response) -> dict[str, Any]:
         """The journal entry of an answer of this world."""

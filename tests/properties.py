@@ -1,7 +1,8 @@
 """How many examples a property is tried with, and where its random numbers come from.
 
-`make test` tries a third of what `make whole` does. Both have the same examples in every run, so a
-test that fails here fails everywhere; `make soak` has others in each round.
+`make test` tries a third of what `make properties` does, and of the long products of cases each
+case in turn. Both have the same examples in every run, so a test that fails here fails everywhere;
+`make soak` has others in each round.
 """
 
 import os

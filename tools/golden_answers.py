@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from sandbox.control.openapi import ANSWERS
+from sandbox.control.docs import ANSWERS
 from sandbox.control.routes import CONTROL
 from sandbox.control.routing import ControlRow
 from sandbox.platform.openapi import document
-from sandbox.platform.openapi.examples import NOWHERE, Example, example_of, with_ids
+from sandbox.platform.openapi.examples import example_of, with_ids
 from sandbox.platform.openapi.writer import DIALECT, VERSION
+from sandbox.platform.operation import NOWHERE, Example
 from sandbox.platform.routes import OPERATIONS
 from tools.asking import InProcess
 from tools.golden_events import NOW
@@ -237,5 +238,8 @@ def _after_a_sale(asked: InProcess, kind: str) -> str:
     if kind in ("coverage", "overview"):
         return ""
     if kind == "payments":
+        # A refund waits for its answer.
+        path = f"/v3/payments/{sold['transaction_id']}/refund"
+        asked.ask("POST", path, {"amount": 500}, outcome="processor_timeout")
         return str(sold["transaction_id"])
     return str(asked.whole("GET", f"{_WORLD}/{kind}")[kind][-1]["id"])

@@ -7,7 +7,7 @@ from typing import Final
 
 from sandbox import __version__
 from sandbox.app import build
-from sandbox.control import openapi as control
+from sandbox.control import docs as control
 from sandbox.control.routes import CONTROL
 from sandbox.domain.profile import Profile
 from sandbox.library import sample

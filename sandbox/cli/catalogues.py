@@ -8,19 +8,41 @@ from typing import Any
 import click
 from pydantic import BaseModel
 
-from sandbox.cli.output import EXIT_REFUSED, Columns, Result, json_option, refuse, say, show_table
+from sandbox.cli.arguments import OPERATION
+from sandbox.cli.output import (
+    EXIT_REFUSED,
+    Columns,
+    Result,
+    ResultCommand,
+    refuse,
+    say,
+    show_table,
+)
 from sandbox.control.catalogues import TriggerView, card_view, fault_view, outcome_view
 from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS, TRIGGERS
+from sandbox.domain.payments.outcomes import (
+    OUTCOMES,
+    TRANSPORT_FAULTS,
+    TRIGGERS,
+    Operation,
+    Outcome,
+    for_operation,
+)
 from sandbox.domain.text import did_you_mean
 
 _View = Mapping[str, Any]
 
 
-@click.command()
+@click.command(cls=ResultCommand)
 @click.argument("search", nargs=-1)
-@json_option
-def outcomes(search: tuple[str, ...]) -> Result:
+@click.option(
+    "--for",
+    "operation",
+    type=OPERATION,
+    metavar="OPERATION",
+    help="Only outcomes of this operation, like refund.",
+)
+def outcomes(search: tuple[str, ...], operation: str | None) -> Result:
     """List the outcomes of payments and the transport faults.
 
     SEARCH selects those that contain all its words: a key, a reason, a code, an operation.
@@ -29,9 +51,13 @@ def outcomes(search: tuple[str, ...]) -> Result:
     Examples:
       sandbox outcomes
       sandbox outcomes funds
-      sandbox outcomes refund declined
+      sandbox outcomes --for refund
+      sandbox outcomes --for capture declined
     """
-    found = _found(map(outcome_view, OUTCOMES.values()), search)
+    rows: Iterable[Outcome | None] = OUTCOMES.values()
+    if operation is not None:
+        rows = (for_operation(key, Operation(operation)) for key in OUTCOMES)
+    found = _found((outcome_view(row) for row in rows if row is not None), search)
     faults = _found(map(fault_view, TRANSPORT_FAULTS.values()), search)
     if not found and not faults:
         _nothing("outcome", search, [*OUTCOMES, *TRANSPORT_FAULTS])
@@ -56,9 +82,8 @@ def _show_outcomes(value: _View) -> None:
         show_table(faults, {"fault": "key", "when": "when", "effect": "effect"})
 
 
-@click.command()
+@click.command(cls=ResultCommand)
 @click.argument("search", nargs=-1)
-@json_option
 def cards(search: tuple[str, ...]) -> Result:
     """List the test cards with the answers of their issuers.
 
@@ -82,9 +107,8 @@ def _show_cards(value: _View) -> None:
     show_table(value["cards"], columns, drops=("later", "above amount", "type"))
 
 
-@click.command()
+@click.command(cls=ResultCommand)
 @click.argument("search", nargs=-1)
-@json_option
 def amounts(search: tuple[str, ...]) -> Result:
     """List the amounts that choose an outcome.
 

@@ -15,10 +15,10 @@ ABOUT: Final[Mapping[str, str]] = {
     "keys": "Makes API keys in your account. They expire in an hour and are deleted at the end. "
     "Each holds one permission, but for one that asks for all: if the platform makes it, it is "
     "deleted at once.",
-    "directory": "Makes a merchant under the partner's account, with what belongs to it. "
-    "All of it is deleted at the end.",
+    "directory": "Makes a merchant under the partner's account, with what belongs to it. Blocks "
+    "and unblocks it. All of it is deleted at the end.",
     "payments": "Changes the transactions that you named, by one minor unit at a time. A refund "
-    "cannot be taken back.",
+    "cannot be taken back, and the last probe captures the hold and releases most of it.",
 }
 """What each phase does, in the order of `PHASES`."""
 
@@ -106,7 +106,8 @@ def _step_lines(step: Step, wanted: Wanted) -> Iterator[str]:
     by = {"": "", "none": "  (without a key)", "partner": "  (partner's key)"}.get(
         step.key, f"  (key {{{step.key}}})"
     )
-    yield f"  {step.method} {path}{'?' + query if query else ''}{without}{by}"
+    only = "  (only if the one before is refused)" if step.if_refused else ""
+    yield f"  {step.method} {path}{'?' + query if query else ''}{without}{by}{only}"
     if step.body is not None:
         yield f"    {_known(json.dumps(step.body), wanted)}"
     if step.makes is not None:

@@ -19,28 +19,57 @@ from sandbox.control.context import (
     not_found,
     unknown_world,
 )
-from sandbox.control.identity import ANONYMOUS, THE_OPERATOR, Identity, Sessions, SharedSessions
+from sandbox.control.identity import (
+    ANONYMOUS,
+    THE_OPERATOR,
+    Identity,
+    Sessions,
+    SharedSessions,
+    TooManyTokens,
+)
 from sandbox.control.models import JSON, Accepted, NoQuery, Written
 from sandbox.control.routing import PREFIX, SNAPSHOT_BYTES_MAX, ControlRow
 from sandbox.control.servers import forward, unavailable
+from sandbox.domain.batches import UnknownZone
 from sandbox.domain.faults import UNAVAILABLE, Refusal
 from sandbox.domain.keys import KeyFormat
+from sandbox.domain.readings import UnknownReading
 from sandbox.domain.secrets import CARD_NUMBER, find_misplaced, may_hold_secret
+from sandbox.domain.switches import UnknownSwitch
 from sandbox.domain.teams import OPERATOR
 from sandbox.domain.text import nearest
 from sandbox.platform import wire
 from sandbox.platform.hosts import RareLog, origin_of, why_foreign
 from sandbox.platform.routing import ROOT_PATH, Match, is_written_below, match_of, path_of
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
+from sandbox.scenarios.fault_injection import SpoiledFull
+from sandbox.scenarios.parser import ScenarioError
+from sandbox.scenarios.queue import QueueFull
 from sandbox.store.files.port import StoreError, Unavailable
 from sandbox.worlds.due_timers import catch_up
 from sandbox.worlds.elsewhere import WorldLost
+from sandbox.worlds.spec import Protected, TooManyWorlds, WorldTaken
 from sandbox.worlds.world import World
 
 TEXT_CHARS_MAX: Final = 4_096
 """Length limit of an error message, because it repeats words of the request."""
 
 log = logging.getLogger("sandbox.control")
+
+_REFUSED: Final[dict[type[Exception], tuple[int, str, str, str]]] = {
+    UnknownSwitch: (400, "unknown_switch", "switches: ", ""),
+    UnknownReading: (400, "unknown_reading", "readings: ", ""),
+    UnknownZone: (400, "validation_error", "", ""),
+    ScenarioError: (400, "validation_error", "scenario: ", ""),
+    WorldTaken: (409, "world_taken", "", ""),
+    TooManyWorlds: (409, "too_many_worlds", "", ""),
+    TooManyTokens: (409, "too_many_tokens", "", ""),
+    Protected: (409, "protected", "", ""),
+    QueueFull: (409, "queue_full", "", "DELETE .../scenario/next forgets them"),
+    SpoiledFull: (409, "queue_full", "", "DELETE .../webhooks/next forgets them"),
+}
+"""What the other rooms raise: the status and the code, what stands before the message, and
+details."""
 
 
 class Control:
@@ -109,6 +138,10 @@ class Control:
         if isinstance(error, WorldLost | Unavailable):
             # Another server may have the world.
             return unavailable(error)
+        for kind, (status, code, place, details) in _REFUSED.items():
+            if isinstance(error, kind):
+                near = getattr(error, "nearest", None)
+                return ControlFault(status, code, f"{place}{error}", details=details, nearest=near)
         if isinstance(error, StoreError):
             log.error("%s", error)
             why = "a part of the state file cannot be read"
@@ -219,11 +252,11 @@ class Control:
         self, row: ControlRow, request: ControlRequest, receive: Receive, body: bytes | bytearray
     ) -> Any:
         scope = request.scope
-        request.found = self._world(request.params, request.who)
-        if request.found is not None:
-            self._services.worlds.touch(request.found)
+        request.found_world = self._world(request.params, request.who)
+        if request.found_world is not None:
+            self._services.worlds.touch(request.found_world)
             # Without an event loop, or under a clock that a test moves, no alarm has rung.
-            await catch_up(request.found)
+            await catch_up(request.found_world)
         query = _parse_query(row.query, scope)
         given = {} if row.query is NoQuery else {"query": query}
         if row.is_raw:
@@ -236,7 +269,7 @@ class Control:
             shown = await (wire.unless_gone(shown, receive) if row.ends_with_client else shown)
         if (saver := self._services.worlds.saver) is not None:
             try:
-                found = request.found
+                found = request.found_world
                 # Another state may have taken its place under the same id.
                 now = None if found is None else self._services.worlds.get(found.id) or found
                 await saver.saved(now)

@@ -7,10 +7,9 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from sandbox.control.clock import view_timer
-from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
-from sandbox.control.models import Body, PageQuery, Time, View, Words, Written
-from sandbox.control.queries import find_page, find_scope, get_terminal, parse_words
-from sandbox.control.routing import WORLD, Router
+from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, parse_words
+from sandbox.control.models import Body, PageQuery, Time, View, Words, Written, shows
+from sandbox.control.routing import WORLD, delete, get, post, put
 from sandbox.domain import batches
 from sandbox.domain.clock import BATCH_CLOSES, BATCH_RESULT, Timer
 from sandbox.domain.currencies import in_letters
@@ -19,10 +18,8 @@ from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.records import to_bytes
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext
-from sandbox.store.tables import LAST_DIGITS, OLDEST_FIRST
+from sandbox.store.tables import EVERYTHING, LAST_DIGITS, OLDEST_FIRST
 from sandbox.worlds.world import World
-
-router = Router()
 
 
 class BatchesQuery(PageQuery):
@@ -59,6 +56,7 @@ class BatchScheduleBody(Body):
     zone: Annotated[str, Field(min_length=1, max_length=batches.ZONE_CHARS_MAX)]
 
 
+_RENAMED: Final = ("processor_name", "processor_config_id", "processor_batch_id")
 EntryKind = Literal["capture", "refund"]
 EntryResult = Literal["accepted", "refused"]
 
@@ -70,27 +68,19 @@ _RESULTS: Final[dict[batches.BatchStatus, EntryResult]] = {
 """The result of the records that are still in the batch."""
 
 
+@shows(batches.Batch, without=("response", "batch_metadata", *_RENAMED))
 class BatchRow(View):
     """A batch in a list. Amounts are minor units of `currency`.
 
     `refused` is the number of records that the processor sent back, null without a result.
     """
 
-    id: str
-    status: batches.BatchStatus
     number: str | None
-    account_id: str
     merchant: str | None
-    terminal_id: str
     terminal: str | None
     processor: str
     currency: str
-    captured_amount: int
-    refunded_amount: int
-    transaction_count: int
     refused: int | None
-    opened_at: Time
-    closed_at: Time | None
 
 
 class BatchesPage(View):
@@ -141,23 +131,21 @@ class BatchDetail(View):
     records: list[BatchEntry]
 
 
-@router.get(f"{WORLD}/batches", "batches.search")
+@get(f"{WORLD}/batches", "batches.search")
 def search_batches(request: ControlRequest, query: BatchesQuery) -> BatchesPage:
     """Search the batches of a world, of all its accounts."""
     world = request.world
-    where: dict[str, Any] = {"scope": find_scope(world, query.account)}
+    where: dict[str, Any] = {"scope": request.find_id(Account, query.account) or EVERYTHING}
     if words := parse_words("status", query.status, batches.BATCH_STATUSES):
         where["status"] = words
-    if query.terminal is not None:
-        where["terminal_id"] = get_terminal(world, query.terminal).terminal_id
-    rows, total, after = find_page(
-        world, batches.Batch, where, limit=query.limit, before=query.before
-    )
+    if (terminal_id := request.find_id(Terminal, query.terminal)) is not None:
+        where["terminal_id"] = terminal_id
+    rows, total, after = request.find_page(batches.Batch, where, query)
     views = [batch_row(world, batch) for batch in rows]
     return BatchesPage(batches=views, total=total, next=after)
 
 
-@router.get(f"{WORLD}/batches/{{id}}", "batches.look")
+@get(f"{WORLD}/batches/{{id}}", "batches.look")
 def read_batch(request: ControlRequest) -> BatchDetail:
     """Read a batch with each record's result, and where the record is now."""
     return view_batch(request.world, request.get_record(batches.Batch, "batch"))
@@ -264,7 +252,7 @@ _WHY: Final[Mapping[batches.BatchStatus, str]] = {
 # --- batches ----------------------------------------------------------------------------------
 
 
-@router.post(
+@post(
     f"{WORLD}/batches/{{id}}/answer",
     "batches.answer",
     refuses=(409,),
@@ -327,13 +315,12 @@ def _rejected_members(wanted: int | list[str] | None, members: list[Payment]) ->
     return tuple(dict.fromkeys(wanted))
 
 
+@shows(batches.BatchSchedule)
 class BatchScheduleView(View):
     """When the batches of a terminal close; `next` is the moment of the next time."""
 
     terminal_id: str
     times: list[str]
-    days: list[batches.DayCode]
-    zone: str
     next: Time
 
 
@@ -344,7 +331,7 @@ class BatchSchedules(View):
     total: int
 
 
-@router.get(f"{WORLD}/batch-schedules", "schedules.list")
+@get(f"{WORLD}/batch-schedules", "schedules.list")
 def list_schedules(request: ControlRequest) -> BatchSchedules:
     """List the terminals whose batches close by themselves."""
     store = request.world.store
@@ -354,7 +341,7 @@ def list_schedules(request: ControlRequest) -> BatchSchedules:
     return BatchSchedules(schedules=shown, total=len(shown))
 
 
-@router.put(
+@put(
     f"{WORLD}/batch-schedules/{{id}}",
     "schedules.set",
     example={"times": ["23:30"], "zone": "America/New_York"},
@@ -363,10 +350,7 @@ def set_schedule(request: ControlRequest, body: BatchScheduleBody) -> BatchSched
     """Close the batches of a terminal at local times."""
     terminal_id, world = _find_terminal(request), request.world
     days = None if body.days is None else tuple(body.days)
-    try:
-        schedule = batches.batch_schedule(tuple(body.times), days, body.zone)
-    except batches.UnknownZone as error:
-        raise invalid(str(error), error.nearest) from None
+    schedule = batches.batch_schedule(tuple(body.times), days, body.zone)
     timer = settlement.timer_of(terminal_id, schedule, world.clock.now())
     unit = world.store.begin()
     unit.schedule(timer)
@@ -374,7 +358,7 @@ def set_schedule(request: ControlRequest, body: BatchScheduleBody) -> BatchSched
     return _view_schedule(timer)
 
 
-@router.delete(f"{WORLD}/batch-schedules/{{id}}", "schedules.delete")
+@delete(f"{WORLD}/batch-schedules/{{id}}", "schedules.delete")
 def delete_schedule(request: ControlRequest) -> None:
     """Let the batches of a terminal close by hand alone."""
     unit = request.world.store.begin()
@@ -383,10 +367,8 @@ def delete_schedule(request: ControlRequest) -> None:
 
 
 def _find_terminal(request: ControlRequest) -> str:
-    terminal = request.world.store.get(Terminal, request.params["id"])
-    if terminal is None or terminal.deleted_at is not None:
-        raise not_found("the world has no terminal with this id")
-    return terminal.terminal_id
+    terminal = request.get_record(Terminal, "terminal")
+    return request.require(None if terminal.deleted_at else terminal.terminal_id, "terminal")
 
 
 def _view_schedule(timer: Timer) -> BatchScheduleView:

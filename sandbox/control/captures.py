@@ -42,7 +42,7 @@ from sandbox.control.permissions import (
     view_permissions,
 )
 from sandbox.control.receivers import VerifyView, check_attempt
-from sandbox.control.routing import PREFIX, WORLD, Router
+from sandbox.control.routing import PREFIX, WORLD, get
 from sandbox.control.scenarios import RunningScenario, view_running
 from sandbox.control.worlds import WorldBase, view_world
 from sandbox.domain.batches import Batch
@@ -51,12 +51,9 @@ from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Payment
 from sandbox.platform.operation import Row
 from sandbox.store.tables import EVERYTHING
+from sandbox.worlds.background import collect, run_in_thread, select
 from sandbox.worlds.journal import Entry
-from sandbox.worlds.pauses import collect, run_in_thread, select
 from sandbox.worlds.world import World
-
-router = Router()
-
 
 PROGRAM: Final = "uat-sandbox"
 
@@ -166,7 +163,7 @@ class Capture(View):
     request_rows: list[RequestRow]
 
 
-@router.get(f"{WORLD}/capture", "capture.read", media_type=GZIP)
+@get(f"{WORLD}/capture", "capture.read", media_type=GZIP)
 async def read_capture_file(request: ControlRequest) -> Written[Capture]:
     """Capture a world: all that can be seen of it, without keys, as gzipped JSON.
 
@@ -329,7 +326,7 @@ _POLICY: Final = (
 )
 
 
-@router.get(f"{PREFIX}/report.html", "report.page", media_type=HTML)
+@get(f"{PREFIX}/report.html", "report.page", media_type=HTML)
 def read_report_page(request: ControlRequest) -> Written[str]:
     """The console as one file that shows captures and needs no server.
 

@@ -3,8 +3,8 @@
 from typing import Annotated, Final
 
 from sandbox.control.context import ControlRequest, not_found
-from sandbox.control.models import View
-from sandbox.control.routing import PREFIX, Router
+from sandbox.control.models import View, shows
+from sandbox.control.routing import PREFIX, get
 from sandbox.domain.batches import BATCH_LIFE
 from sandbox.domain.directory import ACCOUNTS, LOCATIONS, TERMINALS
 from sandbox.domain.keys import KEY_LIFE
@@ -15,14 +15,13 @@ from sandbox.domain.payments.outcomes import (
     TRIGGERS,
     Outcome,
     TransportFault,
+    Trigger,
     When,
+    operations_of,
 )
 from sandbox.domain.payments.transitions import SAME, TRANSITIONS
-from sandbox.domain.states import Machine
+from sandbox.domain.states import Machine, Step
 from sandbox.domain.text import OneOf, nearest
-
-router = Router()
-
 
 OutcomeKey = Annotated[str, OneOf(OUTCOMES)]
 FaultKey = Annotated[str, OneOf(TRANSPORT_FAULTS)]
@@ -63,7 +62,7 @@ class Outcomes(View):
     faults: list[FaultView]
 
 
-@router.get(f"{PREFIX}/outcomes", "outcomes.list")
+@get(f"{PREFIX}/outcomes", "outcomes.list")
 def list_outcomes(request: ControlRequest) -> Outcomes:
     """List the outcomes and transport faults.
 
@@ -80,7 +79,7 @@ def outcome_view(row: Outcome) -> CatalogueOutcome:
     """An outcome as it is shown."""
     return CatalogueOutcome.of(
         row,
-        operations=sorted(row.scope),
+        operations=operations_of(row.key),
         status=row.verdict,
         processor_response_code=row.host_code,
     )
@@ -113,7 +112,7 @@ class Cards(View):
     total: int
 
 
-@router.get(f"{PREFIX}/cards", "cards.list")
+@get(f"{PREFIX}/cards", "cards.list")
 def list_cards(request: ControlRequest) -> Cards:
     """List the test cards.
 
@@ -133,14 +132,12 @@ def card_view(card: Card) -> CardView:
     )
 
 
+@shows(Trigger)
 class TriggerView(View):
     """An amount that chooses an outcome."""
 
-    amount: int
     kind: str
-    key: str
     operation: str | None
-    about: str
 
 
 class Triggers(View):
@@ -150,7 +147,7 @@ class Triggers(View):
     total: int
 
 
-@router.get(f"{PREFIX}/triggers", "triggers.list")
+@get(f"{PREFIX}/triggers", "triggers.list")
 def list_triggers(request: ControlRequest) -> Triggers:
     """List the amounts that choose an outcome.
 
@@ -159,6 +156,7 @@ def list_triggers(request: ControlRequest) -> Triggers:
     return Triggers(triggers=list(map(TriggerView.of, TRIGGERS.values())), total=len(TRIGGERS))
 
 
+@shows(Step, without=("target", "source"))
 class MachineRow(View):
     """One transition. `state` is "-" before there is a record; `id` is null where it has none.
 
@@ -168,10 +166,8 @@ class MachineRow(View):
 
     id: str | None
     state: str
-    trigger: str
     when: str
     to: str
-    event: str | None
     error: str | None
     clause: str
 
@@ -199,13 +195,13 @@ _PAYMENT: Final = "transaction"
 _NAMES: Final = (_PAYMENT, *_LIVES)
 
 
-@router.get(f"{PREFIX}/machines", "machines.list")
+@get(f"{PREFIX}/machines", "machines.list")
 def list_machines(request: ControlRequest) -> Machines:
     """List the state machines with all of their rows."""
     return Machines(machines=[_view_machine(name) for name in _NAMES], total=len(_NAMES))
 
 
-@router.get(f"{PREFIX}/machines/{{name}}", "machines.read")
+@get(f"{PREFIX}/machines/{{name}}", "machines.read")
 def read_machine(request: ControlRequest) -> MachineView:
     """Read a state machine."""
     name = request.params["name"]

@@ -14,7 +14,7 @@ from pydantic import Field, field_validator, model_validator
 
 from sandbox.control.context import ControlRequest, invalid, must_be_known
 from sandbox.control.models import PAGE_MAX, Body, DurationText, Query, Time, View
-from sandbox.control.routing import WORLD, Router
+from sandbox.control.routing import WORLD, get, post, put
 from sandbox.domain import clock
 from sandbox.domain.batches import BATCH_LIFE, TRIGGER_OF_ANSWER, Batch
 from sandbox.domain.clock import EARLIEST, LATEST, RATE_MAX, TIMER_KINDS, ClockSetting, Timer
@@ -22,20 +22,16 @@ from sandbox.domain.currencies import written
 from sandbox.domain.directory import TERMINALS, Terminal
 from sandbox.domain.instants import Instant, parse_duration, to_ms
 from sandbox.domain.keys import KEY_LIFE, ApiKey
-from sandbox.domain.payments import follow_ups, initiation
-from sandbox.domain.payments.outcomes import OUTCOMES
+from sandbox.domain.payments import follow_ups
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.payments.transitions import Transition, transitions_from
 from sandbox.platform.context import OperationContext
+from sandbox.platform.payments import late_answers
 from sandbox.platform.settlement import coming_result, members_of
-from sandbox.platform.timers import may_answer_late
+from sandbox.worlds.background import collect
 from sandbox.worlds.clock import ClockView
 from sandbox.worlds.due_timers import advance_to, catch_up
-from sandbox.worlds.pauses import collect
 from sandbox.worlds.world import World
-
-router = Router()
-
 
 MOMENT = timedelta(milliseconds=1)
 """Clocks count milliseconds."""
@@ -118,13 +114,13 @@ class Advanced(View):
     fired: list[FiredTimer]
 
 
-@router.get(f"{WORLD}/clock", "clock.read")
+@get(f"{WORLD}/clock", "clock.read")
 def read_clock(request: ControlRequest) -> ClockView:
     """Read a world's clock."""
     return request.world.clock.view()
 
 
-@router.put(f"{WORLD}/clock", "clock.set", example={"mode": "frozen"})
+@put(f"{WORLD}/clock", "clock.set", example={"mode": "frozen"})
 async def set_clock(request: ControlRequest, body: ClockBody) -> ClockView:
     """Set a world's clock.
 
@@ -139,7 +135,7 @@ async def set_clock(request: ControlRequest, body: ClockBody) -> ClockView:
     return read_clock(request)
 
 
-@router.post(f"{WORLD}/clock/advance", "clock.advance", example={"by": "3d"})
+@post(f"{WORLD}/clock/advance", "clock.advance", example={"by": "3d"})
 async def advance_clock(request: ControlRequest, body: Advance) -> Advanced:
     """Advance a world's clock; everything due on the way happens."""
     world = request.world
@@ -228,7 +224,7 @@ _Tells = Callable[[World, Timer], _Leads]
 _NOTHING: Final = "nothing happens: "
 
 
-@router.get(f"{WORLD}/agenda", "agenda.read")
+@get(f"{WORLD}/agenda", "agenda.read")
 async def list_agenda(request: ControlRequest, query: AgendaQuery) -> Agenda:
     """List what falls due in a world, and what it leads to.
 
@@ -315,13 +311,16 @@ def _ends(says: str, clause: str) -> _Tells:
 
 def _late_answer(world: World, timer: Timer) -> _Leads:
     payment = world.store.get(Payment, timer.subject)
-    outcome = OUTCOMES[timer.detail]
-    if payment is None or not may_answer_late(payment, outcome):
+    outcome, _, event_id = timer.detail.partition(" ")
+    context = OperationContext(
+        world=world, unit=world.store.begin(), now=timer.due, request_id=None
+    )
+    effect = None if payment is None else late_answers.preview(context, payment, outcome, event_id)
+    if payment is None or effect is None:
         return _nothing(payment, "assumed D24")
-    start = initiation.answered_late(payment, outcome)
-    row = initiation.transition_for(start)
-    after = initiation.conclude(start, row, at=to_ms(timer.due)).record
-    return _ended(payment, row, after, f"the processor answers late: {outcome.key}")
+    row, after = effect
+    what = f" to the {row.trigger.replace('_', ' ')}" if event_id else ""
+    return _ended(payment, row, after, f"the processor answers late{what}: {outcome}")
 
 
 def _describe_batch(batch: Batch) -> str:

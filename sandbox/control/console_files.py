@@ -19,12 +19,9 @@ from starlette.responses import HTMLResponse, Response
 from sandbox import __version__
 from sandbox.control.context import ControlRequest, not_found
 from sandbox.control.models import CSS, HTML, JAVASCRIPT, Written
-from sandbox.control.routing import PREFIX, Router
+from sandbox.control.routing import PREFIX, get
 from sandbox.platform.routing import ROOT_PATH, path_of
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
-
-router = Router()
-
 
 FOLDER: Final = Path(__file__).parent / "console"
 
@@ -123,7 +120,7 @@ _TYPES: Final = {
 }
 
 
-@router.get(f"{PREFIX}/", "console.page", is_open=True, media_type=HTML, kind=AnswerKind.CONSOLE)
+@get(f"{PREFIX}/", "console.page", is_open=True, media_type=HTML, kind=AnswerKind.CONSOLE)
 def read_console_page(request: ControlRequest) -> Written[str]:
     """The web console.
 
@@ -132,7 +129,7 @@ def read_console_page(request: ControlRequest) -> Written[str]:
     return Written(_console_page())
 
 
-@router.get(
+@get(
     f"{PREFIX}/assets/{{v}}/{{name}}",
     "console.asset",
     is_open=True,

@@ -8,17 +8,23 @@ from msgspec import Struct, field
 from starlette.types import Scope
 
 from sandbox.control.identity import Identity, Sessions, Tokens
+from sandbox.control.models import PageQuery
 from sandbox.control.routing import ControlRow
+from sandbox.domain.directory import Account, Terminal
+from sandbox.domain.keys import ApiKey
 from sandbox.domain.text import nearest
 from sandbox.platform.internal_client import InternalClient
 from sandbox.store.fixture import Fixture
-from sandbox.store.tables import Row
+from sandbox.store.tables import ANY_TIME, NEWEST_FIRST, Between, Order, Row, Where
 from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.elsewhere import Elsewhere
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.world import World
 
 R = TypeVar("R", bound=Row)
+T = TypeVar("T")
+
+Named = Account | Terminal | ApiKey
 
 
 class Proved(Protocol):
@@ -101,21 +107,72 @@ class ControlRequest(Struct, kw_only=True):
     scope: Scope
     sessions: Sessions
     who: Identity
-    found: World | None = None
+    found_world: World | None = None
     answer_headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """The id that the path names; only rows with `{id}` use it."""
+        return self.params["id"]
 
     @property
     def world(self) -> World:
         """The world that the path names; only rows with `{w}` use it."""
-        assert self.found is not None
-        return self.found
+        assert self.found_world is not None
+        return self.found_world
 
     def get_record(self, kind: type[R], noun: str) -> R:
         """Get the record that the path names. Raises ControlFault if the world has none."""
-        found = self.world.store.get(kind, self.params["id"])
-        if found is None:
-            raise not_found(f"the world has no {noun} with this id")
-        return found
+        return self.require(self.world.store.get(kind, self.id), noun)
+
+    def require(self, value: T | None, noun: str, *, at: str = "", more: str = "") -> T:
+        """The value that an id of the request finds. Raises ControlFault if it finds none."""
+        if value is None:
+            raise not_found(f"{at}the world has no {noun} with this id{more}")
+        return value
+
+    def get_named(
+        self, kind: type[R], text: str, field: str = "", *, is_in_path: bool = False
+    ) -> R:
+        """Get the account, terminal or key with this id or name of the cast. Raises ControlFault.
+
+        `field` is where the request has it.
+        """
+        noun = "key" if issubclass(kind, ApiKey) else kind.__name__.lower()
+        cast = self.world.cast.ids_of(noun)
+        record = self.world.store.get(kind, cast.get(text, text))
+        if record is None:
+            why = f"{field or noun}: the world has no {noun} with the id or cast name {text[:80]!r}"
+            near = nearest(text, cast)
+            raise not_found(why, nearest=near) if is_in_path else invalid(why, near)
+        return record
+
+    def find_id(self, kind: type[Named], text: str | None, field: str = "") -> str | None:
+        """Find the id of what the query names like this, if it names one. Raises ControlFault."""
+        return None if text is None else self.get_named(kind, text, field).id
+
+    def find_page(
+        self,
+        kind: type[R],
+        where: Where,
+        query: PageQuery,
+        *,
+        between: Between = ANY_TIME,
+        order: Order = NEWEST_FIRST,
+    ) -> tuple[list[R], int, int | None]:
+        """Find a page of records, their total number, and the cursor of the next page.
+
+        The cursor is the number of records that are still to come, so records that are added in
+        front of a page do not move it.
+        """
+        unit, offset = self.world.store.begin(), 0
+        how: Any = {"between": between, "order": order}
+        if query.before is not None:
+            _, total = unit.find(kind, where, limit=1, **how)
+            offset = max(total - query.before, 0)
+        rows, total = unit.find(kind, where, limit=query.limit, offset=offset, **how)
+        left = total - offset - len(rows)
+        return rows, total, left if left > 0 and rows else None
 
 
 class ControlFault(Exception):
@@ -187,7 +244,23 @@ async def exclusive_world(request: ControlRequest) -> AsyncIterator[World]:
     """
     worlds, id = request.services.worlds, request.world.id
     async with worlds.alone.with_(id):
-        request.found = worlds.get(id)
-        if request.found is None:
+        request.found_world = worlds.get(id)
+        if request.found_world is None:
             raise unknown_world(worlds, id, request.who)
-        yield request.found
+        yield request.found_world
+
+
+def parse_words(name: str, text: str | None, known: Iterable[str]) -> list[str]:
+    """The words of a parameter, which commas separate.
+
+    Raises ControlFault, with the nearest known word, for one that is none of them.
+    """
+    words = [] if text is None else [word.strip() for word in text.split(",")]
+    for word in words:
+        must_be_known(name, word, known)
+    return list(dict.fromkeys(words))
+
+
+def cast_names(world: World, kind: str) -> dict[str, str]:
+    """The name in the cast of each account, terminal, location or key, by its id."""
+    return {id: name for name, id in world.cast.ids_of(kind).items()}

@@ -10,7 +10,7 @@ from typing import Final
 from sandbox import library
 from sandbox.control.context import ControlRequest
 from sandbox.control.models import View
-from sandbox.control.routing import PREFIX, WORLD, Router
+from sandbox.control.routing import PREFIX, WORLD, get
 from sandbox.control.servers import ask_other_servers, other_servers
 from sandbox.domain.events import EVENTS
 from sandbox.domain.faults import FAULTS, MISDIRECTED
@@ -19,9 +19,6 @@ from sandbox.domain.payments.transactions import STATUS_REASONS, STATUSES
 from sandbox.domain.teams import OPERATOR
 from sandbox.platform.routes import OPERATIONS
 from sandbox.worlds.coverage_counters import CoverageCounters
-
-router = Router()
-
 
 _SERVED: Final = tuple(row.name for row in OPERATIONS if row.run is not None)
 
@@ -58,13 +55,13 @@ class Coverage(View):
     outcomes: Section
 
 
-@router.get(f"{WORLD}/coverage", "coverage.read")
+@get(f"{WORLD}/coverage", "coverage.read")
 def read_coverage(request: ControlRequest) -> Coverage:
     """Read the coverage of the platform in a world."""
     return view_coverage(request, request.world.coverage)
 
 
-@router.get(f"{PREFIX}/coverage", "coverage.total")
+@get(f"{PREFIX}/coverage", "coverage.total")
 async def read_total_coverage(request: ControlRequest) -> Coverage:
     """Read the coverage of the platform in all worlds.
 

@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal
 
-from sandbox.control.context import ControlRequest, unknown_world
+from sandbox.control.context import ControlRequest, cast_names, unknown_world
 from sandbox.control.models import PageQuery, Query, Time, View, Words
-from sandbox.control.queries import cast_names, find_page, get_account
-from sandbox.control.routing import PREFIX, WORLD, Router
+from sandbox.control.routing import PREFIX, WORLD, get
 from sandbox.control.servers import ask_other_servers, list_stored_worlds, other_servers
 from sandbox.domain.batches import Batch
 from sandbox.domain.currencies import written
@@ -17,8 +16,6 @@ from sandbox.platform.payments.points_of_sale import currency_at
 from sandbox.store.tables import EVERYTHING, LAST_DIGITS, Where
 from sandbox.worlds.elsewhere import Elsewhere
 from sandbox.worlds.world import World
-
-router = Router()
 
 
 class DirectoryQuery(PageQuery):
@@ -85,17 +82,17 @@ class DirectoryPage(View):
     next: int | None
 
 
-@router.get(f"{WORLD}/directory", "directory.read")
+@get(f"{WORLD}/directory", "directory.read")
 def read_directory(request: ControlRequest, query: DirectoryQuery) -> DirectoryPage:
     """List the accounts, terminals, locations or keys of a world."""
     kind, world = _KINDS[query.kind], request.world
     where: dict[str, Any] = {"scope": EVERYTHING}
     if query.parent is not None:
-        parent = get_account(world, query.parent, "parent")
+        parent = request.get_named(Account, query.parent, "parent")
         where = {"parent" if query.kind == "account" else "account": parent.id}
     if query.q is not None:
         where["search"] = query.q
-    rows, total, after = find_page(world, kind, where, limit=query.limit, before=query.before)
+    rows, total, after = request.find_page(kind, where, query)
     entries = directory_entries(world, query.kind, rows)
     return DirectoryPage(entries=list(entries), total=total, next=after)
 
@@ -172,7 +169,7 @@ class Findings(View):
     more: bool
 
 
-@router.get(f"{PREFIX}/find", "find", refuses=(404,))
+@get(f"{PREFIX}/find", "find", refuses=(404,))
 async def find_anything(request: ControlRequest, query: FindQuery) -> Findings:
     """Find whatever has an id, in all worlds."""
     who, all_worlds, others = request.who, request.services.worlds, other_servers(request)

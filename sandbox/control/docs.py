@@ -1,6 +1,10 @@
-"""Documentation: OpenAPI documents, and the docs page."""
+"""Documentation: the OpenAPI documents, and the docs page.
 
-from collections.abc import Callable
+The document of the control API is generated from its rows. The example bodies succeed in a fresh
+demo world, except those that name a resource which must be created first.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -9,13 +13,15 @@ from urllib.parse import urlsplit
 from pydantic_core import from_json, to_json
 
 from sandbox import library
-from sandbox.control import openapi
 from sandbox.control.context import ControlRequest, not_found
+from sandbox.control.messages import NearMiss
 from sandbox.control.models import CSS, HTML, JAVASCRIPT, Document, Query, Written
-from sandbox.control.routing import PREFIX, Router
+from sandbox.control.routing import PREFIX, ControlRow, get
+from sandbox.domain.readings import READINGS
 from sandbox.platform.openapi import document as platform
-
-router = Router()
+from sandbox.platform.openapi.examples import Cast
+from sandbox.platform.openapi.schemas import Mode, Schema
+from sandbox.platform.openapi.writer import JSON, TEXT, Writer, body_of, in_path, in_query
 
 
 class ControlDocumentQuery(Query):
@@ -33,7 +39,7 @@ class PlatformDocumentQuery(ControlDocumentQuery):
 _PAGE: Final = Path(__file__).parent / "page"
 
 
-@router.get(f"{PREFIX}/platform/openapi.json", "openapi.platform", is_open=True)
+@get(f"{PREFIX}/platform/openapi.json", "openapi.platform", is_open=True)
 def read_platform_document(
     request: ControlRequest, query: PlatformDocumentQuery
 ) -> Written[Document]:
@@ -51,14 +57,14 @@ def read_platform_document(
     )
 
 
-@router.get(f"{PREFIX}/openapi.json", "openapi.control", is_open=True)
+@get(f"{PREFIX}/openapi.json", "openapi.control", is_open=True)
 def read_control_document(
     request: ControlRequest, query: ControlDocumentQuery
 ) -> Written[Document]:
     """The control API as an OpenAPI document."""
     services = request.services
     return _write(
-        openapi.document,
+        document,
         services.endpoints,
         version=services.version,
         url="..",
@@ -98,7 +104,7 @@ def _cast(request: ControlRequest) -> bytes:
     return to_json({kind: dict(ids) for kind, ids in kinds.items()})
 
 
-@router.get(
+@get(
     f"{PREFIX}/ca.pem", "tls.ca", is_open=True, media_type="application/x-pem-file", refuses=(404,)
 )
 def read_ca(request: ControlRequest) -> Written[str]:
@@ -108,19 +114,19 @@ def read_ca(request: ControlRequest) -> Written[str]:
     return Written(request.services.ca)
 
 
-@router.get(f"{PREFIX}/docs", "docs.page", is_open=True, media_type=HTML)
+@get(f"{PREFIX}/docs", "docs.page", is_open=True, media_type=HTML)
 def read_docs_page(request: ControlRequest) -> Written[str]:
     """A page to read and try the platform and the control API."""
     return _file("page.html")
 
 
-@router.get(f"{PREFIX}/docs/page.css", "docs.style", is_open=True, media_type=CSS)
+@get(f"{PREFIX}/docs/page.css", "docs.style", is_open=True, media_type=CSS)
 def read_docs_style(request: ControlRequest) -> Written[str]:
     """The style of the docs page."""
     return _file("page.css")
 
 
-@router.get(f"{PREFIX}/docs/page.js", "docs.script", is_open=True, media_type=JAVASCRIPT)
+@get(f"{PREFIX}/docs/page.js", "docs.script", is_open=True, media_type=JAVASCRIPT)
 def read_docs_script(request: ControlRequest) -> Written[str]:
     """The script of the docs page."""
     return _file("page.js")
@@ -128,3 +134,189 @@ def read_docs_script(request: ControlRequest) -> Written[str]:
 
 def _file(name: str) -> Written[str]:
     return Written((_PAGE / name).read_bytes())
+
+
+_ABOUT: Final = (
+    "The control API of uat-sandbox: worlds, clocks, scenarios, webhooks, the journal. "
+    "It imitates nothing and explains everything. Unknown fields and parameters are refused."
+)
+ANSWERS: Final = Path(__file__).parent / "answers.json"
+"""The answers of a demo world, by row."""
+
+_TAGS: Final = {
+    "health": "Whether the server is there",
+    "servers": "The servers that share worlds, where several do",
+    "tokens": "Tokens of teams, each of which reaches its own worlds and no other",
+    "worlds": "Isolated worlds, each with accounts, keys and a clock of its own",
+    "snapshot": "A world as one document, to keep and to restore",
+    "clock": "The time of a world",
+    "switches": "Settings that tell a world to do something otherwise",
+    "readings": "Sentences of the spec that can be read in several ways",
+    "scenarios": "The library of scenarios",
+    "scenario": "The scenario that runs in a world",
+    "next": "How the next attempts end",
+    "taps": "Payments that wait for a card",
+    "batches": "Batches, their records, and what the processor answers",
+    "schedules": "When batches close by themselves",
+    "outcomes": "How an attempt can end",
+    "cards": "Test cards",
+    "triggers": "Amounts that choose an outcome",
+    "overview": "A world at a glance",
+    "payments": "Payments of all accounts, their stories, and what can be done with them",
+    "lens": "What a key would be answered, without a request",
+    "directory": "Accounts, terminals, locations and keys of a world",
+    "machines": "The state machines of the platform",
+    "fixtures": "What a world can begin with",
+    "find": "Anything by its id",
+    "messages": "Webhooks: what happened, and where it was delivered",
+    "applications": "Webhook applications of accounts, to which endpoints belong",
+    "endpoints": "Receivers of webhooks",
+    "receivers": "Receivers inside the process, with programmed answers",
+    "metrics": "What a server counts and measures of itself, for Prometheus",
+    "requests": "The journal: each request with the reasons for its answer",
+    "capture": "All that can be seen of a world, to read elsewhere",
+    "report": "The console as a file, for the report of a test run",
+    "stream": "What happens in a world, as it happens",
+    "coverage": "Which parts of the platform were used",
+    "ledger": "The clauses of the spec, and what proves them",
+    "openapi": "The OpenAPI documents",
+    "tls": "The certificate of a server with --tls",
+    "docs": "The page in the browser",
+    "send": "Requests to the platform, sent by the sandbox itself",
+    "agenda": "What falls due in a world",
+    "verify": "Signatures of webhooks",
+    "marks": "Moments of a world to return to",
+    "webhooks": "Faults of the next deliveries",
+    "session": "Signing in with a browser",
+}
+_SAID: Final = {
+    400: "The body or the query has a mistake; `nearest` is the known word for a misspelt one.",
+    401: "This server asks for its bearer token, which you gave it or it printed at its start.",
+    403: "A browser sent this for a page of another origin.",
+    404: "There is no such world, or it has nothing with this id.",
+    408: "Nothing came in time; `near_misses` came nearest, the newest first.",
+    409: "It conflicts with existing state.",
+    413: "The body is larger than 1 MiB, that of a snapshot larger than 256 MiB.",
+    421: "The Host header names a host that this server does not answer for, see `--allow-host`.",
+    429: "Too many requests of this kind are open; one of them has to end first.",
+    507: "The state file cannot be written.",
+}
+
+
+def document(
+    rows: Sequence[ControlRow],
+    *,
+    version: str,
+    url: str,
+    needs_token: bool,
+    cast: Cast,
+    strict: bool = False,
+) -> dict[str, Any]:
+    """The document of what programs ask in `rows`; `cast` has the ids for the examples.
+
+    The `strict` one says all that schemas can say, and is for fuzzing.
+    """
+    rows = [row for row in rows if row.is_for_programs]
+    writer = Writer(_types(rows), cast=cast, answers=ANSWERS, is_strict=strict)
+    # `nearest` is only there where a word was misspelt.
+    fields: Schema = {"error": TEXT, "message": TEXT, "details": TEXT}
+    error = writer.record(fields, nearest=TEXT)
+    fields["near_misses"] = {"type": "array", "items": writer.shown(NearMiss)}
+    nothing_came = writer.record(fields, nearest=TEXT)
+    writer.schemas |= {
+        **_words_of_readings(),
+        "Error": error,
+        "NothingCame": nothing_came,
+    }
+    for row in rows:
+        _add_operation(writer, row, needs_token=needs_token)
+    return writer.document(
+        title="Control API of uat-sandbox",
+        version=version,
+        about=_ABOUT,
+        url=url,
+        tags=_TAGS,
+        scheme=("token", {"type": "http", "scheme": "bearer", "description": _SAID[401]}),
+        # Without a token of its own, the server takes requests from this machine as they come.
+        is_open=not needs_token,
+    )
+
+
+def _types(rows: Sequence[ControlRow]) -> Iterator[tuple[Any, Mode]]:
+    yield NearMiss, "serialization"
+    for row in rows:
+        if row.body is not None:
+            yield row.body, "validation"
+        for answer in (row.answer, row.accepted):
+            if answer is not None and not row.is_stream:
+                yield answer, "serialization"
+
+
+def _add_operation(writer: Writer, row: ControlRow, *, needs_token: bool) -> None:
+    body = None
+    if row.is_raw:
+        body = body_of({"type": "object"})
+    elif row.body is not None:
+        # Where all fields may be left out, so may the body.
+        is_required = bool(writer.schemas[row.body.__name__].get("required"))
+        example = writer.fill(row.example)
+        body = body_of(writer.read(row.body), example, is_required=is_required)
+    writer.add(
+        row.method,
+        row.path,
+        row.name,
+        row.summary,
+        parameters=[*_in_path(row), *in_query(writer.query_fields(row.query))],
+        body=body,
+        responses={**_successes(writer, row), **dict(_refusals(row, needs_token=needs_token))},
+        **({"security": []} if row.is_open and needs_token else {}),
+    )
+
+
+def _in_path(row: ControlRow) -> Iterator[Schema]:
+    for one in in_path(row.path):
+        is_world = one["name"] == "w"
+        about = {"description": "The id of a world.", "example": "default"}
+        yield one | (about if is_world else {})
+
+
+def _successes(writer: Writer, row: ControlRow) -> Schema:
+    shown: Schema = {"description": "Done."}
+    if row.is_stream:
+        # Who fuzzes takes the schema for that of one event, whose fields differ by kind.
+        schema = {} if writer.is_strict else TEXT
+        shown["content"] = {"text/event-stream": {"schema": schema}}
+    elif row.answer is not None:
+        shown["content"] = writer.success(row.name, writer.shown(row.answer), row.media_type)
+    found = {str(row.status): shown}
+    if row.accepted is not None:
+        content = {JSON: {"schema": writer.shown(row.accepted)}}
+        found["202"] = {"description": "It goes on.", "content": content}
+    return found
+
+
+def _refusals(row: ControlRow, *, needs_token: bool) -> Iterator[tuple[str, Schema]]:
+    """The refusals of the row. Every row refuses unknown parameters."""
+    found = {400, *row.refuses}
+    if not row.is_open:
+        found |= {401, 403} if needs_token else {403}
+    if not needs_token:
+        found.add(421)
+    if "{" in row.path:
+        found.add(404)
+    if row.body is not None or row.is_raw:
+        found.add(413)
+    if row.method != "GET":
+        found.add(507)
+    for status in sorted(found):
+        schema = {"$ref": f"#/components/schemas/{'NothingCame' if status == 408 else 'Error'}"}
+        yield str(status), {"description": _SAID[status], "content": {JSON: {"schema": schema}}}
+
+
+def _words_of_readings() -> Schema:
+    """A named list of words for each reading with more than two values."""
+    return {
+        reading.id.title().replace("_", ""): {"type": "string", "enum": list(reading.names)}
+        for reading in READINGS.values()
+        if len(reading.names) > 2
+    }

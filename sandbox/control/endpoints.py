@@ -7,22 +7,19 @@ from urllib.parse import unquote, urlsplit
 from msgspec.structs import replace
 from pydantic import Field
 
-from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
-from sandbox.control.models import Body, Time, View
-from sandbox.control.queries import get_account
-from sandbox.control.routing import WORLD, Router
+from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known
+from sandbox.control.models import Body, Time, View, shows
+from sandbox.control.routing import WORLD, delete, get, patch, post
 from sandbox.domain import webhooks
+from sandbox.domain.directory import Account
 from sandbox.domain.events import EVENTS, EventType
 from sandbox.domain.field_types import EndpointDescription, EndpointId, HttpUrl, WebhookSecret
 from sandbox.domain.instants import Instant
 from sandbox.domain.secrets import find_secret
 from sandbox.webhooks.receivers import is_inside, program_of
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
-from sandbox.worlds.pauses import collect
+from sandbox.worlds.background import collect
 from sandbox.worlds.world import World
-
-router = Router()
-
 
 _EndpointWords = Annotated[list[str], Field(max_length=100)]
 
@@ -75,13 +72,12 @@ OLD_SECRETS_MAX: Final = 10
 """Replaced secrets of one endpoint that sign at a time: each is one more signature to make."""
 
 
+@shows(webhooks.OldSecret)
 class OldSecretView(View):
     """A secret that was replaced, and until when it still signs beside the new one."""
 
-    secret: str
-    until: Time
 
-
+@shows(webhooks.Endpoint, without=("replaced_secret",))
 class EndpointView(View):
     """A webhook endpoint with its secret. No event types means all of them.
 
@@ -89,20 +85,12 @@ class EndpointView(View):
     endpoint is disabled with the first failure from `disables_at` on.
     """
 
-    id: str
-    url: str
-    description: str
-    account_id: str | None
     application_id: str | None
     event_types: list[EventType]
     filters: dict[str, list[str]]
-    secret: str
     old_secrets: list[OldSecretView]
     disabled: bool
-    disabled_reason: str | None
-    failing_since: Time | None
     disables_at: Time | None
-    created_at: Time
 
 
 class Endpoints(View):
@@ -146,7 +134,7 @@ def view_endpoint(endpoint: webhooks.Endpoint, now: datetime) -> EndpointView:
     )
 
 
-@router.post(
+@post(
     f"{WORLD}/endpoints",
     "endpoints.create",
     status=201,
@@ -205,7 +193,7 @@ def _checked(request: ControlRequest, sent: dict[str, Any]) -> dict[str, Any]:
     if "url" in fields:
         _check_url(request, fields["url"])
     if (account := fields.get("account_id")) is not None:
-        fields["account_id"] = get_account(request.world, account, "account_id").id
+        fields["account_id"] = request.find_id(Account, account, "account_id")
     for event_type in fields.get("event_types", ()):
         must_be_known("event_types", event_type, EVENTS)
     for name, values in fields.get("filters", {}).items():
@@ -236,7 +224,7 @@ def _check_url(request: ControlRequest, url: str) -> None:
         raise invalid(f"url: {problem}")
 
 
-@router.get(f"{WORLD}/applications", "applications.list")
+@get(f"{WORLD}/applications", "applications.list")
 def list_applications(request: ControlRequest) -> Applications:
     """List the webhook applications of a world's accounts.
 
@@ -259,7 +247,7 @@ def list_applications(request: ControlRequest) -> Applications:
     return Applications(applications=views, total=len(views))
 
 
-@router.get(f"{WORLD}/endpoints", "endpoints.list")
+@get(f"{WORLD}/endpoints", "endpoints.list")
 def list_endpoints(request: ControlRequest) -> Endpoints:
     """List a world's webhook endpoints."""
     now = request.world.now()
@@ -268,19 +256,16 @@ def list_endpoints(request: ControlRequest) -> Endpoints:
 
 
 def _find_endpoint(request: ControlRequest) -> webhooks.Endpoint:
-    endpoint = request.world.outbox.endpoints.get(request.params["id"])
-    if endpoint is None:
-        raise not_found("the world has no endpoint with this id")
-    return endpoint
+    return request.require(request.world.outbox.endpoints.get(request.id), "endpoint")
 
 
-@router.get(f"{WORLD}/endpoints/{{id}}", "endpoints.read")
+@get(f"{WORLD}/endpoints/{{id}}", "endpoints.read")
 def read_endpoint(request: ControlRequest) -> EndpointView:
     """Read a webhook endpoint."""
     return view_endpoint(_find_endpoint(request), request.world.now())
 
 
-@router.patch(f"{WORLD}/endpoints/{{id}}", "endpoints.change", example={"disabled": True})
+@patch(f"{WORLD}/endpoints/{{id}}", "endpoints.change", example={"disabled": True})
 def change_endpoint(request: ControlRequest, body: ChangeEndpoint) -> EndpointView:
     """Change a webhook endpoint."""
     endpoint, outbox = _find_endpoint(request), request.world.outbox
@@ -294,7 +279,7 @@ def change_endpoint(request: ControlRequest, body: ChangeEndpoint) -> EndpointVi
     return view_endpoint(outbox.endpoints[endpoint.id], request.world.now())
 
 
-@router.delete(f"{WORLD}/endpoints/{{id}}", "endpoints.delete")
+@delete(f"{WORLD}/endpoints/{{id}}", "endpoints.delete")
 def delete_endpoint(request: ControlRequest) -> None:
     """Delete a webhook endpoint.
 
@@ -303,7 +288,7 @@ def delete_endpoint(request: ControlRequest) -> None:
     request.world.outbox.remove(_find_endpoint(request).id)
 
 
-@router.post(
+@post(
     f"{WORLD}/endpoints/{{id}}/rotate-secret",
     "endpoints.rotate",
     refuses=(409,),
@@ -330,14 +315,14 @@ def rotate_secret(request: ControlRequest, body: Rotate) -> EndpointView:
     return view_endpoint(world.outbox.store_endpoint(changed), now)
 
 
-@router.post(f"{WORLD}/endpoints/{{id}}/enable", "endpoints.enable")
+@post(f"{WORLD}/endpoints/{{id}}/enable", "endpoints.enable")
 def enable_endpoint(request: ControlRequest) -> EndpointView:
     """Enable a disabled webhook endpoint."""
     endpoint = _find_endpoint(request)
     return view_endpoint(request.world.outbox.enable(endpoint.id), request.world.now())
 
 
-@router.post(
+@post(
     f"{WORLD}/endpoints/{{id}}/recover",
     "endpoints.recover",
     status=202,

@@ -3,28 +3,83 @@
 The test begins a world like this one, with its seed, fixture, switches and readings, and its clock
 at the time of the first request. It sends the same requests, with the outcomes that they had, and
 waits for the webhooks that they had, with the same faults. Ids that an answer brought are taken
-from the answers of the test.
+from the answers of the test. A test has one receiver, which answers as it should. So a webhook that
+went to several endpoints is one here, and only its first attempt counts.
 """
 
 import asyncio
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pprint import pformat
 from textwrap import indent
 from typing import Any, Final
 from urllib.parse import quote
 
-from pydantic_core import to_jsonable_python
+from msgspec import Struct
+from pydantic_core import from_json, to_jsonable_python
 
-from sandbox.control.export_case import IN_A_QUERY, STEP_S, YOURS, ExportCase, ExportedWebhooks
-from sandbox.control.queries import cast_names
+from sandbox.control.context import cast_names, conflict
+from sandbox.domain.events import Message, body_of
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.outcomes import PARTIAL, TRANSPORT_FAULTS
 from sandbox.domain.readings import DEFAULTS as READINGS_AS_USUAL
 from sandbox.domain.switches import SWITCHES
+from sandbox.domain.webhooks import Delivery
+from sandbox.scenarios.fault_injection import RULE_OF_QUEUE
+from sandbox.worlds.background import collect
 from sandbox.worlds.journal import Entry, EntryView
-from sandbox.worlds.pauses import collect
 from sandbox.worlds.world import World
+
+IN_A_QUERY: Final = "=&+,:;/@!$'()*?~-._"
+"""Characters of a query that are written as they are."""
+
+STEP_S: Final = 1.0
+"""Requests that came within so long of each other come at one time of the exported clock."""
+
+
+@dataclass(frozen=True)
+class ExportCase:
+    """Requests to write, the oldest first.
+
+    `scenarios` are those under which they came, each under the id of its request.
+    """
+
+    world: World
+    views: list[EntryView]
+    scenarios: Mapping[str, Mapping[str, Any] | None]
+    url: str
+    key_header: str
+    version: str
+
+    @cached_property
+    def _names(self) -> Mapping[str, str]:
+        return cast_names(self.world, "key")
+
+    def key_name(self, key_id: str | None) -> str | None:
+        """The name of the key in the cast, else its id."""
+        return None if key_id is None else self._names.get(key_id, key_id)
+
+    def key_of_cast(self, view: EntryView) -> str | None:
+        """The name in the cast of the key of a request; None without a known key.
+
+        Raises ControlFault for a key that only this world has.
+        """
+        name = self.key_name(view["key_id"])
+        if name is not None and name == view["key_id"]:
+            raise conflict(
+                "not_exportable",
+                f"{view['id']} came with a key that only this world has, {name}",
+                details="tests and examples use the keys of the cast; leave this request out",
+            )
+        return name
+
+    def address(self, view: EntryView) -> str:
+        """The URL of a request."""
+        query = quote(view["query"], safe=IN_A_QUERY)
+        return f"{self.url}{quote(view['path'])}" + (f"?{query}" if query else "")
+
 
 _ASSERTED: Final = (
     *("error", "status", "status_reason", "type", "name", "is_active"),
@@ -289,3 +344,129 @@ def queue_again(key: str, response: Any) -> dict[str, Any]:
         approved = told.get("captured_amount") or told.get("authorized_amount")
         return {"outcome": key, "approved_amount": approved}
     return {"outcome": key}
+
+
+# --- webhooks ------------------------------------------------------------------------------
+
+Code = Callable[[str], str | None]
+"""Gives the code that names an id in the test; None for an id that the test does not know."""
+
+_PATHS: Final = {"transaction": "/v1/transactions/", "batch": "/v1/batches/"}
+"""Where a record is read, by the first part of the name of its events."""
+
+_NEAR: Final = 200
+"""A message that contradicts others of its request was made at most so many messages later."""
+
+_LATE_S: Final = 5.0
+"""So much longer than its delay a webhook is waited for."""
+
+
+YOURS: Final = '''
+def your_record(sandbox, webhook):
+    """What your software says of the payment or batch of a webhook, once it has the webhook.
+
+    As it stands it believes the webhook, so the test fails. Hand your software webhook.raw and
+    webhook.headers instead, and return what it says then.
+    """
+    return webhook.body
+'''
+
+
+_OF_WAIT_FOR: Final = frozenset({"event_type", "subject", "after", "timeout_s"})
+"""Words of `wait_for`, which cannot name a field."""
+
+
+class ExportedWebhooks(Struct, frozen=True):
+    """The webhooks of some requests of a world."""
+
+    world: World
+
+    def _messages(self, view: EntryView) -> Iterator[Message]:
+        """The messages of a request, and those that a rule made up to contradict one of them."""
+        store = self.world.store
+        last: int | None = None
+        for id in view["events"]:
+            message, last = store.message(id), store.place_of(id)
+            if message is not None:
+                yield message
+        if last is not None:
+            for other in store.messages_now()[last : last + _NEAR]:
+                if other.only_for is not None and other.request_id == view["id"]:
+                    yield other
+
+    def _sent(self, view: EntryView) -> Iterator[tuple[Message, list[Delivery]]]:
+        """The messages of a request that were for somebody, with their deliveries."""
+        for message in self._messages(view):
+            deliveries = self.world.outbox.deliveries_of(message.id)
+            if deliveries:
+                yield message, list(deliveries)
+
+    def faults(self, view: EntryView) -> Iterator[str]:
+        """The lines that queue what was done to the webhooks of a request, before it is sent."""
+        for message, deliveries in self._sent(view):
+            then = self._queued(deliveries)
+            if then is not None:
+                yield f"    sandbox.spoil({then!r}, when={{'event': {message.event_type!r}}})"
+
+    def _queued(self, deliveries: list[Delivery]) -> dict[str, Any] | None:
+        """What the queue of deliveries to spoil did to one of them."""
+        for one in deliveries:
+            if one.rule is not None and one.rule.startswith(RULE_OF_QUEUE):
+                used = self.world.spoiling.used.get(one.rule.removeprefix(RULE_OF_QUEUE))
+                if used is not None:
+                    return dict(used)
+        return None
+
+    def heard(self, view: EntryView, code: Code, client: str) -> Iterator[str]:
+        """The lines that wait for the webhooks of a request, after it was answered.
+
+        `code` names ids, and `client` is the name of the key that reads records, as code.
+        """
+        sent = list(self._sent(view))
+        late_ms = max(
+            ((self._queued(one) or {}).get("delay_ms") or 0 for _, one in sent), default=0
+        )
+        late = [f"timeout_s={late_ms / 1000 + _LATE_S:g}"] if late_ms else []
+        first: dict[tuple[str, str], Mapping[str, Any]] = {}
+        blocks: dict[tuple[str, ...], None] = {}
+        for message, deliveries in sent:
+            body: dict[str, Any] = from_json(body_of(message))
+            what = message.event_type, message.subject
+            if message.only_for is None:
+                first.setdefault(what, body)
+            subject = code(message.subject)
+            if subject is not None and _came(deliveries):
+                asked = [repr(message.event_type), f"subject={subject}"]
+                before = first.get(what, body)
+                differ = {name: one for name, one in body.items() if before.get(name) != one}
+                blocks[tuple(_waiting(asked, late, body, differ, client))] = None
+        for block in blocks:
+            yield from block
+
+
+def _came(deliveries: list[Delivery]) -> bool:
+    """Whether a receiver that is there accepts the first attempt as genuine."""
+    sent = ((one, one.attempts[0].sent if one.attempts else None) for one in deliveries)
+    return any(one.status != "dropped" and (head is None or not head.spoilt) for one, head in sent)
+
+
+def _waiting(
+    asked: list[str],
+    late: list[str],
+    body: Mapping[str, Any],
+    differ: Mapping[str, Any],
+    client: str,
+) -> Iterator[str]:
+    """The lines that wait for one webhook. `differ` is what contradicts the one before it."""
+    told = {"status": body["status"]} if isinstance(body.get("status"), str) else {}
+    fields = {name: one for name, one in {**told, **differ}.items() if name not in _OF_WAIT_FOR}
+    words = [f"**{fields!r}"] if fields else []
+    wait = f"sandbox.webhooks.wait_for({', '.join([*asked, *words, *late])})"
+    path = _PATHS.get(asked[0].strip("'").partition(".")[0])
+    if not differ or path is None:
+        yield f"    {wait}"
+        return
+    yield f"    webhook = {wait}"
+    yield f"    record = sandbox.client({client}).request('GET', {path!r} + webhook.subject).json()"
+    for name in differ:
+        yield f"    assert your_record(sandbox, webhook).get({name!r}) == record.get({name!r})"

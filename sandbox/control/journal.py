@@ -7,18 +7,17 @@ from pydantic_core import from_json
 
 from sandbox.control.context import ControlFault, ControlRequest, invalid, must_be_known, not_found
 from sandbox.control.models import BackwardsListing, LikeType, Milliseconds, Time, View, window
-from sandbox.control.queries import get_account, get_key
-from sandbox.control.routing import WORLD, Router
+from sandbox.control.routing import WORLD, delete, get
+from sandbox.domain.directory import Account
 from sandbox.domain.instants import Instant
+from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
 from sandbox.domain.payments.transactions import Payment
 from sandbox.platform.routes import OPERATIONS
 from sandbox.store.tables import LAST_DIGITS
+from sandbox.worlds.background import collect, select
 from sandbox.worlds.journal import Entry, EntryView, Origin, WaitingRequest, client_of
-from sandbox.worlds.pauses import collect, select
 from sandbox.worlds.world import World
-
-router = Router()
 
 
 class RequestsQuery(BackwardsListing):
@@ -120,14 +119,14 @@ class Requests(View):
     next: str | None
 
 
-@router.get(f"{WORLD}/requests", "requests.list")
+@get(f"{WORLD}/requests", "requests.list")
 async def list_requests(request: ControlRequest, query: RequestsQuery) -> Requests:
     """List a world's journal, newest last."""
     world = request.world
     must_be_known("route", query.route, _SUMMARIES)
     must_be_known("outcome", query.outcome, _OUTCOMES)
-    account = None if query.account is None else get_account(world, query.account).id
-    key_id = None if query.key_id is None else get_key(world, query.key_id, "key_id").id
+    account = request.find_id(Account, query.account)
+    key_id = request.find_id(ApiKey, query.key_id, "key_id")
     entries, end = world.journal.entries(), None
     if query.before is not None:
         end = next((place for place, one in enumerate(entries) if one.id == query.before), None)
@@ -296,7 +295,7 @@ def _payment(told: dict[str, Any]) -> PaymentOfRow | None:
         return None
 
 
-@router.get(f"{WORLD}/requests/{{id}}", "requests.read")
+@get(f"{WORLD}/requests/{{id}}", "requests.read")
 def read_request(request: ControlRequest) -> JournalEntry:
     """Read a request of the journal."""
     return view_entry(request.world, get_entry(request))
@@ -305,8 +304,8 @@ def read_request(request: ControlRequest) -> JournalEntry:
 def get_entry(request: ControlRequest) -> Entry:
     """The request that the path names. Raises ControlFault."""
     journal = request.world.journal
-    entry = journal.entry(request.params["id"])
-    if request.params["id"] in journal.waiting:
+    entry = journal.entry(request.id)
+    if request.id in journal.waiting:
         raise ControlFault(
             404,
             "not_answered",
@@ -318,7 +317,7 @@ def get_entry(request: ControlRequest) -> Entry:
     return entry
 
 
-@router.delete(f"{WORLD}/requests", "requests.clear")
+@delete(f"{WORLD}/requests", "requests.clear")
 def clear_requests(request: ControlRequest) -> None:
     """Clear a world's journal."""
     request.world.journal.clear()

@@ -17,9 +17,7 @@ from typing import Any, Final
 
 from sandbox.control.context import ControlRequest
 from sandbox.control.models import Query, View
-from sandbox.control.routing import PREFIX, Router
-
-router = Router()
+from sandbox.control.routing import PREFIX, get
 
 
 class LedgerQuery(Query):
@@ -171,7 +169,7 @@ def read_ledger(
     return Ledger(clauses=found, total=len(found))
 
 
-@router.get(f"{PREFIX}/ledger", "ledger.read")
+@get(f"{PREFIX}/ledger", "ledger.read")
 def search_ledger(request: ControlRequest, query: LedgerQuery) -> Ledger:
     """Read each clause with the code that implements it and the tests that prove it."""
     return read_ledger(query.search, request.services.worlds.profile.verified)

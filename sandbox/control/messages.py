@@ -1,30 +1,32 @@
 """Messages: samples, deliveries, and resending."""
 
+import asyncio
+from asyncio import Queue
 from bisect import bisect_left
-from typing import Annotated, Any, Literal
+from collections import deque
+from contextlib import suppress
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 from pydantic_core import from_json
 
 from sandbox import library
-from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
-from sandbox.control.models import BackwardsListing, Body, Milliseconds, Time, View, window
-from sandbox.control.routing import WORLD, Router
-from sandbox.domain.events import EVENTS, EventType, Message, body_of, status_of
+from sandbox.control.context import ControlFault, ControlRequest, conflict, invalid, must_be_known
+from sandbox.control.models import BackwardsListing, Body, Milliseconds, Query, View, shows, window
+from sandbox.control.routing import WORLD, get, post
+from sandbox.domain.events import EVENTS, EventType, Message, MessageHead, body_of, status_of
 from sandbox.domain.instants import Instant
 from sandbox.domain.webhooks import (
     DELIVERY_STATUSES,
-    AttemptTrigger,
     Delivery,
     DeliveryAttempt,
     DeliveryStatus,
+    SentHead,
 )
 from sandbox.store.ids import Ids
 from sandbox.webhooks.samples import sample
-from sandbox.worlds.pauses import collect, select
+from sandbox.worlds.background import collect, select
 from sandbox.worlds.world import DEFAULT_WORLD, World
-
-router = Router()
 
 
 class Sample(Body):
@@ -59,49 +61,35 @@ class MessagesQuery(BackwardsListing):
     shape: Literal["row", "full"] = "full"
 
 
+@shows(SentHead, without=("age_s", "size"))
 class SentView(View):
     """What an attempt sent, without the secret; `spoilt` names what a scenario changed in it."""
 
     id: str
-    timestamp: int
-    signature: str | None
     bytes: int
-    sha256: str
-    spoilt: list[str]
 
 
+@shows(DeliveryAttempt)
 class DeliveryAttemptView(View):
     """One attempt at a delivery; `response` is the beginning of the receiver's answer.
 
     `sent` is null if nothing was sent.
     """
 
-    at: Time
-    status_code: int | None
     duration_ms: Milliseconds
-    response: str
-    error: str | None
-    trigger: AttemptTrigger
     sent: SentView | None
 
 
+@shows(Delivery, without=("message_id", "failures"))
 class DeliveryView(View):
     """How a message fares at an endpoint; `rule` is the rule of a scenario that changed it."""
 
-    endpoint_id: str
-    status: DeliveryStatus
     attempts: list[DeliveryAttemptView]
-    next_attempt_at: Time | None
-    rule: str | None
 
 
+@shows(MessageHead, without=("only_for",))
 class _MessageHead(View):
-    id: str
     event_type: EventType
-    account_id: str
-    subject: str
-    request_id: str | None
-    created_at: Time
 
 
 class MessageContent(_MessageHead):
@@ -151,7 +139,7 @@ class Resent(View):
     endpoints: list[str]
 
 
-@router.get(f"{WORLD}/messages", "messages.list")
+@get(f"{WORLD}/messages", "messages.list")
 async def list_messages(request: ControlRequest, query: MessagesQuery) -> Messages:
     """List a world's messages, newest last."""
     world = request.world
@@ -200,7 +188,7 @@ def _mentions(message: Message, text: str) -> bool:
     return any(text in one.lower() for one in (*told, message.request_id or ""))
 
 
-@router.get(f"{WORLD}/messages/{{id}}", "messages.read")
+@get(f"{WORLD}/messages/{{id}}", "messages.read")
 def read_message(request: ControlRequest) -> MessageView:
     """Read a message."""
     return view_message(request.world, get_message(request))
@@ -208,10 +196,7 @@ def read_message(request: ControlRequest) -> MessageView:
 
 def get_message(request: ControlRequest) -> Message:
     """The message that the path names. Raises ControlFault."""
-    found = request.world.store.message(request.params["id"])
-    if found is None:
-        raise not_found("the world has no message with this id")
-    return found
+    return request.require(request.world.store.message(request.id), "message")
 
 
 def view_message(world: World, message: Message) -> MessageView:
@@ -258,9 +243,7 @@ def view_attempt(attempt: DeliveryAttempt, message_id: str) -> DeliveryAttemptVi
 # --- sending ----------------------------------------------------------------------------------
 
 
-@router.post(
-    f"{WORLD}/messages", "messages.send", status=202, example={"event_type": "transaction.sale"}
-)
+@post(f"{WORLD}/messages", "messages.send", status=202, example={"event_type": "transaction.sale"})
 def send_sample(request: ControlRequest, body: Sample) -> MessageView:
     """Send a sample of an event."""
     must_be_known("event_type", body.event_type, EVENTS)
@@ -289,9 +272,7 @@ def _ids_of(world: World) -> dict[str, str]:
     }
 
 
-@router.post(
-    f"{WORLD}/messages/{{id}}/resend", "messages.resend", status=202, refuses=(409,), example={}
-)
+@post(f"{WORLD}/messages/{{id}}/resend", "messages.resend", status=202, refuses=(409,), example={})
 def resend_message(request: ControlRequest, body: Resend) -> Resent:
     """Resend a message.
 
@@ -301,9 +282,7 @@ def resend_message(request: ControlRequest, body: Resend) -> Resent:
     if body.endpoint_id is None:
         endpoints = list(outbox.subscribers(message))
     else:
-        endpoint = outbox.endpoints.get(body.endpoint_id)
-        if endpoint is None:
-            raise not_found("the world has no endpoint with this id")
+        endpoint = request.require(outbox.endpoints.get(body.endpoint_id), "endpoint")
         if endpoint.is_disabled:
             why = f"the endpoint is disabled: {endpoint.disabled_reason}"
             raise conflict("endpoint_disabled", why)
@@ -311,3 +290,142 @@ def resend_message(request: ControlRequest, body: Resend) -> Resent:
     for endpoint in endpoints:
         outbox.resend(message, endpoint)
     return Resent(endpoints=[endpoint.id for endpoint in endpoints])
+
+
+# --- waiting ------------------------------------------------------------------------------
+
+WAIT_S_MAX = 300
+"""A connection should not stay open for longer."""
+
+
+class WaitQuery(Query):
+    """The message to wait for, and the timeout.
+
+    `delivered` waits until some endpoint has accepted it. `after` is the id of a message: only
+    later ones count.
+    """
+
+    event_type: str | None = None
+    status: str | None = None
+    subject: str | None = None
+    delivered: bool = False
+    after: str | None = None
+    timeout_s: Annotated[float, Field(ge=0, le=WAIT_S_MAX, allow_inf_nan=False)] = 5.0
+
+
+WAITS_MAX: Final = 100
+"""Waits for a message at a time, in one world. Each new message is compared with all of them; tests
+that run side by side need one each."""
+
+NEAR_MISSES_MAX: Final = 5
+"""Near misses that a wait names when nothing came."""
+
+_IN_A_ROW: Final = 200
+"""Messages that are compared before other requests get a turn."""
+
+
+class NearMiss(View):
+    """A message that almost matched, and the reason why it did not."""
+
+    id: str
+    event_type: EventType
+    subject: str
+    why: str
+
+
+@get(f"{WORLD}/wait", "messages.wait", ends_with_client=True, refuses=(408, 429))
+async def wait_for_message(request: ControlRequest, query: WaitQuery) -> MessageView:
+    """Wait for a message.
+
+    Answers 408 with near misses if none comes.
+    """
+    must_be_known("event_type", query.event_type, EVENTS)
+    world = request.world
+    if query.after is not None:
+        request.require(world.store.message(query.after), "message", at="after: ")
+    if world.waits >= WAITS_MAX:
+        raise ControlFault(
+            429,
+            "too_many_waits",
+            f"{WAITS_MAX} requests already wait for a message of this world, which is the most",
+            details="a wait ends with its message, at its timeout_s, or when its client hangs up",
+        )
+    with world.watch_messages() as news:
+        return view_message(world, await _first_match(world, query, news))
+
+
+async def _first_match(world: World, query: WaitQuery, news: Queue[Message]) -> Message:
+    """The first message that matches, of those that are there and of the news.
+
+    Raises ControlFault if none came in time.
+    """
+    deadline = asyncio.get_running_loop().time() + query.timeout_s
+    near: deque[Message] = deque(maxlen=NEAR_MISSES_MAX)
+    # However short the time is, all existing messages are checked once.
+    for number, message in enumerate(world.store.messages_now(), 1):
+        if _is_awaited(world, message, query, near):
+            return message
+        if number % _IN_A_ROW == 0:
+            await asyncio.sleep(0)
+    with suppress(TimeoutError):
+        async with asyncio.timeout_at(deadline):
+            while not _is_awaited(world, message := await news.get(), query, near):
+                pass
+            return message
+    # A message of the same moment counts, because the loop may be late.
+    while not news.empty():
+        if _is_awaited(world, message := news.get_nowait(), query, near):
+            return message
+    raise _nothing_came(world, query, near)
+
+
+def _is_awaited(world: World, message: Message, query: WaitQuery, near: deque[Message]) -> bool:
+    """Whether it is the message that is waited for; what nearly is becomes one of the `near`."""
+    if not _is_after(world, message, query.after):
+        return False
+    if mismatch(world, message, query) is None:
+        return True
+    is_near = query.event_type in (None, message.event_type) or query.subject == message.subject
+    if is_near and message not in near:
+        near.append(message)
+    return False
+
+
+def _is_after(world: World, message: Message, after: str | None) -> bool:
+    """Whether the world has it, after the message with this id if one is given."""
+    first = -1 if after is None else world.store.place_of(after)
+    place = world.store.place_of(message.id)
+    return first is not None and place is not None and first < place
+
+
+def mismatch(world: World, message: Message, query: WaitQuery) -> str | None:
+    """Why this is not the message that is waited for; None when it is."""
+    if query.event_type is not None and message.event_type != query.event_type:
+        return f"it is {message.event_type}"
+    if query.subject is not None and message.subject != query.subject:
+        return f"it is about {message.subject}"
+    if query.status is not None and (status := status_of(message)) != query.status:
+        return f"its status is {status}"
+    if query.delivered:
+        deliveries = world.outbox.deliveries_of(message.id)
+        if not deliveries:
+            return "it is for no endpoint"
+        if all(one.status != "delivered" for one in deliveries):
+            return "its deliveries are " + ", ".join(one.status for one in deliveries)
+    return None
+
+
+def _nothing_came(world: World, query: WaitQuery, near: deque[Message]) -> ControlFault:
+    """The messages that come nearest, newest first."""
+    misses = [
+        NearMiss.of(message, why=why)
+        for message in reversed(near)
+        if (why := mismatch(world, message, query)) is not None
+    ]
+    return ControlFault(
+        408,
+        "nothing_came",
+        f"no such message within {query.timeout_s:g} s",
+        details="" if misses else "nothing like it was emitted",
+        more={"near_misses": misses},
+    )

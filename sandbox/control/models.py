@@ -1,9 +1,24 @@
 """The base classes of bodies, queries and answers, and the parts that several of them share."""
 
 import re
-from collections.abc import Sequence
-from functools import partial
-from typing import Annotated, Any, Final, Generic, Self, TypeVar
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
+from functools import partial, reduce
+from operator import or_
+from types import GenericAlias, UnionType
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Generic,
+    Self,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from msgspec import Struct
 from pydantic import (
@@ -13,6 +28,7 @@ from pydantic import (
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
+    create_model,
     model_validator,
 )
 from pydantic.types import StringConstraints
@@ -23,6 +39,7 @@ from sandbox.platform.openapi.schemas import as_class
 from sandbox.platform.wire import Body as Bytes
 
 T = TypeVar("T")
+ViewT = TypeVar("ViewT", bound="View")
 
 JSON: Final = "application/json"
 GZIP: Final = "application/gzip"
@@ -116,6 +133,35 @@ def instant(value: Any) -> Any:
 
 Time = Annotated[str, BeforeValidator(instant)]
 """An instant, written out."""
+
+
+def shows(kind: Any, *, without: Collection[str] = ()) -> Callable[[type[ViewT]], type[ViewT]]:
+    """Give a view the fields of a kind of record: those `without` these, and before its own.
+
+    A field that the view has itself takes the place of that of the record.
+    """
+
+    def extend(view: type[ViewT]) -> type[ViewT]:
+        hints = get_type_hints(kind, include_extras=True)
+        fields: Any = {name: (_shown(of), ...) for name, of in hints.items() if name not in without}
+        fields |= {name: (one.rebuild_annotation(), one) for name, one in view.model_fields.items()}
+        about: Any = {"__module__": view.__module__, "__doc__": view.__doc__}
+        return cast(
+            "type[ViewT]", create_model(view.__name__, __base__=view.__bases__, **about, **fields)
+        )
+
+    return extend
+
+
+def _shown(hint: Any) -> Any:
+    """The type of a field of a record, as answers have it."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if hint is datetime or (origin is Annotated and arguments[0] is datetime):
+        return Time
+    if origin in (Union, UnionType):
+        return reduce(or_, map(_shown, arguments))
+    return GenericAlias(list, arguments[:1]) if origin is tuple else hint
+
 
 Milliseconds = Annotated[float, AfterValidator(partial(round, ndigits=3))]
 """A duration, to the microsecond."""

@@ -6,19 +6,15 @@ from pydantic import Field
 
 from sandbox.control.catalogues import PARTIAL_APPROVAL, FaultKey, OutcomeKey
 from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
-from sandbox.control.models import Body, Time, View
-from sandbox.control.routing import WORLD, Router
+from sandbox.control.models import Body, View, shows
+from sandbox.control.routing import WORLD, delete, get, post
 from sandbox.domain.field_types import DelayMs, PositiveAmount
 from sandbox.domain.payments import outcomes
 from sandbox.domain.payments.cards import CANCELED_BY, CARDS, TOKEN_PREFIX, Tap, Tapped
 from sandbox.domain.payments.transactions import Payment
-from sandbox.domain.webhooks import TIMES_MAX
-from sandbox.scenarios.fault_injection import SpoiledFull
+from sandbox.domain.webhooks import TIMES_MAX, Spoiled
 from sandbox.scenarios.parser import ScenarioError
-from sandbox.scenarios.queue import QueueFull
 from sandbox.worlds.tap_desk import Waiting
-
-router = Router()
 
 
 class NextOutcome(Body):
@@ -46,6 +42,7 @@ class TapBody(Body):
 # --- the queue --------------------------------------------------------------------------------
 
 
+@shows(outcomes.Queued)
 class QueuedView(View):
     """An outcome that waits for the next attempt that fits. Amounts are minor units.
 
@@ -54,11 +51,7 @@ class QueuedView(View):
 
     id: str | None
     outcome: OutcomeKey | None
-    operation: outcomes.Operation | None
-    amount: int | None
-    delay_ms: int
     fault: FaultKey | None
-    approved_amount: int | None
 
 
 class Queue(View):
@@ -68,7 +61,7 @@ class Queue(View):
     total: int
 
 
-@router.post(
+@post(
     f"{WORLD}/scenario/next",
     "next.add",
     status=201,
@@ -93,47 +86,36 @@ def queue_outcome(request: ControlRequest, body: NextOutcome) -> QueuedView:
             f"approved_amount: a part of {body.amount} is less than that, not "
             f"{body.approved_amount}"
         )
-    try:
-        return _view_queued(request.world.queue.add(outcomes.Queued(**body.__dict__)))
-    except QueueFull as error:
-        details = "DELETE .../scenario/next forgets them"
-        raise conflict("queue_full", str(error), details=details) from None
+    return _view_queued(request.world.queue.add(outcomes.Queued(**body.__dict__)))
 
 
 def _view_queued(entry: outcomes.Queued) -> QueuedView:
     return QueuedView.of(entry, id=entry.id or None)
 
 
-@router.get(f"{WORLD}/scenario/next", "next.list")
+@get(f"{WORLD}/scenario/next", "next.list")
 def list_queued_outcomes(request: ControlRequest) -> Queue:
     """List the queued outcomes."""
     waiting = [_view_queued(entry) for entry in request.world.queue.entries]
     return Queue(queue=waiting, total=len(waiting))
 
 
-@router.delete(f"{WORLD}/scenario/next/{{id}}", "next.delete")
+@delete(f"{WORLD}/scenario/next/{{id}}", "next.delete")
 def delete_queued_outcome(request: ControlRequest) -> None:
     """Remove a queued outcome."""
-    if not request.world.queue.remove(request.params["id"]):
+    if not request.world.queue.remove(request.id):
         raise not_found("no outcome with this id waits: it was used or cleared, or never was there")
 
 
-@router.delete(f"{WORLD}/scenario/next", "next.clear")
+@delete(f"{WORLD}/scenario/next", "next.clear")
 def clear_queued_outcomes(request: ControlRequest) -> None:
     """Clear the queued outcomes."""
     request.world.queue.clear()
 
 
+@shows(Tap)
 class TapView(View):
     """A payment that waits for a card."""
-
-    transaction_id: str
-    operation: outcomes.Operation
-    amount: int
-    currency: str
-    terminal_id: str
-    since: Time
-    until: Time
 
 
 class Taps(View):
@@ -150,7 +132,7 @@ class TappedView(TapView):
     status_reason: str | None
 
 
-@router.get(f"{WORLD}/taps", "taps.list")
+@get(f"{WORLD}/taps", "taps.list")
 def list_taps(request: ControlRequest) -> Taps:
     """List the payments that wait for a tap."""
     taps = [view_tap(waiting.tap) for waiting in request.world.tap_desk if not waiting.came.done()]
@@ -162,9 +144,7 @@ def view_tap(tap: Tap) -> TapView:
     return TapView.of(tap)
 
 
-@router.post(
-    f"{WORLD}/taps/{{id}}", "taps.tap", refuses=(409,), example={"card": "tok_visa_credit"}
-)
+@post(f"{WORLD}/taps/{{id}}", "taps.tap", refuses=(409,), example={"card": "tok_visa_credit"})
 async def tap_card(request: ControlRequest, body: TapBody) -> TappedView:
     """Tap a card for a waiting payment, choose its outcome, or cancel it.
 
@@ -185,13 +165,11 @@ async def tap_card(request: ControlRequest, body: TapBody) -> TappedView:
 
 
 def _find_waiting(request: ControlRequest) -> Waiting:
-    id = request.params["id"]
+    id = request.id
     waiting = request.world.tap_desk.get(id)
     if waiting is not None:
         return waiting
-    payment = request.world.store.begin().get(Payment, id)
-    if payment is None:
-        raise not_found("the world has no transaction with this id")
+    payment = request.require(request.world.store.begin().get(Payment, id), "transaction")
     raise conflict(
         "not_waiting",
         f"the payment does not wait for a tap: it is {payment.status}",
@@ -237,13 +215,9 @@ class SpoilBody(Body):
     times: Annotated[int, Field(ge=1, le=TIMES_MAX)] = 1
 
 
+@shows(Spoiled)
 class SpoiledView(View):
     """A delivery to spoil: `left` is how many more deliveries it applies to."""
-
-    id: str
-    when: dict[str, Any]
-    then: dict[str, Any]
-    left: int
 
 
 class SpoiledQueue(View):
@@ -253,7 +227,7 @@ class SpoiledQueue(View):
     total: int
 
 
-@router.post(
+@post(
     f"{WORLD}/webhooks/next",
     "webhooks.next.add",
     status=201,
@@ -275,20 +249,17 @@ def add_fault(request: ControlRequest, body: SpoilBody) -> SpoiledView:
     except ScenarioError as error:
         said = str(error).partition("webhook 1, ")[2] or str(error)
         raise invalid(said, error.nearest) from None
-    except SpoiledFull as error:
-        details = "DELETE .../webhooks/next forgets them"
-        raise conflict("queue_full", str(error), details=details) from None
     return SpoiledView.of(entry)
 
 
-@router.get(f"{WORLD}/webhooks/next", "webhooks.next.list")
+@get(f"{WORLD}/webhooks/next", "webhooks.next.list")
 def list_faults(request: ControlRequest) -> SpoiledQueue:
     """List the deliveries to spoil."""
     waiting = [SpoiledView.of(entry) for entry in request.world.spoiling.entries]
     return SpoiledQueue(queue=waiting, total=len(waiting))
 
 
-@router.delete(f"{WORLD}/webhooks/next", "webhooks.next.clear")
+@delete(f"{WORLD}/webhooks/next", "webhooks.next.clear")
 def clear_faults(request: ControlRequest) -> None:
     """Clear the deliveries to spoil."""
     spoiling = request.world.spoiling

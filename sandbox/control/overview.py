@@ -8,7 +8,7 @@ from sandbox.control.context import ControlRequest
 from sandbox.control.journal import RequestRow, request_row, waiting_rows
 from sandbox.control.messages import DeliveryMark, delivery_marks
 from sandbox.control.models import Time, View
-from sandbox.control.routing import WORLD, Router
+from sandbox.control.routing import WORLD, get
 from sandbox.control.scenarios import RunningScenario, view_running
 from sandbox.domain.batches import Batch
 from sandbox.domain.currencies import in_letters
@@ -18,9 +18,6 @@ from sandbox.domain.payments.transactions import STATUSES, Payment
 from sandbox.domain.webhooks import DeliveryStatus
 from sandbox.worlds.journal import Entry
 from sandbox.worlds.world import World
-
-router = Router()
-
 
 NeedKind = Literal["tap", "surcharge", "endpoint", "batch", "key"]
 
@@ -104,7 +101,7 @@ class OverviewView(View):
     requests_total: int
 
 
-@router.get(f"{WORLD}/overview", "overview")
+@get(f"{WORLD}/overview", "overview")
 async def read_overview(request: ControlRequest) -> OverviewView:
     """Read a world at a glance: what needs somebody, what happened, what falls due."""
     world = request.world

@@ -6,16 +6,19 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import to_builtins
 from pydantic import Field
 
-from sandbox.control.context import ControlRequest, must_be_known
+from sandbox.control.clock import view_timer
+from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, parse_words
 from sandbox.control.journal import is_refused
-from sandbox.control.models import LikeType, PageQuery, Time, View, Words
-from sandbox.control.queries import find_page, find_scope, get_terminal, parse_words
-from sandbox.control.routing import WORLD, Router
+from sandbox.control.models import Body, LikeType, PageQuery, Time, View, Words
+from sandbox.control.routing import WORLD, get, post
 from sandbox.domain.batches import Batch
 from sandbox.domain.clock import BATCH_RESULT, Timer
+from sandbox.domain.directory import Account, Terminal
 from sandbox.domain.events import Message
 from sandbox.domain.instants import Instant, to_ms
 from sandbox.domain.payments.cards import CARDS
+from sandbox.domain.payments.late_answers import why_no_answer
+from sandbox.domain.payments.outcomes import OUTCOMES, Operation
 from sandbox.domain.payments.transactions import (
     STATUS_REASONS,
     STATUSES,
@@ -24,13 +27,14 @@ from sandbox.domain.payments.transactions import (
     Transaction,
     show,
 )
-from sandbox.domain.payments.transitions import BY_ITSELF, transitions_from
-from sandbox.store.tables import LAST_DIGITS, NEWEST_FIRST, OLDEST_FIRST, Order
+from sandbox.domain.payments.transitions import BY_ITSELF
+from sandbox.domain.text import nearest
+from sandbox.platform.context import OperationContext
+from sandbox.platform.payments import late_answers
+from sandbox.platform.payments.late_answers import OpenAttempt
+from sandbox.store.tables import EVERYTHING, LAST_DIGITS, NEWEST_FIRST, OLDEST_FIRST, Order
 from sandbox.worlds.journal import Entry, OutcomeView
 from sandbox.worlds.world import World
-
-router = Router()
-
 
 _Amount = Annotated[int, Field(ge=0, le=99_999_999)]
 
@@ -115,16 +119,13 @@ def payment_row(payment: Payment) -> PaymentRow:
     )
 
 
-@router.get(f"{WORLD}/payments", "payments.search")
+@get(f"{WORLD}/payments", "payments.search")
 def search_payments(request: ControlRequest, query: PaymentsQuery) -> PaymentsPage:
     """Search the payments of a world, of all its accounts."""
-    world = request.world
-    rows, total, after = find_page(
-        world,
+    rows, total, after = request.find_page(
         Payment,
-        _where(world, query),
-        limit=query.limit,
-        before=query.before,
+        _where(request, query),
+        query,
         between=(_ms(query.since), _ms(query.until)),
         order=_ORDERS[query.order],
     )
@@ -140,9 +141,9 @@ def _ms(at: Instant | None) -> int | None:
     return None if at is None else to_ms(at)
 
 
-def _where(world: World, query: PaymentsQuery) -> dict[str, Any]:
+def _where(request: ControlRequest, query: PaymentsQuery) -> dict[str, Any]:
     """The conditions as indexes and filters of the store have them."""
-    where: dict[str, Any] = {"scope": find_scope(world, query.account)}
+    where: dict[str, Any] = {"scope": request.find_id(Account, query.account) or EVERYTHING}
     for name, text, known in (
         ("status", query.status, STATUSES),
         ("type", query.type, TRANSACTION_TYPES),
@@ -152,7 +153,7 @@ def _where(world: World, query: PaymentsQuery) -> dict[str, Any]:
             where["transaction_type" if name == "type" else name] = words
     must_be_known("card_brand", query.card_brand, _BRANDS)
     others = {
-        "terminal_id": query.terminal and get_terminal(world, query.terminal).terminal_id,
+        "terminal_id": request.find_id(Terminal, query.terminal),
         "batch_id": query.batch,
         "card_brand": query.card_brand,
         "min_amount": query.amount_min,
@@ -206,20 +207,30 @@ class StoryStep(View):
     says: str
 
 
+class UnansweredAttempt(View):
+    """An attempt that timed out or was left pending: its answer may still come, or be given."""
+
+    event_id: str
+    operation: Operation
+    amount: int
+
+
 class Story(View):
     """A payment with its money, its outcome, its batch and its story, oldest first.
 
     `outcome` is what its first attempt got and who chose it; null once the journal has dropped it.
+    `unanswered` are the attempts that the processor may still answer.
     """
 
     payment: PaymentShown
     ledger: Money
     outcome: Annotated[Any, LikeType(OutcomeView)] | None
     batch: BatchOfPayment | None
+    unanswered: list[UnansweredAttempt]
     story: list[StoryStep]
 
 
-@router.get(f"{WORLD}/payments/{{id}}", "payments.story")
+@get(f"{WORLD}/payments/{{id}}", "payments.story")
 def read_payment(request: ControlRequest) -> Story:
     """Read a payment with its money, its batch and all that happened to it.
 
@@ -246,7 +257,72 @@ def view_story(world: World, payment: Payment, messages: Sequence[Message]) -> S
         ledger=_money(payment),
         outcome=first and world.journal.view(first)["outcome"],
         batch=_view_batch(world, payment),
+        unanswered=[UnansweredAttempt.of(one) for one in _open_attempts(world, payment)],
         story=[*steps, *_due(world, payment, asked)],
+    )
+
+
+class LateAnswerBody(Body):
+    """The processor's late answer. Without an `event_id` it is for the newest open attempt."""
+
+    outcome: str = "approved"
+    event_id: str | None = None
+
+
+@post(
+    f"{WORLD}/payments/{{id}}/answer",
+    "payments.answer",
+    refuses=(409,),
+    example={"outcome": "approved"},
+)
+def answer_payment(request: ControlRequest, body: LateAnswerBody) -> Story:
+    """Answer an attempt for the processor that timed out or left it pending.
+
+    Source: assumed D24, D24-late.
+    """
+    world, payment = request.world, request.get_record(Payment, "payment")
+    must_be_known("outcome", body.outcome, OUTCOMES)
+    attempt = _choose_attempt(_open_attempts(world, payment), body.event_id)
+    why_not = why_no_answer(body.outcome, attempt.operation)
+    if why_not is not None:
+        raise invalid(f"outcome: {why_not}")
+    context = _context(world)
+    if not late_answers.answer(context, payment, body.outcome, attempt.event_id):
+        raise conflict(
+            "no_effect",
+            f"{body.outcome} would change nothing: the payment is {payment.status}, so the "
+            f"{attempt.operation} can no longer be carried out",
+        )
+    context.unit.commit()
+    return read_payment(request)
+
+
+def _choose_attempt(attempts: list[OpenAttempt], event_id: str | None) -> OpenAttempt:
+    if not attempts:
+        raise conflict(
+            "not_waiting",
+            "no attempt at the payment waits for its processor",
+            details="one does that timed out, such as with the outcome processor_timeout, and one "
+            "that pending_forever left pending, until it is answered",
+        )
+    found = {one.event_id: one for one in attempts}
+    if event_id is None:
+        return attempts[-1]
+    if event_id not in found:
+        raise invalid(
+            f"event_id: no attempt with {event_id[:80]!r} waits for its processor",
+            nearest(event_id, found),
+        )
+    return found[event_id]
+
+
+def _open_attempts(world: World, payment: Payment) -> list[OpenAttempt]:
+    return late_answers.open_attempts(_context(world), payment)
+
+
+def _context(world: World) -> OperationContext:
+    return OperationContext(
+        world=world, unit=world.store.begin(), now=world.clock.now(), request_id=None
     )
 
 
@@ -309,10 +385,10 @@ def _due(world: World, payment: Payment, asked: list[str]) -> list[StoryStep]:
     if payment.batch_id is not None:
         timers.append(world.store.timer(BATCH_RESULT, payment.batch_id))
     due = sorted((one for one in timers if one is not None), key=lambda timer: timer.due)
-    return [_falls_due(payment, timer) for timer in due]
+    return [_falls_due(world, timer) for timer in due]
 
 
-def _falls_due(payment: Payment, timer: Timer) -> StoryStep:
-    rows = transitions_from(timer.kind, payment.status)
-    leads_to = f": {rows[0].next_status} ({rows[0].reason})" if rows else ""
+def _falls_due(world: World, timer: Timer) -> StoryStep:
+    then = view_timer(world, timer).then
+    leads_to = f": {then.status} ({then.status_reason})" if then and then.status_reason else ""
     return _step("due", timer.id, timer.due, f"{timer.kind}{leads_to}")

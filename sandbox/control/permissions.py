@@ -10,9 +10,9 @@ from typing import Annotated, Any, Final
 
 from msgspec.structs import replace
 
-from sandbox.control.context import ControlFault, ControlRequest, invalid, must_be_known
+from sandbox.control.context import ControlRequest, invalid, must_be_known
 from sandbox.control.models import Body, LikeType, Query, Time, View, Words
-from sandbox.control.routing import WORLD, Router
+from sandbox.control.routing import WORLD, get, post
 from sandbox.domain import access
 from sandbox.domain.access import AccessVerdict
 from sandbox.domain.directory import Account, Location, Relation, Terminal
@@ -23,17 +23,14 @@ from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.payments.transitions import BY_ITSELF, EDIT, SETTLE, TRANSITIONS
-from sandbox.domain.text import nearest
 from sandbox.platform.access import look
 from sandbox.platform.context import OperationContext
 from sandbox.platform.operation import Row
 from sandbox.platform.payments.actions import row_if_approved
 from sandbox.platform.routes import OPERATIONS
+from sandbox.worlds.background import select
 from sandbox.worlds.journal import DecisionView
-from sandbox.worlds.pauses import select
 from sandbox.worlds.world import World
-
-router = Router()
 
 
 class LensBody(Body):
@@ -96,27 +93,13 @@ class LensTable(View):
     rows: list[LensRow]
 
 
-def get_key(world: World, text: str, *, is_in_path: bool = False) -> ApiKey:
-    """The key with this id or name of the cast. Raises ControlFault if there is none."""
-    cast = world.cast.keys
-    key = world.store.get(ApiKey, cast[text][0] if text in cast else text)
-    if key is None:
-        raise ControlFault(
-            404 if is_in_path else 400,
-            "not_found" if is_in_path else "validation_error",
-            f"key: the world has no key with the id or cast name {text[:80]!r}",
-            nearest=nearest(text, cast),
-        )
-    return key
-
-
 def key_name(world: World, key: ApiKey) -> KeyName:
     """How answers name a key."""
     cast = next((name for name, (id, _) in world.cast.keys.items() if id == key.id), None)
     return KeyName.of(key, cast=cast)
 
 
-@router.post(
+@post(
     f"{WORLD}/lens",
     "lens.simulate",
     example={"key": "merchant_read_only", "operation": "accounts.read", "target": "merchant"},
@@ -125,7 +108,7 @@ async def simulate_permission(request: ControlRequest, body: LensBody) -> LensVi
     """Find out what a key would be answered, without a request."""
     world = request.world
     must_be_known("operation", body.operation, PERMITTED)
-    row, key = PERMITTED[body.operation], get_key(world, body.key)
+    row, key = PERMITTED[body.operation], request.get_named(ApiKey, body.key)
     target = _target_of(world, row, body.target)
     could = await find_permitted_keys(world, row, target)
     return view_permission(world, row, key, target, could)
@@ -172,10 +155,10 @@ async def find_permitted_keys(world: World, row: Row, target: str | None) -> lis
     return [key_name(world, key) for key in found]
 
 
-@router.get(f"{WORLD}/lens/{{key}}", "lens.table")
+@get(f"{WORLD}/lens/{{key}}", "lens.table")
 def list_permissions(request: ControlRequest) -> LensTable:
     """List all operations with the statuses that a key gets."""
-    key = get_key(request.world, request.params["key"], is_in_path=True)
+    key = request.get_named(ApiKey, request.params["key"], is_in_path=True)
     return view_permissions(request.world, key)
 
 
@@ -286,13 +269,13 @@ class Moves(View):
     by_itself: list[ByItself]
 
 
-@router.get(f"{WORLD}/payments/{{id}}/moves", "payments.moves")
+@get(f"{WORLD}/payments/{{id}}/moves", "payments.moves")
 def list_available_actions(request: ControlRequest, query: MovesQuery) -> Moves:
     """What can be done with a payment now, and what cannot and why.
 
     With `key`, by that key.
     """
-    key = None if query.key is None else get_key(request.world, query.key)
+    key = None if query.key is None else request.get_named(ApiKey, query.key)
     return view_actions(request.world, request.get_record(Payment, "payment"), key)
 
 

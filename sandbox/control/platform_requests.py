@@ -8,17 +8,14 @@ from pydantic import Field, model_validator
 from pydantic_core import from_json
 
 from sandbox.control.context import ControlRequest, conflict, invalid
-from sandbox.control.export_case import IN_A_QUERY
+from sandbox.control.export_tests import IN_A_QUERY
 from sandbox.control.journal import get_entry
 from sandbox.control.models import Accepted, Body, HeaderFields, KeyWord, Milliseconds, View
-from sandbox.control.queries import get_key
-from sandbox.control.routing import PREFIX, WORLD, Router
+from sandbox.control.routing import PREFIX, WORLD, post
+from sandbox.domain.keys import ApiKey
 from sandbox.platform.context import Headers
 from sandbox.platform.internal_client import InternalAnswer, InternalRequest
 from sandbox.worlds.journal import CUT_OFF, MASK, Entry
-
-router = Router()
-
 
 PATH_CHARS_MAX: Final = 8_192
 
@@ -80,7 +77,7 @@ class Begun(View):
     request_id: str
 
 
-@router.post(
+@post(
     f"{WORLD}/send",
     "send",
     example={
@@ -99,7 +96,6 @@ async def send_request(request: ControlRequest, body: SendBody) -> Answered | Ac
 
     Source: assumed D25-send.
     """
-    world = request.world
     path, _, query = body.path.partition("?")
     path = unquote(path)
     if path == PREFIX or path.startswith(PREFIX + "/"):
@@ -110,12 +106,12 @@ async def send_request(request: ControlRequest, body: SendBody) -> Answered | Ac
         query=quote(query or body.query, safe=IN_A_QUERY + "%"),
         headers=_headers(request, body.headers, _payload(body.body)),
         body=_payload(body.body),
-        key=None if body.key is None else get_key(world, body.key),
+        key=None if body.key is None else request.get_named(ApiKey, body.key),
     )
     return await _send(request, wanted, wait=body.wait)
 
 
-@router.post(f"{WORLD}/requests/{{id}}/replay", "requests.replay", refuses=(409,), example={})
+@post(f"{WORLD}/requests/{{id}}/replay", "requests.replay", refuses=(409,), example={})
 async def replay_request(request: ControlRequest, body: ReplayBody) -> Answered | Accepted[Begun]:
     """Send a request of the journal again."""
     entry = get_entry(request)
@@ -134,7 +130,7 @@ async def replay_request(request: ControlRequest, body: ReplayBody) -> Answered 
         query=quote(entry.query, safe=IN_A_QUERY),
         headers=_headers(request, body.headers, payload),
         body=payload,
-        key=None if name is None else get_key(request.world, name),
+        key=None if name is None else request.get_named(ApiKey, name),
     )
     return await _send(request, wanted, wait=body.wait)
 

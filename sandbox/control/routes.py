@@ -15,7 +15,6 @@ from sandbox.control import (
     exports,
     journal,
     ledger,
-    message_wait,
     messages,
     outcomes,
     overview,
@@ -23,7 +22,6 @@ from sandbox.control import (
     permissions,
     platform_requests,
     receivers,
-    scenario_runs,
     scenarios,
     servers,
     sessions,
@@ -33,17 +31,13 @@ from sandbox.control import (
     worlds,
 )
 from sandbox.control.routing import PREFIX, ControlRow
-from sandbox.platform.routing import build_routes
+from sandbox.platform.routing import build_routes, rows_of
 
-_SUBJECTS: Final = (
+CONTROL: Final[tuple[ControlRow, ...]] = rows_of(
     *(servers, sessions, worlds, snapshots, clock, switches, overview, payments, permissions),
-    *(batches, outcomes, scenarios, scenario_runs, catalogues, directory, messages, message_wait),
+    *(batches, outcomes, scenarios, catalogues, directory, messages),
     *(receivers, endpoints, platform_requests, journal, exports, stream, captures),
     *(coverage, ledger, docs, console_files),
-)
-
-CONTROL: Final[tuple[ControlRow, ...]] = tuple(
-    row for subject in _SUBJECTS for row in subject.router.rows
 )
 """One row for each endpoint under `/_sandbox`."""
 

@@ -9,6 +9,8 @@ from msgspec import Struct
 from pydantic import BaseModel
 
 from sandbox.control.models import JSON, Accepted, NoQuery, Written
+from sandbox.platform.operation import summary_of
+from sandbox.platform.routing import register
 from sandbox.platform.security_headers import AnswerKind
 
 PREFIX: Final = "/_sandbox"
@@ -70,49 +72,45 @@ class ControlRow(Struct, frozen=True, kw_only=True, eq=False):
         return self.kind not in (AnswerKind.CONSOLE, AnswerKind.ASSET)
 
 
-class Router:
-    """The endpoints of one subject."""
+def endpoint(
+    method: str, path: str, name: str, *, status: int | None = None, **more: Any
+) -> Callable[[EndpointT], EndpointT]:
+    """Register a function as the endpoint of a method; `more` are further fields of its row.
 
-    def __init__(self) -> None:
-        self.rows: list[ControlRow] = []
-        self.get = partial(self.route, "GET")
-        self.post = partial(self.route, "POST")
-        self.put = partial(self.route, "PUT")
-        self.patch = partial(self.route, "PATCH")
-        self.delete = partial(self.route, "DELETE")
+    Its parameters `body` and `query` name their classes, and the first sentence of its docstring
+    is the summary. It answers 204 if it returns None.
+    """
 
-    def route(
-        self, method: str, path: str, name: str, *, status: int | None = None, **more: Any
-    ) -> Callable[[EndpointT], EndpointT]:
-        """Register a function as the endpoint of a method; `more` are further fields of its row.
+    def decorate(function: EndpointT) -> EndpointT:
+        types = inspect.get_annotations(function)
+        answer, accepted = _answers(types["return"])
+        takes = {word: types[word] for word in ("body", "query") if word in types}
+        if is_raw := takes.get("body") is bytes:
+            del takes["body"]
+        row = ControlRow(
+            name=name,
+            method=method,
+            path=path,
+            summary=summary_of(function),
+            run=function,
+            status=status or (204 if answer is None else 200),
+            answer=answer,
+            accepted=accepted,
+            is_raw=is_raw,
+            **takes,
+            **more,
+        )
+        register(function.__module__, row)
+        return function
 
-        Its parameters `body` and `query` name their classes, and the first line of its docstring is
-        the summary. It answers 204 if it returns None.
-        """
+    return decorate
 
-        def register(function: EndpointT) -> EndpointT:
-            types = inspect.get_annotations(function)
-            answer, accepted = _answers(types["return"])
-            takes = {word: types[word] for word in ("body", "query") if word in types}
-            if is_raw := takes.get("body") is bytes:
-                del takes["body"]
-            row = ControlRow(
-                name=name,
-                method=method,
-                path=path,
-                summary=(inspect.getdoc(function) or "").partition("\n")[0].removesuffix("."),
-                run=function,
-                status=status or (204 if answer is None else 200),
-                answer=answer,
-                accepted=accepted,
-                is_raw=is_raw,
-                **takes,
-                **more,
-            )
-            self.rows.append(row)
-            return function
 
-        return register
+get = partial(endpoint, "GET")
+post = partial(endpoint, "POST")
+put = partial(endpoint, "PUT")
+patch = partial(endpoint, "PATCH")
+delete = partial(endpoint, "DELETE")
 
 
 def _answers(returned: Any) -> tuple[Any, Any]:

@@ -10,8 +10,8 @@ from starlette.types import Receive, Scope, Send
 from sandbox import library
 from sandbox.control.context import ControlFault, ControlRequest, Services, unknown_among
 from sandbox.control.identity import Identity
-from sandbox.control.models import Time, View, Written
-from sandbox.control.routing import PREFIX, ControlRow, Router
+from sandbox.control.models import View, Written, shows
+from sandbox.control.routing import PREFIX, ControlRow, get
 from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE
 from sandbox.platform.forwarding import FORWARDED, was_forwarded
 from sandbox.platform.routing import path_of
@@ -19,11 +19,9 @@ from sandbox.store.documents import from_document
 from sandbox.store.files.port import StoreError, Unavailable
 from sandbox.store.world_state import OF_THE_SERVER, WorldState
 from sandbox.worlds.clock import Clock
-from sandbox.worlds.elsewhere import Elsewhere, KeptWorld, WorldLost
+from sandbox.worlds.elsewhere import Elsewhere, KeptWorld, ServerRow, WorldLost
 from sandbox.worlds.spec import DEFAULT_WORLD, WorldSpec
 from sandbox.worlds.world import World
-
-router = Router()
 
 ViewT = TypeVar("ViewT", bound=View)
 
@@ -142,7 +140,7 @@ class Health(View):
     server: str = Field(default="", exclude_if=lambda name: not name)
 
 
-@router.get(f"{PREFIX}/health", "health", is_open=True)
+@get(f"{PREFIX}/health", "health", is_open=True)
 def read_health(request: ControlRequest) -> Health:
     """Check that the server answers.
 
@@ -157,15 +155,9 @@ def read_health(request: ControlRequest) -> Health:
     return Health(status="ok", version=services.version, store=services.store, server=name)
 
 
+@shows(ServerRow)
 class ServerView(View):
     """A server: its name, its address for the others, its state, and how many worlds it has."""
-
-    name: str
-    url: str
-    state: str
-    version: str
-    started_at: Time
-    worlds: int
 
 
 class Servers(View):
@@ -175,7 +167,7 @@ class Servers(View):
     total: int
 
 
-@router.get(f"{PREFIX}/servers", "servers.list", is_for_operator=True)
+@get(f"{PREFIX}/servers", "servers.list", is_for_operator=True)
 async def list_servers(request: ControlRequest) -> Servers:
     """List the servers that share worlds."""
     elsewhere = request.services.elsewhere
@@ -187,7 +179,7 @@ async def list_servers(request: ControlRequest) -> Servers:
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
-@router.get(f"{PREFIX}/metrics", "metrics", is_for_operator=True, media_type=MEDIA_TYPE)
+@get(f"{PREFIX}/metrics", "metrics", is_for_operator=True, media_type=MEDIA_TYPE)
 def read_metrics(request: ControlRequest) -> Written[str]:
     """Read the metrics of the server, in the format of Prometheus."""
     return Written(request.services.worlds.measured.write())

@@ -10,16 +10,14 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from sandbox.control import identity
-from sandbox.control.context import ControlFault, ControlRequest, conflict, invalid, not_found
-from sandbox.control.models import Body, DurationText, Time, View
-from sandbox.control.routing import PREFIX, Router
+from sandbox.control.context import ControlFault, ControlRequest, invalid, not_found
+from sandbox.control.models import Body, DurationText, View, shows
+from sandbox.control.routing import PREFIX, delete, get, post
 from sandbox.domain.field_types import WorldName
 from sandbox.domain.instants import Instant, from_ms, parse_duration
 from sandbox.domain.teams import OPERATOR, TEAM_PATTERN
 from sandbox.platform.security_headers import AnswerKind
-from sandbox.store.team_tokens import TeamToken
-
-router = Router()
+from sandbox.tokens import TeamToken
 
 
 class SessionBody(Body):
@@ -67,13 +65,13 @@ class SessionView(View):
     api_key_header: str
 
 
-@router.get(f"{PREFIX}/session", "session.read", is_open=True, kind=AnswerKind.CONTROL)
+@get(f"{PREFIX}/session", "session.read", is_open=True, kind=AnswerKind.CONTROL)
 def read_session(request: ControlRequest) -> SessionView:
     """Read whether this browser may use the control API."""
     return _view_session(request, None if request.who is identity.ANONYMOUS else request.who)
 
 
-@router.post(
+@post(
     f"{PREFIX}/session",
     "session.begin",
     is_open=True,
@@ -99,9 +97,7 @@ def begin_session(request: ControlRequest, body: SessionBody) -> SessionView:
     return _view_session(request, who)
 
 
-@router.delete(
-    f"{PREFIX}/session", "session.end", is_open=True, kind=AnswerKind.CONTROL, refuses=(403,)
-)
+@delete(f"{PREFIX}/session", "session.end", is_open=True, kind=AnswerKind.CONTROL, refuses=(403,))
 def end_session(request: ControlRequest) -> None:
     """End the session of this browser."""
     request.sessions.end(request.scope)
@@ -130,14 +126,10 @@ def _cookie(request: ControlRequest, value: str, seconds: int) -> str:
     )
 
 
+@shows(TeamToken, without=("digest",))
 class TokenView(View):
     """A token of a team. `expires_at` is null if it does not expire."""
 
-    id: str
-    team: str
-    name: str
-    created_at: Time
-    expires_at: Time | None
     expired: bool
 
 
@@ -154,7 +146,7 @@ class TokensOfTeams(View):
     total: int
 
 
-@router.post(
+@post(
     f"{PREFIX}/tokens",
     "tokens.create",
     status=201,
@@ -175,28 +167,21 @@ def create_token(request: ControlRequest, body: TokenBody) -> NewToken:
         raise invalid(str(error)) from None
     if expires_at is not None and expires_at <= now:
         raise invalid("expires_at: must lie ahead")
-    try:
-        made, plaintext = request.services.tokens.add(body.team, body.name, expires_at)
-    except identity.TooManyTokens:
-        raise conflict(
-            "too_many_tokens", f"the server holds {identity.TOKENS_MAX:,} tokens; delete old ones"
-        ) from None
+    made, plaintext = request.services.tokens.add(body.team, body.name, expires_at)
     return NewToken.extend(_view_token(made, now), token=plaintext)
 
 
-@router.get(f"{PREFIX}/tokens", "tokens.list", is_for_operator=True, is_for_default=True)
+@get(f"{PREFIX}/tokens", "tokens.list", is_for_operator=True, is_for_default=True)
 def list_tokens(request: ControlRequest) -> TokensOfTeams:
     """List the tokens of all teams."""
     listed, now = request.services.tokens.listed(), _system_now(request)
     return TokensOfTeams(tokens=[_view_token(one, now) for one in listed], total=len(listed))
 
 
-@router.delete(
-    f"{PREFIX}/tokens/{{id}}", "tokens.delete", is_for_operator=True, is_for_default=True
-)
+@delete(f"{PREFIX}/tokens/{{id}}", "tokens.delete", is_for_operator=True, is_for_default=True)
 def delete_token(request: ControlRequest) -> None:
     """Make a token of a team worthless."""
-    if not request.services.tokens.remove(request.params["id"]):
+    if not request.services.tokens.remove(request.id):
         raise not_found("there is no token with this id")
 
 

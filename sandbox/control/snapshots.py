@@ -3,27 +3,18 @@
 from msgspec.structs import replace
 
 from sandbox import library
-from sandbox.control.context import (
-    ControlFault,
-    ControlRequest,
-    conflict,
-    exclusive_world,
-    not_found,
-)
-from sandbox.control.models import Body, Document, Time, View, Written
-from sandbox.control.routing import WORLD, Router
+from sandbox.control.context import ControlFault, ControlRequest, conflict, exclusive_world
+from sandbox.control.models import Body, Document, View, Written, shows
+from sandbox.control.routing import WORLD, delete, get, post, put
 from sandbox.control.worlds import WorldView, build_world, own_id, set_name, view_world
 from sandbox.domain.field_types import WorldId, WorldName
 from sandbox.store.fixture import FixtureError
 from sandbox.store.saved_world import NotRestored, SavedWorld
+from sandbox.worlds.background import run_in_thread
 from sandbox.worlds.due_timers import catch_up
-from sandbox.worlds.pauses import run_aside
 from sandbox.worlds.restore import spec_of
-from sandbox.worlds.secret_documents import refuse_secrets
-from sandbox.worlds.snapshot import read_aside, write_aside
+from sandbox.worlds.snapshot import read_aside, refuse_secrets, write_aside
 from sandbox.worlds.world import Mark, World
-
-router = Router()
 
 
 class ForkBody(Body):
@@ -39,7 +30,7 @@ class MarkBody(Body):
     name: WorldName = ""
 
 
-@router.get(f"{WORLD}/snapshot", "snapshot.read")
+@get(f"{WORLD}/snapshot", "snapshot.read")
 async def save_snapshot(request: ControlRequest) -> Written[Document]:
     """Save a whole world as one document.
 
@@ -49,7 +40,7 @@ async def save_snapshot(request: ControlRequest) -> Written[Document]:
         return Written(await write_aside(world))
 
 
-@router.put(f"{WORLD}/snapshot", "snapshot.restore")
+@put(f"{WORLD}/snapshot", "snapshot.restore")
 async def restore_snapshot(request: ControlRequest, body: bytes) -> WorldView:
     """Replace a world with a saved one.
 
@@ -59,7 +50,7 @@ async def restore_snapshot(request: ControlRequest, body: bytes) -> WorldView:
         try:
             saved = await read_aside(body)
             key_format = request.services.worlds.profile.key_format
-            await run_aside(refuse_secrets, saved, key_format, is_large=saved.is_large)
+            await run_in_thread(refuse_secrets, saved, key_format)
             return await _replace(request, saved, world)
         except (NotRestored, FixtureError) as error:
             raise ControlFault(
@@ -78,12 +69,10 @@ async def _replace(request: ControlRequest, saved: SavedWorld, world: World) -> 
     return view_world(restored)
 
 
+@shows(Mark, without=("parts",))
 class MarkView(View):
     """A moment of a world to return to: its time there, and how large it is."""
 
-    id: str
-    name: str
-    now: Time
     bytes: int
 
 
@@ -94,7 +83,7 @@ class MarksOfWorld(View):
     total: int
 
 
-@router.post(f"{WORLD}/fork", "worlds.fork", status=201, refuses=(409,), example={"name": "A copy"})
+@post(f"{WORLD}/fork", "worlds.fork", status=201, refuses=(409,), example={"name": "A copy"})
 async def fork_world(request: ControlRequest, body: ForkBody) -> WorldView:
     """Copy a world.
 
@@ -114,7 +103,7 @@ async def fork_world(request: ControlRequest, body: ForkBody) -> WorldView:
         worlds.delete(begun)
         raise conflict("not_copied", f"the world cannot be copied: {error}") from None
     # The answer waits until it is written.
-    request.found = copy
+    request.found_world = copy
     await catch_up(copy)
     return view_world(copy)
 
@@ -126,7 +115,7 @@ def _view_mark(mark: Mark) -> MarkView:
     return MarkView.of(mark, bytes=sum(map(len, mark.parts)))
 
 
-@router.post(f"{WORLD}/marks", "marks.add", status=201, example={"name": "before the refund"})
+@post(f"{WORLD}/marks", "marks.add", status=201, example={"name": "before the refund"})
 async def add_mark(request: ControlRequest, body: MarkBody) -> MarkView:
     """Mark a world as it is now.
 
@@ -137,7 +126,7 @@ async def add_mark(request: ControlRequest, body: MarkBody) -> MarkView:
         return _view_mark(world.marks.add(body.name, now, await write_aside(world)))
 
 
-@router.get(f"{WORLD}/marks", "marks.list")
+@get(f"{WORLD}/marks", "marks.list")
 def list_marks(request: ControlRequest) -> MarksOfWorld:
     """List the marks of a world."""
     marks = [_view_mark(one) for one in request.world.marks.entries]
@@ -145,13 +134,11 @@ def list_marks(request: ControlRequest) -> MarksOfWorld:
 
 
 def _find_mark(request: ControlRequest) -> Mark:
-    for mark in request.world.marks.entries:
-        if mark.id == request.params["id"]:
-            return mark
-    raise not_found("the world has no mark with this id, or no longer has it")
+    marks = {one.id: one for one in request.world.marks.entries}
+    return request.require(marks.get(request.id), "mark", more=", or no longer has it")
 
 
-@router.post(f"{WORLD}/marks/{{id}}/return", "marks.return")
+@post(f"{WORLD}/marks/{{id}}/return", "marks.return")
 async def return_to_mark(request: ControlRequest) -> WorldView:
     """Return a world to a mark.
 
@@ -168,7 +155,7 @@ async def return_to_mark(request: ControlRequest) -> WorldView:
             ) from None
 
 
-@router.delete(f"{WORLD}/marks/{{id}}", "marks.delete")
+@delete(f"{WORLD}/marks/{{id}}", "marks.delete")
 def delete_mark(request: ControlRequest) -> None:
     """Remove a mark."""
     request.world.marks.remove(_find_mark(request))

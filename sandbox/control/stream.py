@@ -16,7 +16,7 @@ from sandbox.control.messages import message_row, view_attempt, view_content
 from sandbox.control.models import Query
 from sandbox.control.outcomes import view_tap
 from sandbox.control.payments import payment_row
-from sandbox.control.routing import WORLD, Router
+from sandbox.control.routing import WORLD, get
 from sandbox.control.worlds import world_row
 from sandbox.domain.batches import Batch
 from sandbox.domain.directory import Account, Credential, Location, Terminal
@@ -29,8 +29,6 @@ from sandbox.platform.responses import ABORT
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
 from sandbox.worlds import event_stream as events
 from sandbox.worlds.world import World
-
-router = Router()
 
 
 class StreamQuery(Query):
@@ -239,7 +237,7 @@ class Stream:
         return b"event: %b\nid: %d\ndata: %b\n\n" % (event.kind.encode(), event.number, shown)
 
 
-@router.get(f"{WORLD}/stream", "stream.read", is_stream=True, refuses=(429,))
+@get(f"{WORLD}/stream", "stream.read", is_stream=True, refuses=(429,))
 def read_stream(request: ControlRequest, query: StreamQuery) -> Stream:
     """Stream the events of a world as server-sent events."""
     kinds = events.USUAL if query.kinds is None else query.kinds.split(",")

@@ -1,19 +1,22 @@
 """Worlds: creating, listing, renaming, resetting and deleting them."""
 
+import asyncio
 from typing import Annotated, Any, Final, Literal, Self
 
 from msgspec.structs import replace
 from pydantic import Field, field_validator, model_validator
+from pydantic_core import to_json
 
 from sandbox import library
 from sandbox.control import servers
 from sandbox.control.clock import ClockBody
-from sandbox.control.context import ControlFault, ControlRequest, conflict, exclusive_world, invalid
+from sandbox.control.context import ControlFault, ControlRequest, exclusive_world, invalid
 from sandbox.control.endpoints import CreateEndpoint, create_endpoint
-from sandbox.control.models import Body, LikeType, Query, View
-from sandbox.control.routing import PREFIX, WORLD, Router
-from sandbox.control.scenarios import choose_scenario, start_scenario
-from sandbox.control.switches import check_switches, own_readings, readings_apart
+from sandbox.control.models import Body, LikeType, Query, View, Written
+from sandbox.control.routing import PREFIX, WORLD, delete, get, patch, post
+from sandbox.control.scenarios import choose_scenario
+from sandbox.control.switches import readings_apart
+from sandbox.domain import readings, switches
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.field_types import WorldId, WorldName
 from sandbox.domain.instants import parse_rfc3339
@@ -23,15 +26,16 @@ from sandbox.domain.webhooks import ENDPOINTS_MAX
 from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.saved_world import NotRestored
 from sandbox.store.world_state import GeneratedData, MerchantCount, PerMerchantCount
+from sandbox.worlds.background import collect
 from sandbox.worlds.clock import ClockView
 from sandbox.worlds.due_timers import catch_up
 from sandbox.worlds.elsewhere import Elsewhere, KeptWorld
-from sandbox.worlds.limits import Protected, TooManyWorlds, WorldTaken
+from sandbox.worlds.scenarios import run_scenario
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import World
 
-router = Router()
-
+SHOWN_AT_ONCE: Final = 20
+"""The worlds of a list that are shown in a row: some milliseconds, or 50 for stored ones."""
 
 _SeedNumber = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
@@ -178,7 +182,7 @@ def view_world(world: World) -> WorldView:
     )
 
 
-@router.post(
+@post(
     f"{PREFIX}/worlds",
     "worlds.create",
     status=201,
@@ -197,8 +201,8 @@ async def create_world(request: ControlRequest, body: CreateWorld) -> WorldView:
         seed=request.services.default_seed if body.seed is None else body.seed,
         fixture=_fixture(request, body.fixture),
         clock=body.clock.setting() if body.clock else ClockSetting(),
-        switches=check_switches(body.switches or {}),
-        readings=own_readings(body.readings or {}),
+        switches=switches.checked(body.switches or {}),
+        readings=readings.checked(body.readings or {}),
         generated_data=body.invent.generated_data() if body.invent else None,
     )
     worlds = request.services.worlds
@@ -207,12 +211,12 @@ async def create_world(request: ControlRequest, body: CreateWorld) -> WorldView:
     except NotRestored as error:
         raise faulty_fixture(spec.fixture.name, error) from None
     # The answer waits until it is written.
-    request.found = world
+    request.found_world = world
     try:
         _add_endpoints(request, body.endpoints or [])
         if scenario is not None:
-            start_scenario(world, scenario)
-    except ControlFault:
+            run_scenario(world, scenario)
+    except Exception:
         worlds.delete(world)
         raise
     await catch_up(world)
@@ -230,17 +234,12 @@ def _add_endpoints(request: ControlRequest, endpoints: list[CreateEndpoint]) -> 
 
 
 async def build_world(request: ControlRequest, spec: WorldSpec) -> World:
-    """Make a new world. Raises ControlFault or NotRestored."""
+    """Make a new world. Raises NotRestored, WorldTaken or TooManyWorlds."""
     worlds, team = request.services.worlds, request.who.team
-    try:
-        if (elsewhere := request.services.elsewhere) is None:
-            return await worlds.create_aside(spec, team)
-        async with elsewhere.reserved(spec.id, team) as id:
-            return await worlds.create_aside(replace(spec, id=id), team)
-    except WorldTaken as error:
-        raise conflict("world_taken", str(error)) from None
-    except TooManyWorlds as error:
-        raise conflict("too_many_worlds", str(error)) from None
+    if (elsewhere := request.services.elsewhere) is None:
+        return await worlds.create_aside(spec, team)
+    async with elsewhere.reserved(spec.id, team) as id:
+        return await worlds.create_aside(replace(spec, id=id), team)
 
 
 def own_id(request: ControlRequest, name: str | None) -> str:
@@ -279,20 +278,24 @@ def faulty_fixture(fixture: str, error: Exception) -> ControlFault:
     )
 
 
-@router.get(f"{PREFIX}/worlds", "worlds.list")
-async def list_worlds(request: ControlRequest, query: WorldsQuery) -> Worlds:
+@get(f"{PREFIX}/worlds", "worlds.list")
+async def list_worlds(request: ControlRequest, query: WorldsQuery) -> Written[Worlds]:
     """List the worlds."""
     worlds, elsewhere = request.services.worlds, request.services.elsewhere
     worlds.drop_unused()
     name = None if elsewhere is None else elsewhere.name
     as_rows = query.shape == "row"
-    views: list[WorldView | WorldRow] = [
-        world_row(world, name) if as_rows else view_world(world)
-        for world in request.who.worlds(worlds)
-    ]
+    views: list[WorldView | WorldRow] = await collect(
+        (
+            world_row(world, name) if as_rows else view_world(world)
+            for world in list(request.who.worlds(worlds))
+        ),
+        every=SHOWN_AT_ONCE,
+    )
     if (others := servers.other_servers(request)) is not None:
         views = await _with_others(request, others, views, as_rows=as_rows)
-    return Worlds(worlds=views, total=len(views))
+    written = await collect(map(to_json, views), every=SHOWN_AT_ONCE)
+    return Written(b'{"worlds":[%b],"total":%d}' % (b",".join(written), len(written)))
 
 
 async def _with_others(
@@ -305,7 +308,10 @@ async def _with_others(
     """Add the worlds that other servers have, or none has; sorted by id."""
     for said in await servers.ask_other_servers(request, others, Worlds):
         views += said.worlds
-    for one in await servers.list_stored_worlds(request, others, {one.id for one in views}):
+    stored = await servers.list_stored_worlds(request, others, {one.id for one in views})
+    for number, one in enumerate(stored):
+        if number % SHOWN_AT_ONCE == 0:
+            await asyncio.sleep(0)
         try:
             views.append(_view_stored(request, one, as_rows=as_rows))
         except FixtureError:
@@ -337,26 +343,23 @@ def _view_stored(
     )
 
 
-@router.get(WORLD, "worlds.read")
+@get(WORLD, "worlds.read")
 def read_world(request: ControlRequest) -> WorldView:
     """Read a world."""
     return view_world(request.world)
 
 
-@router.delete(WORLD, "worlds.delete", refuses=(409,))
+@delete(WORLD, "worlds.delete", refuses=(409,))
 async def delete_world(request: ControlRequest) -> None:
     """Delete a world."""
     worlds = request.services.worlds
     if worlds.before_deleting is not None:
         await worlds.before_deleting(request.world.id)
     async with exclusive_world(request) as world:
-        try:
-            worlds.delete(world)
-        except Protected as error:
-            raise conflict("protected", str(error)) from None
+        worlds.delete(world)
 
 
-@router.post(f"{WORLD}/reset", "worlds.reset")
+@post(f"{WORLD}/reset", "worlds.reset")
 async def reset_world(request: ControlRequest) -> WorldView:
     """Reset a world to its fixture."""
     worlds = request.services.worlds
@@ -375,7 +378,7 @@ def set_name(world: World, name: str) -> None:
     world.put_state(begins=world.spec.beginning())
 
 
-@router.patch(WORLD, "worlds.change", example={"name": "Release 7"})
+@patch(WORLD, "worlds.change", example={"name": "Release 7"})
 def rename_world(request: ControlRequest, body: RenameBody) -> WorldView:
     """Rename a world."""
     set_name(request.world, body.name)
@@ -400,7 +403,7 @@ def world_row(world: World, server: str | None = None) -> WorldRow:
     )
 
 
-@router.get(f"{PREFIX}/fixtures", "fixtures.list")
+@get(f"{PREFIX}/fixtures", "fixtures.list")
 def list_fixtures(request: ControlRequest) -> Fixtures:
     """List the fixtures that a world can begin with."""
     names = library.fixture_names()

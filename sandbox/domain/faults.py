@@ -99,6 +99,16 @@ MISDIRECTED: Final = Fault(
 ACCOUNT_BLOCKED: Final = Fault(
     "account_blocked", 423, "The account is blocked.", "assumed 4.7-blocked-account"
 )
+BLOCK_FAULTS: Final = {
+    "locked": ACCOUNT_BLOCKED,
+    "invalid_terminal": ACCOUNT_BLOCKED,
+    **{
+        word: Fault("account_blocked", status, ACCOUNT_BLOCKED.message, "assumed D35-block-answer")
+        for word, status in (("forbidden", 403), ("unauthorized", 401), ("bad_request", 400))
+    },
+}
+"""The refusal of what a block stops, by the value of the reading block_answer."""
+
 INTERNAL_ERROR: Final = Fault(
     "internal_error",
     500,
@@ -122,7 +132,7 @@ GATEWAY_TIMEOUT: Final = _transport("gateway_timeout", 504, "A gateway got no an
 FAULTS: Final[tuple[Fault, ...]] = tuple(
     fault for fault in list(globals().values()) if isinstance(fault, Fault)
 )
-"""Every fault, in the order above."""
+"""Every fault, in the order above; those of readings are not among them."""
 
 
 class Mistake(TypedDict):

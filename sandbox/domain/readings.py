@@ -9,32 +9,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from msgspec import Struct
-
+from sandbox.domain.directory_readings import DIRECTORY_ROWS, Reading
 from sandbox.domain.text import UnknownWord
-
-
-class Reading(Struct, frozen=True, kw_only=True, gc=False):
-    """A sentence that can be read in several ways.
-
-    `values` are the ways by name, each with what the sandbox then does. The first is the default.
-    """
-
-    id: str
-    sentence: str
-    values: Mapping[str, str]
-    clause: str
-
-    @property
-    def default(self) -> str:
-        """The value where neither profile nor world names one."""
-        return next(iter(self.values))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of its values, the default first."""
-        return tuple(self.values)
-
 
 STATUS_AFTER_PARTIAL_REFUND: Final = Reading(
     id="status_after_partial_refund",
@@ -101,6 +77,10 @@ ABOVE_THE_HOLD: Final = "above_the_hold"
 REFUSED_ATTEMPTS: Final = "refused_attempts"
 RATES_BELOW_ONE: Final = "rates_below_one"
 PAYMENTS_OF_A_TERMINAL: Final = "payments_of_a_terminal"
+DECLINE_STATUS: Final = "decline_status"
+DECLINE_STATUSES: Final = {f"http_{status}": status for status in (200, 400, 402, 422)}
+INCREMENT_AMOUNT: Final = "increment_amount"
+CAPTURE_AMOUNT: Final = "capture_amount"
 
 _PAYMENT_ROWS: Final = (
     Reading(
@@ -254,113 +234,37 @@ _PAYMENT_ROWS: Final = (
         },
         clause="assumed D35-terminal",
     ),
-)
-
-
-KEY_DELETES_ITSELF: Final = "key_deletes_itself"
-ALL_GRANTED_BY: Final = "all_granted_by"
-KEY_AFTER_A_CHANGE: Final = "key_after_a_change"
-DELETE_ANSWERS: Final = "delete_answers"
-DELETED_RESOURCES: Final = "deleted_resources"
-APPLICATION_IN_ANSWER: Final = "application_in_answer"
-PAST_EXPIRY: Final = "past_expiry"
-TERMINAL_CREATORS: Final = "terminal_creators"
-ADMIN_SEES: Final = "admin_sees"
-
-_DIRECTORY_ROWS: Final = (
     Reading(
-        id=KEY_DELETES_ITSELF,
-        sentence="The key of a request should not be the one deleted.",
+        id=DECLINE_STATUS,
+        sentence="The HTTP status of an attempt that was declined.",
         values={
-            "allowed": "A key can delete itself.",
-            "refused": "A key that deletes itself is refused with 400.",
+            "http_200": "It is 200, as of every attempt that the processor answered.",
+            "http_400": "It is 400. The body is the transaction all the same.",
+            "http_402": "It is 402. The body is the transaction all the same.",
+            "http_422": "It is 422. The body is the transaction all the same.",
         },
-        clause="assumed D35-delete",
+        clause="assumed D35-decline",
     ),
     Reading(
-        id=ALL_GRANTED_BY,
-        sentence="webhooks permissions can be granted only by PSP accounts, and all grants "
-        "every permission.",
+        id=INCREMENT_AMOUNT,
+        sentence="The amount of an increment.",
         values={
-            "every_holder": (
-                "Every key that holds all can grant it; the new key lacks what its creator's "
-                "account may not grant."
-            ),
-            "psp": "Only a PSP account grants all, because it has webhooks permissions.",
-        },
-        clause="assumed D35-all",
-    ),
-    Reading(
-        id=KEY_AFTER_A_CHANGE,
-        sentence="The plaintext of a retrievable or legacy key is shown on reads.",
-        values={
-            "shown": "Answers to PUT and DELETE show it too.",
-            "hidden": "Answers to PUT and DELETE have null as key.",
-        },
-        clause="assumed D35-plaintext",
-    ),
-    Reading(
-        id=DELETE_ANSWERS,
-        sentence="A soft-deleted resource has a deleted_at value.",
-        values={
-            "empty": "The deletion of an account, terminal or location answers 204, empty.",
-            "resource": "It answers 200 with the deleted resource and its deleted_at.",
-        },
-        clause="assumed D35-deletion",
-    ),
-    Reading(
-        id=DELETED_RESOURCES,
-        sentence="Soft-deleted resources can be read afterwards, or not.",
-        values={
-            "hidden": "Reading a deleted resource by its id answers 404.",
-            "shown": (
-                "A deleted account, terminal, location or credential can be read by its id, with "
-                "the keys that could read it before. Lists leave it out."
+            "addition": "It comes on top of what is held. A breakdown has its parts.",
+            "new_total": (
+                "It is what is held afterwards, and must be more than before. A breakdown has the "
+                "parts of the whole."
             ),
         },
-        clause="assumed D35-deleted",
+        clause="assumed D35-increment",
     ),
     Reading(
-        id=APPLICATION_IN_ANSWER,
-        sentence="v2 creation of an account also provisions a webhook application.",
+        id=CAPTURE_AMOUNT,
+        sentence="The amount of a capture with a tip.",
         values={
-            "left_out": "Only the control API shows the application.",
-            "named": "The answer has its id too, as application_id.",
+            "with_tip": "The tip is a part of it.",
+            "without_tip": "The tip comes on top, that of a breakdown too.",
         },
-        clause="assumed D35-application",
-    ),
-    Reading(
-        id=PAST_EXPIRY,
-        sentence="expires_at says when a key expires.",
-        values={
-            "refused": "An expiry that has passed is answered with 400.",
-            "expires_at_once": "It is accepted, and the key is expired at once.",
-        },
-        clause="assumed D35-past",
-    ),
-    Reading(
-        id=TERMINAL_CREATORS,
-        sentence="A partner-level key manages merchants and terminals under it.",
-        values={
-            "every_account": "A merchant creates terminals for itself.",
-            "partner_and_above": "A merchant that creates a terminal is answered with 403.",
-        },
-        clause="assumed D35-boarding",
-    ),
-    Reading(
-        id=ADMIN_SEES,
-        sentence="Admins see all accounts.",
-        values={
-            "own_tree": (
-                "A list that names no account shows an admin its own hierarchy. Keys of other "
-                "accounts need the :sub form."
-            ),
-            "all": (
-                "A list that names no account shows an admin every hierarchy, and either form of "
-                "apikeys:read shows it the keys of all accounts."
-            ),
-        },
-        clause="assumed D35-admin",
+        clause="assumed D35-capture",
     ),
 )
 
@@ -459,7 +363,7 @@ _WIRE_ROWS: Final = (
 
 
 READINGS: Final[Mapping[str, Reading]] = {
-    reading.id: reading for reading in (*FORMER_ROWS, *_PAYMENT_ROWS, *_DIRECTORY_ROWS, *_WIRE_ROWS)
+    reading.id: reading for reading in (*FORMER_ROWS, *_PAYMENT_ROWS, *DIRECTORY_ROWS, *_WIRE_ROWS)
 }
 
 DEFAULTS: Final[Mapping[str, str]] = MappingProxyType(

@@ -11,16 +11,24 @@ from msgspec import Struct, structs
 from sandbox.domain import access, keys
 from sandbox.domain.access import Access, AccessVerdict, Holds, Need
 from sandbox.domain.directory import DIRECTORIES, Account, AccountType, Relation
+from sandbox.domain.directory_readings import (
+    ADMIN_SEES,
+    BLOCK_ANSWER,
+    BLOCK_REACHES,
+    BLOCK_STOPS,
+    DELETED_RESOURCES,
+)
 from sandbox.domain.faults import (
-    ACCOUNT_BLOCKED,
     AUTHENTICATION_FAILED,
+    BLOCK_FAULTS,
     NOT_FOUND,
     PERMISSION_DENIED,
     Refusal,
 )
 from sandbox.domain.instants import Instant
 from sandbox.domain.keys import ApiKey, KeyUsage
-from sandbox.domain.readings import ADMIN_SEES, DELETED_RESOURCES, FOREIGN_ACCOUNT_FILTER
+from sandbox.domain.payments.outcomes import Operation
+from sandbox.domain.readings import FOREIGN_ACCOUNT_FILTER
 from sandbox.platform import wire
 from sandbox.platform.context import (
     IncomingRequest,
@@ -140,8 +148,8 @@ def find_target(context: RequestContext, row: Row) -> None:
         # The check of the body refuses a missing one.
         _must_reach(context, row, target, context.caller.account, None)
         context.account = context.caller.account
-    if row.stops_at_block and context.account is not None:
-        _must_not_be_blocked(context, context.account)
+    if context.world.blocked and context.account is not None:
+        _must_not_be_blocked(context, row, context.account)
     if row.may is not None:
         row.may(context)
 
@@ -204,15 +212,27 @@ def _shows_deleted(context: RequestContext, target: Target) -> bool:
     )
 
 
-def _must_not_be_blocked(context: RequestContext, account: Account) -> None:
+def _must_not_be_blocked(context: RequestContext, row: Row, account: Account) -> None:
     """No money moves for a blocked account, or below one. Source: assumed 4.7-blocked-account."""
+    readings = context.world.readings
+    if not row.is_stopped_by(readings[BLOCK_STOPS]):
+        return
+    above = blocked_account(context, account)
+    is_new = row.attempts is Operation.SALE
+    if above is not None and not (is_new and readings[BLOCK_ANSWER] == "invalid_terminal"):
+        why = f"account {above.id} ({above.name}) is blocked"
+        raise Refusal(BLOCK_FAULTS[readings[BLOCK_ANSWER]], reason=why)
+
+
+def blocked_account(context: OperationContext, account: Account) -> Account | None:
+    """The account, or the one above, whose block reaches it (assumed D35-block-reaches)."""
+    if context.world.readings[BLOCK_REACHES] == "itself":
+        return account if account.status == "blocked" else None
     above_and_self = (account.id, *account.parent_account_ids)
     if context.world.blocked.isdisjoint(above_and_self):
-        return
-    for id in above_and_self:
-        above = context.unit.get(Account, id)
-        if above is not None and above.status == "blocked":
-            raise Refusal(ACCOUNT_BLOCKED, reason=f"account {id} ({above.name}) is blocked")
+        return None
+    found = (context.unit.get(Account, id) for id in above_and_self)
+    return next((one for one in found if one is not None and one.status == "blocked"), None)
 
 
 def _narrow(context: RequestContext, row: Row, wanted: Need) -> None:

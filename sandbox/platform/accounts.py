@@ -1,12 +1,13 @@
 """Accounts: their models and operations. Source: spec 4.4-paths-accounts; details assumed 1.3."""
 
+import sys
 from collections.abc import Collection
 from typing import Annotated, Any, Final, cast
 
 from msgspec import structs
 from pydantic import Field, StrictStr
 
-from sandbox.domain import records
+from sandbox.domain import faults, records
 from sandbox.domain.access import MAY_GRANT_ADMIN_ONLY, Need, need
 from sandbox.domain.directory import (
     ACCOUNTS,
@@ -18,22 +19,17 @@ from sandbox.domain.directory import (
     Terminal,
     relate_with_admin_reach,
 )
-from sandbox.domain.faults import (
-    ACCOUNT_BLOCKED,
-    CONFLICT,
-    FORBIDDEN,
-    VALIDATION_ERROR,
-    Refusal,
-)
+from sandbox.domain.directory_readings import APPLICATION_IN_ANSWER, BLOCK_ANSWER
+from sandbox.domain.faults import Refusal
 from sandbox.domain.field_types import CONFIGS, Mcc, Text
 from sandbox.domain.keys import ApiKey, ApiKeyView
 from sandbox.domain.permissions import CONCRETE, Grants
-from sandbox.domain.readings import APPLICATION_IN_ANSWER
 from sandbox.domain.webhooks import Application
 from sandbox.platform import apikeys, directory, terminals
 from sandbox.platform.context import OperationContext
-from sandbox.platform.fields import AddressBody, CreateBody, PageQuery, PricedBody
-from sandbox.platform.operation import Target, listing, operation, register, rows_of
+from sandbox.platform.fields import EXAMPLE_ADDRESS, AddressBody, CreateBody, PageQuery, PricedBody
+from sandbox.platform.operation import Example, Target, operation
+from sandbox.platform.routing import register, rows_of
 
 _Configs = Annotated[list[Text], CONFIGS]
 
@@ -82,9 +78,7 @@ class AccountsQuery(PageQuery):
     search: str | None = None
 
 
-_TARGET: Final = Target("path", "account_id")
-
-_TARGET_TO_READ: Final = structs.replace(_TARGET, relate=relate_with_admin_reach)
+_ACCOUNTS: Final = directory.Resource(ACCOUNTS, "/v1/accounts", "account_id")
 
 _OF_PARTNERS: Final = frozenset(
     name for name in CONCRETE if name.endswith(":sub") or name == "accounts:create:merchant"
@@ -105,13 +99,9 @@ def need_to_create(sent: dict[str, Any]) -> Need:
     return need("accounts:create:partner", "accounts:create:merchant")
 
 
-@operation(
-    "accounts.list",
-    "GET",
-    "/v1/accounts",
-    needs="accounts:read",
+@_ACCOUNTS.operation(
+    "list",
     target=Target("query", "parent_id", relate=relate_with_admin_reach),
-    response=listing("accounts", Account),
     source="assumed 1.3-list",
 )
 def list_all(context: OperationContext, query: AccountsQuery) -> Any:
@@ -126,28 +116,17 @@ def list_all(context: OperationContext, query: AccountsQuery) -> Any:
     )
 
 
-@operation(
-    "accounts.read",
-    "GET",
-    "/v1/accounts/{account_id}",
-    needs="accounts:read",
-    target=_TARGET_TO_READ,
-    source="spec 4.4-paths-accounts",
-)
+@_ACCOUNTS.operation("read", source="spec 4.4-paths-accounts")
 def read(context: OperationContext, account: Account) -> Account:
     """Read an account."""
     return account
 
 
-@operation(
-    "accounts.update",
-    "PUT",
-    "/v1/accounts/{account_id}",
-    needs="accounts:edit",
-    target=_TARGET,
-    events=("account.updated", "account.blocked", "account.unblocked"),
-    refuses=(ACCOUNT_BLOCKED,),
+@_ACCOUNTS.operation(
+    "update",
+    refuses=(faults.ACCOUNT_BLOCKED,),
     source="assumed 1.3-update",
+    example={"description": "Open until late"},
 )
 def update(context: OperationContext, account: Account, body: UpdateAccount) -> Account:
     """Change an account."""
@@ -160,7 +139,7 @@ def _must_not_lift_its_own_block(context: OperationContext, account: Account) ->
     """Raises Refusal for a blocked account that asks for itself. Source: assumed D32."""
     if account.status == "blocked" and account.id == context.known_caller.account.id:
         raise Refusal(
-            ACCOUNT_BLOCKED,
+            faults.BLOCK_FAULTS[context.world.readings[BLOCK_ANSWER]],
             "status: only an account above can lift the block",
             reason=f"account {account.id} ({account.name}) asks to lift its own block",
             source="assumed D32",
@@ -168,18 +147,7 @@ def _must_not_lift_its_own_block(context: OperationContext, account: Account) ->
         )
 
 
-@operation(
-    "accounts.delete",
-    "DELETE",
-    "/v1/accounts/{account_id}",
-    needs="accounts:delete",
-    target=_TARGET,
-    response=Account,
-    status=204,
-    events=("account.deleted",),
-    refuses=(CONFLICT,),
-    source="assumed 1.3-delete",
-)
+@_ACCOUNTS.operation("delete", refuses=(faults.CONFLICT,), source="assumed 1.3-delete")
 def delete(context: OperationContext, account: Account) -> Account | None:
     """Delete an account.
 
@@ -187,11 +155,13 @@ def delete(context: OperationContext, account: Account) -> Account | None:
     belongs to it is gone with it, silently: only the account has an event (assumed 8.4).
     """
     if account.id == context.known_caller.account.id:
-        raise Refusal(CONFLICT, "an account cannot delete itself", source="assumed 1.3-delete")
+        raise Refusal(
+            faults.CONFLICT, "an account cannot delete itself", source="assumed 1.3-delete"
+        )
     _, descendants = context.unit.find(Account, {"ancestor": account.id}, limit=0)
     if descendants:
         raise Refusal(
-            CONFLICT,
+            faults.CONFLICT,
             f"the account has {descendants} descendants; delete them first",
             source="assumed 1.3-delete",
         )
@@ -204,17 +174,19 @@ def delete(context: OperationContext, account: Account) -> Account | None:
     return directory.delete(context, account)
 
 
-@operation(
-    "accounts.create",
-    "POST",
-    "/v1/accounts",
+@_ACCOUNTS.operation(
+    "create",
     needs=need("accounts:create:partner", "accounts:create:merchant"),
     target=Target("body", "parent_id"),
     narrow=need_to_create,
-    status=201,
-    events=("account.created",),
-    refuses=(FORBIDDEN,),
+    refuses=(faults.FORBIDDEN,),
     source="spec 4.4-paths-accounts",
+    example={
+        "type": "merchant",
+        "name": "Congress Avenue Coffee",
+        "description": "Coffee and cake",
+        "address": EXAMPLE_ADDRESS,
+    },
 )
 def create(context: OperationContext, body: CreateAccount) -> Account:
     """Create an account.
@@ -229,14 +201,14 @@ def _create(context: OperationContext, body: CreateAccount, organization_id: str
     caller_type = context.known_caller.account.type
     if body.type in (AccountType.ADMIN, AccountType.PSP) and caller_type is not AccountType.ADMIN:
         raise Refusal(
-            FORBIDDEN,
+            faults.FORBIDDEN,
             f"type: {body.type} accounts cannot be created by this account",
             source="assumed 1.3-kinds",
             step="grant",
         )
     if parent.type is AccountType.MERCHANT:
         raise Refusal(
-            VALIDATION_ERROR,
+            faults.VALIDATION_ERROR,
             "parent_id: a merchant account cannot be a parent",
             source="assumed 1.3-parent",
         )
@@ -250,29 +222,19 @@ def _create(context: OperationContext, body: CreateAccount, organization_id: str
     return directory.add(context, account)
 
 
-@operation(
-    "accounts.block",
-    "POST",
-    "/v1/accounts/{account_id}/block",
-    needs="accounts:edit",
-    target=_TARGET,
-    events=("account.blocked",),
-    source="assumed 1.10",
+@_ACCOUNTS.operation(
+    "block", source="assumed 1.10", example=Example(id="{accounts.second_merchant}")
 )
 def block(context: OperationContext, account: Account) -> Account:
     """Block one of the accounts."""
     return directory.change(context, account, {}, "block")
 
 
-@operation(
-    "accounts.unblock",
-    "POST",
-    "/v1/accounts/{account_id}/unblock",
-    needs="accounts:edit",
-    target=_TARGET,
-    events=("account.unblocked",),
-    refuses=(ACCOUNT_BLOCKED,),
+@_ACCOUNTS.operation(
+    "unblock",
+    refuses=(faults.ACCOUNT_BLOCKED,),
     source="assumed 1.10",
+    example=Example(id="{accounts.blocked_merchant}"),
 )
 def unblock(context: OperationContext, account: Account) -> Account:
     """Unblock one of the accounts."""
@@ -280,7 +242,7 @@ def unblock(context: OperationContext, account: Account) -> Account:
     return directory.change(context, account, {}, "unblock")
 
 
-for _row in rows_of(__name__)[:4]:
+for _row in rows_of(sys.modules[__name__])[:4]:
     # The same operations under their other paths. Source: assumed 1.3-alias.
     register(
         __name__,
@@ -304,7 +266,7 @@ for _row in rows_of(__name__)[:4]:
     status=201,
     events=("account.created", "api_key.created"),
     shows_key=True,
-    refuses=(FORBIDDEN,),
+    refuses=(faults.FORBIDDEN,),
     source="spec 4.4-paths-provisioning",
 )
 def create_with_key(context: OperationContext, body: CreateAccount) -> records.Extended:

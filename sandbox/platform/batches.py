@@ -129,6 +129,7 @@ def read(context: OperationContext, batch: Batch, query: ReadBatch) -> Any:
     stops_at_block=True,
     refuses=(CONFLICT,),
     source="spec 4.4-paths-batches",
+    example={"terminal_id": "{terminals.merchant}"},
 )
 def open_one(context: OperationContext, terminal: Terminal, body: OpenBatch) -> Batch:
     """Open a batch of a terminal. Source: assumed B1, 1.11-open."""
@@ -149,6 +150,7 @@ def open_one(context: OperationContext, terminal: Terminal, body: OpenBatch) -> 
     events=("batch.edited",),
     refuses=(CONFLICT,),
     source="spec 4.4-paths-batches",
+    example={"processor_batch_id": "101"},
 )
 def edit(context: OperationContext, batch: Batch, body: EditBatch) -> Batch:
     """Add and remove transactions of a batch. Source: assumed B7."""

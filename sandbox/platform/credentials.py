@@ -5,7 +5,6 @@ Source: spec 2.9; paths and rules assumed 1.6.
 
 from typing import Annotated, Any, Final, Literal, cast
 
-from msgspec.structs import replace
 from pydantic import Field, StrictBool, StrictStr
 
 from sandbox.domain.directory import (
@@ -15,7 +14,6 @@ from sandbox.domain.directory import (
     Account,
     Credential,
     CredentialView,
-    relate_with_admin_reach,
 )
 from sandbox.domain.faults import CONFLICT, Refusal
 from sandbox.domain.field_types import CODE_CHARS, CredentialCode
@@ -23,7 +21,7 @@ from sandbox.domain.payments.cards import CARD_FIELDS
 from sandbox.platform import directory
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import Body, CreateBody, PageQuery
-from sandbox.platform.operation import Target, listing, operation
+from sandbox.platform.operation import Target
 
 _Pin = Annotated[StrictStr, Field(min_length=PIN_CHARS, max_length=PIN_CHARS)]
 
@@ -49,20 +47,16 @@ class CredentialsQuery(PageQuery):
     account_id: str | None = None
 
 
-_TARGET: Final = Target("path", "credential_id", Credential)
+_CREDENTIALS: Final = directory.Resource(CREDENTIALS, "/v1/accounts/credentials", "credential_id")
 
 
-@operation(
-    "credentials.create",
-    "POST",
-    "/v1/accounts/credentials",
-    needs="credentials:create",
+@_CREDENTIALS.operation(
+    "create",
     target=Target("body", "account_id"),
-    status=201,
-    events=("credential.created",),
     secrets=("pin", *CARD_FIELDS),
     refuses=(CONFLICT,),
     source="assumed 1.6-create",
+    example={"pin": "246810"},
 )
 def create(context: OperationContext, body: CreateCredential) -> CredentialView:
     """Create a credential."""
@@ -86,42 +80,20 @@ def _is_taken(context: OperationContext, code: str) -> bool:
     return context.unit.find(Credential, {"code": code}, limit=0)[1] > 0
 
 
-@operation(
-    "credentials.list",
-    "GET",
-    "/v1/accounts/credentials",
-    needs="credentials:read",
-    target=Target("query", "account_id", relate=relate_with_admin_reach),
-    response=listing("credentials", CredentialView),
-    source="assumed 1.6",
-)
+@_CREDENTIALS.operation("list", source="assumed 1.6")
 def list_all(context: OperationContext, query: CredentialsQuery) -> Any:
     """List credentials."""
     return directory.page_of(context, CREDENTIALS)
 
 
-@operation(
-    "credentials.read",
-    "GET",
-    "/v1/accounts/credentials/{credential_id}",
-    needs="credentials:read",
-    target=replace(_TARGET, relate=relate_with_admin_reach),
-    source="assumed 1.6",
-)
+@_CREDENTIALS.operation("read", source="assumed 1.6")
 def read(context: OperationContext, credential: Credential) -> CredentialView:
     """Read a credential."""
     return credential
 
 
-@operation(
-    "credentials.update",
-    "PUT",
-    "/v1/accounts/credentials/{credential_id}",
-    needs="credentials:edit",
-    target=_TARGET,
-    events=("credential.blocked", "credential.unblocked"),
-    secrets=("pin", *CARD_FIELDS),
-    source="assumed 1.6",
+@_CREDENTIALS.operation(
+    "update", secrets=("pin", *CARD_FIELDS), source="assumed 1.6", example={"is_active": False}
 )
 def update(
     context: OperationContext, credential: Credential, body: UpdateCredential
@@ -134,15 +106,7 @@ def update(
     return directory.change(context, credential, {}, trigger)
 
 
-@operation(
-    "credentials.delete",
-    "DELETE",
-    "/v1/accounts/credentials/{credential_id}",
-    needs="credentials:delete",
-    target=_TARGET,
-    events=("credential.deleted",),
-    source="assumed 1.6",
-)
+@_CREDENTIALS.operation("delete", status=200, source="assumed 1.6")
 def delete(context: OperationContext, credential: Credential) -> CredentialView:
     """Delete a credential.
 
@@ -151,6 +115,4 @@ def delete(context: OperationContext, credential: Credential) -> CredentialView:
     return directory.change(context, credential, {}, "delete")
 
 
-directory.register_blocking(
-    __name__, CREDENTIALS, "/v1/accounts/credentials/{credential_id}", _TARGET
-)
+_CREDENTIALS.register_blocking(__name__)

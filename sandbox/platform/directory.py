@@ -5,11 +5,11 @@ module.
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from sandbox.domain.access import need
 from sandbox.domain.directory import (
     DIRECTORIES,
     TRIGGER_OF_STATUS,
@@ -19,16 +19,20 @@ from sandbox.domain.directory import (
     Location,
     Terminal,
     in_state,
+    relate,
+    relate_with_admin_reach,
     state_of,
 )
-from sandbox.domain.readings import DELETE_ANSWERS
+from sandbox.domain.directory_readings import DELETE_ANSWERS
 from sandbox.domain.records import page, view_of
 from sandbox.platform.access import one_or_many, scopes_of
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import PageQuery
-from sandbox.platform.operation import Row, Target, register
+from sandbox.platform.operation import Target, listing, operation
 
 Record = TypeVar("Record", Account, Terminal, Location, Credential)
+
+Run = TypeVar("Run", bound=Callable[..., Any])
 
 _BY_KIND = {directory.kind: directory for directory in DIRECTORIES}
 
@@ -105,24 +109,65 @@ def delete(context: OperationContext, record: Record) -> Record | None:
     return deleted if context.world.readings[DELETE_ANSWERS] == "resource" else None
 
 
-def register_blocking(module: str, record: Directory, path: str, target: Target) -> None:
-    """Add the operations that block and unblock a record to those of the module."""
-    for trigger in ("block", "unblock"):
-        register(
-            module,
-            Row(
-                name=f"{record.plural}.{trigger}",
-                method="POST",
-                path=f"{path}/{trigger}",
-                summary=f"{trigger.capitalize()} one of the {record.plural}",
-                source="assumed 1.10",
-                need=need(f"{record.plural}:edit"),
-                target=target,
-                run=_run_trigger(trigger),
-                response=view_of(record.kind),
-                events=(f"{record.name}.{trigger}ed",),
+_EVENTS: Final = ("updated", "blocked", "unblocked")
+_VERBS: Final[dict[str, tuple[str, str, str, tuple[str, ...]]]] = {
+    "create": ("POST", "", "create", ("created",)),
+    "list": ("GET", "", "read", ()),
+    "read": ("GET", "/{id}", "read", ()),
+    "update": ("PUT", "/{id}", "edit", _EVENTS),
+    "delete": ("DELETE", "/{id}", "delete", ("deleted",)),
+    "block": ("POST", "/{id}/block", "edit", ("blocked",)),
+    "unblock": ("POST", "/{id}/unblock", "edit", ("unblocked",)),
+}
+"""What is done to a resource: the method, the path below its own, the permission, the events."""
+
+
+class Resource(Struct, frozen=True):
+    """The operations of a directory resource, below its path; `id` names the id in it.
+
+    They differ from those of other resources only in what they are given here or say themselves.
+    """
+
+    directory: Directory
+    path: str
+    id: str
+
+    def operation(self, verb: str, **more: Any) -> Callable[[Run], Run]:
+        """Register a function as the operation `verb`; `more` overrides what a verb means."""
+        method, below, permission, events = _VERBS[verb]
+        name, plural = self.directory.name, self.directory.plural
+        view = view_of(self.directory.kind)
+        if verb == "create":
+            target = Target("body", "account_id", is_required=True)
+            more = {"status": 201, **more}
+        elif verb == "list":
+            target = Target("query", "account_id", relate=relate_with_admin_reach)
+            more = {"response": listing(plural, view), **more}
+        else:
+            reach = relate_with_admin_reach if verb == "read" else relate
+            target = Target("path", self.id, self.directory.kind, relate=reach)
+        if verb == "delete":
+            more = {"response": view, "status": 204, **more}
+        how: dict[str, Any] = {
+            "needs": f"{plural}:{permission}",
+            "target": target,
+            "events": tuple(
+                f"{name}.{event}"
+                for event in events
+                if event != "updated" or self.directory.has_updates
             ),
-        )
+        }
+        path = self.path + below.replace("id", self.id)
+        return operation(f"{plural}.{verb}", method, path, **(how | more))
+
+    def register_blocking(self, module: str) -> None:
+        """Add the operations that block and unblock a record to those of the module."""
+        for trigger in ("block", "unblock"):
+            run = _run_trigger(trigger)
+            run.__doc__ = f"{trigger.capitalize()} one of the {self.directory.plural}."
+            run.__module__ = module
+            view = view_of(self.directory.kind)
+            self.operation(trigger, response=view, source="assumed 1.10")(run)
 
 
 def _run_trigger(trigger: str) -> Callable[[OperationContext], Any]:

@@ -1,7 +1,7 @@
 """Fields and base classes that the bodies and queries of several resources share."""
 
 import re
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import (
     BaseModel,
@@ -50,6 +50,15 @@ class PricedBody(Body):
     surcharge_confirmation_required: Flag | None = None
     surcharge_basis: SurchargeBasis | None = None
     tax_basis: TaxBasis | None = None
+
+
+EXAMPLE_ADDRESS: Final = {
+    "street_line1": "907 Congress Ave",
+    "city": "Austin",
+    "state": "TX",
+    "zip": "78701",
+    "country": "USA",
+}
 
 
 class AddressBody(Body):

@@ -2,7 +2,6 @@
 
 from typing import Any, Final, cast
 
-from msgspec.structs import replace
 from pydantic import Field, StrictStr
 
 from sandbox.domain.currencies import CurrencyWord
@@ -12,14 +11,18 @@ from sandbox.domain.directory import (
     Location,
     ResourceStatus,
     Terminal,
-    relate_with_admin_reach,
 )
 from sandbox.domain.faults import VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import Text
 from sandbox.platform import directory
 from sandbox.platform.context import OperationContext
-from sandbox.platform.fields import AccountsOwnQuery, AddressBody, CreateBody, PricedBody
-from sandbox.platform.operation import Target, listing, operation
+from sandbox.platform.fields import (
+    EXAMPLE_ADDRESS,
+    AccountsOwnQuery,
+    AddressBody,
+    CreateBody,
+    PricedBody,
+)
 
 
 class LocationsQuery(AccountsOwnQuery):
@@ -51,18 +54,13 @@ class CreateLocation(CreateBody, UpdateLocation):
     name: Text
 
 
-_TARGET: Final = Target("path", "location_id", Location)
+_LOCATIONS: Final = directory.Resource(LOCATIONS, "/v1/locations", "location_id")
 
 
-@operation(
-    "locations.create",
-    "POST",
-    "/v1/locations",
-    needs="locations:create",
-    target=Target("body", "account_id", is_required=True),
-    status=201,
-    events=("location.created",),
+@_LOCATIONS.operation(
+    "create",
     source="assumed 1.5-create",
+    example={"account_id": "{accounts.merchant}", "name": "Garden", "address": EXAMPLE_ADDRESS},
 )
 def create(context: OperationContext, body: CreateLocation) -> Location:
     """Create a location."""
@@ -76,42 +74,19 @@ def create(context: OperationContext, body: CreateLocation) -> Location:
     return directory.add(context, location)
 
 
-@operation(
-    "locations.list",
-    "GET",
-    "/v1/locations",
-    needs="locations:read",
-    target=Target("query", "account_id", relate=relate_with_admin_reach),
-    response=listing("locations", Location),
-    source="assumed 1.5",
-)
+@_LOCATIONS.operation("list", source="assumed 1.5")
 def list_all(context: OperationContext, query: LocationsQuery) -> Any:
     """List locations."""
     return directory.page_of(context, LOCATIONS, status=query.status, search=query.search)
 
 
-@operation(
-    "locations.read",
-    "GET",
-    "/v1/locations/{location_id}",
-    needs="locations:read",
-    target=replace(_TARGET, relate=relate_with_admin_reach),
-    source="spec 4.4-paths-locations",
-)
+@_LOCATIONS.operation("read", source="spec 4.4-paths-locations")
 def read(context: OperationContext, location: Location) -> Location:
     """Read a location."""
     return location
 
 
-@operation(
-    "locations.update",
-    "PUT",
-    "/v1/locations/{location_id}",
-    needs="locations:edit",
-    target=_TARGET,
-    events=("location.updated", "location.blocked", "location.unblocked"),
-    source="assumed 1.5",
-)
+@_LOCATIONS.operation("update", source="assumed 1.5", example={"phone": "5125550199"})
 def update(context: OperationContext, location: Location, body: UpdateLocation) -> Location:
     """Change a location."""
     given = body.given()
@@ -132,20 +107,10 @@ def _must_be_its_own(context: OperationContext, terminal_id: str | None) -> None
         )
 
 
-@operation(
-    "locations.delete",
-    "DELETE",
-    "/v1/locations/{location_id}",
-    needs="locations:delete",
-    target=_TARGET,
-    response=Location,
-    status=204,
-    events=("location.deleted",),
-    source="assumed 1.5",
-)
+@_LOCATIONS.operation("delete", source="assumed 1.5")
 def delete(context: OperationContext, location: Location) -> Location | None:
     """Delete a location."""
     return directory.delete(context, location)
 
 
-directory.register_blocking(__name__, LOCATIONS, "/v1/locations/{location_id}", _TARGET)
+_LOCATIONS.register_blocking(__name__)

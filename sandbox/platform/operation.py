@@ -4,7 +4,7 @@ Routing, the permission check, validation, the success status, the error shape, 
 visibility tests all read these rows; nothing about an endpoint is written anywhere else.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from inspect import getdoc, iscoroutinefunction, signature
 from operator import attrgetter
@@ -22,6 +22,7 @@ from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.profile import Profile
 from sandbox.domain.records import Extended
+from sandbox.platform.routing import register
 from sandbox.platform.wire import BadInput
 from sandbox.worlds.journal import Decision
 
@@ -74,6 +75,26 @@ class Target(Struct, frozen=True, eq=False):
         return ids
 
 
+NOWHERE: Final = "00000000-0000-4000-8000-000000000000"
+"""A placeholder for ids that do not exist yet, and for ids that the fixture lacks."""
+
+
+class Example(Struct, frozen=True, kw_only=True, gc=False):
+    """A request that succeeds in a fresh demo world. An id of the cast is `{terminals.merchant}`.
+
+    `by` is the key of the cast that sends it, and `id` the one in its path. `first` makes a record
+    that must be there before. Its id goes into the path, or into the field of the body that `takes`
+    names. What is left out follows from the row, see `openapi.examples`.
+    """
+
+    operation: str = ""
+    by: str = ""
+    id: str = ""
+    body: Mapping[str, Any] | None = None
+    first: "Example | None" = None
+    takes: str = ""
+
+
 Count = Annotated[int, Field(ge=0)]
 
 
@@ -120,11 +141,22 @@ class Row(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     shows_key: bool = False
     refuses: tuple[Fault, ...] = ()
     refuses_where: tuple[tuple[str, str, Fault], ...] = ()
+    example: Example = Example()
 
     @property
     def is_attempt(self) -> bool:
         """Whether it asks the processor."""
         return self.attempts is not None
+
+    def is_stopped_by(self, block: str) -> bool:
+        """Whether a block stops it, by the reading block_stops (assumed D35-block-stops)."""
+        if block == "payments":
+            return self.stops_at_block
+        if block == "new_payments":
+            return self.attempts is Operation.SALE
+        target = self.target
+        is_of_account = target is not None and target.kind is Account and target.where == "path"
+        return self.method != "GET" and not is_of_account
 
     @property
     def about_besides(self) -> str:
@@ -138,20 +170,6 @@ class Row(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         return ("route", "ok", self.name, self.source)
 
 
-_ROWS: Final[dict[str, list[Row]]] = {}
-"""The registered rows, by the module of their functions."""
-
-
-def register(module: str, row: Row) -> None:
-    """Add a row to those of a module."""
-    _ROWS.setdefault(module, []).append(row)
-
-
-def rows_of(module: str) -> Sequence[Row]:
-    """The rows that a module has registered, in order."""
-    return tuple(_ROWS.get(module, ()))
-
-
 def operation(
     name: str,
     method: str,
@@ -160,6 +178,7 @@ def operation(
     needs: str | Need,
     also_needs: str | None = None,
     source: str,
+    example: Mapping[str, Any] | Example | None = None,
     **more: Any,
 ) -> Callable[[Run], Run]:
     """Register the decorated function as an operation of the platform.
@@ -168,8 +187,8 @@ def operation(
     The function takes the context, and by name what else it asks for: `body` and `query` are
     models of pydantic, any other name is the record that the request is about. Its docstring
     begins with the summary of the row, and its annotation is the answer, if `response` is not
-    given. Where the profile decides on the model, `body` or `query` gives that model. `more` are
-    the other fields of `Row`.
+    given. Where the profile decides on the model, `body` or `query` gives that model. `example` is
+    a body that succeeds in the demo world, or a request. `more` are the other fields of `Row`.
     """
 
     def decorate(run: Run) -> Run:
@@ -183,9 +202,10 @@ def operation(
             path=path,
             need=replace(need(needs) if isinstance(needs, str) else needs, also=also_needs),
             source=source,
-            summary=_summary(run),
+            summary=summary_of(run),
             run=_with_arguments(run, names),
             is_async=iscoroutinefunction(run),
+            example=example if isinstance(example, Example) else Example(body=example),
             **({"response": described.return_annotation} | more),
         )
         register(run.__module__, row)
@@ -198,7 +218,7 @@ def _always(model: type[BaseModel]) -> Shape:
     return lambda _: model
 
 
-def _summary(run: Callable[..., Any]) -> str:
+def summary_of(run: Callable[..., Any]) -> str:
     """The first sentence of the docstring."""
     first_line, _, _ = (getdoc(run) or "").partition("\n")
     return first_line.partition(". ")[0].removesuffix(".")

@@ -21,7 +21,12 @@ from typing import Any, Final
 
 from sandbox.domain.faults import METHOD_NOT_ALLOWED, NOT_FOUND, RETIRED, Refusal
 from sandbox.domain.payments.transactions import Payment
-from sandbox.domain.readings import UNKNOWN_ROUTES, UNSET_STRINGS
+from sandbox.domain.readings import (
+    DECLINE_STATUS,
+    DECLINE_STATUSES,
+    UNKNOWN_ROUTES,
+    UNSET_STRINGS,
+)
 from sandbox.domain.records import rows_of, to_bytes, to_parts
 from sandbox.domain.text import nearest
 from sandbox.platform.access import authenticate, check_visibility, find_target
@@ -93,6 +98,8 @@ def _render(context: RequestContext, row: Row, shown: Any) -> tuple[int, bytes]:
     as_empty = context.world.readings[UNSET_STRINGS] == "as_empty"  # assumed D35-unset
     # assumed D35-deletion
     status = OK if row.status == NO_CONTENT else row.status
+    if row.is_attempt and shown.status == "declined":
+        status = DECLINE_STATUSES[context.world.readings[DECLINE_STATUS]]
     return status, to_bytes(shown, as_empty=as_empty)
 
 

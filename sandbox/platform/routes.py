@@ -14,24 +14,13 @@ from sandbox.platform import (
     terminals,
     transactions,
 )
-from sandbox.platform.operation import Row, rows_of
+from sandbox.platform.operation import Row
 from sandbox.platform.payments import actions, initiation
-from sandbox.platform.routing import build_mounts
+from sandbox.platform.routing import build_mounts, rows_of
 
-OPERATIONS: Final[tuple[Row, ...]] = tuple(
-    row
-    for resource in (
-        accounts,
-        credentials,
-        terminals,
-        locations,
-        initiation,
-        actions,
-        transactions,
-        batches,
-        apikeys,
-    )
-    for row in rows_of(resource.__name__)
+OPERATIONS: Final[tuple[Row, ...]] = rows_of(
+    *(accounts, credentials, terminals, locations, initiation, actions),
+    *(transactions, batches, apikeys),
 )
 
 MOUNTS: Final = sorted(build_mounts("platform", OPERATIONS), key=lambda mount: mount.path != "/v3")

@@ -4,6 +4,7 @@ Each path is one `Route`, so that a refused method can name all the others of it
 """
 
 from collections.abc import Iterable, Sequence
+from types import ModuleType
 from typing import Any, Final, Generic, Protocol, TypeVar
 from urllib.parse import quote
 
@@ -27,6 +28,20 @@ class Routed(Protocol):
 
 
 RowT = TypeVar("RowT", bound=Routed)
+
+
+_ROWS: Final[dict[str, list[Any]]] = {}
+"""The registered rows of both surfaces, by the module of their functions."""
+
+
+def register(module: str, row: Routed) -> None:
+    """Add a row to those of a module."""
+    _ROWS.setdefault(module, []).append(row)
+
+
+def rows_of(*modules: ModuleType) -> tuple[Any, ...]:
+    """The rows that modules have registered, in order."""
+    return tuple(row for module in modules for row in _ROWS.get(module.__name__, ()))
 
 
 class Match(Struct, Generic[RowT]):

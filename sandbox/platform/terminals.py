@@ -13,16 +13,15 @@ from sandbox.domain.directory import (
     AccountType,
     ResourceStatus,
     Terminal,
-    relate_with_admin_reach,
 )
+from sandbox.domain.directory_readings import TERMINAL_CREATORS
 from sandbox.domain.faults import CONFLICT, NO_CREATOR, VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import Mcc, Text
 from sandbox.domain.payments.transactions import Payment
-from sandbox.domain.readings import PAYMENTS_OF_A_TERMINAL, TERMINAL_CREATORS
+from sandbox.domain.readings import PAYMENTS_OF_A_TERMINAL
 from sandbox.platform import directory
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import AccountsOwnQuery, CreateBody, PricedBody
-from sandbox.platform.operation import Target, listing, operation
 from sandbox.store.tables import processor_identity
 
 TID_CHARS = 8
@@ -144,7 +143,7 @@ class TerminalsQuery(AccountsOwnQuery):
     processor_tid: str | None = None
 
 
-_TARGET: Final = Target("path", "terminal_id", Terminal)
+_TERMINALS: Final = directory.Resource(TERMINALS, "/v2/terminals", "terminal_id")
 
 LISTED_MAX: Final = 20
 """How many payments a terminal lists."""
@@ -154,17 +153,18 @@ READ_PAYMENTS: Final = "payments:read"
 _UNFINISHED: Final = ("open", "submitted", "rejected")
 
 
-@operation(
-    "terminals.create",
-    "POST",
-    "/v2/terminals",
-    needs="terminals:create",
-    target=Target("body", "account_id", is_required=True),
-    status=201,
-    events=("terminal.created",),
+@_TERMINALS.operation(
+    "create",
     refuses=(CONFLICT,),
     refuses_where=((TERMINAL_CREATORS, "partner_and_above", NO_CREATOR),),
     source="assumed 1.4-create",
+    example={
+        "account_id": "{accounts.merchant}",
+        "processor_config_id": "cfg-tsys-001",
+        "name": "till-2",
+        "mid": "886000001131",
+        "tid": "00000002",
+    },
 )
 def create(context: OperationContext, body: CreateTerminal) -> Terminal:
     """Create a terminal."""
@@ -195,15 +195,7 @@ def _must_be_a_creator(context: OperationContext) -> None:
         )
 
 
-@operation(
-    "terminals.list",
-    "GET",
-    "/v2/terminals",
-    needs="terminals:read",
-    target=Target("query", "account_id", relate=relate_with_admin_reach),
-    response=listing("terminals", Terminal),
-    source="assumed 1.4-list",
-)
+@_TERMINALS.operation("list", source="assumed 1.4-list")
 def list_all(context: OperationContext, query: TerminalsQuery) -> Any:
     """List terminals. Source: spec 4.4-paths-terminals; assumed 1.4-list."""
     return directory.page_of(
@@ -217,14 +209,7 @@ def list_all(context: OperationContext, query: TerminalsQuery) -> Any:
     )
 
 
-@operation(
-    "terminals.read",
-    "GET",
-    "/v2/terminals/{terminal_id}",
-    needs="terminals:read",
-    target=replace(_TARGET, relate=relate_with_admin_reach),
-    source="spec 4.4-paths-terminals",
-)
+@_TERMINALS.operation("read", source="spec 4.4-paths-terminals")
 def read(context: OperationContext, terminal: Terminal) -> Terminal:
     """Read a terminal.
 
@@ -241,15 +226,8 @@ def read(context: OperationContext, terminal: Terminal) -> Terminal:
     return replace(terminal, transactions=tuple(latest))
 
 
-@operation(
-    "terminals.update",
-    "PUT",
-    "/v2/terminals/{terminal_id}",
-    needs="terminals:edit",
-    target=_TARGET,
-    events=("terminal.updated", "terminal.blocked", "terminal.unblocked"),
-    refuses=(CONFLICT,),
-    source="assumed 1.4",
+@_TERMINALS.operation(
+    "update", refuses=(CONFLICT,), source="assumed 1.4", example={"description": "By the entrance"}
 )
 def update(context: OperationContext, before: Terminal, body: UpdateTerminal) -> Terminal:
     """Change a terminal."""
@@ -279,18 +257,7 @@ def _must_be_boardable(context: OperationContext, terminal: Terminal, account: A
         )
 
 
-@operation(
-    "terminals.delete",
-    "DELETE",
-    "/v2/terminals/{terminal_id}",
-    needs="terminals:delete",
-    target=_TARGET,
-    response=Terminal,
-    status=204,
-    events=("terminal.deleted",),
-    refuses=(CONFLICT,),
-    source="assumed 1.4",
-)
+@_TERMINALS.operation("delete", refuses=(CONFLICT,), source="assumed 1.4")
 def delete(context: OperationContext, terminal: Terminal) -> Terminal | None:
     """Delete a terminal.
 
@@ -313,4 +280,4 @@ def refuse_unsettled(
             )
 
 
-directory.register_blocking(__name__, TERMINALS, "/v2/terminals/{terminal_id}", _TARGET)
+_TERMINALS.register_blocking(__name__)

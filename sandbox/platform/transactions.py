@@ -36,9 +36,10 @@ from sandbox.platform import settlement
 from sandbox.platform.access import one_or_many, scopes_of
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import Body, Offset, PageQuery, Query, WholeNumber
-from sandbox.platform.operation import Row, Target, listing, operation, register
+from sandbox.platform.operation import Example, Row, Target, listing, operation
 from sandbox.platform.payments import event_ids, outcomes
-from sandbox.platform.payments.bodies import BreakdownBody
+from sandbox.platform.payments.bodies import BreakdownBody, example_of_sale
+from sandbox.platform.routing import register
 from sandbox.store.tables import Order
 
 V1_PAGE = 100
@@ -340,6 +341,13 @@ def must_be_passthrough(context: OperationContext) -> None:
     ),
     refuses=(INVALID_TRANSACTION_STATE,),
     source="spec 4.3-search-edit",
+    example=Example(
+        by="partner",
+        body={"status": "captured"},
+        first=Example(
+            operation="payments.create", by="partner", body=example_of_sale("passthrough_merchant")
+        ),
+    ),
 )
 def edit(context: OperationContext, payment: Payment, body: EditTransaction) -> Payment:
     """Reserved: tell the outcome of a passthrough transaction.

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.outcomes import OUTCOMES, TRIGGERS
+from sandbox.domain.payments.outcomes import OUTCOMES, TRIGGERS, Operation, for_operation
 from tests.cli.asking import ask, assert_refused, told
 
 
@@ -50,6 +50,26 @@ def test_a_search_finds_what_has_all_its_words(arguments, first):
     lines = told(*arguments).splitlines()
 
     assert [line.split()[0] for line in lines[1:]] == first
+
+
+@pytest.mark.parametrize("operation", Operation)
+def test_the_outcomes_of_an_operation_are_those_that_it_can_have(operation):
+    found = json.loads(told("outcomes", "--for", operation, "--json"))
+
+    can = [key for key in OUTCOMES if for_operation(key, operation) is not None]
+    assert [one["key"] for one in found["outcomes"]] == can
+    assert all(operation in one["operations"] for one in found["outcomes"])
+    assert found["faults"]
+
+
+def test_a_declined_increment_is_shown_as_it_is_answered():
+    lines = told("outcomes", "--for", "incremental_auth", "insufficient_funds").splitlines()
+
+    assert "incremental_auth_declined" in lines[1]
+
+
+def test_outcomes_of_an_unknown_operation_are_refused_with_the_nearest():
+    assert_refused(ask("outcomes", "--for", "refnd"), 2, "did you mean 'refund'?")
 
 
 @pytest.mark.parametrize(

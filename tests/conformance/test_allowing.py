@@ -19,12 +19,13 @@ def test_the_plan_says_what_is_made_and_shows_each_body():
         *("--tx", "auth=a-1,a-2", "--tx", "captured=c-1"),
     ).stdout
 
-    assert "They make: 10 keys, 1 merchant, 1 terminal, 2 locations.\n" in shown
+    assert "They make: 10 keys, 1 merchant, 4 terminals, 4 locations.\n" in shown
     assert f'"account_id": "{account}"' in shown
     assert "  POST /v1/payments/a-1/reverse\n" in shown
     assert "  POST /v1/accounts  (partner's key)" in shown
     assert '"expires_at": "{in_an_hour}"' in shown
     assert f"GET /v5/apikeys?account_id={account}" in shown
+    assert "POST /v1/payments/a-1/auth  (only if the one before is refused)" in shown
 
 
 @pytest.mark.parametrize(

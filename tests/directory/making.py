@@ -163,16 +163,6 @@ def events(sandbox: InProcess) -> list[str]:
     return [message["event_type"] for message in messages(sandbox)]
 
 
-def everything(sandbox: InProcess) -> list[bytes]:
-    """Every listing of the directory and every message: what a refusal must leave as it was."""
-    listed = [
-        sandbox.ask("GET", path, key=key, query="limit=200").body
-        for path in LISTINGS.values()
-        for key in ("admin", "psp")
-    ]
-    return [*listed, sandbox.control("GET", f"/worlds/{sandbox.world}/messages").body]
-
-
 # --- what each row needs ----------------------------------------------------------------------
 
 

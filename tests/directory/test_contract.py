@@ -9,7 +9,6 @@ from tests.directory.making import (
     delete,
     detail,
     events,
-    everything,
     get,
     made,
     post,
@@ -70,12 +69,12 @@ def test_a_creation_without_a_required_field_is_refused_and_the_field_named(
     body = resource.body(sandbox) | {field: None}
     if gone == "left out":
         del body[field]
-    before = everything(sandbox)
+    before = sandbox.state()
 
     answer = post(sandbox, path, body)
 
     assert field in detail(answer)
-    assert everything(sandbox) == before
+    assert sandbox.state() == before
 
 
 @pytest.mark.proves("assumed C8")
@@ -100,24 +99,24 @@ def test_an_unknown_field_is_ignored_and_the_journal_says_so(sandbox, resource, 
 def test_a_creation_with_a_bad_value_is_refused_and_the_field_named(
     sandbox, resource, field, value
 ):
-    before = everything(sandbox)
+    before = sandbox.state()
 
     answer = post(sandbox, resource.paths[0], resource.body(sandbox) | with_value(field, value))
 
     assert field in detail(answer)
-    assert everything(sandbox) == before
+    assert sandbox.state() == before
 
 
 @pytest.mark.proves("assumed 4.7-create")
 @pytest.mark.parametrize(("resource", "account"), each(lambda one: one.outside))
 def test_a_record_of_an_account_outside_the_hierarchy_is_not_found(sandbox, resource, account):
     body = resource.body(sandbox) | {"account_id": account_id(sandbox, account)}
-    before = everything(sandbox)
+    before = sandbox.state()
 
     answer = post(sandbox, resource.paths[0], body)
 
     detail(answer, 404, "not_found")
-    assert everything(sandbox) == before
+    assert sandbox.state() == before
 
 
 # --- change -----------------------------------------------------------------------------------
@@ -160,7 +159,7 @@ def test_null_in_an_update_unsets_what_may_be_unset(sandbox, resource, field):
 def test_null_in_an_update_is_refused_for_what_is_never_unset(sandbox, resource, field):
     record = resource.create(sandbox, **resource.full)
     item = resource.item(record)
-    before = everything(sandbox)
+    before = sandbox.state()
 
     answer = put(sandbox, item, {field: None})
 
@@ -169,7 +168,7 @@ def test_null_in_an_update_is_refused_for_what_is_never_unset(sandbox, resource,
         assert shown(answer)[field] is None
         return
     assert field in detail(answer)
-    assert everything(sandbox) == before
+    assert sandbox.state() == before
 
 
 @pytest.mark.proves("assumed 7.2, C10")
@@ -178,12 +177,12 @@ def test_null_in_an_update_is_refused_for_what_is_never_unset(sandbox, resource,
 )
 def test_an_update_with_a_bad_value_is_refused_and_the_field_named(sandbox, resource, field, value):
     item = resource.item(resource.create(sandbox, **resource.full))
-    before = everything(sandbox)
+    before = sandbox.state()
 
     answer = put(sandbox, item, resource.beside | with_value(field, value))
 
     assert field in detail(answer)
-    assert everything(sandbox) == before
+    assert sandbox.state() == before
 
 
 @pytest.mark.proves("assumed 1.3-update, 1.6-update")

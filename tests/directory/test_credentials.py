@@ -10,7 +10,6 @@ from tests.directory.making import (
     delete,
     detail,
     events,
-    everything,
     get,
     made,
     post,
@@ -65,12 +64,12 @@ def test_a_code_is_any_twelve_characters(sandbox, code):
 @pytest.mark.parametrize("account", ["merchant", "other_merchant"])
 def test_a_code_that_is_taken_is_refused_whoever_has_it(sandbox, account):
     a_credential(sandbox, account, by="psp", code="482913750264")
-    before = everything(sandbox)
+    before = sandbox.state()
 
     answer = post(sandbox, PATH, {"code": "482913750264"}, by="merchant")
 
     assert "code" in detail(answer, 409, "conflict")
-    assert everything(sandbox) == before
+    assert sandbox.state() == before
 
 
 def test_a_code_is_free_again_after_its_credential_was_deleted(sandbox):

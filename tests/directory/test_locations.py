@@ -10,7 +10,6 @@ from tests.directory.making import (
     delete,
     detail,
     events,
-    everything,
     get,
     location_id,
     made,
@@ -78,12 +77,12 @@ def test_a_location_cannot_be_created_on_a_terminal_of_another_account(sandbox, 
         "name": "Patio",
         "terminal_id": pointed_at(sandbox, whose),
     }
-    before = everything(sandbox)
+    before = sandbox.state()
 
     answer = post(sandbox, "/v1/locations", body)
 
     assert "terminal_id" in detail(answer)
-    assert everything(sandbox) == before
+    assert sandbox.state() == before
 
 
 @pytest.mark.proves("assumed 1.5-create")
@@ -91,12 +90,12 @@ def test_a_location_cannot_be_created_on_a_terminal_of_another_account(sandbox, 
 def test_a_location_cannot_be_moved_to_a_terminal_of_another_account(sandbox, whose):
     id = pointed_at(sandbox, whose)
     path = f"/v1/locations/{location_id(sandbox, 'merchant')}"
-    before = everything(sandbox)
+    before = sandbox.state()
 
     answer = put(sandbox, path, {"terminal_id": id, "name": "x"})
 
     assert "terminal_id" in detail(answer)
-    assert everything(sandbox) == before
+    assert sandbox.state() == before
 
 
 def test_terminals_that_cannot_be_named_are_told_apart_by_nothing(sandbox):

@@ -9,7 +9,6 @@ from tests.directory.making import (
     delete,
     detail,
     events,
-    everything,
     get,
     made,
     mint,
@@ -64,12 +63,12 @@ def test_transactions_var_sheet_and_batching_never_vary(sandbox):
 @pytest.mark.parametrize("config", ["cfg-pass-001", "cfg-tsys-002", "CFG-TSYS-001"])
 def test_a_processor_that_the_account_does_not_list_is_refused(sandbox, config):
     # assumed 1.4-config: the merchant of the cast lists one.
-    before = everything(sandbox)
+    before = sandbox.state()
 
     answer = post(sandbox, "/v2/terminals", terminal_body(sandbox, processor_config_id=config))
 
     assert "processor_config_id" in detail(answer)
-    assert everything(sandbox) == before
+    assert sandbox.state() == before
 
 
 @pytest.mark.proves("assumed 1.4-config")
@@ -84,7 +83,7 @@ def test_an_account_that_lists_no_processor_takes_any(sandbox):
 @pytest.mark.proves("assumed 1.4-config")
 def test_a_terminal_cannot_be_moved_to_a_processor_that_its_account_does_not_list(sandbox):
     terminal = a_terminal(sandbox)
-    before = everything(sandbox)
+    before = sandbox.state()
 
     answer = put(
         sandbox,
@@ -93,7 +92,7 @@ def test_a_terminal_cannot_be_moved_to_a_processor_that_its_account_does_not_lis
     )
 
     assert "processor_config_id" in detail(answer)
-    assert everything(sandbox) == before
+    assert sandbox.state() == before
 
 
 # --- change -----------------------------------------------------------------------------------

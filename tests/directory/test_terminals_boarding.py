@@ -7,7 +7,6 @@ from tests.directory.making import (
     account_id,
     delete,
     detail,
-    everything,
     get,
     made,
     post,
@@ -176,12 +175,12 @@ def test_an_update_takes_a_var_sheet_too(sandbox):
 @pytest.mark.parametrize("account", ["merchant", "second_merchant"])
 def test_two_live_terminals_never_share_processor_mid_and_tid(sandbox, account):
     a_terminal(sandbox)
-    before = everything(sandbox)
+    before = sandbox.state()
 
     answer = post(sandbox, "/v2/terminals", terminal_body(sandbox, account))
 
     detail(answer, 409, "conflict")
-    assert everything(sandbox) == before
+    assert sandbox.state() == before
 
 
 @pytest.mark.proves("assumed 1.4-duplicate")
@@ -206,12 +205,12 @@ def test_an_update_cannot_make_two_terminals_share_all_three(sandbox, own):
     a_terminal(sandbox, "partner")
     second = a_terminal(sandbox, "partner", **own)
     path = f"/v2/terminals/{second['terminal_id']}"
-    before = everything(sandbox)
+    before = sandbox.state()
 
     answer = put(sandbox, path, terminal_body(sandbox, "partner") | {"status": "blocked"})
 
     detail(answer, 409, "conflict")
-    assert everything(sandbox) == before
+    assert sandbox.state() == before
     assert shown(get(sandbox, path)) == second
 
 

@@ -1,6 +1,6 @@
 """The processor's answers and their amount triggers, transcribed row by row: assumed 5.2, 6.2.
 
-`do_not_honor` is for confirmations too, as the table of later failures has it (assumed D9).
+`issuer` stands for every operation: an issuer can decline each of them (assumed 5.2-declines).
 """
 
 from typing import NamedTuple
@@ -27,44 +27,44 @@ _TABLE = """
 approved;any;ok;approved;A;00;APPROVAL;num;yes;900;no
 approved_with_id;init;ok;approved;A;08;APPROVAL;num;yes;900;no
 no_reason_to_decline;init;ok;approved;A;85;CARD OK;num;yes;900;no
-partial_approval;init;ok;partial_approval;P;10;PARTIAL APPROVAL;num;yes;950;other
-refer_to_issuer;init;declined;declined;R;01;CALL;null;yes;1100;other
-refer_to_issuer_special;init;declined;declined;R;02;CALL;null;yes;1100;other
+partial_approval;init conf;ok;partial_approval;P;10;PARTIAL APPROVAL;num;yes;950;other
+refer_to_issuer;issuer;declined;declined;R;01;CALL;null;yes;1100;other
+refer_to_issuer_special;init conf;declined;declined;R;02;CALL;null;yes;1100;other
 invalid_merchant;any;error;invalid_terminal;D;03;TERM ID ERROR;null;yes;300;fix
-pick_up_card;init;declined;invalid_card;C;04;HOLD-CALL;null;yes;1000;no
-do_not_honor;init ref conf;declined;declined;D;05;DECLINE;null;yes;1000;other
+pick_up_card;issuer;declined;invalid_card;C;04;HOLD-CALL;null;yes;1000;no
+do_not_honor;issuer;declined;declined;D;05;DECLINE;null;yes;1000;other
 general_error;any;error;payment_failed;D;06;ERROR;null;yes;700;same
-pick_up_fraud;init;declined;invalid_card;C;07;HOLD-CALL;null;yes;1000;no
+pick_up_fraud;issuer;declined;invalid_card;C;07;HOLD-CALL;null;yes;1000;no
 invalid_transaction;any;declined;declined;D;12;INVALID TRANS;null;yes;500;fix
 invalid_amount;any;declined;declined;D;13;AMOUNT ERROR;null;yes;500;fix
-invalid_card_number;init ref;declined;invalid_card;D;14;CARD NO. ERROR;null;yes;600;other
-no_such_issuer;init;declined;invalid_card;D;15;NO SUCH ISSUER;null;yes;600;other
-re_enter;init;declined;declined;D;19;RE ENTER;null;yes;800;same
+invalid_card_number;issuer;declined;invalid_card;D;14;CARD NO. ERROR;null;yes;600;other
+no_such_issuer;issuer;declined;invalid_card;D;15;NO SUCH ISSUER;null;yes;600;other
+re_enter;init conf;declined;declined;D;19;RE ENTER;null;yes;800;same
 unable_to_back_out;rev;error;payment_failed;D;21;NO ACTION TAKEN;null;yes;800;recon
 file_unavailable;any;error;payment_failed;D;28;NO REPLY;null;yes;1500;same
 format_error;any;error;format_error;D;30;FORMAT ERROR;null;yes;400;fix
-lost_card;init;declined;invalid_card;C;41;HOLD-CALL;null;yes;1000;no
-stolen_card;init;declined;invalid_card;C;43;HOLD-CALL;null;yes;1000;no
-insufficient_funds;init;declined;insufficient_funds;D;51;DECLINE;null;yes;1000;other
-expired_card;init;declined;invalid_card;D;54;EXPIRED CARD;null;yes;900;other
+lost_card;issuer;declined;invalid_card;C;41;HOLD-CALL;null;yes;1000;no
+stolen_card;issuer;declined;invalid_card;C;43;HOLD-CALL;null;yes;1000;no
+insufficient_funds;issuer;declined;insufficient_funds;D;51;DECLINE;null;yes;1000;other
+expired_card;issuer;declined;invalid_card;D;54;EXPIRED CARD;null;yes;900;other
 incorrect_pin;init;declined;declined;D;55;WRONG PIN;null;yes;1000;same
-not_permitted_card;init ref;declined;declined;D;57;SERV NOT ALLOWED;null;yes;900;other
+not_permitted_card;issuer;declined;declined;D;57;SERV NOT ALLOWED;null;yes;900;other
 not_permitted_terminal;any;error;invalid_terminal;D;58;SERV NOT ALLOWED;null;yes;500;fix
-suspected_fraud;init;declined;declined;D;59;DECLINE;null;yes;1000;no
-exceeds_withdrawal_limit;init;declined;declined;D;61;DECLINE;null;yes;1000;other
-restricted_card;init;declined;invalid_card;D;62;DECLINE;null;yes;1000;other
-security_violation;init;declined;declined;D;63;SEC VIOLATION;null;yes;1000;no
-activity_limit_exceeded;init;declined;declined;D;65;DECLINE;null;yes;1000;other
+suspected_fraud;issuer;declined;declined;D;59;DECLINE;null;yes;1000;no
+exceeds_withdrawal_limit;issuer;declined;declined;D;61;DECLINE;null;yes;1000;other
+restricted_card;issuer;declined;invalid_card;D;62;DECLINE;null;yes;1000;other
+security_violation;issuer;declined;declined;D;63;SEC VIOLATION;null;yes;1000;no
+activity_limit_exceeded;issuer;declined;declined;D;65;DECLINE;null;yes;1000;other
 pin_required;init;declined;declined;D;70;PIN REQUIRED;null;yes;900;same
 pin_tries_exceeded;init;declined;declined;D;75;PIN EXCEEDED;null;yes;1000;other
 no_matching_original;cap rev ref;error;payment_failed;D;76;UNSOLIC REVERSAL;null;yes;700;fix
 inconsistent_data;cap rev ref;error;payment_failed;D;77;NO ACTION TAKEN;null;yes;700;fix
-no_account;init;declined;invalid_card;D;78;NO ACCOUNT;null;yes;900;other
+no_account;issuer;declined;invalid_card;D;78;NO ACCOUNT;null;yes;900;other
 already_reversed;rev;error;payment_failed;D;79;ALREADY REVERSED;null;yes;700;no
-crypto_error;init;error;payment_failed;D;81;ENCRYPTION ERROR;null;yes;600;same
-issuer_unavailable;init inc ref;error;payment_failed;D;91;NO REPLY;null;yes;8000;same
-invalid_routing;init;error;payment_failed;D;92;INVALID ROUTING;null;yes;700;fix
-violation;init;declined;declined;D;93;DECLINE;null;yes;900;no
+crypto_error;init conf;error;payment_failed;D;81;ENCRYPTION ERROR;null;yes;600;same
+issuer_unavailable;issuer inc;error;payment_failed;D;91;NO REPLY;null;yes;8000;same
+invalid_routing;init conf;error;payment_failed;D;92;INVALID ROUTING;null;yes;700;fix
+violation;issuer;declined;declined;D;93;DECLINE;null;yes;900;no
 duplicate_event;any;error;duplicate_event;D;94;DUPLICATE TRANS;null;yes;500;recon
 system_malfunction;any;error;payment_failed;D;96;SYSTEM ERROR;null;yes;1500;same
 payment_failed;any;error;payment_failed;E;null;HOST FAILURE;null;yes;2000;recon
@@ -72,7 +72,7 @@ processor_timeout;any;error;processor_timeout;-;-;-;null;no;30000;recon
 timed_out;any;error;timed_out;-;-;-;null;no;60000;recon
 network_connectivity_error;any;error;network_connectivity_error;-;-;-;null;no;5000;same
 invalid_gateway_response;any;error;invalid_gateway_response;-;-;-;null;no;1200;recon
-invalid_terminal;init;error;invalid_terminal;D;03;TERM ID ERROR;null;no;200;fix
+invalid_terminal;any;error;invalid_terminal;D;03;TERM ID ERROR;null;no;200;fix
 user_canceled;init conf;canceled;user_canceled;-;-;-;null;no;4000;same
 merchant_canceled;init conf;canceled;merchant_canceled;-;-;-;null;no;2000;same
 surcharge_prompt;init;surcharge_pending;approved;A;00;APPROVAL;num;yes;900;no
@@ -124,9 +124,11 @@ def is_for(row: Row, operation: str) -> bool:
 
     Whatever declines an initiation declines an increment too (assumed 5.2-increment).
     """
-    if operation == "incremental_auth" and row.status == "declined" and "init" in row.scope:
-        return True
-    return "any" in row.scope or WORD_OF[operation] in row.scope
+    if operation == "incremental_auth":
+        return bool({"any", "inc"} & set(row.scope)) or (
+            row.status == "declined" and bool({"init", "issuer"} & set(row.scope))
+        )
+    return bool({"any", "issuer", WORD_OF[operation]} & set(row.scope))
 
 
 def answered(value: str) -> str | None:

@@ -4,18 +4,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sandbox.domain.payments.edits import broken
 from tests.platform.minting import messages
 from tests.properties import examples
+from tests.readings.choosing import choose
 from tests.support.payments import (
     act,
     acted,
+    chosen,
     fresh_sandbox,
     in_state,
+    kind,
     ledger,
+    operate,
     paid,
     parts,
     read,
+    record_of,
     refused,
+    sums,
 )
 
 DINNER = {"subtotal": 10_000, "taxAmount": 875, "tipAmount": 3_000}
@@ -334,6 +341,36 @@ def test_a_confirmation_takes_the_proposal_or_what_overrides_it(sandbox, body, e
     assert (parts(after), ledger(after)) == (expected, (expected[4], expected[4], 0, 0))
     # assumed M8
     assert after["surcharge_applied"] is (expected[3] > 0)
+
+
+@pytest.mark.proves("assumed F1, 2.7, 5.2-declines, D35-partial-approval")
+@pytest.mark.parametrize(
+    ("reading", "total", "left"), [("requested", 1030, 530), ("approved", 500, 530)]
+)
+def test_a_confirmation_can_be_approved_in_part(sandbox, reading, total, left):
+    choose(sandbox, total_of_partial_approval=reading)
+    id = in_state(sandbox, "surcharge_pending")["transaction_id"]
+    part = {"outcome": "partial_approval", "operation": "confirm", "approved_amount": 500}
+    sandbox.control("POST", "/worlds/default/scenario/next", part)
+
+    after = acted(sandbox, id, "confirm", confirm=True)
+
+    assert (kind(after), after["total_amount"]) == ("sale/captured/partial_approval", total)
+    assert ledger(after) == (500, 500, 0, 0)
+    assert after["additional_details"]["remaining_amount"] == left
+    assert sums(sandbox, after["batch_id"]) == (500, 0, 1)
+    assert broken(record_of(sandbox, id)) == []
+
+
+def test_a_part_that_is_all_of_a_confirmation_approves_it(sandbox):
+    id = in_state(sandbox, "surcharge_pending")["transaction_id"]
+    part = {"outcome": "partial_approval", "operation": "confirm", "approved_amount": 5000}
+    sandbox.control("POST", "/worlds/default/scenario/next", part)
+
+    answer = operate(sandbox, id, "confirm", confirm=True)
+
+    assert kind(answer.json()) == "sale/captured/approved"
+    assert chosen(answer) == "approved; source=queue; rule=queue"
 
 
 @pytest.mark.proves("assumed 2.1-silent")

@@ -27,7 +27,6 @@ from tests.support.payments import (
     set_switch,
     settled,
     sold,
-    state,
     sums,
 )
 
@@ -211,12 +210,12 @@ def test_beside_an_open_batch_a_rejected_one_can_be_closed_again_but_not_edited(
     tx = sold(sandbox, 900405)
     settled(sandbox, tx["batch_id"])
     newer = sold(sandbox, 300)
-    before = state(sandbox)
+    before = sandbox.state()
 
     editing = edit_batch(sandbox, tx["batch_id"])
 
     refused(sandbox, editing, 409, "conflict", clause="assumed D10")
-    assert state(sandbox) == before
+    assert sandbox.state() == before
     assert newer["batch_id"] != tx["batch_id"]
     assert settled(sandbox, tx["batch_id"])["status"] == "accepted"
     assert batch(sandbox, newer["batch_id"])["status"] == "open"
@@ -358,12 +357,12 @@ def test_a_terminal_with_a_batch_that_still_has_to_settle_is_not_deleted(sandbox
         set_switch(sandbox, "batch.settlement", "auto" if status == "rejected" else "manual")
         settled(sandbox, tx["batch_id"])
     assert batch(sandbox, tx["batch_id"])["status"] == status
-    before = state(sandbox)
+    before = sandbox.state()
 
     answer = delete(sandbox, f"/v2/terminals/{tx['tid']}", by="psp")
 
     refused(sandbox, answer, 409, "conflict", clause="assumed D10")
-    assert state(sandbox) == before
+    assert sandbox.state() == before
     assert ask(sandbox, "GET", f"/v2/terminals/{tx['tid']}").status == 200
 
 

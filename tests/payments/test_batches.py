@@ -23,7 +23,6 @@ from tests.support.payments import (
     set_switch,
     settled,
     sold,
-    state,
     sums,
 )
 
@@ -80,7 +79,7 @@ def test_edit_and_close_do_what_the_table_says_and_change_nothing_elsewhere(
     sandbox, status, trigger
 ):
     id = a_batch_that_is(sandbox, status)
-    before, count = state(sandbox), len(messages(sandbox))
+    before, count = sandbox.state(), len(messages(sandbox))
 
     answer = edit_batch(sandbox, id) if trigger == "edit" else close_batch(sandbox, id)
 
@@ -91,7 +90,7 @@ def test_edit_and_close_do_what_the_table_says_and_change_nothing_elsewhere(
         assert fired(sandbox, count)[0] == event
     else:
         assert status in refused(sandbox, answer, clause="assumed 3.2")
-        assert state(sandbox) == before
+        assert sandbox.state() == before
 
 
 # --- opening: B1, B2, B5, B6 ------------------------------------------------------------------
@@ -128,14 +127,14 @@ def test_a_batch_that_is_opened_shows_its_terminals_processor_and_nothing_in_it(
 @pytest.mark.proves("assumed 1.11-open, B1")
 def test_a_terminal_has_one_open_batch_and_a_second_is_a_conflict(sandbox):
     opened_batch(sandbox)
-    before = state(sandbox)
+    before = sandbox.state()
 
     answer = ask(
         sandbox, "POST", "/v1/batches/open", {"terminal_id": terminal_id(sandbox, "merchant")}
     )
 
     refused(sandbox, answer, 409, "conflict", clause="assumed B1")
-    assert state(sandbox) == before
+    assert sandbox.state() == before
 
 
 @pytest.mark.proves("assumed B1")
@@ -221,12 +220,12 @@ def test_numbers_are_counted_for_each_terminal(sandbox):
 @pytest.mark.parametrize("number", ["", 7, True, [], {}, "9" * 65])
 def test_a_batch_number_that_is_no_text_is_refused(sandbox, number):
     body = {"terminal_id": terminal_id(sandbox, "merchant"), "processor_batch_id": number}
-    before = state(sandbox)
+    before = sandbox.state()
 
     answer = ask(sandbox, "POST", "/v1/batches/open", body)
 
     assert "processor_batch_id" in refused(sandbox, answer)
-    assert state(sandbox) == before
+    assert sandbox.state() == before
 
 
 # --- sums: B3, B4, M10 ------------------------------------------------------------------------
@@ -336,7 +335,7 @@ def test_one_bad_addition_and_nothing_of_the_edit_is_applied(sandbox):
     id = good["batch_id"]
     bad = bad_additions(sandbox)
     shown(edit_batch(sandbox, id, removed_transactions=[good["transaction_id"]]))
-    before = state(sandbox)
+    before = sandbox.state()
 
     for why, one in bad.items():
         answer = edit_batch(
@@ -347,7 +346,7 @@ def test_one_bad_addition_and_nothing_of_the_edit_is_applied(sandbox):
         )
 
         assert one in refused(sandbox, answer, clause="assumed B7"), why
-        assert state(sandbox) == before, why
+        assert sandbox.state() == before, why
 
 
 @pytest.mark.proves("assumed B7")
@@ -357,11 +356,11 @@ def test_one_bad_removal_and_nothing_of_the_edit_is_applied(sandbox):
     shown(edit_batch(sandbox, id, removed_transactions=[free["transaction_id"]]))
 
     for one in (NOBODY, free["transaction_id"], held(sandbox)["transaction_id"]):
-        before = state(sandbox)
+        before = sandbox.state()
         answer = edit_batch(sandbox, id, removed_transactions=[member["transaction_id"], one])
 
         assert one in refused(sandbox, answer, clause="assumed B7")
-        assert state(sandbox) == before
+        assert sandbox.state() == before
 
 
 @pytest.mark.parametrize(
@@ -378,21 +377,21 @@ def test_one_bad_removal_and_nothing_of_the_edit_is_applied(sandbox):
 )
 def test_an_edit_of_the_wrong_shape_is_refused(sandbox, body):
     id = sold(sandbox)["batch_id"]
-    before = state(sandbox)
+    before = sandbox.state()
 
     refused(sandbox, edit_batch(sandbox, id, **body))
 
-    assert state(sandbox) == before
+    assert sandbox.state() == before
 
 
 def test_a_payment_named_twice_in_one_edit_is_refused(sandbox):
     tx = sold(sandbox)
     twice = [tx["transaction_id"]] * 2
-    before = state(sandbox)
+    before = sandbox.state()
 
     refused(sandbox, edit_batch(sandbox, tx["batch_id"], removed_transactions=twice))
 
-    assert state(sandbox) == before
+    assert sandbox.state() == before
 
 
 @pytest.mark.proves("assumed B16, 8.2-cut-off")

@@ -30,7 +30,6 @@ from tests.support.payments import (
     set_status,
     settled,
     sold,
-    state,
     sums,
 )
 
@@ -61,25 +60,25 @@ def a_payment_for(sandbox, action):
 @pytest.mark.parametrize("kind", ["sale", "auth"])
 def test_no_payment_is_taken_for_a_blocked_account_or_below_one(sandbox, kind, blocked):
     block_account(sandbox, blocked)
-    before = state(sandbox)
+    before = sandbox.state()
 
     for by in ("merchant", "psp"):
         answer = pay(sandbox, operation=kind, by=by)
 
         refused(sandbox, answer, 423, "account_blocked", clause="assumed 4.7-blocked-account")
-    assert state(sandbox) == before
+    assert sandbox.state() == before
 
 
 @pytest.mark.parametrize("where", ["location_id", "account_id"])
 def test_it_does_not_matter_how_the_blocked_account_is_named(sandbox, where):
     block_account(sandbox, "merchant")
     id = {"location_id": location_id, "account_id": account_id}[where](sandbox, "merchant")
-    before = state(sandbox)
+    before = sandbox.state()
 
     answer = ask(sandbox, "POST", "/v3/payment", {"amount": 100, where: id})
 
     refused(sandbox, answer, 423, "account_blocked")
-    assert state(sandbox) == before
+    assert sandbox.state() == before
 
 
 @pytest.mark.proves("assumed 4.7-blocked-account, Q26")
@@ -88,13 +87,13 @@ def test_it_does_not_matter_how_the_blocked_account_is_named(sandbox, where):
 def test_no_action_is_taken_for_a_blocked_account_or_below_one(sandbox, action, blocked):
     tx = a_payment_for(sandbox, action)
     block_account(sandbox, blocked)
-    before = state(sandbox)
+    before = sandbox.state()
 
     for version in ("v1", "v3"):
         answer = act(sandbox, tx, action, version=version, **ACTIONS[action])
 
         refused(sandbox, answer, 423, "account_blocked", clause="assumed 4.7-blocked-account")
-    assert state(sandbox) == before
+    assert sandbox.state() == before
 
 
 @pytest.mark.proves("assumed 4.7-blocked-account")
@@ -103,7 +102,7 @@ def test_no_refund_by_id_and_no_batch_is_opened_or_closed(sandbox, blocked):
     tx = sold(sandbox)
     other = a_terminal(sandbox)["terminal_id"]
     block_account(sandbox, blocked)
-    before = state(sandbox)
+    before = sandbox.state()
 
     answers = [
         ask(sandbox, "POST", "/v3/refund", {"transaction_id": tx["transaction_id"]}),
@@ -113,7 +112,7 @@ def test_no_refund_by_id_and_no_batch_is_opened_or_closed(sandbox, blocked):
 
     for answer in answers:
         refused(sandbox, answer, 423, "account_blocked", clause="assumed 4.7-blocked-account")
-    assert state(sandbox) == before
+    assert sandbox.state() == before
 
 
 @pytest.mark.proves("assumed 4.7-blocked-account")
@@ -287,10 +286,10 @@ def test_no_payment_is_taken_at_a_deleted_place_and_those_before_keep_it(
     place = id_of(sandbox, "merchant")
     tx = held(sandbox)
     assert ask(sandbox, "DELETE", f"{path}/{place}").status == 204
-    before = state(sandbox)
+    before = sandbox.state()
 
     answer = ask(sandbox, "POST", "/v3/payment", {"amount": 1000, field: place})
 
     refused(sandbox, answer, 404, "not_found", clause="spec 7-404")
-    assert state(sandbox) == before
+    assert sandbox.state() == before
     assert read(sandbox, tx) == tx

@@ -13,7 +13,6 @@ from tests.support.payments import (
     read,
     refused,
     set_switch,
-    state,
 )
 
 
@@ -139,13 +138,13 @@ def test_an_outcome_and_a_refund_in_one_edit_are_two_attempts(sandbox):
 def test_what_went_back_is_not_taken_back(sandbox, field):
     id = sale(sandbox)
     edit(sandbox, id, **{field: 200})
-    before = state(sandbox)
+    before = sandbox.state()
 
     answer = edit(sandbox, id, **{field: 100})
 
     refused(sandbox, answer)
     assert f"{field}: 100 is less than the 200 reported before" in answer.json()["detail"]
-    assert state(sandbox) == before
+    assert sandbox.state() == before
 
 
 @pytest.mark.proves("assumed D37")
@@ -163,14 +162,14 @@ def test_what_went_back_is_not_taken_back(sandbox, field):
 )
 def test_a_reason_that_contradicts_the_status_is_a_400(sandbox, status, reason):
     id = pay(sandbox, 500, at="passthrough_merchant").json()["transaction_id"]
-    before = state(sandbox)
+    before = sandbox.state()
 
     answer = edit(sandbox, id, status=status, status_reason=reason)
 
     refused(sandbox, answer)
     said = f"status_reason: {reason} contradicts the status {status}"
     assert said in answer.json()["detail"]
-    assert state(sandbox) == before
+    assert sandbox.state() == before
 
 
 @pytest.mark.proves("assumed D37")
@@ -187,11 +186,11 @@ def test_a_reason_alone_is_compared_with_the_status_that_there_is(sandbox):
 def test_an_edit_that_repeats_what_is_known_changes_nothing(sandbox):
     id = sale(sandbox)
     edit(sandbox, id, refunded=200)
-    before = state(sandbox)
+    before = sandbox.state()
 
     answer = edit(
         sandbox, id, status="captured", status_reason="approved", refunded=200, reversed=0
     )
 
     assert answer.status == 200
-    assert state(sandbox) == before
+    assert sandbox.state() == before

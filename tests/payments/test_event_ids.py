@@ -16,7 +16,6 @@ from tests.support.payments import (
     set_switch,
     settled,
     sold,
-    state,
 )
 
 ACTIONS = {
@@ -76,7 +75,7 @@ def test_one_is_never_compared_in_another_case(sandbox):
 @pytest.mark.parametrize("action", ["sale", *ACTIONS])
 def test_one_that_is_no_text_of_1_to_128_characters_is_refused(sandbox, action):
     tx = sold(sandbox)
-    before = state(sandbox)
+    before = sandbox.state()
 
     for event_id in ("", "x" * 129, "x" * 5000, 1, True, 1.5, [], {}, ["a"]):
         if action == "sale":
@@ -85,7 +84,7 @@ def test_one_that_is_no_text_of_1_to_128_characters_is_refused(sandbox, action):
             answer = act(sandbox, tx, action, event_id=event_id, **ACTIONS[action])
 
         assert "event_id" in refused(sandbox, answer), event_id
-    assert state(sandbox) == before
+    assert sandbox.state() == before
 
 
 # --- used again: F38 --------------------------------------------------------------------------
@@ -96,25 +95,25 @@ def test_one_that_is_no_text_of_1_to_128_characters_is_refused(sandbox, action):
 @pytest.mark.parametrize("amount", [1000, 999])
 def test_a_second_initiation_with_it_is_refused_and_names_the_first(sandbox, kind, amount):
     first = sold(sandbox, event_id="once")
-    before = state(sandbox)
+    before = sandbox.state()
 
     answer = pay(sandbox, amount, operation=kind, event_id="once")
 
     refused_as_duplicate(sandbox, answer, first)
-    assert state(sandbox) == before
+    assert sandbox.state() == before
 
 
 @pytest.mark.proves("assumed F38, 2.6")
 @pytest.mark.parametrize("action", ACTIONS)
 def test_every_action_with_it_is_refused_on_the_same_payment_and_on_others(sandbox, action):
     first, other = sold(sandbox, event_id="once"), held(sandbox)
-    before = state(sandbox)
+    before = sandbox.state()
 
     for tx in (first, other):
         answer = act(sandbox, tx, action, event_id="once", **ACTIONS[action])
         refused_as_duplicate(sandbox, answer, first)
 
-    assert state(sandbox) == before
+    assert sandbox.state() == before
 
 
 @pytest.mark.proves("assumed D11")
@@ -190,13 +189,13 @@ def replaying(sandbox):
 def test_with_replay_the_same_initiation_is_answered_with_the_payment_as_it_is_now(replaying, kind):
     tx = shown(pay(replaying, 1000, operation=kind, event_id="once"))
     acted(replaying, tx, "reverse", amount=100)
-    before = state(replaying)
+    before = replaying.state()
 
     again = pay(replaying, 1000, operation=kind, event_id="once")
 
     assert shown(again) == read(replaying, tx)
     assert shown(again)["reversed"] == 100
-    assert state(replaying) == before
+    assert replaying.state() == before
 
 
 @pytest.mark.proves("assumed 2.6")
@@ -213,19 +212,19 @@ def test_with_replay_the_same_initiation_is_answered_with_the_payment_as_it_is_n
 def test_with_replay_the_same_action_is_done_once(replaying, action, body):
     tx = held(replaying, 1000)
     first = acted(replaying, tx, action, event_id="once", **body)
-    before = state(replaying)
+    before = replaying.state()
 
     again = acted(replaying, tx, action, event_id="once", **body)
 
     assert again == first
-    assert state(replaying) == before
+    assert replaying.state() == before
 
 
 def test_with_replay_the_same_refund_by_either_path_is_done_once(replaying):
     tx = sold(replaying, 1000)
     first = acted(replaying, tx, "refund", amount=100, event_id="once")
     body = {"transaction_id": tx["transaction_id"], "amount": 100, "event_id": "once"}
-    before = state(replaying)
+    before = replaying.state()
 
     again = [
         acted(replaying, tx, "refund", amount=100, event_id="once", version="v1"),
@@ -233,13 +232,13 @@ def test_with_replay_the_same_refund_by_either_path_is_done_once(replaying):
     ]
 
     assert again == [first, first]
-    assert (read(replaying, tx)["refunded"], state(replaying)) == (100, before)
+    assert (read(replaying, tx)["refunded"], replaying.state()) == (100, before)
 
 
 @pytest.mark.proves("assumed 2.6")
 def test_with_replay_another_operation_amount_or_payment_is_still_refused(replaying):
     tx, other = held(replaying, 1000, event_id="once"), held(replaying, 1000)
-    before = state(replaying)
+    before = replaying.state()
 
     answers = [
         pay(replaying, 999, operation="auth", event_id="once"),
@@ -251,17 +250,17 @@ def test_with_replay_another_operation_amount_or_payment_is_still_refused(replay
 
     for answer in answers:
         refused_as_duplicate(replaying, answer, tx)
-    assert state(replaying) == before
+    assert replaying.state() == before
 
 
 def test_with_replay_a_confirmation_is_not_the_sale_that_it_confirms(replaying):
     tx = shown(pay(replaying, outcome="surcharge_prompt", event_id="once"))
-    before = state(replaying)
+    before = replaying.state()
 
     answer = act(replaying, tx, "confirm", confirm=True, event_id="once")
 
     refused_as_duplicate(replaying, answer, tx)
-    assert state(replaying) == before
+    assert replaying.state() == before
 
 
 def test_with_replay_the_same_action_on_another_payment_is_refused(replaying):

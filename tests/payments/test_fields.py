@@ -15,7 +15,7 @@ from tests.directory.making import (
     location_id,
     terminal_id,
 )
-from tests.support.payments import ask, pay, refused, sold, state
+from tests.support.payments import ask, pay, refused, sold
 
 ATTEMPT = {
     "transaction_type": "sale",
@@ -181,12 +181,12 @@ def test_a_payment_is_the_terminals_merchants_whoever_of_those_above_takes_it(sa
 @pytest.mark.proves("assumed 1.8-merchant")
 def test_who_is_no_merchant_takes_no_payment(sandbox):
     till = a_terminal(sandbox, "partner")["terminal_id"]
-    before = state(sandbox)
+    before = sandbox.state()
 
     answer = pay(sandbox, at=till)
 
     refused(sandbox, answer, clause="assumed 1.8-merchant")
-    assert state(sandbox) == before
+    assert sandbox.state() == before
 
 
 @pytest.mark.proves("spec 2.10-values", "assumed 7.1-values")
@@ -200,10 +200,10 @@ def test_how_the_card_was_read_is_shown_as_it_was_said(sandbox, method):
 @pytest.mark.proves("assumed 7.1-values")
 @pytest.mark.parametrize("method", ["", "chip", "CONTACT", 1, [], True])
 def test_a_card_is_read_in_no_other_way(sandbox, method):
-    before = state(sandbox)
+    before = sandbox.state()
 
     assert "payment_method" in refused(sandbox, pay(sandbox, payment_method=method))
-    assert state(sandbox) == before
+    assert sandbox.state() == before
 
 
 @pytest.mark.proves("assumed 1.8-currency")
@@ -258,9 +258,9 @@ def test_each_currency_has_letters_a_number_and_an_exponent_of_its_own():
 @pytest.mark.proves("assumed 1.8-where")
 def test_an_account_with_two_terminals_does_not_say_which(sandbox):
     a_terminal(sandbox)
-    before = state(sandbox)
+    before = sandbox.state()
 
     answer = pay(sandbox, account_id=account_id(sandbox, "merchant"))
 
     refused(sandbox, answer, clause="assumed 1.8-where")
-    assert state(sandbox) == before
+    assert sandbox.state() == before

@@ -24,7 +24,6 @@ from tests.support.payments import (
     search,
     set_switch,
     sold,
-    state,
 )
 
 V1 = "/v1/transactions"
@@ -356,13 +355,13 @@ def test_a_transaction_that_is_missing_or_outside_is_one_and_the_same_404(sandbo
 @pytest.mark.parametrize("body", [{}, {"status": ["captured"]}, None, "x"])
 def test_the_retired_search_is_a_405_whoever_asks_and_whatever_is_sent(sandbox, by, body):
     # spec 4.3-search-retired; before authentication, assumed C3
-    before = state(sandbox)
+    before = sandbox.state()
 
     answer = sandbox.ask("POST", f"{V1}/search", key=by or None, json_body=body)
 
     assert refused(sandbox, answer, 405, "method_not_allowed", clause="spec 4.3-search-retired")
     assert answer.headers.get("allow") in (None, "GET")
-    assert state(sandbox) == before
+    assert sandbox.state() == before
 
 
 @pytest.mark.proves("assumed F29, Q1")

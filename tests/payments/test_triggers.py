@@ -176,7 +176,7 @@ def test_the_amount_of_a_follow_up_chooses_its_outcome(
 
 
 IGNORED = [
-    ("capture", 900051, "insufficient_funds is for auth, incremental_auth, sale, not for capture"),
+    ("capture", 900055, "incorrect_pin is for auth, incremental_auth, sale, not for capture"),
     ("capture", 900109, "user_canceled is for auth, confirm, sale, not for capture"),
     ("refund", 900021, "unable_to_back_out is for reverse, not for refund"),
 ]

@@ -37,14 +37,3 @@ def assert_other_refusal(answer: Response, status: int, error: str) -> None:
     assert answer.headers["content-type"] == "application/json"
     assert list(body) == ["detail", "error"]
     assert all(isinstance(value, str) for value in body.values())
-
-
-def visible_state(sandbox: InProcess) -> tuple[list[dict[str, Any]], bytes]:
-    """Every key of the world, and every message: what a refused request must not have touched.
-
-    When a key was last used is left out: a refused request has used its key.
-    """
-    listed = sandbox.ask("GET", "/v5/apikeys", key="admin")
-    assert listed.status == 200
-    keys = [one | {"last_used_at": None} for one in listed.json()]
-    return keys, sandbox.control("GET", f"/worlds/{sandbox.world}/messages").body

@@ -1,5 +1,7 @@
 """An operation that needs a second permission."""
 
+import sys
+
 import pytest
 
 from sandbox.app import build
@@ -7,9 +9,9 @@ from sandbox.control import docs, permissions
 from sandbox.domain.directory import Account
 from sandbox.platform.context import OperationContext
 from sandbox.platform.openapi import document
-from sandbox.platform.operation import Target, operation, rows_of
+from sandbox.platform.operation import Target, operation
 from sandbox.platform.routes import MOUNTS, OPERATIONS
-from sandbox.platform.routing import build_mounts
+from sandbox.platform.routing import build_mounts, rows_of
 from sandbox.settings import Settings
 from tests.directory.making import account_id, mint
 from tests.driving import InProcess
@@ -31,7 +33,7 @@ def audit(context: OperationContext, account: Account) -> Account:
 
 @pytest.fixture
 def sandbox(monkeypatch):
-    (row,) = rows_of(__name__)
+    (row,) = rows_of(sys.modules[__name__])
     monkeypatch.setattr(document, "OPERATIONS", (*OPERATIONS, row))
     monkeypatch.setitem(permissions.PERMITTED, row.name, row)
     mounts = build_mounts("platform", [row])

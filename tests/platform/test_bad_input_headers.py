@@ -4,7 +4,7 @@ import pytest
 
 from sandbox.domain.profile import Errors, Profile
 from tests.driving import InProcess
-from tests.platform.refusals import assert_key_refusal, assert_other_refusal, fresh, visible_state
+from tests.platform.refusals import assert_key_refusal, assert_other_refusal, fresh
 from tests.profiles import BRANDED
 
 BODY = b'{"name":"x","permissions":["payments:read"]}'
@@ -70,14 +70,14 @@ def test_a_body_is_read_when_it_is_called_json_or_nothing_at_all(sandbox, conten
     ],
 )
 def test_a_body_under_another_content_type_is_a_415(sandbox, method, content_type):
-    before = visible_state(sandbox)
+    before = sandbox.state()
     headers = _headers(sandbox, content_type=content_type)
     path = "/v5/apikeys" + ("" if method == "POST" else "/" + sandbox.key_id("merchant_read_only"))
 
     answer = sandbox.ask(method, path, headers=headers, body=b'{"name":"x"}')
 
     assert_key_refusal(answer, 415, "unsupported_media_type")
-    assert visible_state(sandbox) == before
+    assert sandbox.state() == before
 
 
 # --- Accept -----------------------------------------------------------------------------------
@@ -148,13 +148,13 @@ def test_other_endpoints_refuse_such_an_accept_header_in_their_own_shape(sandbox
 
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
 def test_a_change_whose_answer_nobody_could_read_changes_nothing(sandbox, method):
-    before = visible_state(sandbox)
+    before = sandbox.state()
     path = "/v5/apikeys" + ("" if method == "POST" else "/" + sandbox.key_id("merchant_read_only"))
 
     answer = sandbox.ask(method, path, headers=_headers(sandbox, accept="text/html"), body=BODY)
 
     assert_key_refusal(answer, 406, "not_acceptable")
-    assert visible_state(sandbox) == before
+    assert sandbox.state() == before
 
 
 @pytest.mark.parametrize("header", ["accept", "content_type"])
@@ -194,14 +194,14 @@ def test_missing_headers_are_forgiven_and_noted_in_the_journal(sandbox):
 @pytest.mark.parametrize("name", ["accept", "content_type"])
 def test_with_strict_headers_a_missing_header_is_a_400(sandbox, name):
     switched = sandbox.control("PUT", "/worlds/default/switches", {"strict_headers": True})
-    before = visible_state(sandbox)
+    before = sandbox.state()
     headers = _headers(sandbox, **{name: None})
 
     answer = sandbox.ask("POST", "/v5/apikeys", headers=headers, body=BODY)
 
     assert switched.status == 200
     assert_key_refusal(answer, 400, "validation_error")
-    assert visible_state(sandbox) == before
+    assert sandbox.state() == before
 
 
 def test_with_strict_headers_complete_requests_are_served_and_the_switch_goes_back(sandbox):

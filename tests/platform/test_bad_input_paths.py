@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.platform.refusals import assert_key_refusal, assert_other_refusal, visible_state
+from tests.platform.refusals import assert_key_refusal, assert_other_refusal
 
 ELSEWHERE = [
     "/",
@@ -107,14 +107,14 @@ WEIRD_IDS = [
 @pytest.mark.parametrize("id", WEIRD_IDS, ids=_short)
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
 def test_a_key_id_that_no_key_has_is_a_404_and_a_401_without_a_key(sandbox, method, id):
-    before = visible_state(sandbox)
+    before = sandbox.state()
 
     known = sandbox.ask(method, f"/v5/apikeys/{id}", key="merchant", body=b"{}")
     unknown = sandbox.ask(method, f"/v5/apikeys/{id}", body=b"{}")
 
     assert_key_refusal(known, 404, "not_found")
     assert_key_refusal(unknown, 401, "authentication_failed")
-    assert visible_state(sandbox) == before
+    assert sandbox.state() == before
 
 
 @pytest.mark.proves("assumed C4")

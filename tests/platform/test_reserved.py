@@ -4,7 +4,7 @@ import pytest
 
 from sandbox.domain.permissions import CHANGES_PAYMENTS
 from tests.directory.making import account_id, delete, mint
-from tests.support.payments import ask, pay, read, refused, sold, state
+from tests.support.payments import ask, pay, read, refused, sold
 
 NOBODY = "2f1c8a30-5b6d-4e7f-8a90-b1c2d3e4f506"
 
@@ -73,13 +73,13 @@ def test_with_a_permission_to_change_payments_a_missing_transaction_is_a_404(san
 def test_a_key_that_changes_no_payment_does_not_edit_one(sandbox, permission):
     key = a_key_with(sandbox, f"payments:{permission}")
     tx = waiting(sandbox)
-    before = state(sandbox)
+    before = sandbox.state()
 
     for body in ({"status": "captured"}, {"status": "refunded"}, {"status": "declined"}, {}):
         answer = ask(sandbox, "PUT", path_of(tx), body, by=key)
         refused(sandbox, answer, 401, "permission_denied", clause="spec 5.9")
 
-    assert state(sandbox) == before
+    assert sandbox.state() == before
 
 
 REPORTS = [
@@ -139,12 +139,12 @@ def test_any_other_status_needs_any_permission_to_change_payments(sandbox, permi
 @pytest.mark.parametrize("body", [{"status": "captured"}, {"status": "no such"}, None, [], "x", {}])
 def test_what_a_processor_manages_directly_is_a_401_whatever_is_sent(sandbox, body):
     tx = sold(sandbox)
-    before = state(sandbox)
+    before = sandbox.state()
 
     answer = ask(sandbox, "PUT", path_of(tx), body, by="merchant")
 
     refused(sandbox, answer, 401, "permission_denied", clause="spec 4.3-search-edit")
-    assert state(sandbox) == before
+    assert sandbox.state() == before
 
 
 @pytest.mark.proves("assumed 1.7-edit, 1.7-edit-order")
@@ -160,12 +160,12 @@ def test_what_a_processor_manages_directly_is_a_401_whatever_is_sent(sandbox, bo
 )
 def test_a_body_that_cannot_be_is_a_400_only_then_and_changes_nothing(sandbox, body):
     tx = waiting(sandbox)
-    before = state(sandbox)
+    before = sandbox.state()
 
     answer = ask(sandbox, "PUT", path_of(tx), body, by="partner")
 
     refused(sandbox, answer)
-    assert state(sandbox) == before
+    assert sandbox.state() == before
 
 
 @pytest.mark.proves("assumed 4.7-admin")

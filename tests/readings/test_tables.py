@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.domain import readings
+from sandbox.domain import directory_readings, readings
 from sandbox.domain.readings import READINGS
 
 HERE = Path(__file__).parent
 PACKAGE = HERE.parents[1] / "sandbox"
-TABLE = PACKAGE / "domain" / "readings.py"
+TABLES = [PACKAGE / "domain" / name for name in ("readings.py", "directory_readings.py")]
 NAMES = {
     value.id if hasattr(value, "id") else value: name
-    for name, value in vars(readings).items()
+    for name, value in (vars(readings) | vars(directory_readings)).items()
     if name.isupper() and (value in READINGS if isinstance(value, str) else hasattr(value, "id"))
 }
 """The constant of each reading, by its id."""
@@ -57,7 +57,7 @@ def _used():
     return {
         node.id
         for path in PACKAGE.rglob("*.py")
-        if path != TABLE
+        if path not in TABLES
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Name)
     }

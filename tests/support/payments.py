@@ -471,15 +471,6 @@ def fired(sandbox: InProcess, since: int = 0) -> list[str]:
     return [message["event_type"] for message in all_messages(sandbox)[since:]]
 
 
-def state(sandbox: InProcess) -> list[bytes]:
-    """Every payment, batch and message: what a refusal must leave as it was."""
-    listed = [
-        ask(sandbox, "GET", path, by="psp", query=query).body
-        for path, query in (("/v2/transactions", "limit=200"), ("/v1/batches", "limit=500"))
-    ]
-    return [*listed, sandbox.control("GET", f"/worlds/{sandbox.world}/messages").body]
-
-
 def kind(transaction: dict[str, Any]) -> str:
     """Type, status and reason in one word: `sale/captured/approved`."""
     names = ("transaction_type", "status", "status_reason")

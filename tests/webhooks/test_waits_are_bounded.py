@@ -5,7 +5,7 @@ import contextlib
 import socket
 from urllib.parse import urlsplit
 
-from sandbox.control.message_wait import WAITS_MAX
+from sandbox.control.messages import WAITS_MAX
 from sandbox.control.stream import STREAMS_MAX
 from tests.control.reading import reading
 from tests.control.refusals import assert_refused

@@ -107,20 +107,20 @@ declare namespace Api {
   type BatchReply = "accepted" | "rejected" | "partially_accepted";
   type BatchRow = {
     id: string;
-    status: BatchStatus;
-    number: string | null;
     account_id: string;
-    merchant: string | null;
     terminal_id: string;
-    terminal: string | null;
-    processor: string;
-    currency: string;
+    status: BatchStatus;
     captured_amount: number;
     refunded_amount: number;
     transaction_count: number;
-    refused: number | null;
     opened_at: string;
     closed_at: string | null;
+    number: string | null;
+    merchant: string | null;
+    terminal: string | null;
+    processor: string;
+    currency: string;
+    refused: number | null;
   };
   type BatchScheduleBody = {
     times: Array<string>;
@@ -128,10 +128,10 @@ declare namespace Api {
     zone: string;
   };
   type BatchScheduleView = {
-    terminal_id: string;
     times: Array<string>;
     days: Array<Weekday>;
     zone: string;
+    terminal_id: string;
     next: string;
   };
   type BatchSchedules = {
@@ -147,6 +147,8 @@ declare namespace Api {
   type Begun = {
     request_id: string;
   };
+  type BlockAnswer = "locked" | "forbidden" | "unauthorized" | "bad_request" | "invalid_terminal";
+  type BlockStops = "payments" | "new_payments" | "changes";
   type ByItself = {
     trigger: string;
     row: string;
@@ -180,14 +182,14 @@ declare namespace Api {
     request_rows: Array<RequestRow>;
   };
   type CapturedCheck = {
-    verdict: "genuine" | "refused";
     step: VerifyStep | null;
     says: string;
-    signed: string;
-    secrets: Array<string>;
     expected: Array<string>;
     sent: Array<string>;
     age_s: number | null;
+    verdict: "genuine" | "refused";
+    signed: string;
+    secrets: Array<string>;
     message_id: string;
     endpoint_id: string;
   };
@@ -325,6 +327,7 @@ declare namespace Api {
     reason: string;
     clause: string;
   };
+  type DeclineStatus = "http_200" | "http_400" | "http_402" | "http_422";
   type DeliveryAttemptView = {
     at: string;
     status_code: number | null;
@@ -387,18 +390,18 @@ declare namespace Api {
   type EndpointView = {
     id: string;
     url: string;
+    secret: string;
+    created_at: string;
     description: string;
     account_id: string | null;
-    application_id: string | null;
     event_types: Array<EventType>;
     filters: Record<string, Array<string>>;
-    secret: string;
     old_secrets: Array<OldSecretView>;
-    disabled: boolean;
     disabled_reason: string | null;
     failing_since: string | null;
+    application_id: string | null;
+    disabled: boolean;
     disables_at: string | null;
-    created_at: string;
   };
   type Endpoints = {
     endpoints: Array<EndpointView>;
@@ -556,6 +559,10 @@ declare namespace Api {
     id: string;
     key: string;
   };
+  type LateAnswerBody = {
+    outcome?: string;
+    event_id?: string | null;
+  };
   type Ledger = {
     clauses: Array<Clause>;
     total: number;
@@ -590,12 +597,12 @@ declare namespace Api {
   };
   type LimitAboveMaximum = "refused" | "clamped" | "unprocessable";
   type MachineRow = {
-    id: string | null;
     state: string;
     trigger: string;
+    event: string | null;
+    id: string | null;
     when: string;
     to: string;
-    event: string | null;
     error: string | null;
     clause: string;
   };
@@ -856,13 +863,13 @@ declare namespace Api {
     total: number;
   };
   type QueuedView = {
-    id: string | null;
     outcome: OutcomeName | null;
     operation: Operation | null;
     amount: number | null;
     delay_ms: number;
     fault: TransportFault | null;
     approved_amount: number | null;
+    id: string | null;
   };
   type RateBasis = "subtotal" | "subtotal_plus_tax" | "subtotal_plus_tip" | "total";
   type ReadingValueView = {
@@ -873,8 +880,8 @@ declare namespace Api {
     id: string;
     sentence: string;
     values: Array<ReadingValueView>;
-    default: string;
     clause: string;
+    default: string;
   };
   type Readings = {
     status_after_partial_refund?: "unchanged" | "refunded" | null;
@@ -894,6 +901,9 @@ declare namespace Api {
     refused_attempts?: "named_rules" | "all" | null;
     rates_below_one?: "percent" | "fraction" | null;
     payments_of_a_terminal?: "empty" | "latest" | null;
+    decline_status?: "http_200" | "http_400" | "http_402" | "http_422" | null;
+    increment_amount?: "addition" | "new_total" | null;
+    capture_amount?: "with_tip" | "without_tip" | null;
     key_deletes_itself?: "allowed" | "refused" | null;
     all_granted_by?: "every_holder" | "psp" | null;
     key_after_a_change?: "shown" | "hidden" | null;
@@ -903,6 +913,9 @@ declare namespace Api {
     past_expiry?: "refused" | "expires_at_once" | null;
     terminal_creators?: "every_account" | "partner_and_above" | null;
     admin_sees?: "own_tree" | "all" | null;
+    block_answer?: "locked" | "forbidden" | "unauthorized" | "bad_request" | "invalid_terminal" | null;
+    block_stops?: "payments" | "new_payments" | "changes" | null;
+    block_reaches?: "descendants" | "itself" | null;
     limit_above_maximum?: "refused" | "clamped" | "unprocessable" | null;
     unset_strings?: "as_null" | "as_empty" | null;
     validation_status?: "bad_request" | "unprocessable" | null;
@@ -930,6 +943,9 @@ declare namespace Api {
     refused_attempts: "named_rules" | "all";
     rates_below_one: "percent" | "fraction";
     payments_of_a_terminal: "empty" | "latest";
+    decline_status: DeclineStatus;
+    increment_amount: "addition" | "new_total";
+    capture_amount: "with_tip" | "without_tip";
     key_deletes_itself: "allowed" | "refused";
     all_granted_by: "every_holder" | "psp";
     key_after_a_change: "shown" | "hidden";
@@ -939,6 +955,9 @@ declare namespace Api {
     past_expiry: "refused" | "expires_at_once";
     terminal_creators: "every_account" | "partner_and_above";
     admin_sees: "own_tree" | "all";
+    block_answer: BlockAnswer;
+    block_stops: BlockStops;
+    block_reaches: "descendants" | "itself";
     limit_above_maximum: LimitAboveMaximum;
     unset_strings: "as_null" | "as_empty";
     validation_status: "bad_request" | "unprocessable";
@@ -966,6 +985,9 @@ declare namespace Api {
     refused_attempts: "named_rules" | "all";
     rates_below_one: "percent" | "fraction";
     payments_of_a_terminal: "empty" | "latest";
+    decline_status: DeclineStatus;
+    increment_amount: "addition" | "new_total";
+    capture_amount: "with_tip" | "without_tip";
     key_deletes_itself: "allowed" | "refused";
     all_granted_by: "every_holder" | "psp";
     key_after_a_change: "shown" | "hidden";
@@ -975,6 +997,9 @@ declare namespace Api {
     past_expiry: "refused" | "expires_at_once";
     terminal_creators: "every_account" | "partner_and_above";
     admin_sees: "own_tree" | "all";
+    block_answer: BlockAnswer;
+    block_stops: BlockStops;
+    block_reaches: "descendants" | "itself";
     limit_above_maximum: LimitAboveMaximum;
     unset_strings: "as_null" | "as_empty";
     validation_status: "bad_request" | "unprocessable";
@@ -993,13 +1018,13 @@ declare namespace Api {
   type ReceivedView = {
     at: string;
     message_id: string;
-    event_type: string | null;
     attempt: number;
     headers: Record<string, string>;
     body: any;
+    answer: number | null;
+    event_type: string | null;
     genuine: boolean;
     says: string;
-    answer: number | null;
   };
   type ReceiverView = {
     id: string;
@@ -1124,12 +1149,12 @@ declare namespace Api {
     wait?: boolean;
   };
   type SentView = {
-    id: string;
     timestamp: number;
     signature: string | null;
-    bytes: number;
     sha256: string;
     spoilt: Array<string>;
+    id: string;
+    bytes: number;
   };
   type ServerView = {
     name: string;
@@ -1176,6 +1201,7 @@ declare namespace Api {
     ledger: Money;
     outcome: OutcomeView | null;
     batch: BatchOfPayment | null;
+    unanswered: Array<UnansweredAttempt>;
     story: Array<StoryStep>;
   };
   type StoryKind = "attempt" | "request" | "message" | "due";
@@ -1342,12 +1368,17 @@ declare namespace Api {
     amount: number;
     kind: string;
     key: string;
-    operation: string | null;
     about: string;
+    operation: string | null;
   };
   type Triggers = {
     triggers: Array<TriggerView>;
     total: number;
+  };
+  type UnansweredAttempt = {
+    event_id: string;
+    operation: Operation;
+    amount: number;
   };
   type VerifyBody = {
     headers: Record<string, any>;
@@ -1357,14 +1388,14 @@ declare namespace Api {
   };
   type VerifyStep = "headers" | "timestamp" | "signature";
   type VerifyView = {
-    verdict: "genuine" | "refused";
     step: VerifyStep | null;
     says: string;
-    signed: string;
-    secrets: Array<string>;
     expected: Array<string>;
     sent: Array<string>;
     age_s: number | null;
+    verdict: "genuine" | "refused";
+    signed: string;
+    secrets: Array<string>;
   };
   type Weekday = "MON" | "TUE" | "WED" | "THU" | "FRI" | "SAT" | "SUN";
   type WorldRow = {
@@ -1604,6 +1635,12 @@ declare namespace Api {
       method: "GET";
       path: ["worlds", string, "payments", string];
       body: undefined;
+      answer: Story;
+    };
+    "payments.answer": {
+      method: "POST";
+      path: ["worlds", string, "payments", string, "answer"];
+      body: LateAnswerBody | undefined;
       answer: Story;
     };
     "lens.simulate": {

@@ -2,7 +2,8 @@
 
 Texts of a row may hold names in braces: `{made.key.id}` is the field `id` of the key that an
 earlier step made. A step that changes anything is checked when it is read: it makes something with
-a name of this run, or its path names something that this run made or that the user gave.
+a name of this run, or its path or body names something that this run made or that the user gave.
+`{one_more}` is one more than the last total that was answered.
 """
 
 import re
@@ -73,7 +74,10 @@ def _pairs(query: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 class Step(BaseModel, extra="forbid", frozen=True):
-    """A request of a row. `key` is empty for the user's own, or partner, made.<name> or none."""
+    """A request of a row. `key` is empty for the user's own, or partner, made.<name> or none.
+
+    With `if_refused` it is sent only after an answer that refuses.
+    """
 
     method: Literal["GET", "POST", "PUT", "DELETE"] = "GET"
     path: Annotated[str, StringConstraints(pattern="^/v[0-9]")]
@@ -83,6 +87,7 @@ class Step(BaseModel, extra="forbid", frozen=True):
     makes: Annotated[Kind | None, PlainValidator(_kind_named)] = None
     called: str = ""
     key: str = ""
+    if_refused: bool = False
 
     @property
     def changes(self) -> bool:
@@ -99,7 +104,8 @@ class Step(BaseModel, extra="forbid", frozen=True):
         """Refuse a step that could change what neither the run made nor the user named."""
         body = self.body or {}
         if self.makes is None:
-            if self.changes and not _OURS.search(self.path):
+            names_ours = any(map(_OURS.search, (self.path, str(body))))
+            if self.changes and not names_ours:
                 raise ValueError(
                     "path: a request that changes something names what the run made or was given"
                 )

@@ -29,7 +29,8 @@ class ActionRequest(Struct, frozen=True, kw_only=True, gc=False):
     """A client's request for an action. Amounts are minor units; None means not stated.
 
     `confirms` is False if the cardholder declined the surcharge; `percentage` is the tip in
-    percent of the subtotal. `limit` is the reading `above_the_hold`.
+    percent of the subtotal. `limit` is the reading `above_the_hold`. With `is_new_total` the amount
+    of an increment is what is held afterwards (the reading `increment_amount`).
     """
 
     operation: Operation
@@ -39,6 +40,7 @@ class ActionRequest(Struct, frozen=True, kw_only=True, gc=False):
     breakdown: Breakdown | None = None
     confirms: bool = True
     limit: str = "tip_and_surcharge"
+    is_new_total: bool = False
 
 
 class Plan(Struct, frozen=True, kw_only=True, gc=False):
@@ -205,20 +207,32 @@ def _tip_changes(
 
 
 def _increment(payment: Payment, action: ActionRequest) -> Plan:
-    """`amount` comes on top. Source: spec 6.3-transaction.increment; assumed 2.5-increment."""
+    """`amount` comes on top, or is what is held then, by the reading increment_amount.
+
+    Source: spec 6.3-transaction.increment; assumed 2.5-increment, D35-increment.
+    """
     assert action.amount is not None
-    more = Amounts(subtotal=action.amount)
+    stated, held = Amounts(subtotal=action.amount), payment.ledger.held
     if action.breakdown is not None:
-        more = _stated(payment, action.breakdown, action.amount)
-    amounts = payment.amounts.plus(more)
+        stated = _stated(payment, action.breakdown, action.amount)
+    if not action.is_new_total:
+        amounts = payment.amounts.plus(stated)
+    elif stated.total <= held:
+        raise ValueError(f"amount: is the new total, so it must be more than the {held} held")
+    elif action.breakdown is None:
+        amounts = payment.amounts.plus(Amounts(subtotal=stated.total - held))
+    else:
+        # The part of the total that is not held was reversed or never approved, and stays.
+        amounts = stated.plus(Amounts(subtotal=payment.transaction.total_amount - held))
     changes: dict[str, object] = {}
     if action.breakdown is not None:
         changes = _tip_changes(payment, action.breakdown, amounts, "sale")
         changes["rates"] = _rates(payment, action.breakdown, amounts)
     if amounts.total > AMOUNT_MAX:
         raise ValueError(f"amount: the authorization would exceed {AMOUNT_MAX}")
-    ledger = replace(payment.ledger, authorized=payment.ledger.authorized + more.total)
-    return _plan(payment, more.total, amounts=amounts, ledger=ledger, **changes)
+    authorized = payment.ledger.authorized + amounts.total - payment.transaction.total_amount
+    ledger = replace(payment.ledger, authorized=authorized)
+    return _plan(payment, stated.total, amounts=amounts, ledger=ledger, **changes)
 
 
 def _adjust(payment: Payment, action: ActionRequest) -> Plan:

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from sandbox.domain.faults import VALIDATION_ERROR, Refusal
 from sandbox.domain.payments.action_plans import ActionRequest, Plan, plan
-from sandbox.domain.payments.amounts import EMPTY
+from sandbox.domain.payments.amounts import EMPTY, Ledger
+from sandbox.domain.payments.initiation import part_of
 from sandbox.domain.payments.outcomes import FORCED_RULES, Operation, Outcome, Verdict
 from sandbox.domain.payments.transactions import Payment, change, with_attempt
 from sandbox.domain.payments.transitions import (
@@ -31,6 +32,7 @@ from sandbox.domain.readings import (
     REFUND_BEFORE_SETTLEMENT,
     REFUSED_ATTEMPTS,
     TIP_ON_A_HOLD,
+    TOTAL_OF_PARTIAL_APPROVAL,
 )
 
 
@@ -46,19 +48,19 @@ class Case(Struct, eq=False, kw_only=True):
     action: ActionRequest
     batch_is_closed: bool = False
     readings: Mapping[str, str] = field(default_factory=lambda: DEFAULTS)
-    _plan: Plan | None = None
+    known_plan: Plan | None = None
 
     @property
     def plan(self) -> Plan:
         """The plan of the action for the money."""
-        if self._plan is None:
-            self._plan = plan(self.payment, self.action)
-        return self._plan
+        if self.known_plan is None:
+            self.known_plan = plan(self.payment, self.action)
+        return self.known_plan
 
     @property
     def amount(self) -> int:
         """The amount of this operation, or None if unknown."""
-        return self._plan.amount if self._plan else self.action.amount or 0
+        return self.known_plan.amount if self.known_plan else self.action.amount or 0
 
     @property
     def state(self) -> str:
@@ -108,6 +110,7 @@ CONDITIONS: Final[Mapping[str, Callable[[Case], bool]]] = {
     "the payer declines": lambda case: not case.action.confirms,
     "above the limit": lambda case: case.plan.exceeds,
     "in full": lambda case: case.plan.is_full,
+    "approved in part": lambda case: case.plan.ledger.captured < case.plan.amount,
     "refunded in part, or its batch closed": lambda case: (
         case.payment.ledger.refunded > 0 or case.batch_is_closed
     ),
@@ -172,6 +175,22 @@ def _why_refused(operation: Operation, status: str, when: str) -> str:
     if not when:
         return f"{cannot}."
     return f"{cannot} {when}." if when.startswith("above") else f"{cannot} once it was {when}."
+
+
+def approve_in_part(case: Case, approved_amount: int | None) -> bool:
+    """Have a confirmation approved in part; False where that is all of it. Source: assumed 2.7."""
+    whole = case.plan
+    part = part_of(whole.amount, approved_amount)
+    if part is None:
+        return False
+    shows_part = case.readings[TOTAL_OF_PARTIAL_APPROVAL] == "approved"
+    case.known_plan = replace(
+        whole,
+        amounts=whole.amounts.scaled_to(part) if shows_part else whole.amounts,
+        ledger=Ledger(authorized=part, captured=part),
+        is_partial=not shows_part,
+    )
+    return True
 
 
 def transition_for(case: Case, outcome: Outcome) -> Transition:

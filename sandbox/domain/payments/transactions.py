@@ -333,7 +333,7 @@ def _details(tx: Transaction, ledger: Ledger, *, is_partial: bool) -> dict[str, 
     if is_partial:
         details["remaining_amount"] = tx.total_amount - (ledger.captured or ledger.authorized)
     elif tx.status_reason == "partial_approval":
-        details["remaining_amount"] = tx.history[0].amount - tx.total_amount
+        details["remaining_amount"] = max(one.amount for one in tx.history) - tx.total_amount
     return details
 
 
@@ -364,7 +364,9 @@ def with_attempt(payment: Payment, amount: int, at: int, *, batch_id: str | None
         batch_id=batch_id,
         created_at=max(at, tx.history[-1].created_at + 1) if tx.history else at,
     )
-    return replace(payment, transaction=replace(tx, history=(*tx.history, attempt)))
+    payment = replace(payment, transaction=replace(tx, history=(*tx.history, attempt)))
+    # The remainder follows from the amounts of all attempts.
+    return change(payment) if tx.status_reason == "partial_approval" else payment
 
 
 def show(payment: Payment) -> Transaction:

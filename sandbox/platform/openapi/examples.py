@@ -1,174 +1,65 @@
-"""One request per operation that succeeds in a fresh demo world.
+"""One request for each operation that succeeds in a fresh demo world.
 
-They are in the document and in the forms of the docs page; a test sends each. An id of the cast is
-written `{terminals.merchant}`.
+They are in the document and in the forms of the docs page; a test sends each. Rows say what does
+not follow from the kind of operation.
 """
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec.structs import replace
+
+from sandbox.domain.profile import Profile
+from sandbox.platform.operation import NOWHERE, Example, Row
+from sandbox.platform.routes import OPERATIONS
 
 Cast = Mapping[str, Mapping[str, str]]
 """Kind, such as `terminals`, to cast name to id."""
-
-NOWHERE: Final = "00000000-0000-4000-8000-000000000000"
-"""A placeholder for ids that do not exist yet, and for ids that the fixture lacks."""
 
 OF_CAST: Final = re.compile(r"\{(\w+)\.(\w+)\}")
 """How an id of the cast is written: its kind and the name of the member."""
 VERSION_OF_NAME: Final = re.compile(r"_v\d$")
 
-
-class Example(Struct, frozen=True, kw_only=True, gc=False):
-    """A request by the key `by` of the cast; `id` is the one in its path.
-
-    `first` creates a resource that must exist before. Its id goes into the path, or into the field
-    of the body that `takes` names.
-    """
-
-    operation: str
-    by: str = "merchant"
-    id: str = ""
-    body: Mapping[str, Any] | None = None
-    first: "Example | None" = None
-    takes: str = ""
-
-
-def _sale(terminal: str, by: str = "merchant", operation: str = "payments.create") -> Example:
-    body = {
-        "amount": 2500,
-        "terminal_id": f"{{terminals.{terminal}}}",
-        "card_reader_data": {"paymentCardData": "tok_visa_credit"},
-    }
-    return Example(operation=operation, by=by, body=body)
-
-
-_SALE: Final = _sale("merchant")
-_HOLD: Final = _sale("merchant", operation="payments.preauth")
-_ADDRESS: Final = {
-    "street_line1": "907 Congress Ave",
-    "city": "Austin",
-    "state": "TX",
-    "zip": "78701",
-    "country": "USA",
+_IN_CAST: Final = ("accounts", "terminals", "locations")
+_MADE_BY: Final = {
+    "payments": "payments.create",
+    "refunds": "payments.create",
+    "transactions": "payments.create",
+    "batches": "batches.open",
 }
-_ACCOUNT: Final = Example(
-    operation="accounts.create",
-    by="partner",
-    body={
-        "type": "merchant",
-        "name": "Congress Avenue Coffee",
-        "description": "Coffee and cake",
-        "address": _ADDRESS,
-    },
-)
-_CREDENTIAL: Final = Example(operation="credentials.create", body={"pin": "246810"})
-_TERMINAL: Final = Example(
-    operation="terminals.create",
-    body={
-        "account_id": "{accounts.merchant}",
-        "processor_config_id": "cfg-tsys-001",
-        "name": "till-2",
-        "mid": "886000001131",
-        "tid": "00000002",
-    },
-)
-_LOCATION: Final = Example(
-    operation="locations.create",
-    body={"account_id": "{accounts.merchant}", "name": "Garden", "address": _ADDRESS},
-)
-_BATCH: Final = Example(operation="batches.open", body={"terminal_id": "{terminals.merchant}"})
-_KEY: Final = Example(
-    operation="apikeys.create", body={"name": "Till 2", "permissions": ["payments:read"]}
-)
+"""The operation that makes a record of each resource, if it is not its `create`."""
 
-_ALL: Final = (
-    _ACCOUNT,
-    Example(operation="accounts.list", by="partner"),
-    Example(operation="accounts.read", by="partner", id="{accounts.merchant}"),
-    Example(
-        operation="accounts.update",
-        by="partner",
-        id="{accounts.merchant}",
-        body={"description": "Open until late"},
-    ),
-    Example(operation="accounts.delete", by="partner", first=_ACCOUNT),
-    Example(operation="accounts.block", by="partner", id="{accounts.second_merchant}"),
-    Example(operation="accounts.unblock", by="partner", id="{accounts.blocked_merchant}"),
-    _CREDENTIAL,
-    Example(operation="credentials.list"),
-    Example(operation="credentials.read", first=_CREDENTIAL),
-    Example(operation="credentials.update", body={"is_active": False}, first=_CREDENTIAL),
-    Example(operation="credentials.delete", first=_CREDENTIAL),
-    Example(operation="credentials.block", first=_CREDENTIAL),
-    Example(operation="credentials.unblock", first=_CREDENTIAL),
-    _TERMINAL,
-    Example(operation="terminals.list"),
-    Example(operation="terminals.read", id="{terminals.merchant}"),
-    Example(
-        operation="terminals.update",
-        id="{terminals.merchant}",
-        body={"description": "By the entrance"},
-    ),
-    Example(operation="terminals.delete", first=_TERMINAL),
-    Example(operation="terminals.block", id="{terminals.merchant}"),
-    Example(operation="terminals.unblock", id="{terminals.merchant}"),
-    _LOCATION,
-    Example(operation="locations.list"),
-    Example(operation="locations.read", id="{locations.merchant}"),
-    Example(operation="locations.update", id="{locations.merchant}", body={"phone": "5125550199"}),
-    Example(operation="locations.delete", first=_LOCATION),
-    Example(operation="locations.block", id="{locations.merchant}"),
-    Example(operation="locations.unblock", id="{locations.merchant}"),
-    _SALE,
-    _HOLD,
-    Example(operation="payments.capture", body={"amount": 2500}, first=_HOLD),
-    Example(operation="payments.increment", body={"amount": 500}, first=_HOLD),
-    Example(operation="payments.reverse", body={}, first=_SALE),
-    Example(operation="payments.adjust", body={"type": "fixed", "amount": 400}, first=_SALE),
-    Example(operation="payments.refund", body={"amount": 1000}, first=_SALE),
-    Example(
-        operation="payments.confirm",
-        by="partner",
-        body={"confirm": True},
-        first=_sale("surcharge_merchant", "partner"),
-    ),
-    Example(
-        operation="refunds.create",
-        body={"transaction_id": NOWHERE, "amount": 1000},
-        first=_SALE,
-        takes="transaction_id",
-    ),
-    Example(operation="transactions.search"),
-    Example(operation="transactions.list"),
-    Example(operation="transactions.read", first=_SALE),
-    Example(operation="transactions.history", first=_SALE),
-    Example(
-        operation="transactions.edit",
-        by="partner",
-        body={"status": "captured"},
-        first=_sale("passthrough_merchant", "partner"),
-    ),
-    _BATCH,
-    Example(operation="batches.list"),
-    Example(operation="batches.read", first=_BATCH),
-    Example(operation="batches.edit", body={"processor_batch_id": "101"}, first=_BATCH),
-    Example(operation="batches.close", first=_BATCH),
-    _KEY,
-    Example(operation="apikeys.list"),
-    Example(operation="apikeys.read", first=_KEY),
-    Example(operation="apikeys.update", body={"status": "revoked"}, first=_KEY),
-    Example(operation="apikeys.delete", first=_KEY),
-)
 
-EXAMPLES: Final[Mapping[str, Example]] = {example.operation: example for example in _ALL}
+def _completed(row: Row) -> Example:
+    """The example of a row, with what follows from its resource.
+
+    The record in the path is that of the merchant. One that is not in the cast is made before, and
+    so is one that is deleted.
+    """
+    resource, _, verb = row.name.partition(".")
+    by = row.example.by or ("partner" if resource == "accounts" else "merchant")
+    example = replace(row.example, operation=row.name, by=by)
+    is_in_path = row.target is not None and row.target.where == "path"
+    if example.id or not (is_in_path or example.takes):
+        return example
+    if resource in _IN_CAST and verb != "delete":
+        return replace(example, id=f"{{{resource}.merchant}}")
+    maker = example.first or _ROWS[_MADE_BY.get(resource, f"{resource}.create")].example
+    name = maker.operation or _MADE_BY.get(resource, f"{resource}.create")
+    return replace(example, first=replace(maker, operation=name, by=maker.by or by))
+
+
+_ROWS: Final = {row.name: row for row in OPERATIONS if row.run is not None}
+EXAMPLES: Final[Mapping[str, Example]] = {
+    name: _completed(row) for name, row in _ROWS.items() if not VERSION_OF_NAME.search(name)
+}
 
 
 def example_of(row: str) -> Example | None:
     """The example of the row of that name; another version of a path has the same one."""
-    return EXAMPLES.get(row) or EXAMPLES.get(VERSION_OF_NAME.sub("", row))
+    return EXAMPLES.get(VERSION_OF_NAME.sub("", row))
 
 
 def with_ids(value: Any, cast: Cast) -> Any:
@@ -180,3 +71,154 @@ def with_ids(value: Any, cast: Cast) -> Any:
     if isinstance(value, str):
         return OF_CAST.sub(lambda found: cast.get(found[1], {}).get(found[2], NOWHERE), value)
     return value
+
+
+SCHEMA: Final = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
+FOLDERS: Final = (
+    *("accounts", "credentials", "terminals", "locations", "apikeys"),
+    # A sale opens a batch by itself, so batches come before payments.
+    *("batches", "payments", "refunds", "transactions"),
+)
+"""The resources in an order in which all requests succeed."""
+
+_LASTING: Final = ("create", "open", "list", "read", "update", "edit")
+"""Operations after which the record that they were given is as good as new."""
+
+_PARAMETER: Final = re.compile(r"\{\w+\}")
+
+Item = dict[str, Any]
+
+
+def collection(
+    profile: Profile, *, version: str, url: str, keys: Mapping[str, str], cast: Cast
+) -> dict[str, Any]:
+    """The collection. `keys` and `cast` are those of the world that single requests use."""
+    variables = {"baseUrl": url, "token": "", "world": "default"}
+    variables |= {f"key_{name}": key for name, key in keys.items()}
+    variables |= {
+        f"{kind}_{name}": id for kind, members in cast.items() for name, id in members.items()
+    }
+    made: list[Example] = []
+    folders = [
+        {"name": name, "item": list(_folder(name, profile.api_key_header, made))}
+        for name in FOLDERS
+    ]
+    return {
+        "info": {
+            "name": f"Card payment platform (uat-sandbox {version})",
+            "description": "Run the whole collection, or send single requests to the world "
+            "`default` of a sandbox on this machine.",
+            "schema": SCHEMA,
+        },
+        "item": [_new_world(), *folders, _no_world()],
+        "variable": [{"key": name, "value": value} for name, value in variables.items()],
+    }
+
+
+def _folder(name: str, header: str, made: list[Example]) -> Iterator[Item]:
+    """The requests of a resource; `made` are the examples whose records can be used again."""
+    for row in OPERATIONS:
+        resource, _, verb = row.name.partition(".")
+        example = EXAMPLES.get(row.name)
+        if resource != name or row.run is None or example is None:
+            continue
+        first = example.first
+        if example in made:
+            # It was sent already, because another request needed its record.
+            continue
+        if first is not None and first not in made:
+            maker = next(one for one in OPERATIONS if one.name == first.operation)
+            yield _item(maker, first, header, made)
+        yield _item(row, example, header, made)
+        if first is not None and verb not in _LASTING and first in made:
+            made.remove(first)
+
+
+def _item(row: Row, example: Example, header: str, made: list[Example]) -> Item:
+    needs = example.first
+    body = _with_variables(example.body)
+    if needs is not None and example.takes:
+        body = {**body, example.takes: f"{{{{{_variable(needs)}}}}}"}
+    id = f"{{{{{_variable(needs)}}}}}" if needs is not None else _with_variables(example.id)
+    script = [f'pm.test("answers {row.status}", () => pm.response.to.have.status({row.status}));']
+    if any(one.first == example for one in EXAMPLES.values()):
+        made.append(example)
+        script += [
+            "const made = pm.response.json();",
+            "const id = made.transaction_id || made.id || made.terminal_id;",
+            f'pm.collectionVariables.set("{_variable(example)}", id);',
+        ]
+    return _request(
+        row.summary,
+        row.method,
+        "{{baseUrl}}" + _PARAMETER.sub(lambda _: id, row.path),
+        {header: f"{{{{key_{example.by}}}}}"},
+        body if example.body is not None else None,
+        script,
+    )
+
+
+def _variable(example: Example) -> str:
+    """The name of the variable for the record that this example makes."""
+    return f"{VERSION_OF_NAME.sub('', example.operation).replace('.', '_')}_{example.by}"
+
+
+def _with_variables(value: Any) -> Any:
+    """The value with a variable for each id of the cast."""
+    if isinstance(value, Mapping):
+        return {name: _with_variables(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_with_variables(one) for one in value]
+    if isinstance(value, str):
+        return OF_CAST.sub(lambda found: f"{{{{{found[1]}_{found[2]}}}}}", value)
+    return value
+
+
+def _new_world() -> Item:
+    script = [
+        'pm.test("answers 201", () => pm.response.to.have.status(201));',
+        "const world = pm.response.json();",
+        'pm.collectionVariables.set("world", world.id);',
+        "for (const name of Object.keys(world.keys)) {",
+        '  pm.collectionVariables.set("key_" + name, world.keys[name].key);',
+        "}",
+        'for (const kind of ["accounts", "terminals", "locations"]) {',
+        "  for (const name of Object.keys(world[kind])) {",
+        '    pm.collectionVariables.set(kind + "_" + name, world[kind][name]);',
+        "  }",
+        "}",
+    ]
+    url = "{{baseUrl}}/_sandbox/worlds"
+    return _request("Make a world for this run", "POST", url, _BEARER, {}, script)
+
+
+def _no_world() -> Item:
+    url = "{{baseUrl}}/_sandbox/worlds/{{world}}"
+    script = ['pm.test("answers 204", () => pm.response.to.have.status(204));']
+    return _request("Delete the world of this run", "DELETE", url, _BEARER, None, script)
+
+
+_BEARER: Final = {"authorization": "Bearer {{token}}"}
+"""A server on this machine ignores it; others need their token in the variable."""
+
+
+def _request(
+    name: str,
+    method: str,
+    url: str,
+    headers: Mapping[str, str],
+    body: Any,
+    script: list[str],
+) -> Item:
+    sent = dict(headers)
+    request: Item = {"method": method, "url": url}
+    if body is not None:
+        sent["content-type"] = "application/json"
+        request["body"] = {
+            "mode": "raw",
+            "raw": json.dumps(body, indent=2),
+            "options": {"raw": {"language": "json"}},
+        }
+    request["header"] = [{"key": key, "value": value} for key, value in sent.items()]
+    test = {"listen": "test", "script": {"type": "text/javascript", "exec": script}}
+    return {"name": name, "request": request, "event": [test]}

@@ -4,20 +4,42 @@ Every action is served under /v1 and /v3 alike (spec 9.4).
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
+
+from msgspec.structs import replace
 
 from sandbox.domain.faults import DUPLICATE_EVENT, Fault, Refusal
 from sandbox.domain.payments import follow_ups
 from sandbox.domain.payments.action_plans import ActionRequest
 from sandbox.domain.payments.follow_ups import Case
-from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
+from sandbox.domain.payments.outcomes import (
+    APPROVED,
+    OUTCOMES,
+    PARTIAL,
+    TIMED_OUT,
+    Operation,
+    Outcome,
+)
+from sandbox.domain.payments.pricing import Breakdown
 from sandbox.domain.payments.transactions import Payment, Transaction
 from sandbox.domain.payments.transitions import TRANSITIONS, Transition
-from sandbox.domain.readings import ABOVE_THE_HOLD, RATES_BELOW_ONE, RULE_FAILURES
+from sandbox.domain.readings import (
+    ABOVE_THE_HOLD,
+    CAPTURE_AMOUNT,
+    INCREMENT_AMOUNT,
+    RATES_BELOW_ONE,
+    RULE_FAILURES,
+)
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext, RequestContext
-from sandbox.platform.operation import Target, operation
-from sandbox.platform.payments import event_ids, outcomes, processor, scenario_follow_ups
+from sandbox.platform.operation import NOWHERE, Example, Target, operation
+from sandbox.platform.payments import (
+    event_ids,
+    late_answers,
+    outcomes,
+    processor,
+    scenario_follow_ups,
+)
 from sandbox.platform.payments.bodies import (
     Adjust,
     Capture,
@@ -28,6 +50,7 @@ from sandbox.platform.payments.bodies import (
     StandaloneRefund,
     as_percent,
     card_in,
+    example_of_sale,
     note_small_rate,
     parts_of,
 )
@@ -39,6 +62,9 @@ Acted = Payment | Refusal
 """The result of an action: the payment as it is then, or a refusal that was recorded."""
 
 
+_HOLD: Final = Example(operation="payments.preauth", body=example_of_sale())
+
+
 def _refusals(kind: Operation) -> tuple[Fault, ...]:
     """The refusals of the operation's rows, and of a repeated event_id (assumed F38)."""
     found = [row.fault for row in TRANSITIONS if row.trigger == kind and row.fault is not None]
@@ -46,7 +72,7 @@ def _refusals(kind: Operation) -> tuple[Fault, ...]:
 
 
 def _action(
-    kind: Operation, segment: str, *, needs: str, events: tuple[str, ...]
+    kind: Operation, segment: str, *, needs: str, events: tuple[str, ...], example: Any
 ) -> Callable[[Run], Run]:
     """Register an action under both versions; the newer one has the plain name."""
 
@@ -64,6 +90,7 @@ def _action(
                 attempts=kind,
                 refuses=_refusals(kind),
                 source="spec 4.4-paths-actions",
+                example=example,
             )(run)
         return run
 
@@ -75,18 +102,20 @@ def _action(
     "capture",
     needs="payments:capture",
     events=("batch.opened", "transaction.capture"),
+    example=Example(body={"amount": 2500}, first=_HOLD),
 )
 async def capture(context: RequestContext, payment: Payment, body: Capture) -> Acted:
     """Capture an authorization. Source: assumed 1.8-capture."""
+    parts = parts_of(context, body.breakdown)
     return await _act(
         context,
         payment,
         body.event_id,
         ActionRequest(
             operation=Operation.CAPTURE,
-            amount=body.amount,
+            amount=_with_tip(context, body.amount, body.tip_amount, parts),
             tip_amount=body.tip_amount,
-            breakdown=parts_of(context, body.breakdown),
+            breakdown=parts,
             limit=context.world.readings[ABOVE_THE_HOLD],
         ),
     )
@@ -97,6 +126,7 @@ async def capture(context: RequestContext, payment: Payment, body: Capture) -> A
     "auth",
     needs="payments:incremental-auth",
     events=("transaction.increment",),
+    example=Example(body={"amount": 500}, first=_HOLD),
 )
 async def increment(context: RequestContext, payment: Payment, body: Increment) -> Acted:
     """Add to an authorization. Source: assumed 1.8-increment."""
@@ -108,6 +138,7 @@ async def increment(context: RequestContext, payment: Payment, body: Increment) 
             operation=Operation.INCREMENT,
             amount=body.amount,
             breakdown=parts_of(context, body.breakdown),
+            is_new_total=context.world.readings[INCREMENT_AMOUNT] == "new_total",
         ),
     )
 
@@ -117,6 +148,7 @@ async def increment(context: RequestContext, payment: Payment, body: Increment) 
     "reverse",
     needs="payments:void",
     events=("transaction.reverse", "transaction.cancel"),
+    example={},
 )
 async def reverse(context: RequestContext, payment: Payment, body: Reverse) -> Acted:
     """Reverse a payment before settlement. Source: assumed 1.8-reverse."""
@@ -128,7 +160,13 @@ async def reverse(context: RequestContext, payment: Payment, body: Reverse) -> A
     )
 
 
-@_action(Operation.ADJUST, "adjust", needs="payments:tipadjust", events=("transaction.tip_adjust",))
+@_action(
+    Operation.ADJUST,
+    "adjust",
+    needs="payments:tipadjust",
+    events=("transaction.tip_adjust",),
+    example={"type": "fixed", "amount": 400},
+)
 async def adjust(context: RequestContext, payment: Payment, body: Adjust) -> Acted:
     """Adjust the tip of a captured payment. Source: assumed 1.8-adjust."""
     is_percentage, percentage = body.type == "percentage", body.percentage
@@ -154,6 +192,7 @@ async def adjust(context: RequestContext, payment: Payment, body: Adjust) -> Act
     "refund",
     needs="payments:refund",
     events=("batch.opened", "transaction.refund"),
+    example={"amount": 1000},
 )
 async def refund(context: RequestContext, payment: Payment, body: Refund) -> Acted:
     """Refund a payment. Source: assumed 1.8-refund."""
@@ -171,6 +210,13 @@ async def refund(context: RequestContext, payment: Payment, body: Refund) -> Act
     "confirm",
     needs="payments:confirm",
     events=("batch.opened", "transaction.sale", "transaction.cancel"),
+    example=Example(
+        by="partner",
+        body={"confirm": True},
+        first=Example(
+            operation="payments.create", by="partner", body=example_of_sale("surcharge_merchant")
+        ),
+    ),
 )
 async def confirm(context: RequestContext, payment: Payment, body: Confirm) -> Acted:
     """Tell the cardholder's answer to a surcharge. Source: assumed 1.8-confirm."""
@@ -199,10 +245,20 @@ async def confirm(context: RequestContext, payment: Payment, body: Confirm) -> A
     attempts=Operation.REFUND,
     refuses=_refusals(Operation.REFUND),
     source="spec 4.4-paths-refunds",
+    example=Example(body={"transaction_id": NOWHERE, "amount": 1000}, takes="transaction_id"),
 )
 async def refund_by_id(context: RequestContext, payment: Payment, body: StandaloneRefund) -> Acted:
     """Refund a payment, named in the body. Source: assumed 1.8-standalone."""
     return await refund(context, payment, body)
+
+
+def _with_tip(
+    context: RequestContext, amount: int | None, tip: int | None, parts: Breakdown | None
+) -> int | None:
+    """The captured total; by a reading the amount leaves the tip out (assumed D35-capture)."""
+    if amount is None or context.world.readings[CAPTURE_AMOUNT] == "with_tip":
+        return amount
+    return amount + (tip or (parts.tip if parts else 0))
 
 
 # --- the way of every action ------------------------------------------------------------------
@@ -260,11 +316,14 @@ def _finish(
     payment = context.unit.get(Payment, before.id)
     assert payment
     case = _case(context, payment, action)
-    scenario_follow_ups.follow_outcome(context, choice, payment)
+    scenario_follow_ups.follow_outcome(context, choice, payment, event_id=event_id)
     taken = follow_ups.rule_for(case)
     if taken is not None:
         return _conclude(context, case, taken, None, event_id)
     outcome = OUTCOMES["payment_failed"] if is_key_lost else choice.outcome
+    if outcome is PARTIAL and not follow_ups.approve_in_part(case, choice.approved_amount):
+        outcome = APPROVED
+        context.choice = replace(choice, outcome=outcome)
     taken = follow_ups.transition_for(case, outcome)
     return _conclude(context, case, taken, outcome, event_id, disarms=choice.disarms)
 
@@ -338,6 +397,8 @@ def _conclude(
     if disarms:
         conclusion = follow_ups.disarmed(conclusion)
     outcomes.save(context, conclusion, payment, batch)
+    if taken.answer == "failed" and outcome is not None and outcome.key in TIMED_OUT:
+        late_answers.remember(context, case, event_id)
     if not taken.is_rule_failure or context.world.readings[RULE_FAILURES.id] == "http_200":
         return conclusion.shown
     return follow_ups.refusal(case, taken)

@@ -47,6 +47,15 @@ def _is_given(name: str) -> dict[str, Any]:
     return {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
 
 
+def example_of_sale(terminal: str = "merchant") -> dict[str, Any]:
+    """A body that succeeds at this terminal of the demo world."""
+    return {
+        "amount": 2500,
+        "terminal_id": f"{{terminals.{terminal}}}",
+        "card_reader_data": {"paymentCardData": "tok_visa_credit"},
+    }
+
+
 class SurchargeBody(Body):
     """The client's surcharge: an amount, a percentage, both if they agree, or none.
 

@@ -37,7 +37,7 @@ from sandbox.platform.payments import (
     processor,
     scenario_follow_ups,
 )
-from sandbox.platform.payments.bodies import StartPayment, card_in, parts_of
+from sandbox.platform.payments.bodies import StartPayment, card_in, example_of_sale, parts_of
 from sandbox.platform.payments.points_of_sale import KnownPlace
 from sandbox.scenarios.matcher import NearMisses
 from sandbox.scenarios.outcome_choice import ChosenOutcome
@@ -89,6 +89,7 @@ def need_to_tap(sent: dict[str, Any]) -> Need:
     attempts=Operation.SALE,
     refuses=(DUPLICATE_EVENT,),
     source="spec 4.4-paths-payments",
+    example=example_of_sale(),
 )
 async def create(context: RequestContext, body: StartPayment) -> Payment | Refusal:
     """Take a payment.
@@ -111,6 +112,7 @@ async def create(context: RequestContext, body: StartPayment) -> Payment | Refus
     attempts=Operation.SALE,
     refuses=(DUPLICATE_EVENT,),
     source="spec 4.4-paths-payments",
+    example=example_of_sale(),
 )
 async def preauthorize(context: RequestContext, body: StartPayment) -> Payment | Refusal:
     """Authorize a payment, to be captured later.

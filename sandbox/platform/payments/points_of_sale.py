@@ -19,8 +19,10 @@ from sandbox.domain.directory import (
     gateway_of,
     processor_of,
 )
+from sandbox.domain.directory_readings import BLOCK_ANSWER
 from sandbox.domain.faults import NOT_FOUND, VALIDATION_ERROR, Refusal
 from sandbox.domain.payments.pricing import PointOfSale
+from sandbox.platform.access import blocked_account
 from sandbox.platform.context import OperationContext
 from sandbox.store.store import UnitOfWork
 
@@ -60,7 +62,11 @@ def find(context: OperationContext, named: Named) -> KnownPlace:
     place = _work_out(context, *named)
     processor = processor_of(place.terminal.processor_config_id)
     currency = _currency(place.terminal, place.location)
-    return KnownPlace(place, currency, processor, _misconfiguration(place))
+    problem = _misconfiguration(place)
+    if problem is None and context.world.readings[BLOCK_ANSWER] == "invalid_terminal":
+        above = blocked_account(context, place.account)
+        problem = f"account {above.id} ({above.name}) is blocked" if above else None
+    return KnownPlace(place, currency, processor, problem)
 
 
 def _work_out(
