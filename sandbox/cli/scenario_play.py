@@ -98,11 +98,9 @@ class RemoteStage(Stage):
 
     def _send(self, request: Request) -> Response:
         if request.path.startswith(self.control):
-            server = self._world.server
+            server = self._world.waiting(ANSWER_S).server
             address = server.address(request.path)
-            return server.send(
-                request.method, address, server.bearer(), request.body, answer_s=ANSWER_S
-            )
+            return server.send(request.method, address, server.bearer(), request.body)
         path = f"{request.path}?{request.query}" if request.query else request.path
         return self._platform.ask(request.key, request.method, path, request.body)
 

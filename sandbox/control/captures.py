@@ -25,7 +25,7 @@ from sandbox.control.context import ControlFault, ControlRequest, exclusive_worl
 from sandbox.control.coverage import Coverage, view_coverage
 from sandbox.control.directory import DirectoryEntry, directory_entries
 from sandbox.control.endpoints import EndpointView, view_endpoint
-from sandbox.control.journal import EntryShown, RequestRow, request_row, view_entry
+from sandbox.control.journal import JournalEntry, RequestRow, request_row, view_entry
 from sandbox.control.ledger import read_ledger
 from sandbox.control.messages import MessageRow, MessageView, message_row, view_message
 from sandbox.control.models import GZIP, HTML, Time, View, Written
@@ -159,7 +159,7 @@ class Capture(View):
     messages: list[MessageView]
     message_rows: list[MessageRow]
     checks: list[CapturedCheck]
-    requests: list[EntryShown]
+    requests: list[JournalEntry]
     request_rows: list[RequestRow]
 
 

@@ -21,6 +21,7 @@ from msgspec import Struct
 from pydantic_core import from_json, to_jsonable_python
 
 from sandbox.control.context import cast_names, conflict
+from sandbox.control.journal import JournalEntry
 from sandbox.domain.events import Message, body_of
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.outcomes import PARTIAL, TRANSPORT_FAULTS
@@ -29,7 +30,7 @@ from sandbox.domain.switches import SWITCHES
 from sandbox.domain.webhooks import Delivery
 from sandbox.scenarios.fault_injection import RULE_OF_QUEUE
 from sandbox.worlds.background import collect
-from sandbox.worlds.journal import Entry, EntryView
+from sandbox.worlds.journal import Entry
 from sandbox.worlds.world import World
 
 IN_A_QUERY: Final = "=&+,:;/@!$'()*?~-._"
@@ -47,7 +48,7 @@ class ExportCase:
     """
 
     world: World
-    views: list[EntryView]
+    views: list[JournalEntry]
     scenarios: Mapping[str, Mapping[str, Any] | None]
     url: str
     key_header: str
@@ -61,24 +62,24 @@ class ExportCase:
         """The name of the key in the cast, else its id."""
         return None if key_id is None else self._names.get(key_id, key_id)
 
-    def key_of_cast(self, view: EntryView) -> str | None:
+    def key_of_cast(self, view: JournalEntry) -> str | None:
         """The name in the cast of the key of a request; None without a known key.
 
         Raises ControlFault for a key that only this world has.
         """
-        name = self.key_name(view["key_id"])
-        if name is not None and name == view["key_id"]:
+        name = self.key_name(view.key_id)
+        if name is not None and name == view.key_id:
             raise conflict(
                 "not_exportable",
-                f"{view['id']} came with a key that only this world has, {name}",
+                f"{view.id} came with a key that only this world has, {name}",
                 details="tests and examples use the keys of the cast; leave this request out",
             )
         return name
 
-    def address(self, view: EntryView) -> str:
+    def address(self, view: JournalEntry) -> str:
         """The URL of a request."""
-        query = quote(view["query"], safe=IN_A_QUERY)
-        return f"{self.url}{quote(view['path'])}" + (f"?{query}" if query else "")
+        query = quote(view.query, safe=IN_A_QUERY)
+        return f"{self.url}{quote(view.path)}" + (f"?{query}" if query else "")
 
 
 _ASSERTED: Final = (
@@ -144,7 +145,7 @@ def world_options(case: ExportCase) -> dict[str, Any]:
     world = case.world
     begins = world.state.begins
     how: dict[str, Any] = {"seed": begins.seed, "fixture": begins.fixture}
-    how["clock"] = case.views[0]["at"]
+    how["clock"] = case.views[0].at
     # Some switches are readings: their values stand there.
     usual = {name: one.default for name, one in SWITCHES.items() if one.reading is None}
     own = {name: value for name, value in world.switches.items() if name in usual}
@@ -256,30 +257,30 @@ def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
 
     Raises ControlFault for a request by a key that only this world has.
     """
-    at, runs = parse_rfc3339(case.views[0]["at"]), None
+    at, runs = parse_rfc3339(case.views[0].at), None
     for view in case.views:
         before: list[tuple[str, str, Any]] = []
-        came, scenario = parse_rfc3339(view["at"]), case.scenarios[view["id"]]
+        came, scenario = parse_rfc3339(view.at), case.scenarios[view.id]
         if (came - at).total_seconds() > STEP_S:
-            before.append(("POST", "/clock/advance", {"to": view["at"]}))
+            before.append(("POST", "/clock/advance", {"to": view.at}))
             at = came
         # One that is started again counts anew, and is another object.
         if scenario is not runs:
             before.append(("DELETE" if scenario is None else "PUT", "/scenario", scenario))
             runs = scenario
-        outcome, response = view["outcome"], view["response"]
-        if outcome is not None and outcome["source"] in CHOSEN:
-            before.append(("POST", "/scenario/next", queue_again(outcome["key"], response)))
+        outcome, response = view.outcome, view.response
+        if outcome is not None and outcome.source in CHOSEN:
+            before.append(("POST", "/scenario/next", queue_again(outcome.key, response)))
         answer = response if isinstance(response, dict) else {}
         yield {
-            "id": view["id"],
+            "id": view.id,
             "before": before,
-            "method": view["method"],
-            "path": view["path"],
-            "query": quote(view["query"], safe=IN_A_QUERY),
-            "key": case.key_of_cast(view) or (None if view["key"] is None else UNKNOWN_KEY),
-            "body": view["request"],
-            "status": view["status"],
+            "method": view.method,
+            "path": view.path,
+            "query": quote(view.query, safe=IN_A_QUERY),
+            "key": case.key_of_cast(view) or (None if view.key is None else UNKNOWN_KEY),
+            "body": view.request,
+            "status": view.status,
             "asserted": {name: answer[name] for name in _ASSERTED if name in answer},
             "made": {name: answer[name] for name in _IDS if isinstance(answer.get(name), str)},
         }
@@ -315,19 +316,19 @@ def _preparation(path: str, body: Any, scenarios: list[Mapping[str, Any]]) -> li
 
 
 def _request_lines(
-    known: _Known, number: int, view: EntryView, step: dict[str, Any], client: str
+    known: _Known, number: int, view: JournalEntry, step: dict[str, Any], client: str
 ) -> Iterator[str]:
-    asked = [repr(view["method"]), known.path(view["path"], view["query"])]
-    if view["request"] is not None:
-        sent = pformat(known.of(view["request"]), width=_WIDTH - 14, sort_dicts=False)
-        asked.append(("content=" if isinstance(view["request"], str) else "json=") + sent)
-    yield f"    # {view['id']}"
+    asked = [repr(view.method), known.path(view.path, view.query)]
+    if view.request is not None:
+        sent = pformat(known.of(view.request), width=_WIDTH - 14, sort_dicts=False)
+        asked.append(("content=" if isinstance(view.request, str) else "json=") + sent)
+    yield f"    # {view.id}"
     yield f"    answer_{number} = sandbox.client({client}).request("
     for part in asked:
         yield indent(part, " " * 8) + ","
     yield "    )"
-    yield f"    assert answer_{number}.status_code == {view['status']}"
-    if isinstance(view["response"], dict):
+    yield f"    assert answer_{number}.status_code == {view.status}"
+    if isinstance(view.response, dict):
         yield f"    seen_{number} = answer_{number}.json()"
         if step["asserted"]:
             yield f"    assert seen_{number} | {{"
@@ -381,27 +382,27 @@ class ExportedWebhooks(Struct, frozen=True):
 
     world: World
 
-    def _messages(self, view: EntryView) -> Iterator[Message]:
+    def _messages(self, view: JournalEntry) -> Iterator[Message]:
         """The messages of a request, and those that a rule made up to contradict one of them."""
         store = self.world.store
         last: int | None = None
-        for id in view["events"]:
+        for id in view.events:
             message, last = store.message(id), store.place_of(id)
             if message is not None:
                 yield message
         if last is not None:
             for other in store.messages_now()[last : last + _NEAR]:
-                if other.only_for is not None and other.request_id == view["id"]:
+                if other.only_for is not None and other.request_id == view.id:
                     yield other
 
-    def _sent(self, view: EntryView) -> Iterator[tuple[Message, list[Delivery]]]:
+    def _sent(self, view: JournalEntry) -> Iterator[tuple[Message, list[Delivery]]]:
         """The messages of a request that were for somebody, with their deliveries."""
         for message in self._messages(view):
             deliveries = self.world.outbox.deliveries_of(message.id)
             if deliveries:
                 yield message, list(deliveries)
 
-    def faults(self, view: EntryView) -> Iterator[str]:
+    def faults(self, view: JournalEntry) -> Iterator[str]:
         """The lines that queue what was done to the webhooks of a request, before it is sent."""
         for message, deliveries in self._sent(view):
             then = self._queued(deliveries)
@@ -417,7 +418,7 @@ class ExportedWebhooks(Struct, frozen=True):
                     return dict(used)
         return None
 
-    def heard(self, view: EntryView, code: Code, client: str) -> Iterator[str]:
+    def heard(self, view: JournalEntry, code: Code, client: str) -> Iterator[str]:
         """The lines that wait for the webhooks of a request, after it was answered.
 
         `code` names ids, and `client` is the name of the key that reads records, as code.

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from sandbox.control.clock import view_timer
 from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, parse_words
-from sandbox.control.journal import is_refused
+from sandbox.control.journal import OutcomeView, is_refused
 from sandbox.control.models import Body, LikeType, PageQuery, Time, View, Words
 from sandbox.control.routing import WORLD, get, post
 from sandbox.domain.batches import Batch
@@ -33,7 +33,7 @@ from sandbox.platform.context import OperationContext
 from sandbox.platform.payments import late_answers
 from sandbox.platform.payments.late_answers import OpenAttempt
 from sandbox.store.tables import EVERYTHING, LAST_DIGITS, NEWEST_FIRST, OLDEST_FIRST, Order
-from sandbox.worlds.journal import Entry, OutcomeView
+from sandbox.worlds.journal import Entry
 from sandbox.worlds.world import World
 
 _Amount = Annotated[int, Field(ge=0, le=99_999_999)]
@@ -224,7 +224,7 @@ class Story(View):
 
     payment: PaymentShown
     ledger: Money
-    outcome: Annotated[Any, LikeType(OutcomeView)] | None
+    outcome: OutcomeView | None
     batch: BatchOfPayment | None
     unanswered: list[UnansweredAttempt]
     story: list[StoryStep]
@@ -255,7 +255,7 @@ def view_story(world: World, payment: Payment, messages: Sequence[Message]) -> S
     return Story(
         payment=_view(payment),
         ledger=_money(payment),
-        outcome=first and world.journal.view(first)["outcome"],
+        outcome=first and first.choice,
         batch=_view_batch(world, payment),
         unanswered=[UnansweredAttempt.of(one) for one in _open_attempts(world, payment)],
         story=[*steps, *_due(world, payment, asked)],
@@ -363,9 +363,8 @@ def _is_refusal(entry: Entry, id: str) -> bool:
 
 
 def _refusal_step(world: World, entry: Entry) -> StoryStep:
-    shown = world.journal.view(entry)
-    why = shown["decisions"][-1] if shown["decisions"] else None
-    reason = "" if why is None else f": {why['reason']} ({why['clause']})"
+    _, _, why, clause = entry.decisions[-1]
+    reason = f": {world.profile.scrub(why)} ({clause})"
     status = f"refused with {entry.status}" if entry.status else "closed without an answer"
     says = f"{entry.method} {entry.path} was {status}{reason}"
     return _step("request", entry.id, entry.at, says)

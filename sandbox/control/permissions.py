@@ -6,12 +6,13 @@ amounts.
 """
 
 from collections.abc import Callable
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
 from sandbox.control.context import ControlRequest, invalid, must_be_known
-from sandbox.control.models import Body, LikeType, Query, Time, View, Words
+from sandbox.control.journal import DecisionView, view_decision
+from sandbox.control.models import Body, Query, Time, View, Words
 from sandbox.control.routing import WORLD, get, post
 from sandbox.domain import access
 from sandbox.domain.access import AccessVerdict
@@ -29,7 +30,6 @@ from sandbox.platform.operation import Row
 from sandbox.platform.payments.actions import row_if_approved
 from sandbox.platform.routes import OPERATIONS
 from sandbox.worlds.background import select
-from sandbox.worlds.journal import DecisionView
 from sandbox.worlds.world import World
 
 
@@ -70,7 +70,7 @@ class LensView(View):
     status: int
     allowed: bool
     error: str | None
-    decisions: list[Annotated[Any, LikeType(DecisionView)]]
+    decisions: list[DecisionView]
     missing: list[str]
     could: list[KeyName]
 
@@ -119,14 +119,13 @@ def view_permission(
 ) -> LensView:
     """What the key would be answered for the operation on the record with this id."""
     seen = look(world, key, row, target)
-    names = DecisionView.__annotations__
     return LensView.of(
         seen,
         operation=row.name,
         key=key_name(world, key),
         target=target,
         allowed=seen.is_allowed,
-        decisions=[dict(zip(names, one, strict=True)) for one in seen.decisions],
+        decisions=list(map(view_decision, seen.decisions)),
         could=could,
     )
 

@@ -166,6 +166,11 @@ class Worlds(View):
     total: int
 
 
+def running_name(world: World) -> str | None:
+    """The name of the scenario that runs in a world; None without one."""
+    return None if world.scenario is None else world.scenario.scenario.name
+
+
 def view_world(world: World) -> WorldView:
     """The world as the control API shows it, with the cast and the plaintext of its keys."""
     spec, cast = world.spec, world.cast
@@ -175,7 +180,7 @@ def view_world(world: World) -> WorldView:
         name=spec.name,
         seed=spec.seed,
         fixture=spec.fixture.name,
-        scenario=world.scenario and world.scenario.scenario.name,
+        scenario=running_name(world),
         readings=readings_apart(world),
         clock=world.clock.view(),
         keys={name: KeyOfCast(id=id, key=key) for name, (id, key) in cast.keys.items()},
@@ -391,7 +396,7 @@ def world_row(world: World, server: str | None = None) -> WorldRow:
         id=world.spec.id,
         name=world.spec.name,
         clock=world.clock.view(),
-        scenario=world.scenario and world.scenario.scenario.name,
+        scenario=running_name(world),
         payments=len(world.store.all(Payment)),
         requests=world.store.counters.requests,
         refused=sum(

@@ -198,15 +198,7 @@ def _must_be_a_creator(context: OperationContext) -> None:
 @_TERMINALS.operation("list", source="assumed 1.4-list")
 def list_all(context: OperationContext, query: TerminalsQuery) -> Any:
     """List terminals. Source: spec 4.4-paths-terminals; assumed 1.4-list."""
-    return directory.page_of(
-        context,
-        TERMINALS,
-        status=query.status,
-        processor_config_id=query.processor_config_id,
-        mid=query.processor_mid,
-        tid=query.processor_tid,
-        search=query.search,
-    )
+    return directory.page_of(context, TERMINALS)
 
 
 @_TERMINALS.operation("read", source="spec 4.4-paths-terminals")

@@ -15,7 +15,6 @@ from sandbox.store.files.port import (
     TIMERS,
     WORLD,
     Document,
-    Parsed,
     fields_of,
 )
 from sandbox.store.records import Records
@@ -39,7 +38,7 @@ class SavedWorld(Struct, frozen=True):
     edit are trusted: their types are checked, and nothing else.
     """
 
-    tables: Mapping[str, Sequence[Document | Parsed]]
+    tables: Mapping[str, Sequence[Document]]
     is_from_file: bool = False
     is_trusted: bool = False
 

@@ -31,7 +31,6 @@ from sandbox.store.files.port import (
     TIMERS,
     WORLD,
     Document,
-    Parsed,
     fields_of,
 )
 from sandbox.store.fixture import Fixture
@@ -229,7 +228,7 @@ def _check_schedule(detail: str) -> None:
         raise Unreadable(f"detail: {error}") from None
 
 
-def _check_messages(world: World, documents: Sequence[Document | Parsed]) -> None:
+def _check_messages(world: World, documents: Sequence[Document]) -> None:
     """Check that every message can be read and sent, and every delivery is one of a message."""
     ids: set[str] = set()
     for place, document in enumerate(documents):

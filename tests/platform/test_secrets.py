@@ -86,17 +86,6 @@ def test_a_key_that_is_sent_in_a_wrong_place_is_neither_kept_nor_answered(sandbo
     assert secret_of(key) not in refused
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_without_authentication_neither(sandbox, place):
-    key = sandbox.key("merchant")
-    request = PLACES[place](key)
-
-    answer = sandbox.ask(**request)
-
-    assert secret_of(key) not in everything_kept(sandbox)
-    assert secret_of(key) not in answer.body.decode()
-
-
 @pytest.mark.proves("spec 5.3")
 @pytest.mark.parametrize("whose", ["merchant", "revoked", "expired", "deleted", "legacy"])
 def test_a_key_that_authenticates_or_fails_to_is_kept_as_its_last_four_characters(sandbox, whose):

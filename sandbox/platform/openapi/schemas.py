@@ -5,6 +5,7 @@ generators of clients: they have no rules between fields, and answers may have f
 """
 
 import dataclasses
+import re
 from collections.abc import Iterable, Iterator
 from functools import cache, reduce
 from operator import or_
@@ -289,28 +290,7 @@ PARAMETERS: Final = {
 }
 """Name of a parameter to the name of its enum."""
 
-MINOR_UNITS: Final = frozenset(
-    {
-        "amount",
-        "subtotal",
-        "tax_amount",
-        "tip_amount",
-        "surcharge_amount",
-        "total_amount",
-        "refunded",
-        "reversed",
-        "captured_amount",
-        "refunded_amount",
-        "authorized_amount",
-        "approved_amount",
-        "above_amount",
-        "taxAmount",
-        "tipAmount",
-        "surchargeAmount",
-        "min_amount",
-        "max_amount",
-    }
-)
+MINOR_UNITS: Final = re.compile(r"(\w+_)?amount|\w+Amount|subtotal|refunded|reversed")
 """Fields and parameters with an amount of money. Source: spec 2.4."""
 
 MILLISECONDS: Final = frozenset({"created_at", "start_date", "end_date"})
@@ -384,7 +364,7 @@ def _add_words(name: str, fields: Schema) -> None:
 
 
 def _add_unit(field: str, schema: Schema) -> None:
-    if field in MINOR_UNITS and "description" not in schema:
+    if MINOR_UNITS.fullmatch(field) and "description" not in schema:
         schema["description"] = ABOUT_AMOUNTS
     elif field in MILLISECONDS and "integer" in str(schema.get("type", schema.get("schema"))):
         schema.setdefault("description", ABOUT_INSTANTS)
