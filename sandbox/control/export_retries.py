@@ -57,7 +57,9 @@ def _carried_out_at(world: World, view: JournalEntry) -> str | None:
     payment = world.store.get(Payment, str(response.get("transaction_id")))
     if payment is None:
         return None
-    attempts = [one for one in payment.transaction.history if one.event_id == response.get("event_id")]
+    attempts = [
+        one for one in payment.transaction.history if one.event_id == response.get("event_id")
+    ]
     if not attempts or attempts[-1].status in _NOT_DONE:
         return None
     return to_wire(from_ms(attempts[-1].created_at))
