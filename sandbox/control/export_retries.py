@@ -69,7 +69,7 @@ def _is_named_later(view: JournalEntry, later: Sequence[JournalEntry]) -> bool:
     id = response.get("transaction_id") if isinstance(response, dict) else None
     if id is None or id in view.path:
         return False
-    return any(id in f"{one['path']} {one['request']}" for one in later)
+    return any(id in f"{one.path} {one.request}" for one in later)
 
 
 def ask_yours(number: int, lines: list[str]) -> list[str]:
@@ -91,9 +91,9 @@ def ask_yours(number: int, lines: list[str]) -> list[str]:
 def was_sent_once(retries: dict[str, str], views: Sequence[JournalEntry]) -> Iterator[str]:
     """The lines at the end of the test: what was carried out late was sent once."""
     latest = max(retries.values(), default="")
-    if latest > views[-1]["at"]:
+    if latest > views[-1].at:
         yield f"    sandbox.advance(to={latest!r})"
     for number, view in enumerate(views, start=1):
         if view.id in retries:
-            why = f"the first was carried out at {retries[view['id']]}, and this one too"
+            why = f"the first was carried out at {retries[view.id]}, and this one too"
             yield f"    assert answer_{number} is None, {why!r}"
