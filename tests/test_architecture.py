@@ -22,7 +22,7 @@ RANKS = {
     "webhooks": 2,
     "worlds": 3,
     "platform": 4,
-    "cluster": 4,
+    "cluster": 5,
     "library": 4,
     "control": 5,
     "settings": 6,

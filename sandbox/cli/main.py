@@ -148,7 +148,7 @@ COMMANDS: Final = {
     "tail": ("tail", "Follow the requests to a world, with reasons and webhooks."),
     "tap": ("payments", "Tap a card for a waiting payment."),
     "tip": ("payments", "Set the tip of a captured PAYMENT to TIP, an amount or a percentage."),
-    "token": ("tokens", "Issue, list and delete the tokens of teams that share a server."),
+    "token": ("worlds", "Issue, list and delete the tokens of teams that share a server."),
     "trigger": ("webhooks", "Send a sample of EVENT as a webhook."),
     "triggers": ("catalogues", ""),
     "verify": ("conformance", "Ask the UAT at URL which readings of the spec hold there."),
