@@ -148,6 +148,33 @@ def _show(now: dict[str, Any]) -> None:
 
 
 @click.command(cls=WorldCommand)
+@click.argument("lasts", required=False, type=DURATION)
+@click.option("--end", is_flag=True, help="End the maintenance now.")
+def maintenance(lasts: str | None, *, end: bool, world: RemoteWorld) -> Result:
+    """Have the platform refuse every request with 503 for a while.
+
+    LASTS is a duration on the world's clock. Without it, shows the maintenance.
+
+    \b
+    Examples:
+      sandbox maintenance 10m
+      sandbox maintenance --end
+    """
+    if end and lasts is not None:
+        raise click.UsageError("give either a duration or --end")
+    if end:
+        world.read("DELETE", "maintenance")
+    elif lasts is not None:
+        world.read("PUT", "maintenance", body={"lasts": lasts})
+    return Result(world.read("GET", "maintenance"), _show_maintenance)
+
+
+def _show_maintenance(shown: dict[str, Any]) -> None:
+    until = shown["until"]
+    say("no maintenance" if until is None else f"under maintenance until {until}")
+
+
+@click.command(cls=WorldCommand)
 @click.option("--until", type=INSTANT, help="Only what falls due until this instant.")
 @click.option("--kind", help="Only this kind of thing, like authorization_expires.")
 @click.option("--subject", help="Only what happens to the payment, batch or key with this id.")

@@ -56,7 +56,9 @@ _BEFORE_S: Final = 0.25
 webhook that the platform sends before the answer keeps that waiting until it is received."""
 
 _INDENT: Final = "   "
-_AMOUNTS: Final = ("authorized_amount", "captured_amount", "surcharge_amount", "remaining_amount")
+_AMOUNTS: Final = (
+    *("authorized_amount", "captured_amount", "refunded", "surcharge_amount", "remaining_amount"),
+)
 
 
 class RemoteStage(Stage):
@@ -102,7 +104,7 @@ class RemoteStage(Stage):
             address = server.address(request.path)
             return server.send(request.method, address, server.bearer(), request.body)
         path = f"{request.path}?{request.query}" if request.query else request.path
-        return self._platform.ask(request.key, request.method, path, request.body)
+        return self._platform.ask(request.key, request.method, path, request.body, request.headers)
 
     async def messages(self) -> list[tuple[str, str]]:
         """All messages of the world so far, oldest first: id and event."""

@@ -11,7 +11,7 @@ from pydantic_core import from_json
 from sandbox.cluster import commits
 from sandbox.cluster.commits import Rows
 from sandbox.cluster.database import FAILURES, Database
-from sandbox.cluster.tables import prepare, put_meta
+from sandbox.cluster.setup import prepare, put_meta
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.teams import team_of
 from sandbox.store.files.port import COUNTERS, FORMAT, Change, StateFile, StoreError, Tables
@@ -61,7 +61,7 @@ class Archive(StateFile):
                 async with self._database.connection() as connection:
                     return await work(connection)
             except FAILURES as error:
-                raise self._database.unreachable(error) from error
+                raise self._database.refusal(error) from error
             finally:
                 await self._database.close()
 

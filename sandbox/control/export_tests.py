@@ -21,12 +21,14 @@ from msgspec import Struct
 from pydantic_core import from_json, to_jsonable_python
 
 from sandbox.control.context import cast_names, conflict
+from sandbox.control.export_outcomes import CHOSEN, fault_of, is_spared, queue_again
+from sandbox.control.export_retries import YOUR_RETRY, ask_yours, find_retries, was_sent_once
 from sandbox.control.journal import JournalEntry
 from sandbox.domain.events import Message, body_of
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.domain.payments.outcomes import PARTIAL, TRANSPORT_FAULTS
 from sandbox.domain.readings import DEFAULTS as READINGS_AS_USUAL
 from sandbox.domain.switches import SWITCHES
+from sandbox.domain.transport_faults import LOST, NEED_BODY
 from sandbox.domain.webhooks import Delivery
 from sandbox.scenarios.fault_injection import RULE_OF_QUEUE
 from sandbox.worlds.background import collect
@@ -92,9 +94,6 @@ _ASSERTED: Final = (
 _IDS: Final = ("transaction_id", "id", "terminal_id", "location_id", "batch_id", "event_id")
 """The fields of an answer with an id that later requests may name; the first is its own."""
 
-CHOSEN: Final = ("queue", "header")
-"""What chose an outcome for one attempt: the other world has to be told."""
-
 UNKNOWN_KEY: Final = "svc_uat_unknown00000_" + "x" * 32
 """A key that no world has, in place of one that was sent and not known."""
 
@@ -119,6 +118,7 @@ async def write_test(case: ExportCase, steps: list[dict[str, Any]]) -> str:
         "It needs pytest-uat-sandbox. Assert below what your software made of all this.",
         '"""',
         "",
+        *(["import httpx2"] if any(step["status"] == 0 for step in steps) else []),
         "import pytest",
         "",
     ]
@@ -131,6 +131,8 @@ async def write_test(case: ExportCase, steps: list[dict[str, Any]]) -> str:
     texts = await collect(_test_lines(case, steps, scenarios), every=1)
     if any("your_record(" in text for text in texts):
         lines += [*YOURS.splitlines(), ""]
+    if any("your_retry(" in text for text in texts):
+        lines += [*YOUR_RETRY.splitlines(), ""]
     options = [f"    {name}={_code(value)}," for name, value in world_options(case).items()]
     lines += ["", "@pytest.mark.sandbox(", *options, ")", "def test_what_was_seen(sandbox):"]
     return "\n".join([*lines, *texts]).rstrip() + "\n"
@@ -269,9 +271,11 @@ def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
             before.append(("DELETE" if scenario is None else "PUT", "/scenario", scenario))
             runs = scenario
         outcome, response = view.outcome, view.response
-        if outcome is not None and outcome.source in CHOSEN:
-            before.append(("POST", "/scenario/next", queue_again(outcome.key, response)))
-        answer = response if isinstance(response, dict) else {}
+        if outcome is not None and outcome.source in CHOSEN and not is_spared(view):
+            before.append(("POST", "/scenario/next", queue_again(view)))
+        fault = fault_of(view)
+        is_whole = isinstance(response, dict) and fault not in (*LOST, *NEED_BODY)
+        answer = response if is_whole else {}
         yield {
             "id": view.id,
             "before": before,
@@ -280,7 +284,9 @@ def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
             "query": quote(view.query, safe=IN_A_QUERY),
             "key": case.key_of_cast(view) or (None if view.key is None else UNKNOWN_KEY),
             "body": view.request,
-            "status": view.status,
+            "headers": {"x-sandbox-outcome": "approved"} if is_spared(view) else {},
+            "status": 0 if fault in LOST else view.status,
+            "is_whole": is_whole,
             "asserted": {name: answer[name] for name in _ASSERTED if name in answer},
             "made": {name: answer[name] for name in _IDS if isinstance(answer.get(name), str)},
         }
@@ -292,15 +298,26 @@ def _test_lines(
     """The lines of each request, and of the webhooks that came of it."""
     known = _Known(case)
     webhooks = ExportedWebhooks(case.world)
+    retries = find_retries(case.world, case.views)
+    repeated: set[str] = set()
     for number, (view, step) in enumerate(zip(case.views, steps, strict=True), start=1):
         lines: list[str] = []
+        payment = step["made"].get("transaction_id")
+        if view.id in retries:
+            repeated.add(payment)
+        elif payment in repeated:
+            # It depends on what your software does.
+            step = {**step, "asserted": {}}
         for _, path, body in step["before"]:
             lines += _preparation(path, body, scenarios)
         client = repr(step["key"]) if step["key"] != UNKNOWN_KEY else f"plaintext={UNKNOWN_KEY!r}"
         lines += [*webhooks.faults(view), *_request_lines(known, number, view, step, client)]
         known.learn(number, step["made"])
         lines += [*webhooks.heard(view, known.code, client), ""]
-        yield "\n".join(lines)
+        yield "\n".join(
+            ask_yours(number, lines) if view.id in retries and step["status"] else lines
+        )
+    yield "\n".join(was_sent_once(retries, case.views))
 
 
 def _preparation(path: str, body: Any, scenarios: list[Mapping[str, Any]]) -> list[str]:
@@ -322,29 +339,25 @@ def _request_lines(
     if view.request is not None:
         sent = pformat(known.of(view.request), width=_WIDTH - 14, sort_dicts=False)
         asked.append(("content=" if isinstance(view.request, str) else "json=") + sent)
+    if step["headers"]:
+        asked.append(f"headers={step['headers']!r}")
+    is_lost = step["status"] == 0
     yield f"    # {view.id}"
-    yield f"    answer_{number} = sandbox.client({client}).request("
+    if is_lost:
+        yield "    with pytest.raises(httpx2.TransportError):"
+    yield (" " * 8 if is_lost else f"    answer_{number} = ") + f"sandbox.client({client}).request("
     for part in asked:
-        yield indent(part, " " * 8) + ","
-    yield "    )"
+        yield indent(part, " " * (12 if is_lost else 8)) + ","
+    yield " " * (8 if is_lost else 4) + ")"
+    if is_lost:
+        return
     yield f"    assert answer_{number}.status_code == {view.status}"
-    if isinstance(view.response, dict):
+    if step["is_whole"]:
         yield f"    seen_{number} = answer_{number}.json()"
         if step["asserted"]:
             yield f"    assert seen_{number} | {{"
             yield from (f"        {name!r}: {value!r}," for name, value in step["asserted"].items())
             yield f"    }} == seen_{number}"
-
-
-def queue_again(key: str, response: Any) -> dict[str, Any]:
-    """What to queue so that the outcome is chosen again."""
-    if key in TRANSPORT_FAULTS:
-        return {"fault": key}
-    if key == PARTIAL.key and isinstance(response, dict):
-        told = response.get("additional_details") or {}
-        approved = told.get("captured_amount") or told.get("authorized_amount")
-        return {"outcome": key, "approved_amount": approved}
-    return {"outcome": key}
 
 
 # --- webhooks ------------------------------------------------------------------------------

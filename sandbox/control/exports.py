@@ -18,12 +18,12 @@ from pydantic import Field
 
 from sandbox import library
 from sandbox.control.context import ControlRequest, cast_names, conflict, exclusive_world, invalid
+from sandbox.control.export_outcomes import fault_of, queue_again
 from sandbox.control.export_tests import (
     STEP_S,
     ExportCase,
     add_needed,
     build_steps,
-    queue_again,
     world_options,
     write_test,
 )
@@ -32,6 +32,7 @@ from sandbox.control.models import Body, View
 from sandbox.control.routing import WORLD, post
 from sandbox.domain.instants import Instant, parse_rfc3339
 from sandbox.domain.text import nearest
+from sandbox.domain.transport_faults import LOST
 from sandbox.scenarios.parser import ScenarioError, parse_scenario, written_toml
 from sandbox.worlds.background import collect, run_in_thread, select
 from sandbox.worlds.journal import Entry
@@ -331,8 +332,6 @@ _ACTION: Final = re.compile(rf"/v[13]/payments/([^/]+)/({'|'.join(_ACTIONS)})")
 _CHOSEN: Final = ("queue", "header", "scenario")
 """What chose an outcome that nothing in the request says."""
 
-_LOST: Final = ("drop_before", "drop_after")
-
 _REFUND: Final = "/v3/refund"
 _EXPECTED: Final = ("error", "status", "status_reason")
 _AMOUNTS: Final = ("total_amount", "tip_amount", "surcharge_amount", "refunded")
@@ -407,7 +406,7 @@ class _ScenarioWriter:
         self._attempts[operation] += 1
         if outcome.source not in _CHOSEN:
             return
-        then = queue_again(outcome.key, view.response)
+        then = queue_again(view)
         when = {"operation": operation, "nth": self._attempts[operation]}
         self.rules.append({"name": name, "when": when, "then": then})
 
@@ -454,8 +453,7 @@ def _asked(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def _expected(view: JournalEntry) -> Iterator[tuple[str, Any]]:
     """What was seen: the status of the answer, the error, how the payment ended, its amounts."""
-    outcome = view.outcome
-    if outcome is not None and outcome.key in _LOST:
+    if fault_of(view) in LOST:
         yield "http", 0
         return
     yield "http", view.status

@@ -11,8 +11,9 @@ from sandbox.control.routing import WORLD, delete, get
 from sandbox.domain.directory import Account
 from sandbox.domain.instants import Instant
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
+from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import Payment
+from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform.routes import OPERATIONS
 from sandbox.scenarios.matcher import show_near_misses
 from sandbox.store.tables import LAST_DIGITS

@@ -290,41 +290,43 @@ async def list_worlds(request: ControlRequest, query: WorldsQuery) -> Written[Wo
     worlds.drop_unused()
     name = None if elsewhere is None else elsewhere.name
     as_rows = query.shape == "row"
-    views: list[WorldView | WorldRow] = await collect(
+    # Written out at once: ten thousand views are much to keep.
+    shown = await collect(
         (
-            world_row(world, name) if as_rows else view_world(world)
+            _listed(world_row(world, name) if as_rows else view_world(world))
             for world in list(request.who.worlds(worlds))
         ),
         every=SHOWN_AT_ONCE,
     )
     if (others := servers.other_servers(request)) is not None:
-        views = await _with_others(request, others, views, as_rows=as_rows)
-    written = await collect(map(to_json, views), every=SHOWN_AT_ONCE)
-    return Written(b'{"worlds":[%b],"total":%d}' % (b",".join(written), len(written)))
+        await _add_others(request, others, shown, as_rows=as_rows)
+    listed = b",".join(written for _, written in shown)
+    return Written(b'{"worlds":[%b],"total":%d}' % (listed, len(shown)))
 
 
-async def _with_others(
-    request: ControlRequest,
-    others: Elsewhere,
-    views: list[WorldView | WorldRow],
-    *,
-    as_rows: bool,
-) -> list[WorldView | WorldRow]:
-    """Add the worlds that other servers have, or none has; sorted by id."""
+def _listed(view: WorldView | WorldRow) -> tuple[str, bytes]:
+    """The id of a world, and what the list has of it."""
+    return view.id, to_json(view)
+
+
+async def _add_others(
+    request: ControlRequest, others: Elsewhere, shown: list[tuple[str, bytes]], *, as_rows: bool
+) -> None:
+    """Add the worlds that other servers have, or none has, and sort all by id."""
     for said in await servers.ask_other_servers(request, others, Worlds):
-        views += said.worlds
-    stored = await servers.list_stored_worlds(request, others, {one.id for one in views})
+        shown += await collect(map(_listed, said.worlds), every=SHOWN_AT_ONCE)
+    stored = await servers.list_stored_worlds(request, others, {id for id, _ in shown})
     for number, one in enumerate(stored):
         if number % SHOWN_AT_ONCE == 0:
             await asyncio.sleep(0)
         try:
-            views.append(_view_stored(request, one, as_rows=as_rows))
+            shown.append(_listed(_view_stored(request, one, as_rows=as_rows)))
         except FixtureError:
             # It began from a file that only its own documents hold.
             await others.have_world(one.id)
             if (here := request.services.worlds.get(one.id)) is not None:
-                views.append(view_world(here))
-    return sorted(views, key=lambda one: one.id)
+                shown.append(_listed(view_world(here)))
+    shown.sort()
 
 
 def _view_stored(

@@ -238,6 +238,7 @@ def _bad_member(field: str, id: str, problem: str) -> Refusal:
     target=_BATCH,
     events=("batch.submitted", "batch.accepted", "batch.rejected", "batch.partially_accepted"),
     stops_at_block=True,
+    words=("close_batch",),
     source="spec 4.4-paths-batches",
 )
 def close(context: OperationContext, batch: Batch) -> Batch:

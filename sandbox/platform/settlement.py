@@ -145,6 +145,8 @@ def _result_to_come(context: OperationContext, batch: Batch) -> Timer | None:
     then = matched.then
     context.decided("outcome", then.batch or "", f"scenario: {matched.rule}", "assumed D4")
     schedule_follow_ups(context, then.follow or (), terminal_id=batch.terminal_id)
+    if then.batch == "no_result":
+        return None
     return Timer(
         kind=BATCH_RESULT,
         subject=batch.id,

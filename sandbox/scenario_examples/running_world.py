@@ -175,7 +175,7 @@ class WorldStage(LocalStage):
             self._note(None, request, path, status, shown)
             return ExampleAnswer(status, {}, shown)
         payload = b"" if request.body is None else json.dumps(request.body).encode()
-        fields = {"accept": "application/json"}
+        fields = {"accept": "application/json", **request.headers}
         if payload:
             fields |= {"content-type": "application/json", "content-length": str(len(payload))}
         key_id, _ = self.world.cast.keys[request.key]

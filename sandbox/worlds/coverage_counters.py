@@ -78,9 +78,7 @@ class CoverageCounters:
         outcome = fault = None
         if choice is not None:
             fault = choice.fault.key if choice.fault else None
-            # A fault that comes before the outcome leaves none.
-            if choice.fault is None or choice.fault.when == "after":
-                outcome = choice.outcome.key
+            outcome = choice.outcome.key if choice.has_outcome else None
         self.answers[AnswerKind(route, status, refusal, outcome, fault)] += 1
 
     def announced(self, messages: Sequence[Message], store: Store) -> None:

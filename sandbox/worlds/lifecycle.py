@@ -42,13 +42,14 @@ def begin_anew(world: World, fresh: World) -> None:
     state = replace(fresh.state, switches=world.state.switches, readings=world.state.readings)
     scenario = fresh.scenario
     endpoints: tuple[Endpoint, ...] = ()
-    if scenario is None and (scenario := world.scenario) is not None:
-        scenario.restart()
-        state = replace(state, scenario=world.state.scenario)
     if world.spec.fixture.snapshot is None:
         endpoints = tuple(world.outbox.endpoints.values())
         clock = RUNNING.after(world.spec.clock, world.system_clock())
         state = replace(state, clock=clock)
+    if scenario is None and world.scenario is not None:
+        since = state.clock.time_at(world.system_clock())
+        scenario = world.scenario.begin_again(since)
+        state = replace(state, scenario=world.state.scenario, scenario_since=since)
     world.take_over(fresh, state, scenario)
     unit = world.store.begin()
     for endpoint in endpoints:
@@ -99,7 +100,7 @@ def _begin(world: World) -> None:
 def _endpoints(world: World) -> Iterator[Endpoint]:
     """The webhook endpoints of the fixture, each known by its cast name."""
     for name, document in world.spec.fixture.endpoints.items():
-        fields = {one: value for one, value in document.items() if one != "cast"}
+        fields = dict(document)
         account, created_at = fields.pop("account", None), fields.pop("created_at")
         fields["account_id"] = world.cast.accounts[account] if account else None
         yield endpoint_of(name, fields, created_at=created_at, named_chars=world.draws.named_chars)

@@ -45,13 +45,18 @@ def test_an_outcome_is_that_of_the_attempt(sandbox):
 
 
 @pytest.mark.proves("assumed D24")
-def test_a_rule_without_an_outcome_approves(sandbox):
+def test_a_rule_without_an_outcome_leaves_it_to_card_and_amount(sandbox):
     running(sandbox, {"then": {"delay_ms": 0}})
 
-    answer = pay(sandbox, **carrying("tok_declined"))
+    declined = pay(sandbox, **carrying("tok_declined"))
+    by_amount = pay(sandbox, 900051)
+    approved = pay(sandbox)
 
-    assert answer.json()["status"] == "captured"
-    assert answer.headers["x-sandbox-outcome"] == "approved; source=scenario; rule=1"
+    assert [one.json()["status"] for one in (declined, by_amount)] == ["declined", "declined"]
+    assert declined.headers["x-sandbox-outcome"].endswith("; source=card; rule=tok_declined")
+    assert by_amount.headers["x-sandbox-outcome"].endswith("; source=amount; rule=amount:900051")
+    assert approved.json()["status"] == "captured"
+    assert approved.headers["x-sandbox-outcome"] == "approved; source=scenario; rule=1"
 
 
 @pytest.mark.parametrize(("then", "approved"), [({"approved_amount": 700}, 700), ({}, None)])

@@ -615,6 +615,12 @@ declare namespace Api {
     machines: Array<MachineView>;
     total: number;
   };
+  type Maintenance = {
+    until: string | null;
+  };
+  type MaintenanceBody = {
+    lasts: string;
+  };
   type MarkBody = {
     name?: string;
   };
@@ -718,7 +724,9 @@ declare namespace Api {
   };
   type NextOutcome = {
     outcome?: string | null;
-    operation?: Operation | null;
+    operation?: string | null;
+    method?: string | null;
+    path?: string | null;
     amount?: number | null;
     delay_ms?: number;
     fault?: string | null;
@@ -740,6 +748,7 @@ declare namespace Api {
     until: string;
   };
   type Operation = "sale" | "auth" | "capture" | "incremental_auth" | "tip_adjust" | "refund" | "reverse" | "confirm";
+  type OperationName = "accounts.list" | "accounts.read" | "accounts.update" | "accounts.delete" | "accounts.create" | "accounts.block" | "accounts.unblock" | "accounts.list_v2" | "accounts.read_v2" | "accounts.update_v2" | "accounts.delete_v2" | "accounts.create_v2" | "credentials.create" | "credentials.list" | "credentials.read" | "credentials.update" | "credentials.delete" | "credentials.block" | "credentials.unblock" | "terminals.create" | "terminals.list" | "terminals.read" | "terminals.update" | "terminals.delete" | "terminals.block" | "terminals.unblock" | "locations.create" | "locations.list" | "locations.read" | "locations.update" | "locations.delete" | "locations.block" | "locations.unblock" | "sale" | "auth" | "payments.create" | "payments.preauth" | "capture" | "payments.capture" | "payments.capture_v1" | "incremental_auth" | "payments.increment" | "payments.increment_v1" | "reverse" | "payments.reverse" | "payments.reverse_v1" | "tip_adjust" | "payments.adjust" | "payments.adjust_v1" | "refund" | "payments.refund" | "payments.refund_v1" | "confirm" | "payments.confirm" | "payments.confirm_v1" | "refunds.create" | "transactions.search" | "transactions.list" | "transactions.read" | "transactions.history" | "transactions.edit" | "batches.list" | "batches.read" | "batches.open" | "batches.edit" | "close_batch" | "batches.close" | "apikeys.create" | "apikeys.list" | "apikeys.read" | "apikeys.update" | "apikeys.delete";
   type OutcomeName = "approved" | "approved_with_id" | "no_reason_to_decline" | "partial_approval" | "refer_to_issuer" | "refer_to_issuer_special" | "invalid_merchant" | "pick_up_card" | "do_not_honor" | "general_error" | "pick_up_fraud" | "invalid_transaction" | "invalid_amount" | "invalid_card_number" | "no_such_issuer" | "re_enter" | "unable_to_back_out" | "file_unavailable" | "format_error" | "lost_card" | "stolen_card" | "insufficient_funds" | "expired_card" | "incorrect_pin" | "not_permitted_card" | "not_permitted_terminal" | "suspected_fraud" | "exceeds_withdrawal_limit" | "restricted_card" | "security_violation" | "activity_limit_exceeded" | "pin_required" | "pin_tries_exceeded" | "no_matching_original" | "inconsistent_data" | "no_account" | "already_reversed" | "crypto_error" | "issuer_unavailable" | "invalid_routing" | "violation" | "duplicate_event" | "system_malfunction" | "payment_failed" | "processor_timeout" | "timed_out" | "network_connectivity_error" | "invalid_gateway_response" | "invalid_terminal" | "user_canceled" | "merchant_canceled" | "surcharge_prompt" | "surcharge_declined_by_payer" | "surcharge_expired" | "incremental_auth_declined" | "incremental_insufficient_funds" | "exceeds_original_auth" | "invalid_capture_sequence" | "invalid_tip_adjustment" | "pending_forever" | "refund_declined" | "capture_declined" | "insert_card" | "use_another_card" | "contactless_limit_exceeded" | "strong_authentication_required" | "timed_out_held" | "surcharge_not_permitted";
   type OutcomeView = {
     key: string;
@@ -864,7 +873,9 @@ declare namespace Api {
   };
   type QueuedView = {
     outcome: OutcomeName | null;
-    operation: Operation | null;
+    operation: OperationName | null;
+    method: string | null;
+    path: string | null;
     amount: number | null;
     delay_ms: number;
     fault: TransportFault | null;
@@ -901,6 +912,7 @@ declare namespace Api {
     refused_attempts?: "named_rules" | "all" | null;
     rates_below_one?: "percent" | "fraction" | null;
     payments_of_a_terminal?: "empty" | "latest" | null;
+    reversal_of_a_timeout?: "refused" | "allowed" | null;
     decline_status?: "http_200" | "http_400" | "http_402" | "http_422" | null;
     increment_amount?: "addition" | "new_total" | null;
     capture_amount?: "with_tip" | "without_tip" | null;
@@ -943,6 +955,7 @@ declare namespace Api {
     refused_attempts: "named_rules" | "all";
     rates_below_one: "percent" | "fraction";
     payments_of_a_terminal: "empty" | "latest";
+    reversal_of_a_timeout: "refused" | "allowed";
     decline_status: DeclineStatus;
     increment_amount: "addition" | "new_total";
     capture_amount: "with_tip" | "without_tip";
@@ -985,6 +998,7 @@ declare namespace Api {
     refused_attempts: "named_rules" | "all";
     rates_below_one: "percent" | "fraction";
     payments_of_a_terminal: "empty" | "latest";
+    reversal_of_a_timeout: "refused" | "allowed";
     decline_status: DeclineStatus;
     increment_amount: "addition" | "new_total";
     capture_amount: "with_tip" | "without_tip";
@@ -1230,6 +1244,8 @@ declare namespace Api {
     "webhooks.time_scale"?: number;
     "webhooks.timestamp"?: "wall" | "world";
     "batch.settlement"?: "auto" | "manual";
+    "quota.per_second"?: number;
+    "quota.per_minute"?: number;
   };
   type SwitchesReadAnswer = {
     strict_headers: false | true;
@@ -1241,6 +1257,8 @@ declare namespace Api {
     "webhooks.time_scale": number;
     "webhooks.timestamp": "wall" | "world";
     "batch.settlement": "auto" | "manual";
+    "quota.per_second": number;
+    "quota.per_minute": number;
   };
   type SwitchesSetAnswer = {
     strict_headers: false | true;
@@ -1252,6 +1270,8 @@ declare namespace Api {
     "webhooks.time_scale": number;
     "webhooks.timestamp": "wall" | "world";
     "batch.settlement": "auto" | "manual";
+    "quota.per_second": number;
+    "quota.per_minute": number;
   };
   type TapBody = {
     card?: string | null;
@@ -1363,7 +1383,7 @@ declare namespace Api {
     terminal_details: Record<string, any>;
     history: Array<AttemptView>;
   };
-  type TransportFault = "http_500" | "http_502" | "http_503" | "http_504" | "http_429" | "drop_before" | "drop_after" | "slow" | "malformed_json";
+  type TransportFault = "http_500" | "http_502" | "http_503" | "http_504" | "http_429" | "drop_before" | "drop_after" | "slow" | "malformed_json" | "half_answer";
   type TriggerView = {
     amount: number;
     kind: string;
@@ -1588,6 +1608,24 @@ declare namespace Api {
       path: ["worlds", string, "agenda"];
       body: undefined;
       answer: Agenda;
+    };
+    "maintenance.read": {
+      method: "GET";
+      path: ["worlds", string, "maintenance"];
+      body: undefined;
+      answer: Maintenance;
+    };
+    "maintenance.begin": {
+      method: "PUT";
+      path: ["worlds", string, "maintenance"];
+      body: MaintenanceBody;
+      answer: Maintenance;
+    };
+    "maintenance.end": {
+      method: "DELETE";
+      path: ["worlds", string, "maintenance"];
+      body: undefined;
+      answer: null;
     };
     "switches.read": {
       method: "GET";

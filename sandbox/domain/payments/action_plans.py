@@ -293,6 +293,14 @@ def _reverse(payment: Payment, action: ActionRequest) -> Plan:
         if payment.status == "surcharge_pending":
             back = back.without_surcharge()
         return _plan(payment, amount, amounts=back, is_full=amount in (whole, back.total))
+    if payment.status == "error":
+        # Nobody knows whether it is held, so it can only be reversed as a whole.
+        whole = payment.amounts.total
+        amount = whole if action.amount is None else action.amount
+        if amount < whole:
+            raise ValueError(f"amount: a payment that timed out is reversed as a whole, {whole}")
+        ledger = replace(ledger, voided=ledger.authorized)
+        return _plan(payment, amount, ledger=ledger, exceeds=amount > whole, is_full=True)
     is_captured = payment.status == "captured"
     there = ledger.kept if is_captured else ledger.held
     amount = there if action.amount is None else action.amount

@@ -13,12 +13,19 @@ from sandbox.domain.faults import VALIDATION_ERROR, Refusal
 from sandbox.domain.payments.action_plans import ActionRequest, Plan, plan
 from sandbox.domain.payments.amounts import EMPTY, Ledger
 from sandbox.domain.payments.initiation import part_of
-from sandbox.domain.payments.outcomes import FORCED_RULES, Operation, Outcome, Verdict
+from sandbox.domain.payments.outcomes import (
+    FORCED_RULES,
+    TIMED_OUT,
+    Operation,
+    Outcome,
+    Verdict,
+)
 from sandbox.domain.payments.transactions import Payment, change, with_attempt
 from sandbox.domain.payments.transitions import (
     AS_ANSWERED,
     AS_BEGUN,
     SAME,
+    TIMEOUT_REVERSED,
     UNSETTLED,
     Conclusion,
     Transition,
@@ -31,6 +38,7 @@ from sandbox.domain.readings import (
     DEFAULTS,
     REFUND_BEFORE_SETTLEMENT,
     REFUSED_ATTEMPTS,
+    REVERSAL_OF_A_TIMEOUT,
     TIP_ON_A_HOLD,
     TOTAL_OF_PARTIAL_APPROVAL,
 )
@@ -95,6 +103,13 @@ class Case(Struct, eq=False, kw_only=True):
             and self.readings[REFUND_BEFORE_SETTLEMENT] == "refused"
         ):
             return (UNSETTLED, *rows)
+        if (
+            operation is Operation.REVERSE
+            and self.payment.status == "error"
+            and self.payment.transaction.status_reason in TIMED_OUT
+            and self.readings[REVERSAL_OF_A_TIMEOUT] == "allowed"
+        ):
+            return TIMEOUT_REVERSED
         return rows
 
 
@@ -195,7 +210,7 @@ def approve_in_part(case: Case, approved_amount: int | None) -> bool:
 
 def transition_for(case: Case, outcome: Outcome) -> Transition:
     """The row that the processor's answer leads to."""
-    rows = transitions_from(case.action.operation, case.state)
+    rows = case.rows
     if outcome.key in FORCED_RULES:
         return _forced(case.action.operation, outcome)
     wanted = "approved" if outcome.is_approval else "failed"

@@ -405,6 +405,13 @@ UNSETTLED: Final = Transition(
 )
 """A refund before settlement, refused. Source: assumed D35-refund."""
 
+TIMEOUT_REVERSED: Final = (
+    _refused("F35", _REVERSE, "error", REVERSE_EXCEEDS_AVAILABLE, "above the limit"),
+    _failed("F40", _REVERSE, "error", "transaction.reverse"),
+    _done("D35-timeout", _REVERSE, "error", "reversed", "transaction.reverse"),
+)
+"""The reversal of a payment that timed out, where it is allowed. Source: assumed D35-timeout."""
+
 _EVENTS: Final[Mapping[str, str]] = {
     Operation.CONFIRM: "transaction.sale",
     Operation.CAPTURE: "transaction.capture",

@@ -260,6 +260,7 @@ ENUMS: Final = {
     "TipType": ("TransactionView", "tip_type"),
     "TipCaptureMode": ("TransactionView", "tip_capture_mode"),
     "EventType": ("MessageView", "event_type"),
+    "OperationName": ("QueuedView", "operation"),
     "OutcomeName": ("CatalogueOutcome", "key"),
     "TransportFault": ("FaultView", "key"),
     "DeliveryTrigger": ("DeliveryAttemptView", "trigger"),

@@ -287,7 +287,6 @@ async def _act(
     else:
         choice = outcomes.repeated(context, again, sent)
     event_id = event_ids.event_id_for(context, payment.account_id, new_id)
-    context.fault = choice.fault
     delay_ms, lost = outcomes.delay_ms(context, choice), None
     if delay_ms == 0:
         return _finish(context, payment, action, choice, event_id)
@@ -344,7 +343,7 @@ def row_if_approved(
     return ruled
 
 
-def _choose(context: OperationContext, payment: Payment, action: ActionRequest) -> ChosenOutcome:
+def _choose(context: RequestContext, payment: Payment, action: ActionRequest) -> ChosenOutcome:
     return outcomes.decide(
         context,
         action.operation,

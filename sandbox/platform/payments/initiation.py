@@ -39,6 +39,7 @@ from sandbox.platform.payments import (
 )
 from sandbox.platform.payments.bodies import StartPayment, card_in, example_of_sale, parts_of
 from sandbox.platform.payments.points_of_sale import KnownPlace
+from sandbox.platform.request_faults import let_happen
 from sandbox.scenarios.matcher import NearMisses
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 
@@ -87,6 +88,7 @@ def need_to_tap(sent: dict[str, Any]) -> Need:
     ),
     stops_at_block=True,
     attempts=Operation.SALE,
+    words=("sale", "auth"),
     refuses=(DUPLICATE_EVENT,),
     source="spec 4.4-paths-payments",
     example=example_of_sale(),
@@ -110,6 +112,7 @@ async def create(context: RequestContext, body: StartPayment) -> Payment | Refus
     events=("transaction.create", "batch.opened", "transaction.authorize", "transaction.cancel"),
     stops_at_block=True,
     attempts=Operation.SALE,
+    words=("auth",),
     refuses=(DUPLICATE_EVENT,),
     source="spec 4.4-paths-payments",
     example=example_of_sale(),
@@ -193,7 +196,6 @@ async def _start(
         return again
     begun, payment = _begin(context, body, operation, known, card, again)
     choice = begun.choice
-    context.fault = choice.fault if choice else None
     if choice is None or known.problem is not None:
         # No processor is asked.
         return _finish(context, begun)
@@ -256,7 +258,6 @@ def _note_tap(context: RequestContext, begun: _Initiation, tapped: Tapped | None
         ended = context.unit.get(Payment, begun.id)
         if ended is not None and ended.transaction.status_reason in OUTCOMES:
             context.choice = replace(choice, outcome=OUTCOMES[ended.transaction.status_reason])
-        context.fault = context.choice.fault if context.choice else None
         return 0
     terminal_id = begun.known.place.terminal.terminal_id
     choice = outcomes.decide_at_tap(
@@ -269,7 +270,7 @@ def _note_tap(context: RequestContext, begun: _Initiation, tapped: Tapped | None
         choice = _as_partial(choice, begun.cost)
     begun.choice = context.choice = choice
     begun.tapped_card = tapped.card
-    context.fault = choice.fault
+    let_happen(context, choice)
     return outcomes.delay_ms(context, choice)
 
 

@@ -55,14 +55,14 @@ def remember(context: OperationContext, case: Case, event_id: str) -> None:
 def open_attempts(context: OperationContext, payment: Payment) -> list[OpenAttempt]:
     """The attempts at the payment that the processor may still answer, the oldest first."""
     waiting = context.unit.get(Unanswered, payment.id)
-    if waiting is not None:
-        return [
-            OpenAttempt(one.event_id, one.action.operation, one.amount) for one in waiting.actions
-        ]
-    if not can_be_answered(payment):
-        return []
-    tx = payment.transaction
-    return [OpenAttempt(tx.event_id, payment.operation, tx.total_amount)]
+    found = [
+        OpenAttempt(one.event_id, one.action.operation, one.amount)
+        for one in (waiting.actions if waiting is not None else ())
+    ]
+    if can_be_answered(payment) and all(one.operation is not Operation.CONFIRM for one in found):
+        tx = payment.transaction
+        found.insert(0, OpenAttempt(tx.event_id, payment.operation, tx.total_amount))
+    return found
 
 
 def preview(

@@ -7,29 +7,25 @@ from msgspec.structs import replace
 
 from sandbox.domain.batches import Batch
 from sandbox.domain.clock import AUTHORIZATION_EXPIRES, HOLD_REVERSED, SURCHARGE_EXPIRES, Timer
-from sandbox.domain.faults import Refusal
 from sandbox.domain.instants import Instant, from_ms
 from sandbox.domain.payments import transitions
 from sandbox.domain.payments.cards import NOT_READ, Card, Tapped
 from sandbox.domain.payments.initiation import Start, conclude, transition_for
-from sandbox.domain.payments.outcomes import LOST_AS_DECLINED, Operation, Outcome, TransportFault
+from sandbox.domain.payments.outcomes import LOST_AS_DECLINED, Operation, Outcome
 from sandbox.domain.payments.pricing import above_cap
 from sandbox.domain.payments.transactions import Payment, Transaction, change
 from sandbox.domain.payments.transitions import Conclusion
 from sandbox.domain.readings import LOST_CARDS, STORED_TRANSACTION_TYPE
 from sandbox.platform import settlement
-from sandbox.platform.context import OperationContext
+from sandbox.platform.context import OperationContext, RequestContext
 from sandbox.platform.payments.points_of_sale import KnownPlace
+from sandbox.platform.request_faults import let_happen, request_words
 from sandbox.scenarios.matcher import Words
 from sandbox.scenarios.outcome_choice import AttemptFacts, ChosenOutcome, choose, choose_at_tap
 
 
-class Dropped(Exception):
-    """The connection is closed without an answer, before anything was done."""
-
-
 def decide(
-    context: OperationContext,
+    context: RequestContext,
     operation: Operation,
     *,
     amount: int | None,
@@ -61,8 +57,7 @@ def decide(
     choice = context.choice = _as_read(context, choose(facts, context.world.queue))
     if choice.source != "default":
         context.decided("outcome", choice.key, choice.by, "assumed D4")
-    if choice.fault is not None and choice.fault.when == "before":
-        _fail_before(choice.fault)
+    let_happen(context, choice)
     return choice
 
 
@@ -108,22 +103,16 @@ def decide_at_tap(
     return choice
 
 
-def words_of(context: OperationContext, place: KnownPlace | Transaction, **more: Any) -> Words:
+def words_of(context: RequestContext, place: KnownPlace | Transaction, **more: Any) -> Words:
     """The facts of every attempt that the rules of a scenario can use."""
     return {
+        **request_words(context),
         "currency": place.currency,
         "location": place.location_id,
         "account": place.account_id,
-        "key": context.known_caller.key.id,
         "processor": place.processor,
         **more,
     }
-
-
-def _fail_before(fault: TransportFault) -> None:
-    if fault.answer is None:
-        raise Dropped(fault.key)
-    raise Refusal(fault.answer, reason=f"{fault.key} was requested", step="outcome")
 
 
 def repeated(context: OperationContext, outcome: Outcome, sent: str | None) -> ChosenOutcome:
