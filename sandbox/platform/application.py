@@ -134,17 +134,15 @@ class Platform:
             wire.by_name(scope["headers"]),
             match,
         )
-        if (
-            match is not None
-            and match.row is not None
-            and match.row.body is not None
-            and await self._may_send_body(incoming)
-        ):
+        presented = self._identify(incoming)
+        has_body = match is not None and match.row is not None and match.row.body is not None
+        if has_body and await self._may_send_body(incoming, presented):
             try:
                 incoming.body = await wire.read_body(receive, bytes_max=self._body_bytes_max)
             except wire.ClientGone:
                 return
-        presented = self._identify(incoming)
+            # Meanwhile the key may have become another world's, or nobody's.
+            presented = self._identify(incoming)
         if self._forwarder is not None and (
             presented.world is None or self._forwarder.brings_key(incoming)
         ):
@@ -257,22 +255,21 @@ class Platform:
             return PresentedKey(None, None, f"no API key was sent{hint}")
         return self._recognized.find(value)
 
-    async def _may_send_body(self, incoming: IncomingRequest) -> bool:
+    async def _may_send_body(self, incoming: IncomingRequest, presented: PresentedKey) -> bool:
         """Whether a body that has yet to come is read: only with a usable key.
 
         Otherwise the request is refused at once: nothing may come in between that makes its key
         usable. The pipeline applies the same rule again once the body is there. Source: assumed
         D25-bodies.
         """
-        if self._has_usable_key(incoming):
+        if self._is_usable(presented):
             return True
         # To ask for its world may bring that here.
         return self._forwarder is not None and (
-            await self._forwarder.knows(incoming) or self._has_usable_key(incoming)
+            await self._forwarder.knows(incoming) or self._is_usable(self._identify(incoming))
         )
 
-    def _has_usable_key(self, incoming: IncomingRequest) -> bool:
-        presented = self._identify(incoming)
+    def _is_usable(self, presented: PresentedKey) -> bool:
         world = presented.world
         if world is None:
             return False
