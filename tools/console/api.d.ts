@@ -615,6 +615,12 @@ declare namespace Api {
     machines: Array<MachineView>;
     total: number;
   };
+  type Maintenance = {
+    until: string | null;
+  };
+  type MaintenanceBody = {
+    lasts: string;
+  };
   type MarkBody = {
     name?: string;
   };
@@ -719,7 +725,7 @@ declare namespace Api {
   type NextOutcome = {
     outcome?: string | null;
     operation?: string | null;
-    method?: ("GET" | "POST" | "PUT" | "DELETE") | null;
+    method?: string | null;
     path?: string | null;
     amount?: number | null;
     delay_ms?: number;
@@ -742,6 +748,7 @@ declare namespace Api {
     until: string;
   };
   type Operation = "sale" | "auth" | "capture" | "incremental_auth" | "tip_adjust" | "refund" | "reverse" | "confirm";
+  type OperationName = "accounts.list" | "accounts.read" | "accounts.update" | "accounts.delete" | "accounts.create" | "accounts.block" | "accounts.unblock" | "accounts.list_v2" | "accounts.read_v2" | "accounts.update_v2" | "accounts.delete_v2" | "accounts.create_v2" | "credentials.create" | "credentials.list" | "credentials.read" | "credentials.update" | "credentials.delete" | "credentials.block" | "credentials.unblock" | "terminals.create" | "terminals.list" | "terminals.read" | "terminals.update" | "terminals.delete" | "terminals.block" | "terminals.unblock" | "locations.create" | "locations.list" | "locations.read" | "locations.update" | "locations.delete" | "locations.block" | "locations.unblock" | "sale" | "auth" | "payments.create" | "payments.preauth" | "capture" | "payments.capture" | "payments.capture_v1" | "incremental_auth" | "payments.increment" | "payments.increment_v1" | "reverse" | "payments.reverse" | "payments.reverse_v1" | "tip_adjust" | "payments.adjust" | "payments.adjust_v1" | "refund" | "payments.refund" | "payments.refund_v1" | "confirm" | "payments.confirm" | "payments.confirm_v1" | "refunds.create" | "transactions.search" | "transactions.list" | "transactions.read" | "transactions.history" | "transactions.edit" | "batches.list" | "batches.read" | "batches.open" | "batches.edit" | "close_batch" | "batches.close" | "apikeys.create" | "apikeys.list" | "apikeys.read" | "apikeys.update" | "apikeys.delete";
   type OutcomeName = "approved" | "approved_with_id" | "no_reason_to_decline" | "partial_approval" | "refer_to_issuer" | "refer_to_issuer_special" | "invalid_merchant" | "pick_up_card" | "do_not_honor" | "general_error" | "pick_up_fraud" | "invalid_transaction" | "invalid_amount" | "invalid_card_number" | "no_such_issuer" | "re_enter" | "unable_to_back_out" | "file_unavailable" | "format_error" | "lost_card" | "stolen_card" | "insufficient_funds" | "expired_card" | "incorrect_pin" | "not_permitted_card" | "not_permitted_terminal" | "suspected_fraud" | "exceeds_withdrawal_limit" | "restricted_card" | "security_violation" | "activity_limit_exceeded" | "pin_required" | "pin_tries_exceeded" | "no_matching_original" | "inconsistent_data" | "no_account" | "already_reversed" | "crypto_error" | "issuer_unavailable" | "invalid_routing" | "violation" | "duplicate_event" | "system_malfunction" | "payment_failed" | "processor_timeout" | "timed_out" | "network_connectivity_error" | "invalid_gateway_response" | "invalid_terminal" | "user_canceled" | "merchant_canceled" | "surcharge_prompt" | "surcharge_declined_by_payer" | "surcharge_expired" | "incremental_auth_declined" | "incremental_insufficient_funds" | "exceeds_original_auth" | "invalid_capture_sequence" | "invalid_tip_adjustment" | "pending_forever" | "refund_declined" | "capture_declined" | "insert_card" | "use_another_card" | "contactless_limit_exceeded" | "strong_authentication_required" | "timed_out_held" | "surcharge_not_permitted";
   type OutcomeView = {
     key: string;
@@ -866,7 +873,7 @@ declare namespace Api {
   };
   type QueuedView = {
     outcome: OutcomeName | null;
-    operation: ("apikeys.create" | "apikeys.list" | "apikeys.read" | "apikeys.update" | "apikeys.delete" | "terminals.create" | "terminals.list" | "terminals.read" | "terminals.update" | "terminals.delete" | "terminals.block" | "terminals.unblock" | "accounts.list" | "accounts.read" | "accounts.update" | "accounts.delete" | "accounts.create" | "accounts.block" | "accounts.unblock" | "accounts.list_v2" | "accounts.read_v2" | "accounts.update_v2" | "accounts.delete_v2" | "accounts.create_v2" | "batches.list" | "batches.read" | "batches.open" | "batches.edit" | "close_batch" | "batches.close" | "credentials.create" | "credentials.list" | "credentials.read" | "credentials.update" | "credentials.delete" | "credentials.block" | "credentials.unblock" | "locations.create" | "locations.list" | "locations.read" | "locations.update" | "locations.delete" | "locations.block" | "locations.unblock" | "transactions.search" | "transactions.list" | "transactions.read" | "transactions.history" | "transactions.edit" | "capture" | "payments.capture" | "payments.capture_v1" | "incremental_auth" | "payments.increment" | "payments.increment_v1" | "reverse" | "payments.reverse" | "payments.reverse_v1" | "tip_adjust" | "payments.adjust" | "payments.adjust_v1" | "refund" | "payments.refund" | "payments.refund_v1" | "confirm" | "payments.confirm" | "payments.confirm_v1" | "refunds.create" | "sale" | "auth" | "payments.create" | "payments.preauth") | null;
+    operation: OperationName | null;
     method: string | null;
     path: string | null;
     amount: number | null;
@@ -1236,6 +1243,8 @@ declare namespace Api {
     "webhooks.time_scale"?: number;
     "webhooks.timestamp"?: "wall" | "world";
     "batch.settlement"?: "auto" | "manual";
+    "quota.per_second"?: number;
+    "quota.per_minute"?: number;
   };
   type SwitchesReadAnswer = {
     strict_headers: false | true;
@@ -1247,6 +1256,8 @@ declare namespace Api {
     "webhooks.time_scale": number;
     "webhooks.timestamp": "wall" | "world";
     "batch.settlement": "auto" | "manual";
+    "quota.per_second": number;
+    "quota.per_minute": number;
   };
   type SwitchesSetAnswer = {
     strict_headers: false | true;
@@ -1258,6 +1269,8 @@ declare namespace Api {
     "webhooks.time_scale": number;
     "webhooks.timestamp": "wall" | "world";
     "batch.settlement": "auto" | "manual";
+    "quota.per_second": number;
+    "quota.per_minute": number;
   };
   type TapBody = {
     card?: string | null;
@@ -1369,7 +1382,7 @@ declare namespace Api {
     terminal_details: Record<string, any>;
     history: Array<AttemptView>;
   };
-  type TransportFault = "http_500" | "http_502" | "http_503" | "http_504" | "http_429" | "drop_before" | "drop_after" | "slow" | "malformed_json" | "half_answer";
+  type TransportFault = "http_500" | "http_502" | "http_503" | "http_504" | "http_429" | "drop_before" | "drop_after" | "http_504_after" | "slow" | "malformed_json" | "half_answer";
   type TriggerView = {
     amount: number;
     kind: string;
@@ -1594,6 +1607,24 @@ declare namespace Api {
       path: ["worlds", string, "agenda"];
       body: undefined;
       answer: Agenda;
+    };
+    "maintenance.read": {
+      method: "GET";
+      path: ["worlds", string, "maintenance"];
+      body: undefined;
+      answer: Maintenance;
+    };
+    "maintenance.begin": {
+      method: "PUT";
+      path: ["worlds", string, "maintenance"];
+      body: MaintenanceBody;
+      answer: Maintenance;
+    };
+    "maintenance.end": {
+      method: "DELETE";
+      path: ["worlds", string, "maintenance"];
+      body: undefined;
+      answer: null;
     };
     "switches.read": {
       method: "GET";
