@@ -110,6 +110,7 @@ LAZY = {
     "termios": "not on Windows",
     "tty": "not on Windows",
     "sandbox.store.documents": "only for files, snapshots and worlds that began from one",
+    "sandbox.platform.routes": "only for a shell that completes operations and scenarios",
     "sandbox.cluster": "only where servers share worlds, and needs an optional package",
     "sandbox.store.files": "only with a state file",
     "sandbox.worlds.lifecycle": "only for worlds that come from a file or a snapshot",

@@ -133,7 +133,7 @@ COMMANDS: Final = {
     "lens": ("lookups", "Show what a key would be answered, and which keys could do it."),
     "listen": ("listen", "Send webhooks to URL and trace them as they happen."),
     "maintenance": ("clock", "Have the platform refuse every request with 503 for a while."),
-    "next": ("payments", "Set the outcome of the next payment."),
+    "next": ("payments", "Set the outcome of the next payment, or the fault of the next request."),
     "open": ("lookups", "Open the console of a server in a browser."),
     "outcomes": ("catalogues", "List the outcomes of payments and the transport faults."),
     "pay": ("payments", "Take a payment of AMOUNT, and print its result."),

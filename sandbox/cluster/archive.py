@@ -12,7 +12,7 @@ from sandbox.cluster import commits
 from sandbox.cluster.commits import Rows
 from sandbox.cluster.database import FAILURES, Database
 from sandbox.cluster.setup import prepare, put_meta
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.teams import team_of
 from sandbox.store.files.port import COUNTERS, FORMAT, Change, StateFile, StoreError, Tables
 from sandbox.store.tables import NAMES
@@ -102,6 +102,6 @@ class Archive(StateFile):
                     team_of(change.world),
                     FORMAT,
                     state,
-                    tables.count(NAMES[Transaction]),
+                    tables.count(NAMES[Payment]),
                     from_json(counters).get("requests", 0),
                 )

@@ -30,7 +30,7 @@ from sandbox.cluster.database import (
 from sandbox.cluster.ownership import Claim
 from sandbox.cluster.session import OwnerSession, SessionLost
 from sandbox.cluster.setup import put_meta
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.measurements import Measured
 from sandbox.store.files.port import Change, StoreError
 from sandbox.worlds.elsewhere import WorldLost
@@ -85,7 +85,7 @@ class OwnedWorld:
             new_wid=new_wid,
             n=self.n + 1,
             state=state,
-            payments=len(store.all(Transaction)),
+            payments=len(store.all(Payment)),
             requests=store.counters.requests,
             due_s=_due_s(self.world),
         )

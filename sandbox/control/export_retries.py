@@ -12,7 +12,7 @@ from typing import Any, Final
 from sandbox.control.journal import JournalEntry
 from sandbox.domain.instants import from_ms, to_wire
 from sandbox.domain.payments.outcomes import TIMED_OUT, Verdict
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.worlds.world import World
 
 YOUR_RETRY: Final = '''
@@ -54,10 +54,12 @@ def _carried_out_at(world: World, view: JournalEntry) -> str | None:
     outcome, response = view.outcome, view.response
     if outcome is None or outcome.key not in TIMED_OUT or not isinstance(response, dict):
         return None
-    tx = world.store.get(Transaction, str(response.get("transaction_id")))
-    if tx is None:
+    payment = world.store.get(Payment, str(response.get("transaction_id")))
+    if payment is None:
         return None
-    attempts = [one for one in tx.history if one.event_id == response.get("event_id")]
+    attempts = [
+        one for one in payment.transaction.history if one.event_id == response.get("event_id")
+    ]
     if not attempts or attempts[-1].status in _NOT_DONE:
         return None
     return to_wire(from_ms(attempts[-1].created_at))

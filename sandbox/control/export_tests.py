@@ -21,14 +21,14 @@ from msgspec import Struct
 from pydantic_core import from_json, to_jsonable_python
 
 from sandbox.control.context import cast_names, conflict
+from sandbox.control.export_outcomes import CHOSEN, fault_of, is_spared, queue_again
 from sandbox.control.export_retries import YOUR_RETRY, ask_yours, find_retries, was_sent_once
 from sandbox.control.journal import JournalEntry
 from sandbox.domain.events import Message, body_of
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.domain.payments.outcomes import APPROVED, PARTIAL
 from sandbox.domain.readings import DEFAULTS as READINGS_AS_USUAL
 from sandbox.domain.switches import SWITCHES
-from sandbox.domain.transport_faults import LOST, NEED_BODY, TRANSPORT_FAULTS
+from sandbox.domain.transport_faults import LOST, NEED_BODY
 from sandbox.domain.webhooks import Delivery
 from sandbox.scenarios.fault_injection import RULE_OF_QUEUE
 from sandbox.worlds.background import collect
@@ -93,9 +93,6 @@ _ASSERTED: Final = (
 
 _IDS: Final = ("transaction_id", "id", "terminal_id", "location_id", "batch_id", "event_id")
 """The fields of an answer with an id that later requests may name; the first is its own."""
-
-CHOSEN: Final = ("queue", "header")
-"""What chose an outcome for one attempt: the other world has to be told."""
 
 UNKNOWN_KEY: Final = "svc_uat_unknown00000_" + "x" * 32
 """A key that no world has, in place of one that was sent and not known."""
@@ -274,7 +271,7 @@ def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
             before.append(("DELETE" if scenario is None else "PUT", "/scenario", scenario))
             runs = scenario
         outcome, response = view.outcome, view.response
-        if outcome is not None and outcome.source in CHOSEN and not _is_spared(view):
+        if outcome is not None and outcome.source in CHOSEN and not is_spared(view):
             before.append(("POST", "/scenario/next", queue_again(view)))
         fault = fault_of(view)
         is_whole = isinstance(response, dict) and fault not in (*LOST, *NEED_BODY)
@@ -287,27 +284,12 @@ def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
             "query": quote(view.query, safe=IN_A_QUERY),
             "key": case.key_of_cast(view) or (None if view.key is None else UNKNOWN_KEY),
             "body": view.request,
-            "headers": {"x-sandbox-outcome": "approved"} if _is_spared(view) else {},
+            "headers": {"x-sandbox-outcome": "approved"} if is_spared(view) else {},
             "status": 0 if fault in LOST else view.status,
             "is_whole": is_whole,
             "asserted": {name: answer[name] for name in _ASSERTED if name in answer},
             "made": {name: answer[name] for name in _IDS if isinstance(answer.get(name), str)},
         }
-
-
-def fault_of(view: JournalEntry) -> str | None:
-    """The transport fault that the answer of a request met, if any."""
-    faults = [key for key in TRANSPORT_FAULTS if f"transport fault {key}: " in str(view.notes)]
-    return faults[0] if faults else None
-
-
-def _is_spared(view: JournalEntry) -> bool:
-    """Whether a request that is no attempt asked to be left alone by faults."""
-    return (
-        view.method == "GET"
-        and view.outcome is not None
-        and (view.outcome.source == "header" and view.outcome.key == APPROVED.key)
-    )
 
 
 def _test_lines(
@@ -332,7 +314,9 @@ def _test_lines(
         lines += [*webhooks.faults(view), *_request_lines(known, number, view, step, client)]
         known.learn(number, step["made"])
         lines += [*webhooks.heard(view, known.code, client), ""]
-        yield "\n".join(ask_yours(number, lines) if view.id in retries else lines)
+        yield "\n".join(
+            ask_yours(number, lines) if view.id in retries and step["status"] else lines
+        )
     yield "\n".join(was_sent_once(retries, case.views))
 
 
@@ -374,19 +358,6 @@ def _request_lines(
             yield f"    assert seen_{number} | {{"
             yield from (f"        {name!r}: {value!r}," for name, value in step["asserted"].items())
             yield f"    }} == seen_{number}"
-
-
-def queue_again(view: JournalEntry) -> dict[str, Any]:
-    """What to queue so that the outcome and the fault are chosen again."""
-    assert view.outcome
-    key, response, fault = view.outcome.key, view.response, fault_of(view)
-    if key in TRANSPORT_FAULTS:
-        return {"fault": key}
-    again: dict[str, Any] = {"outcome": key} if fault is None else {"outcome": key, "fault": fault}
-    if key == PARTIAL.key and isinstance(response, dict):
-        told = response.get("additional_details") or {}
-        again["approved_amount"] = told.get("captured_amount") or told.get("authorized_amount")
-    return again
 
 
 # --- webhooks ------------------------------------------------------------------------------

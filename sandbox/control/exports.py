@@ -18,13 +18,12 @@ from pydantic import Field
 
 from sandbox import library
 from sandbox.control.context import ControlRequest, cast_names, conflict, exclusive_world, invalid
+from sandbox.control.export_outcomes import fault_of, queue_again
 from sandbox.control.export_tests import (
     STEP_S,
     ExportCase,
     add_needed,
     build_steps,
-    fault_of,
-    queue_again,
     world_options,
     write_test,
 )

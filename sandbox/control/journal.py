@@ -12,7 +12,7 @@ from sandbox.domain.directory import Account
 from sandbox.domain.instants import Instant
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.outcomes import OUTCOMES
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform.routes import OPERATIONS
 from sandbox.scenarios.matcher import show_near_misses
@@ -319,15 +319,15 @@ def waiting_rows(world: World) -> list[RequestRow]:
 
 
 def _waiting_row(world: World, one: WaitingRequest) -> RequestRow:
-    tx = world.store.get(Transaction, one.payment)
+    known = world.store.get(Payment, one.payment)
     payment: PaymentOfRow | None = None
-    if tx is not None:
+    if known is not None:
         payment = PaymentOfRow(
-            id=tx.transaction_id,
-            status=tx.status,
-            total=tx.amounts.total,
-            currency=tx.origin.site.currency,
-            merchant=tx.origin.site.merchant_name,
+            id=known.id,
+            status=known.status,
+            total=known.transaction.total_amount,
+            currency=known.transaction.currency,
+            merchant=known.transaction.merchant_name,
         )
     return RequestRow.of(
         one,

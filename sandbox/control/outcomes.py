@@ -17,7 +17,7 @@ from sandbox.domain.field_types import DelayMs, PositiveAmount
 from sandbox.domain.operations import API_WORDS, METHODS, PathText, find_operations
 from sandbox.domain.payments import outcomes
 from sandbox.domain.payments.cards import CANCELED_BY, CARDS, TOKEN_PREFIX, Tap, Tapped
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.text import UnknownWord
 from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.domain.webhooks import TIMES_MAX, Spoiled
@@ -194,9 +194,11 @@ async def tap_card(request: ControlRequest, body: TapBody) -> TappedView:
     tapped = _tapped(body, waiting)
     waiting.came.set_result(tapped)
     await waiting.left.wait()
-    tx = request.world.store.begin().get(Transaction, waiting.tap.transaction_id)
+    payment = request.world.store.begin().get(Payment, waiting.tap.transaction_id)
     return TappedView.of(
-        waiting.tap, status=tx and tx.status, status_reason=tx and tx.status_reason
+        waiting.tap,
+        status=payment and payment.status,
+        status_reason=payment and payment.transaction.status_reason,
     )
 
 
@@ -205,10 +207,10 @@ def _find_waiting(request: ControlRequest) -> Waiting:
     waiting = request.world.tap_desk.get(id)
     if waiting is not None:
         return waiting
-    tx = request.require(request.world.store.begin().get(Transaction, id), "transaction")
+    payment = request.require(request.world.store.begin().get(Payment, id), "transaction")
     raise conflict(
         "not_waiting",
-        f"the payment does not wait for a tap: it is {tx.status}",
+        f"the payment does not wait for a tap: it is {payment.status}",
         details="a payment waits where a scenario says tap = 'wait'; GET taps lists those that do",
     )
 

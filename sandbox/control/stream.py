@@ -22,7 +22,7 @@ from sandbox.domain.batches import Batch
 from sandbox.domain.directory import Account, Credential, Location, Terminal
 from sandbox.domain.instants import to_wire
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.webhooks import Endpoint
 from sandbox.platform import wire
 from sandbox.platform.responses import ABORT
@@ -50,7 +50,7 @@ _NAMES: Final[dict[type, str]] = {
     Location: "location",
     Credential: "credential",
     ApiKey: "key",
-    Transaction: "payment",
+    Payment: "payment",
     Batch: "batch",
 }
 
@@ -84,13 +84,13 @@ def _record(world: World, record: Any) -> dict[str, Any]:
     """A record as its list shows it; `row` is null for kinds without one, and if it was removed."""
     is_gone = isinstance(record, events.Removed)
     row: View | None = None
-    if isinstance(record, Transaction):
+    if isinstance(record, Payment):
         row = payment_row(record)
     elif isinstance(record, Batch):
         row = batch_row(world, record)
     return {
         "kind": _NAMES[record.kind if is_gone else type(record)],
-        "id": record.transaction_id if isinstance(record, Transaction) else record.id,
+        "id": record.id,
         "status": getattr(record, "status", None),
         "removed": is_gone or getattr(record, "deleted_at", None) is not None,
         "row": row,

@@ -20,7 +20,7 @@ from sandbox.domain import readings, switches
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.field_types import WorldId, WorldName
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.text import nearest
 from sandbox.domain.webhooks import ENDPOINTS_MAX
 from sandbox.store.fixture import Fixture, FixtureError
@@ -399,7 +399,7 @@ def world_row(world: World, server: str | None = None) -> WorldRow:
         name=world.spec.name,
         clock=world.clock.view(),
         scenario=running_name(world),
-        payments=len(world.store.all(Transaction)),
+        payments=len(world.store.all(Payment)),
         requests=world.store.counters.requests,
         refused=sum(
             count

@@ -196,7 +196,7 @@ def _must_reach(
     if cell.verdict is not AccessVerdict.OK:
         raise _refuse(
             cell,
-            f"{target.kind.__name__} {id or 'own'}: {cell.reason} ({relation})",
+            f"{target.noun} {id or 'own'}: {cell.reason} ({relation})",
             details=f"requires {_form(row, relation)}",
         )
     context.decided("target", "ok", cell.reason, cell.source)

@@ -13,8 +13,7 @@ from sandbox.domain.batches import BATCH_STATUSES, Batch
 from sandbox.domain.directory import Terminal, relate_to_its_records, relate_with_admin_reach
 from sandbox.domain.faults import CONFLICT, VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import ProcessorBatchId, Text
-from sandbox.domain.payments.transaction_view import TransactionView
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment, Transaction
 from sandbox.domain.readings import EDIT_OF_CLOSED_BATCH
 from sandbox.domain.text import OneOf, did_you_mean
 from sandbox.platform import settlement
@@ -102,7 +101,7 @@ def list_all(context: OperationContext, query: ListBatches) -> Any:
     "/v1/batches/{batch_id}",
     needs="batches:read",
     target=Target("path", "batch_id", Batch, relate=relate_to_its_records),
-    response=records.Extended(Batch, {"transactions": list[TransactionView]}),
+    response=records.Extended(Batch, {"transactions": list[Transaction]}),
     source="assumed 1.11-members",
 )
 def read(context: OperationContext, batch: Batch, query: ReadBatch) -> Any:
@@ -183,10 +182,13 @@ def edit(context: OperationContext, batch: Batch, body: EditBatch) -> Batch:
         processor_batch_id=body.processor_batch_id or batch.processor_batch_id,
     )
     context.unit.put(batch)
-    for tx, batch_id in [*((tx, batch.id) for tx in added), *((tx, None) for tx in removed)]:
-        moved = settlement.move(tx, batch_id)
+    for payment, batch_id in [
+        *((payment, batch.id) for payment in added),
+        *((payment, None) for payment in removed),
+    ]:
+        moved = settlement.move(payment, batch_id)
         context.unit.put(moved)
-        settlement.count(context, tx, moved)
+        settlement.count(context, payment, moved)
     batch = cast(Batch, context.unit.get(Batch, batch.id))
     assert step.event
     context.emit(step.event, batch)
@@ -200,28 +202,28 @@ def _must_be_distinct(body: EditBatch) -> None:
         raise Refusal(VALIDATION_ERROR, "a transaction is named twice", source="assumed B7")
 
 
-def _addable(context: OperationContext, batch: Batch, id: str) -> Transaction:
+def _addable(context: OperationContext, batch: Batch, id: str) -> Payment:
     """A captured payment of this terminal, unbatched or in a rejected batch (assumed B7, D10)."""
-    tx = context.unit.get(Transaction, id)
-    if tx is None or tx.account_id != batch.account_id:
+    payment = context.unit.get(Payment, id)
+    if payment is None or payment.account_id != batch.account_id:
         raise _bad_member("added_transactions", id, "is not a transaction of this account")
-    if tx.origin.site.terminal_id != batch.terminal_id:
+    if payment.transaction.tid != batch.terminal_id:
         raise _bad_member("added_transactions", id, "belongs to another terminal")
-    if tx.status != "captured":
-        raise _bad_member("added_transactions", id, f"is {tx.status}, not captured")
-    if tx.batch_id is not None:
-        present = context.unit.get(Batch, tx.batch_id)
+    if payment.status != "captured":
+        raise _bad_member("added_transactions", id, f"is {payment.status}, not captured")
+    if payment.batch_id is not None:
+        present = context.unit.get(Batch, payment.batch_id)
         assert present
         if present.id == batch.id or present.status != "rejected":
             raise _bad_member("added_transactions", id, f"is in the batch {present.id}")
-    return tx
+    return payment
 
 
-def _removable(context: OperationContext, batch: Batch, id: str) -> Transaction:
-    tx = context.unit.get(Transaction, id)
-    if tx is None or tx.batch_id != batch.id:
+def _removable(context: OperationContext, batch: Batch, id: str) -> Payment:
+    payment = context.unit.get(Payment, id)
+    if payment is None or payment.batch_id != batch.id:
         raise _bad_member("removed_transactions", id, "is not a member of this batch")
-    return tx
+    return payment
 
 
 def _bad_member(field: str, id: str, problem: str) -> Refusal:

@@ -12,6 +12,7 @@ from sandbox.domain.directory import Account
 from sandbox.domain.events import EVENTS, Message
 from sandbox.domain.instants import to_ms
 from sandbox.domain.keys import ApiKey
+from sandbox.domain.payments.transactions import Payment, Transaction, show
 from sandbox.domain.permissions import Grants
 from sandbox.domain.readings import UNSET_STRINGS
 from sandbox.domain.records import Record, filled_body
@@ -133,7 +134,8 @@ class OperationContext(Struct, kw_only=True):
 
     def emit(self, event_type: str, record: Record) -> None:
         """Announce that this happened to the record, as it is now."""
-        shown: Record | dict[str, Any] = record
+        shown: Record | Transaction | dict[str, Any]
+        shown = show(record) if isinstance(record, Payment) else record
         if self.world.readings[UNSET_STRINGS] == "as_empty" and not EVENTS[event_type].sparse:
             shown = filled_body(record)  # assumed D35-unset
         id = self.world.draws.message_id()

@@ -20,6 +20,7 @@ from sandbox.domain.faults import Fault
 from sandbox.domain.operations import ApiOperation
 from sandbox.domain.payments.cards import CARD_FIELDS
 from sandbox.domain.payments.outcomes import Operation
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.profile import Profile
 from sandbox.domain.records import Extended
 from sandbox.platform.routing import register
@@ -56,6 +57,11 @@ class Target(Struct, frozen=True, eq=False):
     is_repeatable: bool = False
     others: "tuple[Target, ...]" = ()
     aliases: tuple[tuple[str | None, str], ...] = ()
+
+    @property
+    def noun(self) -> str:
+        """The target in a sentence."""
+        return "Transaction" if self.kind is Payment else self.kind.__name__
 
     def ids_in(self, sent: dict[str, Any]) -> list[str]:
         """What the body has under the name and its aliases, without nulls. Raises BadInput."""

@@ -22,7 +22,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from sandbox.domain.faults import METHOD_NOT_ALLOWED, NOT_FOUND, RETIRED, Refusal
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.readings import (
     DECLINE_STATUS,
     DECLINE_STATUSES,
@@ -96,9 +96,9 @@ async def answer_request(context: RequestContext, worlds: Worlds) -> tuple[int, 
 def _busy_payment(context: RequestContext, row: Row) -> Event | None:
     """The event after which the request's payment accepts other requests; None at once."""
     record = context.record
-    if not context.world.busy or row.method == "GET" or not isinstance(record, Transaction):
+    if not context.world.busy or row.method == "GET" or not isinstance(record, Payment):
         return None
-    return context.world.busy.get(record.transaction_id)
+    return context.world.busy.get(record.id)
 
 
 def _render(context: RequestContext, row: Row, shown: Any) -> tuple[int, bytes]:

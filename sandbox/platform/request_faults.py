@@ -2,7 +2,7 @@
 
 An attempt at a payment chooses its outcome and its fault together, once the processor is asked. Any
 other request has its fault chosen here, once it is known to be valid. Both happen here.
-Source: assumed 5.3.
+Source: assumed 5.3-anywhere.
 """
 
 from typing import Any

@@ -17,7 +17,7 @@ from sandbox.domain.directory import (
 from sandbox.domain.directory_readings import TERMINAL_CREATORS
 from sandbox.domain.faults import CONFLICT, NO_CREATOR, VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import Mcc, Text
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.readings import PAYMENTS_OF_A_TERMINAL
 from sandbox.platform import directory
 from sandbox.platform.context import OperationContext
@@ -214,7 +214,7 @@ def read(context: OperationContext, terminal: Terminal) -> Terminal:
     ):
         return terminal
     where = {"terminal_id": terminal.terminal_id}
-    latest, _ = context.unit.find(Transaction, where, limit=LISTED_MAX)
+    latest, _ = context.unit.find(Payment, where, limit=LISTED_MAX)
     return replace(terminal, transactions=tuple(latest))
 
 

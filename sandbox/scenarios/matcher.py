@@ -194,7 +194,7 @@ class Running(Struct, eq=False):
     """A scenario in use in a world.
 
     `draw` gives for a name the number from 0 to 1 that the world's seed gives to it; times of rules
-    count from `since`.
+    count from `since`. Source: assumed D24-requests.
     """
 
     scenario: Scenario

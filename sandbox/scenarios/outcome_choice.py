@@ -168,11 +168,11 @@ def choose_fault(
 ) -> ChosenOutcome | None:
     """The transport fault of a request that asks no processor; None if nothing goes wrong.
 
-    The sources and their order are those of `choose`. A delay alone is a slow answer.
+    The sources and their order are those of `choose`.
     """
     if header is not None:
         if header == APPROVED.key:
-            return ChosenOutcome(APPROVED, "header", "header", is_attempt=False)
+            return _fault(None, 0, "header", "header")
         # A passthrough asks no processor, and has no other outcome.
         return _fault(header, 0, "header", "header") if header in TRANSPORT_FAULTS else None
     entry = queue.take(request, None, None, near)
@@ -194,7 +194,9 @@ def choose_fault(
 
 
 def _fault(word: str | None, delay_ms: int, source: str, rule: str) -> ChosenOutcome:
-    fault = TRANSPORT_FAULTS[word or SLOW.key]
+    """The fault of a request that is no attempt. A delay alone is a slow answer."""
+    word = word or (SLOW.key if delay_ms else None)
+    fault = None if word is None else TRANSPORT_FAULTS[word]
     return ChosenOutcome(APPROVED, source, rule, fault=fault, delay_ms=delay_ms, is_attempt=False)
 
 

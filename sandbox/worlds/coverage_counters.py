@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from sandbox.domain.batches import Batch
 from sandbox.domain.events import Message
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment, Transaction
 from sandbox.scenarios.matcher import Running
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.store.store import Store
@@ -91,9 +91,9 @@ class CoverageCounters:
                 kind = MessageKind(message.event_type, None, None)
             self.messages[kind] += 1
             if message.event_type in SETTLES and isinstance(message.record, Batch):
-                members, _ = store.begin().find(Transaction, {"batch_id": message.subject})
+                members, _ = store.begin().find(Payment, {"batch_id": message.subject})
                 # Those that were refunded in full before stay refunded (assumed F36).
-                self.settled += sum(tx.status == "settled" for tx in members)
+                self.settled += sum(payment.status == "settled" for payment in members)
 
     def add(self, other: "CoverageCounters") -> None:
         """Add the counts of the other."""

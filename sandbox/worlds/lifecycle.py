@@ -8,7 +8,7 @@ from sandbox.domain.clock import RUNNING, TAP_EXPIRES, Timer
 from sandbox.domain.directory import Account
 from sandbox.domain.instants import from_ms
 from sandbox.domain.keys import ApiKey, expiry_of
-from sandbox.domain.payments.transactions import BusyPayment, Transaction
+from sandbox.domain.payments.transactions import BusyPayment, Payment
 from sandbox.domain.webhooks import Endpoint
 from sandbox.store.fixture import Cast, seed
 from sandbox.store.generated_data import generate
@@ -68,9 +68,9 @@ def end_busy_payments(world: World) -> None:
         return
     unit = world.store.begin()
     for id in busy:
-        tx = world.store.get(Transaction, id)
-        if tx is not None and world.store.timer(TAP_EXPIRES, id) is None:
-            due = from_ms(tx.origin.created_at)
+        payment = world.store.get(Payment, id)
+        if payment is not None and world.store.timer(TAP_EXPIRES, id) is None:
+            due = from_ms(payment.transaction.created_at)
             unit.schedule(Timer(kind=TAP_EXPIRES, subject=id, due=due))
         unit.remove(BusyPayment, id)
     unit.commit()

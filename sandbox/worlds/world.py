@@ -21,7 +21,7 @@ from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.operations import ApiOperation
 from sandbox.domain.payments.cards import Tap
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import UnknownWord
 from sandbox.domain.transport_faults import NEED_BODY, TRANSPORT_FAULTS
@@ -390,8 +390,8 @@ class World:
     def check_tap_desk(self) -> None:
         """Wake up the requests whose payment ended without a tap."""
         for waiting in self.tap_desk:
-            tx = self.store.get(Transaction, waiting.tap.transaction_id)
-            if (tx is None or tx.status != "pending") and not waiting.came.done():
+            payment = self.store.get(Payment, waiting.tap.transaction_id)
+            if (payment is None or payment.status != "pending") and not waiting.came.done():
                 waiting.came.set_result(None)
 
     def now(self) -> datetime:

@@ -7,16 +7,20 @@ import pytest
 from tests.payments import waits
 from tests.payments.following import advance, after, follows
 from tests.payments.tapping import advance as advance_at_desk
+from tests.payments.tapping import at_desk, desk_opens, taps
 from tests.payments.waits import sale, world_of
 from tests.platform.minting import messages
 from tests.scenarios.running import put, running
 from tests.support.payments import (
+    chosen,
     close_batch,
+    event_types,
     kind,
     operate,
     paid_id,
     pay,
     read,
+    turns,
 )
 
 START_MS = 1_772_366_400_000
@@ -175,6 +179,23 @@ def test_the_merchant_cancels_at_the_reader_what_is_not_decided(sandbox, then, m
     assert state(sandbox, id) == "canceled/merchant_canceled"
     assert told(sandbox, id)[-1] == ("transaction.cancel", "canceled", "merchant_canceled")
     assert read(sandbox, id)["total_amount"] == 1000
+
+
+def test_the_merchant_cancels_what_waits_for_its_tap(sandbox):
+    desk_opens(sandbox, follow=[after("20s", "cancel")])
+
+    async def wait():
+        task = await at_desk(sandbox, sale(sandbox))
+        await advance_at_desk(sandbox, "20s")
+        await turns()
+        assert task.done()
+        return await task, await taps(sandbox)
+
+    answer, waiting = asyncio.run(wait())
+
+    assert (answer.json()["status"], waiting) == ("canceled", [])
+    assert chosen(answer) == "merchant_canceled; source=scenario; rule=tap"
+    assert event_types(sandbox, answer) == ["transaction.create", "transaction.cancel"]
 
 
 @pytest.mark.proves("assumed D24")

@@ -213,7 +213,9 @@ def _first(name: str) -> Callable[[Document], Document]:
 
 def _of_status(status: str) -> Callable[[Document], Document]:
     def found(whole: Document) -> Document:
-        return next(one for one in whole["transactions"].values() if one["status"] == status)
+        return next(
+            one for one in whole["transactions"].values() if one["transaction"]["status"] == status
+        )
 
     return found
 
@@ -290,11 +292,11 @@ REFUSED: dict[str, tuple[Callable[[Document], Any], tuple[str, ...]]] = {
         ("messages", "its id must be"),
     ),
     "an amount that is a text": (
-        changed(_first("transactions"), "amounts", "subtotal", to=SECRET),
-        ("transactions", "amounts.subtotal", "whole number", "text"),
+        changed(_first("transactions"), "transaction", "subtotal", to=SECRET),
+        ("transactions", "transaction.subtotal", "whole number", "text"),
     ),
     "an amount that is negative": (
-        changed(_first("transactions"), "amounts", "subtotal", to=-5),
+        changed(_first("transactions"), "transaction", "subtotal", to=-5),
         ("transactions", "negative"),
     ),
     "more captured than held": (
@@ -302,7 +304,7 @@ REFUSED: dict[str, tuple[Callable[[Document], Any], tuple[str, ...]]] = {
         ("transactions", "M3"),
     ),
     "a status that the money does not fit": (
-        changed(_of_status("captured"), "status", to="authorized"),
+        changed(_of_status("captured"), "transaction", "status", to="authorized"),
         ("transactions", "M6"),
     ),
     "an account that is not there": (
@@ -310,7 +312,7 @@ REFUSED: dict[str, tuple[Callable[[Document], Any], tuple[str, ...]]] = {
         ("terminals", "account_id"),
     ),
     "a payment of an account that is not there": (
-        changed(_first("transactions"), "origin", "site", "account_id", to="nobody"),
+        changed(_first("transactions"), "transaction", "account_id", to="nobody"),
         ("transactions", "account_id"),
     ),
     "a parent that is not there": (
@@ -318,16 +320,16 @@ REFUSED: dict[str, tuple[Callable[[Document], Any], tuple[str, ...]]] = {
         ("accounts", "parent_account_ids"),
     ),
     "a batch that is not there": (
-        changed(_of_status("captured"), "batch_id", to="nothing"),
+        changed(_of_status("captured"), "transaction", "batch_id", to="nothing"),
         ("transactions", "batch_id"),
     ),
     "a card number": (
-        changed(_first("transactions"), "origin", "card", to="4761739001010119"),
-        ("transactions", "origin.card", "a card number"),
+        changed(_first("transactions"), "card", to="4761739001010119"),
+        ("transactions", "card", "a card number"),
     ),
     "a test card that there is not": (
-        changed(_first("transactions"), "origin", "card", to="tok_nobody"),
-        ("transactions", "origin.card", "test card"),
+        changed(_first("transactions"), "card", to="tok_nobody"),
+        ("transactions", "card", "test card"),
     ),
     "an unknown field": (
         changed(_first("locations"), "colour", to=SECRET),

@@ -882,6 +882,7 @@ declare namespace Api {
     approved_amount: number | null;
     id: string | null;
   };
+  type RateBasis = "subtotal" | "subtotal_plus_tax" | "subtotal_plus_tip" | "total";
   type ReadingValueView = {
     name: string;
     meaning: string;
@@ -1354,9 +1355,9 @@ declare namespace Api {
     tax_rate: number;
     surcharge_rate: number;
     tax_source: string | null;
-    tax_basis: string | null;
+    tax_basis: RateBasis | null;
     surcharge_source: string | null;
-    surcharge_basis: string | null;
+    surcharge_basis: RateBasis | null;
     surcharge_applied: boolean;
     surcharge_confirmation_required: boolean | null;
     created_at: number;

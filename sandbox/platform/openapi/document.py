@@ -17,7 +17,7 @@ from sandbox.domain.events import EVENTS, EventRow
 from sandbox.domain.faults import Fault, Refusal
 from sandbox.domain.keys import ApiKeyEvent
 from sandbox.domain.payments.outcomes import OUTCOMES
-from sandbox.domain.payments.transaction_view import TransactionView
+from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.profile import Profile
 from sandbox.domain.readings import DECLINE_STATUS, DECLINE_STATUSES, in_force
 from sandbox.domain.records import Extended
@@ -37,7 +37,7 @@ ANSWERS: Final = Path(__file__).parent / "platform_answers.json"
 """The recorded answers of a demo world, by row."""
 
 BODIES: Final[dict[str, Any]] = {
-    "transaction": TransactionView,
+    "transaction": Transaction,
     "batch": Batch,
     "account": Account,
     "terminal": Terminal,

@@ -11,6 +11,7 @@ from functools import cache, reduce
 from operator import or_
 from types import UnionType
 from typing import (
+    Annotated,
     Any,
     Final,
     Literal,
@@ -28,7 +29,15 @@ from pydantic import AliasChoices, BaseModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from sandbox.domain.payments.transactions import Attempt, GatewayResponse, Transaction
 from sandbox.platform.fields import Body, CreateBody
+
+NAMES: Final[dict[type, str]] = {
+    Transaction: "TransactionView",
+    Attempt: "AttemptView",
+    GatewayResponse: "HostAnswerView",
+}
+"""The names of schemas that differ from those of their classes."""
 
 Schema = dict[str, Any]
 Mode = Literal["validation", "serialization"]
@@ -178,6 +187,8 @@ def _in_classes(hint: Any) -> Any:
     """
     if is_typeddict(hint) or (isinstance(hint, type) and issubclass(hint, Struct)):
         return as_class(hint)
+    if get_origin(hint) is Annotated:
+        return Annotated[(_in_classes(hint.__origin__), *hint.__metadata__)]
     if get_origin(hint) in (UnionType, Union):
         return reduce(or_, map(_in_classes, get_args(hint)))
     if get_origin(hint) in (list, dict, tuple):
@@ -217,7 +228,7 @@ def as_class(kind: Any) -> type:
         (names[name], _in_classes(_without_absence(of)), _field(required[name]))
         for name, of in hints.items()
     ]
-    made = dataclasses.make_dataclass(kind.__name__, fields, kw_only=True)
+    made = dataclasses.make_dataclass(NAMES.get(kind, kind.__name__), fields, kw_only=True)
     made.__doc__, made.__module__ = kind.__doc__, kind.__module__
     return made
 
@@ -241,7 +252,7 @@ ENUMS: Final = {
     "KeyStatus": ("ApiKeyView", "status"),
     "KeyEventStatus": ("ApiKeyEvent", "status"),
     "BatchStatus": ("Batch", "status"),
-    "RateBasis": ("Account", "tax_basis"),
+    "RateBasis": ("TransactionView", "tax_basis"),
     "AdjustmentType": ("Adjust", "type"),
     "PaymentMethod": ("StartPayment", "payment_method"),
     "Platform": ("StartPayment", "platform"),

@@ -13,7 +13,7 @@ from pydantic_core import from_json, to_json
 PROGRAM: Final = "uat-sandbox"
 """What a file says of who wrote it."""
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """The format of files and snapshots. One of another format is refused."""
 
 FILE: Final = "file"
