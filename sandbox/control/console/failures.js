@@ -47,8 +47,8 @@ export function Failures() {
       <${Act} run=${then(() => act("DELETE", ["maintenance"]))} done="The maintenance is over">End the maintenance<//>`
     : html`<span>Maintenance: every request gets 503 for</span>${LENGTHS.map(([lasts, text]) => html`<${Act} aria-label=${`Maintenance for ${text}`}
       run=${then(() => act("PUT", ["maintenance"], { lasts }))} done="The platform is under maintenance">${text}<//>`)}`}</div>
-    <div class="row wrap"><label class="inl">The next request meets <select value=${form.fault} onChange=${set("fault")}>${faults.map((one) => option(one, form.fault))}</select></label>
-      <label class="inl">of <select value=${form.operation} onChange=${set("operation")}><option value="">any operation</option>${operations.map((one) => option(one, form.operation))}</select></label>
+    <div class="row wrap"><label class="inl">The next request meets <select aria-label="Fault of the next request" value=${form.fault} onChange=${set("fault")}>${faults.map((one) => option(one, form.fault))}</select></label>
+      <label class="inl">of <select aria-label="Operation of the next request" value=${form.operation} onChange=${set("operation")}><option value="">any operation</option>${operations.map((one) => option(one, form.operation))}</select></label>
       <${Act} run=${then(() => act("POST", ["scenario", "next"], { fault: form.fault, ...(form.operation ? { operation: form.operation } : {}) }))}
         done="It waits for that request">Queue the fault<//></div>
     ${queue.length ? html`<ul class="waits">${queue.map((one) => html`<li key=${one.id}>${queued(one)}</li>`)}</ul>
