@@ -164,7 +164,7 @@ def view_batch(world: World, batch: batches.Batch) -> BatchDetail:
     unit = world.store.begin()
     for index in ("batch_id", "refund_batch_id", "refused_in"):
         rows, _ = unit.find(Transaction, {index: batch.id}, order=OLDEST_FIRST)
-        found |= {tx.transaction_id: tx for tx in rows}
+        found |= {tx.transaction_id: tx for tx in rows if tx.original_id is None}
     payments = sorted(found.values(), key=lambda tx: tx.origin.created_at)
     entries = [entry for tx in payments for entry in _entries(batch, tx)]
     why, due = _explain(world, batch)
@@ -218,7 +218,7 @@ def _entries(batch: batches.Batch, tx: Transaction) -> Iterator[BatchEntry]:
         # What was refused may have come back into the same batch only by an edit.
         went_back = is_refused and tx.batch_id != batch.id
         kept = tx.ledger.kept if went_back else batches.entries_of(tx, batch.id).captured
-        captured = (one.created_at for one in tx.history if one.status == "captured")
+        captured = (one.created_at for one in tx.history if one.status in ("captured", "settled"))
         at = next(captured, tx.origin.created_at)
         yield entry("capture", kept, at, "refused" if went_back else result)
     for attempt in tx.history:

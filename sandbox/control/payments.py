@@ -218,7 +218,8 @@ def read_payment(request: ControlRequest) -> Story:
     Source: assumed 2.2, 2.10.
     """
     tx = request.get_record(Transaction, "payment")
-    messages = request.world.store.messages_about(tx.transaction_id)
+    ids = [tx.transaction_id, *(one.record_id for one in tx.history if one.record_id)]
+    messages = [one for id in ids for one in request.world.store.messages_about(id)]
     return view_story(request.world, tx, messages)
 
 

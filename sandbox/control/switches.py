@@ -76,7 +76,7 @@ class ReadingValueView(View):
     meaning: str
 
 
-@shows(readings.Reading)
+@shows(Reading)
 class ReadingView(View):
     """A sentence that can be read in several ways."""
 

@@ -13,6 +13,7 @@ from sandbox.domain.batches import BATCH_STATUSES, Batch
 from sandbox.domain.directory import Terminal, relate_to_its_records, relate_with_admin_reach
 from sandbox.domain.faults import CONFLICT, VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import ProcessorBatchId, Text
+from sandbox.domain.payments.action_records import payment_of
 from sandbox.domain.payments.transaction_view import TransactionView
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.readings import EDIT_OF_CLOSED_BATCH
@@ -116,7 +117,11 @@ def read(context: OperationContext, batch: Batch, query: ReadBatch) -> Any:
         reason = f"transactions are left out: the key does not hold {_READ_PAYMENTS}"
         context.decided("render", "without transactions", reason, "spec 5.6")
         return batch
-    return records.Extended(batch, {"transactions": settlement.members_of(context, batch)})
+    found = settlement.transactions_in(context, batch)
+    # The record of a capture stands for its payment.
+    standing = {tx.original_id for tx in found if payment_of(tx) != tx.id}
+    shown = [tx for tx in found if tx.id not in standing]
+    return records.Extended(batch, {"transactions": shown})
 
 
 @operation(
@@ -202,7 +207,7 @@ def _must_be_distinct(body: EditBatch) -> None:
 
 def _addable(context: OperationContext, batch: Batch, id: str) -> Transaction:
     """A captured payment of this terminal, unbatched or in a rejected batch (assumed B7, D10)."""
-    tx = context.unit.get(Transaction, id)
+    tx = _payment(context, id)
     if tx is None or tx.account_id != batch.account_id:
         raise _bad_member("added_transactions", id, "is not a transaction of this account")
     if tx.origin.site.terminal_id != batch.terminal_id:
@@ -218,10 +223,16 @@ def _addable(context: OperationContext, batch: Batch, id: str) -> Transaction:
 
 
 def _removable(context: OperationContext, batch: Batch, id: str) -> Transaction:
-    tx = context.unit.get(Transaction, id)
+    tx = _payment(context, id)
     if tx is None or tx.batch_id != batch.id:
         raise _bad_member("removed_transactions", id, "is not a member of this batch")
     return tx
+
+
+def _payment(context: OperationContext, id: str) -> Transaction | None:
+    """The payment with this id, or whose capture has a record with it."""
+    tx = context.unit.get(Transaction, id)
+    return tx and context.unit.get(Transaction, payment_of(tx))
 
 
 def _bad_member(field: str, id: str, problem: str) -> Refusal:

@@ -30,6 +30,7 @@ from sandbox.domain.clock import BATCH_CLOSES, BATCH_RESULT, LATEST, Timer
 from sandbox.domain.directory import Terminal, processor_of
 from sandbox.domain.faults import VALIDATION_ERROR, Refusal
 from sandbox.domain.instants import parse_duration
+from sandbox.domain.payments.action_records import settled
 from sandbox.domain.payments.outcomes import SETTLEMENTS
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import SETTLE, transitions_from
@@ -117,6 +118,11 @@ def count(
 
 def members_of(context: OperationContext, batch: Batch) -> list[Transaction]:
     """The payments whose capture settles in the batch, oldest first."""
+    return [tx for tx in transactions_in(context, batch) if tx.original_id is None]
+
+
+def transactions_in(context: OperationContext, batch: Batch) -> list[Transaction]:
+    """The payments of the batch, and its records of actions where a reading makes some."""
     found, _ = context.unit.find(Transaction, {"batch_id": batch.id}, order=_OLDEST_FIRST)
     return found
 
@@ -294,7 +300,7 @@ def _counts(batch: Batch, rejected: int) -> dict[str, int]:
 def _settled(tx: Transaction) -> Transaction:
     """Captured payments become settled; fully refunded ones stay refunded (assumed F36, F37)."""
     rows = transitions_from(SETTLE, tx.status)
-    return structs.replace(tx, status=rows[0].next_status) if rows else tx
+    return settled(structs.replace(tx, status=rows[0].next_status) if rows else tx)
 
 
 def _released(tx: Transaction, batch_id: str) -> Transaction:

@@ -421,8 +421,7 @@ def _take(
         capture_batch_id=_capture_batch(tx, captures, batch.id if batch else None),
         refund_batch_id=batch.id if batch and refunds else None,
     )
-    outcomes.save(context, conclusion, tx, batch)
-    return conclusion.shown, batch or joined
+    return outcomes.save(context, conclusion, tx, batch).record, batch or joined
 
 
 def _capture_batch(tx: Transaction, captures: bool, new: str | None) -> str | None:

@@ -95,7 +95,9 @@ class CoverageCounters:
             if message.event_type in SETTLES and isinstance(message.record, Batch):
                 members, _ = store.begin().find(Transaction, {"batch_id": message.subject})
                 # Those that were refunded in full before stay refunded (assumed F36).
-                self.settled += sum(tx.status == "settled" for tx in members)
+                self.settled += sum(
+                    tx.status == "settled" and tx.original_id is None for tx in members
+                )
 
     def add(self, other: "CoverageCounters") -> None:
         """Add the counts of the other."""

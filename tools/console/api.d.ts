@@ -899,6 +899,7 @@ declare namespace Api {
     decline_status?: "http_200" | "http_400" | "http_402" | "http_422" | null;
     increment_amount?: "addition" | "new_total" | null;
     capture_amount?: "with_tip" | "without_tip" | null;
+    record_of_an_action?: "payment" | "own" | null;
     key_deletes_itself?: "allowed" | "refused" | null;
     all_granted_by?: "every_holder" | "psp" | null;
     key_after_a_change?: "shown" | "hidden" | null;
@@ -941,6 +942,7 @@ declare namespace Api {
     decline_status: DeclineStatus;
     increment_amount: "addition" | "new_total";
     capture_amount: "with_tip" | "without_tip";
+    record_of_an_action: "payment" | "own";
     key_deletes_itself: "allowed" | "refused";
     all_granted_by: "every_holder" | "psp";
     key_after_a_change: "shown" | "hidden";
@@ -983,6 +985,7 @@ declare namespace Api {
     decline_status: DeclineStatus;
     increment_amount: "addition" | "new_total";
     capture_amount: "with_tip" | "without_tip";
+    record_of_an_action: "payment" | "own";
     key_deletes_itself: "allowed" | "refused";
     all_granted_by: "every_holder" | "psp";
     key_after_a_change: "shown" | "hidden";

@@ -256,6 +256,8 @@ def _details(tx: Transaction) -> dict[str, Any]:
     is the amount still to be paid; a tip that changes later changes both sides.
     """
     ledger = tx.ledger
+    if tx.original_id is not None:
+        return {**(tx.origin.details or {}), "original_transaction_id": tx.original_id}
     authorized = 0 if tx.status == "canceled" else ledger.authorized
     own = {"authorized_amount": authorized, "captured_amount": ledger.captured}
     if tx.is_partial:

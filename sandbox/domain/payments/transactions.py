@@ -161,7 +161,8 @@ class HostAnswer(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True
 class Attempt(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """One element of the history. `amount` is that of the operation; times are Unix ms.
 
-    `batch_id` is the batch in which this entry settles.
+    `batch_id` is the batch in which this entry settles, and `record_id` the transaction_id of the
+    action's own record, where a reading gives it one (assumed D35-action).
     """
 
     event_id: str
@@ -176,6 +177,7 @@ class Attempt(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     answer: HostAnswer | None
     batch_id: str | None
     created_at: Moment
+    record_id: str | None = None
 
 
 class Transaction(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
@@ -185,7 +187,8 @@ class Transaction(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=Tru
     operation that will fail once, with its outcome and the amount that armed it; `settlement` is
     the future settlement of this record (a key of `triggers.SETTLEMENTS`). With `tells_amounts` the
     processor's response is shown with more fields (assumed D35-response). `refused_in` are the
-    batches whose processor sent the capture back, which the platform itself never shows.
+    batches whose processor sent the capture back, which the platform itself never shows. The record
+    of an action has its payment as `original_id` (assumed D35-action).
     """
 
     origin: Origin
@@ -208,6 +211,7 @@ class Transaction(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=Tru
     history: Annotated[tuple[Attempt, ...], Field(min_length=1)] = ()
     tells_amounts: bool = False
     refused_in: tuple[str, ...] = ()
+    original_id: str | None = None
 
     @property
     def id(self) -> str:

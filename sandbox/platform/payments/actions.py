@@ -376,7 +376,7 @@ def _conclude(
     )
     if disarms:
         conclusion = follow_ups.disarmed(conclusion)
-    outcomes.save(context, conclusion, tx, batch)
+    conclusion = outcomes.save(context, conclusion, tx, batch)
     if not taken.is_rule_failure or context.world.readings[RULE_FAILURES.id] == "http_200":
         return conclusion.shown
     return follow_ups.refusal(case, taken)
