@@ -36,7 +36,6 @@ from sandbox.middleware import (
     SeparatePorts,
     surface_of,
 )
-from sandbox.persistence import renew, tokens_of
 from sandbox.platform import routes as platform
 from sandbox.platform.application import Platform
 from sandbox.platform.hosts import Hosts
@@ -45,9 +44,10 @@ from sandbox.platform.responses import close_connection
 from sandbox.platform.routing import NoteRootPath
 from sandbox.scenarios.scenario import Scenario
 from sandbox.settings import Settings, SettingsError
+from sandbox.startup import renew, tokens_of
 from sandbox.store.fixture import Fixture
 from sandbox.webhooks.address_guard import Guard
-from sandbox.webhooks.local_receivers import LocalReceivers
+from sandbox.webhooks.receivers import LocalReceivers
 from sandbox.webhooks.worker import DeliveryWorker, Sending
 from sandbox.worlds.background import Background, Timers
 from sandbox.worlds.clock import SystemClock, system_seconds
@@ -58,7 +58,7 @@ from sandbox.worlds.world import World
 if TYPE_CHECKING:
     # It needs asyncpg, which is an optional extra.
     from sandbox.cluster.server import ClusterServer
-    from sandbox.scenario_examples import Step
+    from sandbox.scenario_examples.own_sandbox import Step
     from sandbox.scenario_examples.running_world import PlayedStep
 
 USER_AGENT: Final = f"uat-sandbox/{__version__}"
@@ -299,7 +299,7 @@ def _services(
 def _prove(scenario: Scenario) -> list["Step"]:
     """The results of a scenario's examples. Raises ScenarioError for unknown names."""
     # Proving needs an HTTP client, which takes a tenth of the start of a server to load.
-    from sandbox.scenario_examples import run_examples
+    from sandbox.scenario_examples.own_sandbox import run_examples
 
     return list(run_examples(scenario, build, within_s=_PROVED_WITHIN_S))
 

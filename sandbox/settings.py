@@ -6,7 +6,7 @@ import tomllib
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic_core import ValidationError
 
@@ -15,7 +15,7 @@ from sandbox.domain.profile import Profile, parse_profile
 from sandbox.domain.text import NotUtf8, decode_text
 from sandbox.store.world_state import GeneratedData
 from sandbox.tokens import TokenError, check_token
-from sandbox.worlds.limits import Limits
+from sandbox.worlds.spec import Limits
 
 _HOST_NAME: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
 
@@ -29,64 +29,127 @@ class SettingsError(ValueError):
     """A setting is invalid; the message gives its name, the reason and the options."""
 
 
+def option(default: Any, help: str, **more: Any) -> Any:
+    """A setting with the help of its option, and what else its option has."""
+    return field(default=default, metadata={"help": help, **more})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """All settings of a server.
 
-    `fixture` is a name under `fixtures/` or the path of a file, `scenario` the same under
-    `scenarios/`, or a title.
-    `control_port` None serves the control API on the platform's port. `token` None with a host
-    that is not loopback makes one up. A server without one answers for loopback hosts, `host` and
-    `allow_hosts`. Port 0 takes a free one. `webhooks_to` are networks and host names that webhooks
-    may go to besides public ones, where the host is not loopback. `webhooks_ca` is a file with
-    certificates that receivers may have besides those that the system trusts. `webhooks` are URLs
-    to which the world `default` sends webhooks. With `watch` a server reads the
-    scenario again whenever its file changes. `shared` says that other people reach a server on
-    loopback, through a proxy or a tunnel. `bound_address` is the address of the socket, once
-    there is one. `connections_max` None sets no limit to connections, and a body on the platform
-    has at most `body_bytes_max` bytes. `known_keys` gives worlds the documented keys even if
-    others can reach the server. `tls` serves HTTPS, with the certificate of `tls_cert` and
-    `tls_key`, or else with one of an authority in `tls_folder`; `ca` is the authority's
-    certificate as PEM, once there is one. `store` is a state file; in its place `database` is the
-    URL of a PostgreSQL database whose worlds several servers share. There a server is known by
-    its `server_name`, and the others reach it at the URL `advertise`.
+    The help of an option says what its setting does. `control_port` None serves the control API on
+    the platform's port. `token` None with a host that is not loopback makes one up. A server
+    without one answers for loopback hosts, `host` and `allow_hosts`. `store` is a state file; in
+    its place `database` is the URL of a PostgreSQL database whose worlds several servers share.
+    `bound_address` is the address of the socket, once there is one, and `ca` the certificate of
+    the authority as PEM.
 
     Raises SettingsError for an unusable token or host, and if there is no file to watch.
     """
 
-    host: str = "127.0.0.1"
-    port: int = 8080
-    control_port: int | None = None
-    fixture: str = "demo"
-    seed: int = 1
-    generated_data: GeneratedData | None = None
-    clock: ClockSetting = field(default_factory=ClockSetting)
+    host: str = option("127.0.0.1", "Address to listen on.")
+    port: int = option(8080, "Port of the platform; 0 picks a free one.", within=(0, 65535))
+    control_port: int | None = option(
+        None, "Serve the control API (/_sandbox) on this port only.", within=(0, 65535)
+    )
+    fixture: str = option(
+        "demo", "Fixture of the world 'default': a name under fixtures/, or a file."
+    )
+    generated_data: GeneratedData | None = option(
+        None,
+        "Generate merchants beside the fixture's: merchants=200,terminals_per_merchant=2.",
+        name="--invent",
+    )
+    scenario: str | None = option(
+        None, "Scenario that runs in 'default': a name or title of the library, or a file."
+    )
+    watch: bool = option(False, "Read the scenario file again whenever it changes.")
+    seed: int = option(
+        1,
+        "Seed for ids; the default for worlds created without one.",
+        within=(-(2**63), 2**63 - 1),
+    )
+    clock: ClockSetting = option(
+        ClockSetting(), "Clock of 'default': running, or frozen at an instant."
+    )
     profile: Profile = field(default_factory=Profile)
+    store: Path | None = None
+    database: str | None = field(default=None, repr=False)
+    advertise: str | None = option(
+        None,
+        "URL at which the other servers of a postgresql:// store reach this one. Default: --host "
+        "and --port.",
+        metavar="URL",
+    )
+    server_name: str | None = option(
+        None,
+        "Name of this server among those of a postgresql:// store, for people and load balancers.",
+        name="--name",
+        metavar="NAME",
+    )
     token: str | None = field(default=None, repr=False)
-    allow_hosts: tuple[str, ...] = ()
-    log_format: LogFormat = "text"
+    allow_hosts: tuple[str, ...] = option(
+        (),
+        "Answer for this host name of a tunnel or proxy too, if the server has no token. May be "
+        "given several times; SANDBOX_ALLOW_HOST takes several names separated by spaces.",
+        name="--allow-host",
+        metavar="NAME",
+    )
+    shared: bool = option(
+        False,
+        "Others can reach this server through a proxy or tunnel: ask for a token, and send no "
+        "webhooks to internal addresses, even on loopback.",
+    )
+    known_keys: bool = option(
+        False,
+        "Give new worlds the documented API keys even if --host is not loopback. Otherwise such a "
+        "server has keys of its own.",
+    )
+    tls: bool = option(
+        False,
+        "Serve HTTPS with a certificate of an authority of this machine, for phones. The control "
+        "API serves the authority's certificate at /_sandbox/ca.pem.",
+    )
+    tls_cert: Path | None = option(None, "Serve HTTPS with this certificate (PEM).")
+    tls_key: Path | None = option(None, "Key of --tls-cert, if that file does not hold it.")
+    tls_folder: Path | None = option(
+        None,
+        "Folder of the authority for --tls. Default: uat-sandbox/tls in your data folder.",
+        metavar="FOLDER",
+    )
+    ca: bytes | None = field(default=None, repr=False)
+    log_format: LogFormat = option("text", "Format of the log.")
     log_requests: bool = False
     explain_headers: bool = True
     limits: Limits = field(default_factory=Limits)
-    webhooks_to: tuple[str, ...] = ()
-    webhooks_ca: Path | None = None
-    webhooks: tuple[str, ...] = ()
-    scenario: str | None = None
-    store: Path | None = None
-    database: str | None = field(default=None, repr=False)
-    advertise: str | None = None
-    server_name: str | None = None
-    watch: bool = False
-    shared: bool = False
+    body_bytes_max: int = option(
+        65_536,
+        "Largest body of a request to the platform, in bytes.",
+        within=(1, 64 * 1_048_576),
+    )
+    connections_max: int | None = option(
+        None,
+        "Maximum number of connections (env SANDBOX_CONNECTIONS_MAX). Default: no limit.",
+        within=(1, None),
+    )
+    webhooks: tuple[str, ...] = option(
+        (),
+        "Send the webhooks of 'default' to this URL. May be given several times. The control API "
+        "shows the secret: GET /_sandbox/worlds/default/endpoints.",
+        name="--webhook",
+        metavar="URL",
+    )
+    webhooks_to: tuple[str, ...] = option(
+        (),
+        "Send webhooks to this internal host or network even if the server is not on loopback. May "
+        "be given several times.",
+        metavar="HOST|NETWORK",
+    )
+    webhooks_ca: Path | None = option(
+        None, "Trust receivers with a certificate of this file (PEM), such as a self-signed one."
+    )
     bound_address: str | None = None
-    connections_max: int | None = None
-    body_bytes_max: int = 65_536
-    known_keys: bool = False
-    tls: bool = False
-    tls_cert: Path | None = None
-    tls_key: Path | None = None
-    tls_folder: Path | None = None
-    ca: bytes | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.token is not None:

@@ -1,34 +1,43 @@
 """How a server begins: the worlds of an earlier run, and `default` as the settings have it."""
 
+import asyncio
 import logging
+import secrets
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from hashlib import sha256
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
 from msgspec.structs import replace
 from pydantic_core import to_json
 
 from sandbox import __version__, library
+from sandbox.control.identity import Tokens
 from sandbox.domain.field_types import HttpUrl
 from sandbox.domain.secrets import find_secret
-from sandbox.persistence import have_secret, must_have_driver, restore_all, saver_of
 from sandbox.platform import timers
-from sandbox.scenarios.parser import ScenarioError
-from sandbox.settings import Settings, SettingsError
+from sandbox.scenarios.parser import ScenarioError, read_scenario
+from sandbox.settings import Settings, SettingsError, is_database
 from sandbox.store.documents import from_document
+from sandbox.store.files.port import SECRET_BYTES, StateFile, StoreError
 from sandbox.store.fixture import Fixture, FixtureError
-from sandbox.store.saved_world import NotRestored
+from sandbox.store.saved_world import NotRestored, SavedWorld
+from sandbox.tokens import parse_tokens
 from sandbox.webhooks.address_guard import Guard
 from sandbox.webhooks.endpoints import TooManyEndpoints, declare, endpoint_of
 from sandbox.worlds.background import Background, Saver
 from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.registry import Ticks, Worlds
+from sandbox.worlds.restore import spec_of
+from sandbox.worlds.saver import FileSaver
 from sandbox.worlds.scenarios import run_scenario
-from sandbox.worlds.secret_documents import refuse_secrets_of_fixture
+from sandbox.worlds.snapshot import refuse_secrets_of_fixture
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import DEFAULT_WORLD, World
 
@@ -36,7 +45,176 @@ if TYPE_CHECKING:
     # It needs asyncpg, which is an optional extra.
     from sandbox.cluster.server import ClusterServer
 
+
+LOOKS_EVERY_S: Final = 0.25
+
+reload_log = logging.getLogger("sandbox.scenario_reload")
 log = logging.getLogger("sandbox.store")
+
+
+class ScenarioReloader:
+    """Looks at one file, from the moment on at which it is made.
+
+    A file that is replaced by another counts as changed, and so does one that is gone or back.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen = self._look()
+
+    def _look(self) -> tuple[int, int, int] | None:
+        """A value that changes with the file; None if there is no file."""
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
+    async def watch(self, world: World) -> None:
+        """Run each new version of the file in the world, until canceled.
+
+        An unusable version is logged and changes nothing. A change of the file wins over any
+        scenario set meanwhile (assumed D24).
+        """
+        while True:
+            await asyncio.sleep(LOOKS_EVERY_S)
+            seen = self._look()
+            if seen == self._seen:
+                continue
+            self._seen = seen
+            try:
+                await self._read_again(world)
+            except Exception:
+                reload_log.exception("reading %s again failed: a defect of the sandbox", self._path)
+
+    async def _read_again(self, world: World) -> None:
+        try:
+            # In a thread: requests are answered meanwhile.
+            scenario = await asyncio.to_thread(read_scenario, self._path)
+        except ScenarioError as error:
+            _complain(str(error), world)
+            return
+        try:
+            run_scenario(world, scenario)
+        except ScenarioError as error:
+            _complain(f"{self._path}: {error}", world)
+            return
+        reload_log.info("reloaded scenario %r from %s", scenario.name, self._path)
+
+
+def _complain(message: str, world: World) -> None:
+    goes_on = world.scenario and f"scenario {world.scenario.scenario.name!r} goes on"
+    # The message quotes names from the file.
+    reload_log.warning("%s; %s", world.profile.scrub(message), goes_on or "no scenario runs")
+
+
+# --- what a state file keeps of a server --------------------------------------------------------
+
+
+def saver_of(path: Path) -> FileSaver:
+    """The saver of the state file, which is opened and locked. Raises StoreError."""
+    return FileSaver(_open(path))
+
+
+def _open(path: Path) -> StateFile:
+    # The kinds of files need TinyDB, SQLite and file locks.
+    from sandbox.store.files.file_kinds import open_file
+
+    return open_file(path)
+
+
+def opened(store: str) -> StateFile:
+    """A state file, or the worlds of a database that no server uses. Raises StoreError."""
+    if not is_database(store):
+        return _open(Path(store))
+    must_have_driver()
+    from sandbox.cluster.archive import Archive
+
+    return Archive(store)
+
+
+def shown_name(store: str) -> str:
+    """A store in messages, without a password."""
+    if not is_database(store):
+        return store
+    from sandbox.cluster.database import name_of
+
+    return name_of(store)
+
+
+def have_secret(worlds: Worlds, file: StateFile | None) -> None:
+    """The secret of new worlds' keys, unless the keys are documented ones.
+
+    A state file stores it; without a file each start makes a new one.
+    """
+    if worlds.known_keys:
+        return
+    if not worlds.secret:
+        worlds.secret = secrets.token_bytes(SECRET_BYTES)
+        if file is not None:
+            file.keep_secret(worlds.secret)
+    known = ", ".join(sorted(world.id for world in worlds if world.spec.keys_are_known))
+    if known:
+        log.warning(
+            "the API keys of these worlds are known to anybody, because they began on loopback or "
+            "with --known-keys: %s; for other keys, name another file with --store",
+            known,
+        )
+
+
+def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
+    """Fill the worlds from the file. Raises StoreError; then nothing was written."""
+    loaded = file.load()
+    worlds.secret = file.secret
+    for id, tables in loaded.items():
+        saved = SavedWorld(tables, is_from_file=True, is_trusted=not file.is_for_people)
+        try:
+            worlds.restore(spec_of(saved, library.fixture_of, id=id), saved)
+        except (NotRestored, FixtureError) as error:
+            why = f"world {id!r}: {error}"
+            from sandbox.store.files.disk import about_good_copy, cannot
+
+            raise cannot(path, "be read", why, about_good_copy(path)) from None
+    file.keep_good_copy()
+
+
+def tokens_of(
+    operators: str | None,
+    teams: str,
+    saver: Saver | None,
+    *,
+    now: Callable[[], datetime],
+) -> Tokens:
+    """The token of the operator, and those of teams as they were kept. Raises StoreError."""
+    try:
+        known = parse_tokens(teams)
+    except ValueError as error:
+        assert saver is not None
+        raise StoreError(f"{saver.name} cannot be read: {error}") from None
+    return Tokens(
+        None if operators is None else operators.encode(),
+        known,
+        keep=(lambda _: None) if saver is None else saver.keep_tokens,
+        now=now,
+    )
+
+
+def must_have_driver() -> None:
+    """Raises StoreError where the package that speaks with PostgreSQL is not installed."""
+    if find_spec("asyncpg") is None:
+        raise StoreError(
+            "--store: PostgreSQL needs the package asyncpg; install it beside the sandbox with "
+            "`pip install asyncpg`"
+        )
+
+
+def renew(tokens: Tokens, teams: str) -> None:
+    """Take these tokens of teams, which another server has kept."""
+    with suppress(ValueError):
+        tokens.renew(parse_tokens(teams))
+
+
+# --- beginning ----------------------------------------------------------------------------------
 
 
 def fixture_of(settings: Settings) -> Fixture:

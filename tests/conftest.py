@@ -51,5 +51,8 @@ def sandbox() -> InProcess:
 @pytest.fixture(scope="session")
 def served() -> Iterator[Served]:
     """One sandbox on a real socket for all tests that need one and do not disturb the others."""
+    if elsewhere.TESTED == "elsewhere":
+        yield elsewhere.served_elsewhere(NOW)
+        return
     with serving("--clock", NOW) as server:
         yield server

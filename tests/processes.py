@@ -23,7 +23,7 @@ WARM = [
     "sandbox.control.worlds",
     "sandbox.platform.payments.bodies",
     "sandbox.scenarios.scenario",
-    "sandbox.worlds.restore",
+    "sandbox.worlds.lifecycle",
     "sandbox.store.files.file_kinds",
     "aiohttp",
     "httpx2",

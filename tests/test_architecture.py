@@ -26,18 +26,16 @@ RANKS = {
     "library": 4,
     "control": 5,
     "settings": 6,
-    "tokens": 6,
+    "tokens": 2,
     "app": 6,
     "middleware": 6,
-    "internal_client": 6,
-    "persistence": 6,
+    "http_client": 6,
     "startup": 6,
     "server": 7,
     "cli": 7,
     "conformance": 7,
     "doctor": 7,
     "scenario_examples": 6,
-    "scenario_reload": 7,
     "__main__": 7,
 }
 """A module imports rooms of lower ranks and its own."""
@@ -45,12 +43,10 @@ RANKS = {
 TOGETHER = [
     {
         "settings",
-        "tokens",
-        "persistence",
         "startup",
         "app",
         "middleware",
-        "internal_client",
+        "http_client",
         "scenario_examples",
     },
     {
@@ -58,7 +54,6 @@ TOGETHER = [
         "cli",
         "conformance",
         "doctor",
-        "scenario_reload",
         "__main__",
     },
 ]
@@ -72,7 +67,7 @@ THIRD_PARTIES = {
         "platform/",
         "control/",
         "middleware.py",
-        "internal_client.py",
+        "http_client.py",
         "app.py",
         "server/",
         "scenario_examples/",
@@ -93,7 +88,7 @@ THIRD_PARTIES = {
     "standardwebhooks": ("webhooks/signing.py",),
     "httpx2": (
         "cli/",
-        "internal_client.py",
+        "http_client.py",
         "scenario_examples/",
         "conformance/",
         "doctor/",
@@ -117,10 +112,9 @@ LAZY = {
     "sandbox.store.documents": "only for files, snapshots and worlds that began from one",
     "sandbox.cluster": "only where servers share worlds, and needs an optional package",
     "sandbox.store.files": "only with a state file",
-    "sandbox.worlds.restore": "only for worlds that come from a file or a snapshot",
+    "sandbox.worlds.lifecycle": "only for worlds that come from a file or a snapshot",
     "sandbox.worlds.saver": "only with a state file",
-    "sandbox.worlds.secret_documents": "only for files and snapshots of somebody",
-    "sandbox.worlds.snapshot": "only for snapshots",
+    "sandbox.worlds.snapshot": "only for files and snapshots of somebody",
     "sandbox.scenario_examples": "only when examples are proved",
     "sandbox.scenarios": "only for scenarios, whose shapes take pydantic",
     "sandbox.platform.openapi": "only when a document is asked for",
@@ -241,7 +235,7 @@ def test_only_the_list_of_commands_names_modules_to_load():
         or "from importlib import import_module" in path.read_text("utf-8")
     }
 
-    assert naming == {"cli/groups.py"}
+    assert naming == {"cli/main.py"}
 
 
 def _names_of(node: ast.Import | ast.ImportFrom) -> list[str]:

@@ -31,12 +31,12 @@ from sandbox.scenarios.matcher import NEAR_MISSES_MAX
 from sandbox.scenarios.parser import PARTS_MAX, PROBLEMS_MAX
 from sandbox.scenarios.queue import QUEUE_MAX
 from sandbox.scenarios.words import RULES_MAX, WEBHOOK_RULES_MAX
-from sandbox.webhooks.answers import RESPONSE_CHARS_MAX
+from sandbox.webhooks.receivers import RESPONSE_CHARS_MAX
 from sandbox.webhooks.worker import UNDER_WAY_MAX
 from sandbox.worlds.coverage_counters import SCENARIOS_MAX
 from sandbox.worlds.event_stream import WAITING_MAX
 from sandbox.worlds.journal import CAPTURE_BYTES_MAX, REASON_CHARS_MAX
-from sandbox.worlds.limits import JOURNAL_ENTRIES_MAX, WORLDS_MAX, WORLDS_PER_TEAM_MAX
+from sandbox.worlds.spec import JOURNAL_ENTRIES_MAX, WORLDS_MAX, WORLDS_PER_TEAM_MAX
 from sandbox.worlds.world import MARKS_MAX
 from tools.generate import (
     FOLDER,

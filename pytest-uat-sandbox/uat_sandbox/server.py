@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from httpx2 import HTTPTransport
 
     from sandbox.app import Sandbox
-    from sandbox.server.embedded import Embedded
-    from sandbox.server.threaded_app import ThreadedApp
+    from sandbox.server.embedded import Embedded, ThreadedApp
     from sandbox.settings import Settings
     from uat_sandbox.world import World
 

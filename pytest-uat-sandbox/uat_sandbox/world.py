@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from httpx2 import ASGITransport, AsyncClient, BaseTransport, Client
 
-    from sandbox.server.threaded_app import ThreadedApp
+    from sandbox.server.embedded import ThreadedApp
 
 __tracebackhide__ = True
 

@@ -5,22 +5,21 @@ from typing import Any, Final
 
 import click
 
-from sandbox.cli.choices import REASON, RESULT, shown
+from sandbox.cli.arguments import REASON, RESULT, shown
 from sandbox.cli.control_client import RemoteWorld
-from sandbox.cli.groups import Group
+from sandbox.cli.main import Group
 from sandbox.cli.output import (
     EXIT_REFUSED,
     Columns,
     Result,
     Styled,
     counted,
-    json_option,
     listing,
     refuse,
     say_parts,
     styled_status,
 )
-from sandbox.cli.platform_client import Member, Stage, actor_options, open_stage, terminal_option
+from sandbox.cli.platform_client import ActorCommand, Member, Stage, open_stage, terminal_option
 from sandbox.domain.currencies import in_units
 
 _BATCHES_MAX: Final = 500
@@ -32,10 +31,8 @@ def batch() -> None:
     """List, open, close and answer batches."""
 
 
-@batch.command(name="list")
+@batch.command(name="list", cls=ActorCommand)
 @terminal_option
-@actor_options
-@json_option
 def list_all(*, terminal: str | None, actor: str | None, world: RemoteWorld) -> Result:
     """List the batches that a member sees, the newest first.
 
@@ -88,10 +85,8 @@ def _show_batch(batch: Mapping[str, Any]) -> None:
     say_parts(parts)
 
 
-@batch.command(name="open")
+@batch.command(name="open", cls=ActorCommand)
 @terminal_option
-@actor_options
-@json_option
 def open_one(*, terminal: str | None, actor: str | None, world: RemoteWorld) -> Result:
     """Open a batch of a terminal. A first capture opens one by itself.
 
@@ -105,11 +100,9 @@ def open_one(*, terminal: str | None, actor: str | None, world: RemoteWorld) -> 
     return Result(stage.must(stage.ask(member, "POST", "/v1/batches/open", body)), _show_batch)
 
 
-@batch.command()
+@batch.command(cls=ActorCommand)
 @click.argument("batch", required=False)
 @terminal_option
-@actor_options
-@json_option
 def close(
     *,
     batch: str | None,
@@ -139,7 +132,7 @@ def close(
     return Result(stage.must(stage.ask(member, "POST", f"/v1/batches/{id}/close")), _show_batch)
 
 
-@batch.command()
+@batch.command(cls=ActorCommand)
 @click.argument("batch")
 @click.argument("result", type=RESULT, metavar="RESULT")
 @click.option("--reason", type=REASON, metavar="REASON", help="Why it is rejected: comms, ...")
@@ -149,8 +142,6 @@ def close(
     metavar="PAYMENT",
     help="Payment that is rejected, for partially_accepted. May be given several times.",
 )
-@actor_options
-@json_option
 def answer(
     batch: str,
     result: str,

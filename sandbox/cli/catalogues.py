@@ -8,8 +8,16 @@ from typing import Any
 import click
 from pydantic import BaseModel
 
-from sandbox.cli.choices import OPERATION
-from sandbox.cli.output import EXIT_REFUSED, Columns, Result, json_option, refuse, say, show_table
+from sandbox.cli.arguments import OPERATION
+from sandbox.cli.output import (
+    EXIT_REFUSED,
+    Columns,
+    Result,
+    ResultCommand,
+    refuse,
+    say,
+    show_table,
+)
 from sandbox.control.catalogues import TriggerView, card_view, fault_view, outcome_view
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.outcomes import (
@@ -25,7 +33,7 @@ from sandbox.domain.text import did_you_mean
 _View = Mapping[str, Any]
 
 
-@click.command()
+@click.command(cls=ResultCommand)
 @click.argument("search", nargs=-1)
 @click.option(
     "--for",
@@ -34,7 +42,6 @@ _View = Mapping[str, Any]
     metavar="OPERATION",
     help="Only outcomes of this operation, like refund.",
 )
-@json_option
 def outcomes(search: tuple[str, ...], operation: str | None) -> Result:
     """List the outcomes of payments and the transport faults.
 
@@ -75,9 +82,8 @@ def _show_outcomes(value: _View) -> None:
         show_table(faults, {"fault": "key", "when": "when", "effect": "effect"})
 
 
-@click.command()
+@click.command(cls=ResultCommand)
 @click.argument("search", nargs=-1)
-@json_option
 def cards(search: tuple[str, ...]) -> Result:
     """List the test cards with the answers of their issuers.
 
@@ -101,9 +107,8 @@ def _show_cards(value: _View) -> None:
     show_table(value["cards"], columns, drops=("later", "above amount", "type"))
 
 
-@click.command()
+@click.command(cls=ResultCommand)
 @click.argument("search", nargs=-1)
-@json_option
 def amounts(search: tuple[str, ...]) -> Result:
     """List the amounts that choose an outcome.
 

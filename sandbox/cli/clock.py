@@ -5,10 +5,10 @@ from typing import Any, Final
 
 import click
 
-from sandbox.cli.choices import DURATION, INSTANT
-from sandbox.cli.control_client import RemoteWorld, world_options
-from sandbox.cli.groups import Group
-from sandbox.cli.output import Columns, Result, counted, json_option, say, show_table, working
+from sandbox.cli.arguments import DURATION, INSTANT
+from sandbox.cli.control_client import RemoteWorld, WorldCommand
+from sandbox.cli.main import Group
+from sandbox.cli.output import Columns, Result, counted, say, show_table, working
 
 _ADVANCE_S: Final = 3_600.0
 """The server waits for slow webhook receivers on the way."""
@@ -45,21 +45,17 @@ def clock() -> None:
     """
 
 
-@clock.command()
-@world_options
-@json_option
+@clock.command(cls=WorldCommand)
 def show(*, world: RemoteWorld) -> Result:
     """Show the time of a world, and whether its clock runs."""
     return Result(world.read("GET", "clock"), _show)
 
 
-@clock.command()
+@clock.command(cls=WorldCommand)
 @click.argument("by", required=False, type=DURATION)
 @click.option("--to", type=INSTANT, help="Advance to this instant instead of by a duration.")
 @click.option("--next", "to_next", is_flag=True, help="Advance to what falls due next.")
 @click.option("--before", is_flag=True, help="Stop a millisecond before that moment.")
-@world_options
-@json_option
 def advance(
     by: str | None, *, to: str | None, to_next: bool, before: bool, world: RemoteWorld
 ) -> Result:
@@ -98,10 +94,8 @@ def _show_advanced(now: dict[str, Any]) -> None:
         say(f"and {len(fired) - _FIRED_SHOWN_MAX:,} more, which --json shows")
 
 
-@clock.command(name="set")
+@clock.command(name="set", cls=WorldCommand)
 @click.argument("instant", type=INSTANT)
-@world_options
-@json_option
 def set_clock(instant: str, *, world: RemoteWorld) -> Result:
     """Set the clock to INSTANT, earlier or later. It stays running or frozen.
 
@@ -112,10 +106,8 @@ def set_clock(instant: str, *, world: RemoteWorld) -> Result:
     return _put(world, {"now": instant})
 
 
-@clock.command()
+@clock.command(cls=WorldCommand)
 @click.argument("instant", required=False, type=INSTANT)
-@world_options
-@json_option
 def freeze(instant: str | None, *, world: RemoteWorld) -> Result:
     """Freeze the clock where it is, or at INSTANT.
 
@@ -127,15 +119,13 @@ def freeze(instant: str | None, *, world: RemoteWorld) -> Result:
     return _put(world, {"mode": "frozen"} | ({"now": instant} if instant else {}))
 
 
-@clock.command()
+@clock.command(cls=WorldCommand)
 @click.option(
     "--rate",
     type=click.FloatRange(0, 86_400, min_open=True),
     default=1.0,
     help="Seconds that pass in the world per second of real time.",
 )
-@world_options
-@json_option
 def run(rate: float, *, world: RemoteWorld) -> Result:
     """Let the clock run from where it is.
 
@@ -157,15 +147,13 @@ def _show(now: dict[str, Any]) -> None:
     say(f"{now['now']}  {now['mode']}{rate}")
 
 
-@click.command()
+@click.command(cls=WorldCommand)
 @click.option("--until", type=INSTANT, help="Only what falls due until this instant.")
 @click.option("--kind", help="Only this kind of thing, like authorization_expires.")
 @click.option("--subject", help="Only what happens to the payment, batch or key with this id.")
 @click.option(
     "--limit", type=click.IntRange(1, 500), default=_AGENDA_SHOWN, help="The most things to list."
 )
-@world_options
-@json_option
 def agenda(*, world: RemoteWorld, **wanted: Any) -> Result:
     """List what falls due in a world, the soonest first, and what it leads to.
 

@@ -11,13 +11,12 @@ from typing import Any, Final
 
 import click
 
-from sandbox.cli.options import FILE, SEED, profile_option, token_options
+from sandbox.cli.arguments import FILE, SEED, TokenCommand, profile_option
 from sandbox.cli.output import (
     EXIT_REFUSED,
     EXIT_UNUSABLE,
     Result,
-    json_flag,
-    json_option,
+    ResultCommand,
     read_text,
     reason_of,
     refuse,
@@ -27,8 +26,7 @@ from sandbox.cli.output import (
     show_json,
     working,
 )
-from sandbox.conformance import explanations, plan, verification_report
-from sandbox.conformance.cleanup import Cleaner
+from sandbox.conformance import plan, replay, verification_report
 from sandbox.conformance.clients import (
     InProcess,
     Platform,
@@ -38,16 +36,13 @@ from sandbox.conformance.clients import (
     check_base,
     check_key,
 )
-from sandbox.conformance.created_resources import GONE, RegisterError, read_register
-from sandbox.conformance.explanations import explained, turns
+from sandbox.conformance.differences import CaptureError, compared, read_folder
 from sandbox.conformance.har import HarError, read_har
-from sandbox.conformance.id_map import cast
 from sandbox.conformance.plan import Wanted
-from sandbox.conformance.probe_runner import Pace
+from sandbox.conformance.probe_runner import GONE, Cleaner, Pace, RegisterError, read_register
 from sandbox.conformance.probes.table import PHASES
-from sandbox.conformance.replay import AS_IT_IS, Play
+from sandbox.conformance.replay import AS_IT_IS, Play, cast, explained, turns
 from sandbox.conformance.verification import ask, new_run, write
-from sandbox.conformance.webhook_captures import CaptureError, compared, read_folder
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import did_you_mean
 from sandbox.scenarios.parser import ScenarioError
@@ -64,7 +59,7 @@ _profile_option = profile_option(
 )
 
 
-@click.command()
+@click.command(cls=TokenCommand)
 @click.argument("file", type=FILE)
 @click.option("--fixture", help="Fixture of the world: a name under fixtures/, or a file.")
 @click.option("--seed", type=SEED, help="Seed of the world.")
@@ -74,8 +69,6 @@ _profile_option = profile_option(
     metavar="URL",
     help="Replay in new worlds of this running sandbox. Default: a sandbox in this process.",
 )
-@token_options
-@json_option
 def compare(
     *,
     file: Path,
@@ -120,12 +113,12 @@ def compare(
             text = text.replace(key, "***")
         return profile.scrub(text)
 
-    result = explanations.document(recording, whole, scrub)
+    result = replay.document(recording, whole, scrub)
     status = EXIT_REFUSED if result["differences"] else 0
-    return Result(result, lambda _: say_lines(explanations.lines(result)), status)
+    return Result(result, lambda _: say_lines(replay.lines(result)), status)
 
 
-@click.command()
+@click.command(cls=ResultCommand, json="flag")
 @click.argument("base", metavar="URL")
 @click.option(
     "--key-env",
@@ -179,7 +172,6 @@ def compare(
     help="Delete what a run left, and do nothing else. Its file is in FOLDER.",
 )
 @click.option("--plan", "is_plan", is_flag=True, help="Print all requests, and send none.")
-@json_flag
 def verify(
     *,
     base: str,

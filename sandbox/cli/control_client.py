@@ -5,7 +5,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import wraps
 from ssl import SSLContext
 from typing import Any, Final, NoReturn
 from urllib.parse import quote, urlencode
@@ -14,12 +13,11 @@ import click
 import httpx2
 from httpx2 import Client, EventSource, Response
 
-from sandbox.cli.choices import HintedType, Words
-from sandbox.cli.groups import ANSWERED_BY
-from sandbox.cli.limited_client import EVENT_BYTES_MAX, Unending, fetch, read_refusal
-from sandbox.cli.options import token_options
-from sandbox.cli.output import EXIT_REFUSED, EXIT_UNUSABLE, Refused
+from sandbox.cli.arguments import HintedType, TokenCommand, Words
+from sandbox.cli.main import ANSWERED_BY
+from sandbox.cli.output import EXIT_REFUSED, EXIT_UNUSABLE, Options, Refused
 from sandbox.domain.text import known_words
+from sandbox.http_client import EVENT_BYTES_MAX, Unending, fetch, read_refusal
 from sandbox.server.tls import CertificateError, trusting_context
 
 PREFIX: Final = "/_sandbox"
@@ -309,36 +307,47 @@ class RemoteWorld:
         return self.server.read(method, path, body, answer_s=answer_s)
 
 
-# --- options
+# --- commands
 
 
-def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of a command that talks to a server, which it gets as `server`."""
+class ServerCommand(TokenCommand):
+    """A command that talks to a server, which it gets as `server`."""
 
-    @wraps(command)
-    def with_server(*arguments: Any, url: str, token: str | None, **options: Any) -> Any:
-        return command(*arguments, server=Remote(url=url, token=token), **options)
+    added: Options = (
+        click.Option(
+            ["--url"],
+            envvar="SANDBOX_URL",
+            default=DEFAULT_URL,
+            help="Server URL (env SANDBOX_URL). If --control-port is used, give that port.",
+        ),
+        *TokenCommand.added,
+    )
 
-    return click.option(
-        "--url",
-        envvar="SANDBOX_URL",
-        default=DEFAULT_URL,
-        help="Server URL (env SANDBOX_URL). If --control-port is used, give that port.",
-    )(token_options(with_server))
+    def given(self, ctx: click.Context) -> dict[str, Any]:
+        """What its function gets."""
+        given = super().given(ctx)
+        return given | {"server": Remote(url=given.pop("url"), token=given.pop("token"))}
 
 
-def world_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of a command about a world of a server, which it gets as `world`."""
+class WorldCommand(ServerCommand):
+    """A command about a world of a server, which it gets as `world`.
 
-    @wraps(command)
-    def with_world(*arguments: Any, server: Remote, world_id: str, **options: Any) -> Any:
-        return command(*arguments, world=RemoteWorld(server, world_id), **options)
+    An argument `named` that it has counts before the option.
+    """
 
-    return click.option(
-        "--world",
-        "world_id",
-        envvar="SANDBOX_WORLD",
-        default=DEFAULT_WORLD,
-        type=WORLD,
-        help="Id of the world (env SANDBOX_WORLD).",
-    )(server_options(with_world))
+    added: Options = (
+        click.Option(
+            ["--world", "world_id"],
+            envvar="SANDBOX_WORLD",
+            default=DEFAULT_WORLD,
+            type=WORLD,
+            help="Id of the world (env SANDBOX_WORLD).",
+        ),
+        *ServerCommand.added,
+    )
+
+    def given(self, ctx: click.Context) -> dict[str, Any]:
+        """What its function gets."""
+        given = super().given(ctx)
+        server, option = given.pop("server"), given.pop("world_id")
+        return given | {"world": RemoteWorld(server, given.pop("named", None) or option)}

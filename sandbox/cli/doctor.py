@@ -14,15 +14,12 @@ from typing import Any, Final
 
 import click
 
-from sandbox.cli.choices import SOME_EVENTS, TARGET
-from sandbox.cli.options import FILE
-from sandbox.cli.output import EXIT_REFUSED, Result, json_option, read_text, refuse
-from sandbox.doctor.builder import ProbeBuilder
-from sandbox.doctor.examination import Unreachable, examine, wanted
-from sandbox.doctor.findings import Examination
+from sandbox.cli.arguments import FILE, SOME_EVENTS, TARGET
+from sandbox.cli.output import EXIT_REFUSED, Result, ResultCommand, read_text, refuse
+from sandbox.doctor.examination import Examination, ProbeSender, Unreachable, examine, wanted
+from sandbox.doctor.probe import ProbeBuilder
 from sandbox.doctor.probes import PROBES
 from sandbox.doctor.report import Tone, document, lines, row, scale
-from sandbox.doctor.sender import ProbeSender
 from sandbox.domain.events import EVENTS
 from sandbox.domain.field_types import SECRET_PREFIX, check_secret, problem_with
 from sandbox.domain.profile import Profile
@@ -40,7 +37,7 @@ _WIDTH_MAX: Final = 100
 _SECRET: Final = "SANDBOX_WEBHOOK_SECRET"  # noqa: S105 - its place, not its value
 
 
-@click.command()
+@click.command(cls=ResultCommand)
 @click.argument("url", metavar="URL", type=TARGET, required=False)
 @click.option("--secret", help=f"The receiver's secret, whsec_...; better in {_SECRET}.")
 @click.option("--secret-file", type=FILE, help="File that holds the secret and nothing else.")
@@ -74,7 +71,6 @@ _SECRET: Final = "SANDBOX_WEBHOOK_SECRET"  # noqa: S105 - its place, not its val
     help="Time after which an answer counts as slow.",
 )
 @click.option("--list", "as_list", is_flag=True, help="List the probes, and send nothing.")
-@json_option
 def doctor(
     *,
     url: str | None,

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import click
 
-from sandbox.cli.choices import SOME_EVENTS, TARGET
-from sandbox.cli.control_client import RemoteWorld, Unanswered, world_options
-from sandbox.cli.event_stream import Happened, follow, until_stopped
-from sandbox.cli.output import json_flag, refuse, say, show_json_line, styled
-from sandbox.cli.webhook_receiver import Received, Receiver, receiving
+from sandbox.cli.arguments import SOME_EVENTS, TARGET
+from sandbox.cli.control_client import RemoteWorld, Unanswered, WorldCommand
+from sandbox.cli.output import refuse, say, show_json_line, styled
+from sandbox.cli.tail import Happened, follow, until_stopped
+from sandbox.cli.webhooks import Received, Receiver, receiving
 from sandbox.domain.text import printable
 
 _LIST_MAX: Final = 1_000
@@ -22,7 +22,7 @@ _SAID_MAX: Final = 200
 _INDENT: Final = " " * 19
 
 
-@click.command()
+@click.command(cls=WorldCommand, json="flag")
 @click.argument("target", metavar="[URL]", type=TARGET, required=False)
 @click.option(
     "--events",
@@ -34,8 +34,6 @@ _INDENT: Final = " " * 19
 @click.option("--secret", help="Sign with this secret, whsec_.... Default: a new one.")
 @click.option("--print-secret", is_flag=True, help="Print the secret and exit; the endpoint stays.")
 @click.option("--keep", is_flag=True, help="Do not delete the endpoint at the end.")
-@world_options
-@json_flag
 def listen(
     target: str | None,
     *,

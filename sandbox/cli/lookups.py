@@ -10,20 +10,19 @@ from urllib.parse import quote, urlencode
 
 import click
 
+from sandbox.cli.arguments import profile_option
 from sandbox.cli.control_client import (
     Remote,
     RemoteWorld,
-    server_options,
-    world_options,
+    ServerCommand,
+    WorldCommand,
     world_path,
 )
-from sandbox.cli.options import profile_option
 from sandbox.cli.output import (
     EXIT_REFUSED,
     Result,
+    ResultCommand,
     counted,
-    json_flag,
-    json_option,
     refuse,
     say,
     say_lines,
@@ -53,11 +52,9 @@ _some_world_option = click.option(
 )
 
 
-@click.command()
+@click.command(cls=WorldCommand)
 @click.option("--name", type=KEY, help="Print only the key with this name.")
 @click.option("--env", "is_env", is_flag=True, help="Print lines for a shell: export SANDBOX_KEY=")
-@world_options
-@json_option
 def keys(*, name: str | None, is_env: bool, world: RemoteWorld) -> Result:
     """Print the API keys of a world's cast.
 
@@ -93,12 +90,10 @@ def _exports(world: dict[str, Any], keys: dict[str, str], usual: str) -> list[st
     return [f"export {name}={shlex.quote(value)}" for name, value in found.items() if value]
 
 
-@click.command()
+@click.command(cls=WorldCommand)
 @click.argument("key")
 @click.argument("operation", required=False)
 @click.argument("target", required=False)
-@world_options
-@json_option
 def lens(key: str, *, operation: str | None, target: str | None, world: RemoteWorld) -> Result:
     """Show what a key would be answered, and which keys could do it.
 
@@ -134,11 +129,9 @@ def _show_permission(seen: dict[str, Any]) -> None:
     say(f"  could         {could or 'no key of this world'}")
 
 
-@click.command()
+@click.command(cls=ServerCommand)
 @click.argument("text")
 @_some_world_option
-@server_options
-@json_option
 def find(text: str, *, world_id: str | None, server: Remote) -> Result:
     """Find whatever has an id, or payments by the last four digits of a card.
 
@@ -163,9 +156,8 @@ def _show_found(found: dict[str, Any]) -> None:
         say("there is more; name the whole id, or a world with --world")
 
 
-@click.command("open")
+@click.command("open", cls=WorldCommand, json=None)
 @click.option("--print", "only_print", is_flag=True, help="Print the address; open no browser.")
-@world_options
 def open_console(*, world: RemoteWorld, only_print: bool) -> None:
     """Open the console of a server in a browser.
 
@@ -192,7 +184,7 @@ def open_console(*, world: RemoteWorld, only_print: bool) -> None:
 # --- coverage
 
 
-@click.command()
+@click.command(cls=ServerCommand, json="flag")
 @_some_world_option
 @click.option(
     "--fail-under",
@@ -200,8 +192,6 @@ def open_console(*, world: RemoteWorld, only_print: bool) -> None:
     metavar="PERCENT",
     help="Exit with status 1 if fewer than this part of the operations were used.",
 )
-@server_options
-@json_flag
 def coverage(
     *, world_id: str | None, fail_under: float | None, server: Remote, as_json: bool
 ) -> None:
@@ -267,13 +257,12 @@ def _coverage_lines(coverage: Mapping[str, Mapping[str, Any]]) -> list[str]:
 # --- the ledger of clauses
 
 
-@click.command()
+@click.command(cls=ResultCommand)
 @click.argument("search", nargs=-1)
 @click.option("--unproved", is_flag=True, help="Only clauses that no test proves.")
 @profile_option(
     help="TOML file of `sandbox verify`: each clause is shown with the day it was verified."
 )
-@json_option
 def ledger(search: tuple[str, ...], *, unproved: bool, profile: Profile) -> Result:
     """Show the clauses with their code and tests.
 

@@ -1,11 +1,118 @@
-"""The command `sandbox`, and the list of its commands."""
+"""The command `sandbox`, the list of its commands, and the groups of commands."""
 
-from typing import Final
+import os
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, Final
 
 import click
+from click.shell_completion import CompletionItem
 
 from sandbox import __version__
-from sandbox.cli.groups import Commands
+from sandbox.cli.output import EXIT_INTERRUPTED, refuse
+
+ANSWERED_BY: Final = "sandbox.answered_by"
+"""Where the context of a command keeps the URL of the server whose answers it has read."""
+
+_MISREAD: Final = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What reading JSON of another shape raises."""
+
+_SENTENCE_CHARS_MAX: Final = 1_000
+"""Longer than the first sentence of any help text, so that none is cut."""
+
+
+class Group(click.Group):
+    """A group whose list of commands is wrapped on a narrow terminal, and never cut."""
+
+    def summaries(self) -> dict[str, str]:
+        """The first sentence of each command that is not hidden, by its name."""
+        return {
+            name: command.get_short_help_str(_SENTENCE_CHARS_MAX)
+            for name, command in sorted(self.commands.items())
+            if not command.hidden
+        }
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each command with its first sentence, whole."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self.summaries().items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the arguments name. A misspelt one is refused with the nearest."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:
+            known = self.list_commands(ctx)
+            raise click.NoSuchCommand(error.command_name, possibilities=known, ctx=ctx) from None
+
+
+class Commands(Group):
+    """The group of all commands, most of which are loaded only when they are used.
+
+    `lazy` has the module in this package and the first sentence of each of those.
+
+    Ctrl-C ends with EXIT_INTERRUPTED, at a question as well. A closed pipe, as by `head`, is no
+    failure. With NO_COLOR in the environment there are no colours. An answer of a server that a
+    command cannot read ends it with a sentence.
+    """
+
+    def __init__(self, *args: Any, lazy: Mapping[str, tuple[str, str]], **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._lazy = lazy
+
+    def summaries(self) -> dict[str, str]:
+        """The first sentence of each command that is not hidden, without loading any."""
+        shown = {name: sentence for name, (_, sentence) in self._lazy.items() if sentence}
+        return shown | super().summaries()
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands, loaded or not."""
+        return sorted({*super().list_commands(ctx), *self._lazy})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, or None."""
+        if cmd_name not in self._lazy:
+            return super().get_command(ctx, cmd_name)
+        module = import_module(f"sandbox.cli.{self._lazy[cmd_name][0]}")
+        commands = [one for one in vars(module).values() if isinstance(one, click.Command)]
+        return next(one for one in commands if one.name == cmd_name)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands that begin with what was typed, and the options."""
+        found = [
+            CompletionItem(name, help=sentence)
+            for name, sentence in self.summaries().items()
+            if name.startswith(incomplete)
+        ]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that the arguments name."""
+        if os.environ.get("NO_COLOR"):
+            ctx.color = False
+        try:
+            return super().invoke(ctx)
+        except (KeyboardInterrupt, click.Abort):
+            if sys.stderr.isatty():
+                # The terminal shows ^C without a new line.
+                click.echo(err=True)
+            ctx.exit(EXIT_INTERRUPTED)
+        except _MISREAD as error:
+            url = ctx.meta.get(ANSWERED_BY)
+            if url is None:
+                raise
+            refuse(
+                f"{url} gave an answer that this command cannot read ({type(error).__name__}: "
+                f"{str(error)[:200]}); is it a sandbox of version {__version__}?"
+            )
+        except BrokenPipeError:
+            # What still waits to be written would be complained about at the exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(0)
+
 
 COMMANDS: Final = {
     "agenda": ("clock", "List what falls due in a world, the soonest first, and what it leads to."),
@@ -18,7 +125,7 @@ COMMANDS: Final = {
     "confirm": ("payments", "Tell whether the cardholder accepts the surcharge of a PAYMENT."),
     "coverage": ("lookups", "Show which parts of the platform were used, and which were not."),
     "doctor": ("doctor", "Test the webhook receiver at URL, and grade it."),
-    "export": ("export", "Write the platform, or requests to it, in the formats of other tools."),
+    "export": ("files", "Write the platform, or requests to it, in the formats of other tools."),
     "find": ("lookups", "Find whatever has an id, or payments by the last four digits of a card."),
     "increment": ("payments", "Add AMOUNT to an authorized PAYMENT."),
     "keys": ("lookups", "Print the API keys of a world's cast."),

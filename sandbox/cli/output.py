@@ -6,12 +6,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import wraps
 from itertools import zip_longest
 from pathlib import Path
 from textwrap import wrap
 from threading import Event, Thread
-from typing import IO, Any, Final, NamedTuple, NoReturn
+from typing import IO, Any, Final, Literal, NamedTuple, NoReturn
 
 import click
 
@@ -151,26 +150,54 @@ class Result(NamedTuple):
     status: int = 0
 
 
-json_flag = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-"""The option of commands that print as they go."""
+Options = tuple[click.Option, ...]
 
 
-def json_option(command: Callable[..., Result]) -> Callable[..., Any]:
-    """`--json` for a command that returns a Result, which is printed one way or the other."""
+class ResultCommand(click.Command):
+    """A command that returns a Result, which is printed as JSON or for people.
 
-    @wraps(command)
-    def printing(*arguments: Any, as_json: bool, **options: Any) -> None:
-        value, shown, status = command(*arguments, **options)
-        if as_json:
-            show_json(value)
-        elif isinstance(shown, str):
-            say(shown)
+    It has the options of `added` behind its own. With `json` as "flag" it prints as it goes, and
+    gets `as_json`; with None it has no `--json`.
+    """
+
+    added: Options = ()
+
+    def __init__(
+        self,
+        name: str | None,
+        *,
+        params: Sequence[click.Parameter] = (),
+        json: Literal["result", "flag"] | None = "result",
+        **more: Any,
+    ) -> None:
+        last = [] if json is None else [JSON]
+        super().__init__(name, params=[*params, *self.added, *last], **more)
+        self.json = json
+
+    def given(self, ctx: click.Context) -> dict[str, Any]:
+        """What its function gets."""
+        return dict(ctx.params)
+
+    def invoke(self, ctx: click.Context) -> None:
+        """Run it, and print its result."""
+        given = self.given(ctx)
+        if self.json == "result":
+            del given["as_json"]
+        assert self.callback
+        result = ctx.invoke(self.callback, **given)
+        if not isinstance(result, Result):
+            return
+        if ctx.params["as_json"]:
+            show_json(result.value)
+        elif isinstance(result.shown, str):
+            say(result.shown)
         else:
-            shown(value)
-        if status:
-            sys.exit(status)
+            result.shown(result.value)
+        if result.status:
+            sys.exit(result.status)
 
-    return json_flag(printing)
+
+JSON: Final = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON.")
 
 
 def show_json(value: Any) -> None:

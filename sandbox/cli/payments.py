@@ -6,15 +6,13 @@ from typing import Any, Final
 import click
 from httpx2 import Response
 
-from sandbox.cli import choices
-from sandbox.cli.control_client import RemoteWorld, world_options
+from sandbox.cli import arguments
+from sandbox.cli.control_client import RemoteWorld, WorldCommand
 from sandbox.cli.output import (
     EXIT_REFUSED,
     Columns,
     Result,
     Styled,
-    json_flag,
-    json_option,
     listing,
     refuse,
     say_parts,
@@ -25,9 +23,9 @@ from sandbox.cli.output import (
 from sandbox.cli.platform_client import (
     OUTCOME_HEADER,
     USUAL,
+    ActorCommand,
     Member,
     Stage,
-    actor_options,
     json_of,
     open_stage,
     terminal_option,
@@ -48,7 +46,7 @@ _NEXT: Final[Mapping[str, str]] = {
 """What one usually does with a payment of this status; nothing if it is not here."""
 
 
-_ANSWER: Final = choices.KnownType({"yes": "accept it", "no": "decline it"}, "ANSWER")
+_ANSWER: Final = arguments.KnownType({"yes": "accept it", "no": "decline it"}, "ANSWER")
 
 
 def _parse_currency(value: str) -> str:
@@ -58,26 +56,24 @@ def _parse_currency(value: str) -> str:
     return value.upper()
 
 
-@click.command()
-@click.argument("amount", type=choices.AMOUNT)
-@click.option("--card", type=choices.CARD, metavar="CARD", help="Test card, like tok_mc_prepaid.")
+@click.command(cls=ActorCommand, json="flag")
+@click.argument("amount", type=arguments.AMOUNT)
+@click.option("--card", type=arguments.CARD, metavar="CARD", help="Test card, like tok_mc_prepaid.")
 @terminal_option
 @click.option(
     "--outcome",
-    type=choices.OUTCOME,
+    type=arguments.OUTCOME,
     metavar="OUTCOME",
     help="Outcome of this payment, like lost_card.",
 )
 @click.option("--auth", "--hold", "is_auth", is_flag=True, help="Only authorize, to capture later.")
-@click.option("--tip", type=choices.AMOUNT_OR_ZERO, help="Tip on top of AMOUNT.")
+@click.option("--tip", type=arguments.AMOUNT_OR_ZERO, help="Tip on top of AMOUNT.")
 @click.option(
     "--currency",
-    type=choices.ParsedType("CODE", _parse_currency),
+    type=arguments.ParsedType("CODE", _parse_currency),
     help="Currency. Default: the terminal's.",
 )
 @click.option("--event-id", help="The event_id, to repeat a payment.")
-@actor_options
-@json_flag
 def pay(
     amount: str,
     *,
@@ -119,10 +115,10 @@ def _body(
     amount: str, *, card: str | None, tip: str | None, currency: str | None, event_id: str | None
 ) -> dict[str, Any]:
     """The body of the payment, without its terminal."""
-    subtotal = choices.units_of(amount, currency, "AMOUNT")
+    subtotal = arguments.units_of(amount, currency, "AMOUNT")
     body: dict[str, Any] = {"amount": subtotal, "currency": currency, "event_id": event_id}
     if tip is not None:
-        tip_amount = choices.units_of(tip, currency, "--tip")
+        tip_amount = arguments.units_of(tip, currency, "--tip")
         body["amount"] = subtotal + tip_amount
         body["breakdown"] = {"subtotal": subtotal, "tipAmount": tip_amount}
     if card is not None:
@@ -197,19 +193,18 @@ def _next(payment: Mapping[str, Any], who: str | None) -> list[str]:
 
 
 def _on_a_payment(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What all actions take: the payment, the outcome, who acts, and where."""
-    command = json_flag(actor_options(command))
+    """What all actions take: the payment, and the outcome."""
     option = click.option(
-        "--outcome", type=choices.OUTCOME, metavar="OUTCOME", help="Outcome of this action."
+        "--outcome", type=arguments.OUTCOME, metavar="OUTCOME", help="Outcome of this action."
     )
     return click.argument("payment")(option(command))
 
 
-@click.command()
+@click.command(cls=ActorCommand, json="flag")
 @_on_a_payment
-@click.argument("amount", required=False, type=choices.AMOUNT)
+@click.argument("amount", required=False, type=arguments.AMOUNT)
 @click.option(
-    "--tip", type=choices.AMOUNT_OR_ZERO, help="Tip that is captured too; AMOUNT includes it."
+    "--tip", type=arguments.AMOUNT_OR_ZERO, help="Tip that is captured too; AMOUNT includes it."
 )
 def capture(amount: str | None, tip: str | None, **options: Any) -> None:
     """Capture an authorized PAYMENT: all of it, or AMOUNT.
@@ -223,15 +218,15 @@ def capture(amount: str | None, tip: str | None, **options: Any) -> None:
     """
 
     def body(currency: str | None) -> dict[str, Any]:
-        given = {} if tip is None else {"tip_amount": choices.units_of(tip, currency, "--tip")}
+        given = {} if tip is None else {"tip_amount": arguments.units_of(tip, currency, "--tip")}
         return _amount(amount, currency) | given
 
     _act("capture", body, **options)
 
 
-@click.command()
+@click.command(cls=ActorCommand, json="flag")
 @_on_a_payment
-@click.argument("amount", type=choices.AMOUNT)
+@click.argument("amount", type=arguments.AMOUNT)
 def increment(amount: str, **options: Any) -> None:
     """Add AMOUNT to an authorized PAYMENT.
 
@@ -244,9 +239,9 @@ def increment(amount: str, **options: Any) -> None:
     _act("auth", lambda currency: _amount(amount, currency), **options)
 
 
-@click.command()
+@click.command(cls=ActorCommand, json="flag")
 @_on_a_payment
-@click.argument("amount", required=False, type=choices.AMOUNT)
+@click.argument("amount", required=False, type=arguments.AMOUNT)
 def refund(amount: str | None, **options: Any) -> None:
     """Refund a PAYMENT: all that remains, or AMOUNT.
 
@@ -260,9 +255,9 @@ def refund(amount: str | None, **options: Any) -> None:
     _act("refund", lambda currency: _amount(amount, currency), **options)
 
 
-@click.command()
+@click.command(cls=ActorCommand, json="flag")
 @_on_a_payment
-@click.argument("amount", required=False, type=choices.AMOUNT)
+@click.argument("amount", required=False, type=arguments.AMOUNT)
 def reverse(amount: str | None, **options: Any) -> None:
     """Reverse a PAYMENT before it is settled: all that remains, or AMOUNT.
 
@@ -276,9 +271,9 @@ def reverse(amount: str | None, **options: Any) -> None:
     _act("reverse", lambda currency: _amount(amount, currency), **options)
 
 
-@click.command()
+@click.command(cls=ActorCommand, json="flag")
 @_on_a_payment
-@click.argument("tip", type=choices.TIP)
+@click.argument("tip", type=arguments.TIP)
 def tip(tip: str, **options: Any) -> None:
     """Set the tip of a captured PAYMENT to TIP, an amount or a percentage.
 
@@ -293,12 +288,12 @@ def tip(tip: str, **options: Any) -> None:
     def body(currency: str | None) -> dict[str, Any]:
         if tip.endswith("%"):
             return {"type": "percentage", "percentage": float(tip[:-1])}
-        return {"type": "fixed", "amount": choices.units_of(tip, currency, "TIP")}
+        return {"type": "fixed", "amount": arguments.units_of(tip, currency, "TIP")}
 
     _act("adjust", body, **options)
 
 
-@click.command()
+@click.command(cls=ActorCommand, json="flag")
 @_on_a_payment
 @click.argument("answer", type=_ANSWER, metavar="yes|no")
 def confirm(answer: str, **options: Any) -> None:
@@ -315,7 +310,7 @@ def confirm(answer: str, **options: Any) -> None:
 
 
 def _amount(text: str | None, currency: str | None) -> dict[str, Any]:
-    return {} if text is None else {"amount": choices.units_of(text, currency, "AMOUNT")}
+    return {} if text is None else {"amount": arguments.units_of(text, currency, "AMOUNT")}
 
 
 def _act(
@@ -331,7 +326,7 @@ def _act(
     """Carry out an action on the payment. `body` gives its body for the payment's currency."""
     if "." in payment:
         raise click.UsageError(
-            f"{choices.shown(payment)} is no payment; name it before the amount: "
+            f"{arguments.shown(payment)} is no payment; name it before the amount: "
             "an id, the beginning of an id, or `last`"
         )
     stage = open_stage(world)
@@ -344,15 +339,13 @@ def _act(
 # --- cards and outcomes
 
 
-@click.command()
+@click.command(cls=WorldCommand)
 @click.argument("id", required=False)
-@click.option("--card", type=choices.SOME_CARD, help="Tap this test card, like tok_visa_credit.")
-@click.option("--outcome", type=choices.SOME_OUTCOME, help="Outcome of the payment.")
+@click.option("--card", type=arguments.SOME_CARD, help="Tap this test card, like tok_visa_credit.")
+@click.option("--outcome", type=arguments.SOME_OUTCOME, help="Outcome of the payment.")
 @click.option(
     "--cancel", type=click.Choice(["user", "merchant"]), help="Cancel it as the user or merchant."
 )
-@world_options
-@json_option
 def tap(id: str | None, *, world: RemoteWorld, **choice: str | None) -> Result:
     """Tap a card for a waiting payment.
 
@@ -401,24 +394,22 @@ def _only_waiting(taps: list[dict[str, Any]]) -> str:
     return str(taps[0]["transaction_id"])
 
 
-@click.command(name="next")
-@click.argument("outcome", required=False, type=choices.SOME_OUTCOME)
+@click.command(name="next", cls=WorldCommand)
+@click.argument("outcome", required=False, type=arguments.SOME_OUTCOME)
 @click.option(
     "--operation",
-    type=choices.SOME_OPERATION,
+    type=arguments.SOME_OPERATION,
     help="Only for this operation: sale, auth, capture, refund, ...",
 )
 @click.option("--amount", type=click.IntRange(1), help="Only for this amount, in minor units.")
 @click.option("--delay-ms", type=click.IntRange(0), help="Time that the processor takes.")
 @click.option(
-    "--fault", type=choices.SOME_FAULT, help="Transport fault, like drop_after or http_503."
+    "--fault", type=arguments.SOME_FAULT, help="Transport fault, like drop_after or http_503."
 )
 @click.option(
     "--approved-amount", type=click.IntRange(1), help="For partial_approval, in minor units."
 )
 @click.option("--clear", is_flag=True, help="Clear the queue.")
-@world_options
-@json_option
 def next_outcome(*, clear: bool, world: RemoteWorld, **entry: Any) -> Result:
     """Set the outcome of the next payment.
 

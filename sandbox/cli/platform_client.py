@@ -12,15 +12,15 @@ from urllib.parse import quote, urljoin
 import click
 from httpx2 import Response
 
-from sandbox.cli.choices import HintedType, Words, shown
+from sandbox.cli.arguments import HintedType, Words, shown
 from sandbox.cli.control_client import (
     Remote,
     RemoteWorld,
     Unanswered,
+    WorldCommand,
     read_for_completion,
-    world_options,
 )
-from sandbox.cli.output import EXIT_REFUSED, refuse
+from sandbox.cli.output import EXIT_REFUSED, Options, refuse
 from sandbox.domain.text import did_you_mean
 
 USUAL: Final = "merchant"
@@ -317,15 +317,18 @@ terminal_option = click.option(
 )
 
 
-def actor_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--as` and the options of a command about a world; the command gets `actor`."""
-    return click.option(
-        "--as",
-        "actor",
-        type=MEMBER,
-        metavar="MEMBER",
-        help="Member of the cast that acts, like partner or second_merchant.",
-    )(world_options(command))
+class ActorCommand(WorldCommand):
+    """A command in which a member of the cast acts, whose name it gets as `actor`."""
+
+    added: Options = (
+        click.Option(
+            ["--as", "actor"],
+            type=MEMBER,
+            metavar="MEMBER",
+            help="Member of the cast that acts, like partner or second_merchant.",
+        ),
+        *WorldCommand.added,
+    )
 
 
 def refuse_unknown(what: str, word: str, known: Iterable[str], option: str) -> NoReturn:

@@ -17,12 +17,12 @@ from urllib.parse import quote
 import click
 
 from sandbox.app import Sandbox, build
+from sandbox.cli.arguments import SOME_SCENARIO, TokenCommand, settings
 from sandbox.cli.control_client import PREFIX, world_path
-from sandbox.cli.options import fixture_option, scenario_option, seed_option, token_options
 from sandbox.cli.output import Refused, counted, reason_of, refuse, refusing, say
 from sandbox.cli.platform_client import refusal_reason
 from sandbox.control.captures import NamedCapture, read_capture, with_captures
-from sandbox.internal_client import send_json
+from sandbox.http_client import send_json
 from sandbox.scenarios.parser import ScenarioError
 from sandbox.server.run import bound, new_loop, serving_sandbox
 from sandbox.settings import Settings, SettingsError
@@ -46,7 +46,7 @@ _REFUSED_SHOWN: Final = 5
 _FORWARDED: Final = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
-@click.command(context_settings={"allow_interspersed_args": False})
+@click.command(context_settings={"allow_interspersed_args": False}, cls=TokenCommand, json=None)
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option(
     "--port",
@@ -54,9 +54,9 @@ _FORWARDED: Final = ("SIGINT", "SIGTERM", "SIGHUP")
     default=0,
     help="Port of the server; 0 picks a free one.",
 )
-@fixture_option
-@scenario_option
-@seed_option
+@settings("fixture")
+@settings("scenario", type=SOME_SCENARIO)
+@settings("seed")
 @click.option(
     "--keep",
     "folder",
@@ -64,7 +64,6 @@ _FORWARDED: Final = ("SIGINT", "SIGTERM", "SIGHUP")
     default=Path("sandbox-failure"),
     help="Folder for worlds and journals if the command fails.",
 )
-@token_options
 def run(*, command: tuple[str, ...], folder: Path, **options: Any) -> None:
     """Run COMMAND with a server around it, and return its exit status.
 

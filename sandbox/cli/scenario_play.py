@@ -4,19 +4,25 @@ import asyncio
 import os
 import sys
 import tomllib
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from threading import Event
 from typing import Any, Final
 
 import click
 from httpx2 import Response
 
 from sandbox import library
-from sandbox.cli.choices import SOME_SCENARIO
-from sandbox.cli.control_client import Dropped, Remote, RemoteWorld, server_options
-from sandbox.cli.limited_client import start
-from sandbox.cli.output import EXIT_REFUSED, counted, read_text, refuse, refusing, say, styled
+from sandbox.cli.arguments import SOME_SCENARIO
+from sandbox.cli.control_client import Dropped, Remote, RemoteWorld, ServerCommand
+from sandbox.cli.output import (
+    EXIT_REFUSED,
+    counted,
+    read_text,
+    refuse,
+    refusing,
+    say,
+    styled,
+)
 from sandbox.cli.platform_client import (
     ANSWER_S,
     REQUEST_ID,
@@ -25,12 +31,16 @@ from sandbox.cli.platform_client import (
     platform_of,
     refusal_reason,
 )
-from sandbox.cli.webhook_receiver import Received, receiving
+from sandbox.cli.webhooks import Received, receiving
 from sandbox.domain.currencies import in_units
-from sandbox.scenario_examples.comparison import ExampleResult
-from sandbox.scenario_examples.receiver import Arrived
+from sandbox.http_client import start
 from sandbox.scenario_examples.requests import ExampleAnswer, Request
-from sandbox.scenario_examples.runner import ExampleRunner
+from sandbox.scenario_examples.runner import (
+    Arrived,
+    ExampleResult,
+    ExampleRunner,
+    Stage,
+)
 from sandbox.scenarios.parser import ScenarioError, read_scenario
 from sandbox.scenarios.scenario import Example, Scenario, Send
 
@@ -49,19 +59,18 @@ _INDENT: Final = "   "
 _AMOUNTS: Final = ("authorized_amount", "captured_amount", "surcharge_amount", "remaining_amount")
 
 
-class RemoteStage:
+class RemoteStage(Stage):
     """A world of a server in which examples play; `document` is how the control API shows it."""
 
+    looks_every_s = _LOOKS_EVERY_S
+
     def __init__(self, world: RemoteWorld, document: Mapping[str, Any], platform: Platform) -> None:
+        super().__init__()
         self._world = world
         self._platform = platform
-        self._is_answered = Event()
-        self._is_answered.set()
-        self.terminals: Mapping[str, str] = document["terminals"]
+        self.terminals = document["terminals"]
         self.keys = {name: one["key"] for name, one in document["keys"].items()}
         self.control = world.path()
-        self.arrived: list[Arrived] = []
-        self.looks_every_s = _LOOKS_EVERY_S
 
     @contextmanager
     def receiving(self) -> Iterator[None]:
@@ -72,15 +81,15 @@ class RemoteStage:
             yield
 
     def _note(self, received: Received) -> None:
-        self._is_answered.wait(_BEFORE_S)
+        is_answered = self.answered.wait(_BEFORE_S)
         status = received.body.get("status") if isinstance(received.body, dict) else None
-        is_answered = self._is_answered.is_set()
         self.arrived.append(Arrived(received.message_id, status, received.is_genuine, is_answered))
 
-    async def ask(self, request: Request, on_answer: Callable[[], None]) -> ExampleAnswer:
+    async def ask(self, request: Request) -> ExampleAnswer:
         """The answer to a request; status 0 if the connection was closed without one."""
         sent = start(lambda: self._send(request))
-        sent.add_done_callback(lambda _: on_answer())
+        if request.is_awaited:
+            sent.add_done_callback(lambda _: self.answered.set())
         try:
             answer = await asyncio.wrap_future(sent)
         except Dropped:
@@ -96,13 +105,6 @@ class RemoteStage:
             )
         path = f"{request.path}?{request.query}" if request.query else request.path
         return self._platform.ask(request.key, request.method, path, request.body)
-
-    def set_answered(self, *, is_answered: bool) -> None:
-        """Note whether the client has its answer."""
-        if is_answered:
-            self._is_answered.set()
-        else:
-            self._is_answered.clear()
 
     async def messages(self) -> list[tuple[str, str]]:
         """All messages of the world so far, oldest first: id and event."""
@@ -148,11 +150,10 @@ def load_scenario(name: str) -> tuple[Scenario, str]:
         return read_scenario(path), read_text(path)
 
 
-@click.command()
+@click.command(cls=ServerCommand, json=None)
 @click.argument("name", type=SOME_SCENARIO)
 @click.option("--auto", is_flag=True, help="Do not wait for a key between steps.")
 @click.option("--keep", is_flag=True, help="Do not delete the world at the end.")
-@server_options
 def play(name: str, *, auto: bool, keep: bool, server: Remote) -> None:
     """Play the examples of a scenario on a running server.
 

@@ -8,23 +8,21 @@ import click
 
 from sandbox import library
 from sandbox.app import build
-from sandbox.cli.choices import SOME_SCENARIO
-from sandbox.cli.control_client import RemoteWorld, world_options
-from sandbox.cli.groups import Group
-from sandbox.cli.options import FILE
+from sandbox.cli.arguments import FILE, SOME_SCENARIO
+from sandbox.cli.control_client import RemoteWorld, WorldCommand
+from sandbox.cli.main import Group
 from sandbox.cli.output import (
     EXIT_UNUSABLE,
     Columns,
     Result,
-    json_flag,
-    json_option,
+    ResultCommand,
     refuse,
     say,
     show_json,
     show_table,
 )
 from sandbox.cli.scenario_play import load_scenario, play
-from sandbox.scenario_examples import Step, run_examples
+from sandbox.scenario_examples.own_sandbox import Step, run_examples
 from sandbox.scenarios.parser import ScenarioError, read_scenario
 from sandbox.scenarios.schema import DIRECTIVE, scenario_schema
 
@@ -34,9 +32,8 @@ def scenario() -> None:
     """Check, play, run, list and print scenarios."""
 
 
-@scenario.command()
+@scenario.command(cls=ResultCommand, json="flag")
 @click.argument("paths", nargs=-1, required=True, type=FILE)
-@json_flag
 def check(paths: tuple[Path, ...], *, as_json: bool) -> None:
     """Check scenarios by running all their examples. PATHS are files and folders.
 
@@ -110,8 +107,7 @@ def _scenario_files(path: Path) -> list[Path]:
     return files
 
 
-@scenario.command(name="list")
-@json_option
+@scenario.command(name="list", cls=ResultCommand)
 def list_scenarios() -> Result:
     """List the scenarios that come with the sandbox."""
     known = library.scenarios()
@@ -144,10 +140,8 @@ def schema() -> None:
     show_json(scenario_schema())
 
 
-@scenario.command()
+@scenario.command(cls=WorldCommand)
 @click.argument("name", type=SOME_SCENARIO)
-@world_options
-@json_option
 def run(name: str, *, world: RemoteWorld) -> Result:
     """Run a scenario in a world, in place of the one that runs there.
 
@@ -162,9 +156,7 @@ def run(name: str, *, world: RemoteWorld) -> Result:
     return Result(running, f"{running['name']} runs in {world.id}")
 
 
-@scenario.command()
-@world_options
-@json_option
+@scenario.command(cls=WorldCommand)
 def stop(*, world: RemoteWorld) -> Result:
     """Stop the scenario of a world. Without one, nothing changes.
 

@@ -10,16 +10,17 @@ from typing import Any, Final
 import click
 from pydantic import ValidationError
 
-from sandbox.cli.choices import ParsedType, parse_counts
-from sandbox.cli.options import (
-    FILE,
-    fixture_option,
+from sandbox.cli.arguments import (
+    SOME_SCENARIO,
+    TOKEN,
+    TOKEN_FILE,
+    ParsedType,
+    TokenCommand,
+    parse_counts,
     profile_option,
-    scenario_option,
-    seed_option,
-    token_options,
+    settings,
 )
-from sandbox.cli.output import refusing
+from sandbox.cli.output import Options, refusing
 from sandbox.control.clock import ClockBody
 from sandbox.control.worlds import InventBody
 from sandbox.domain.clock import ClockSetting
@@ -30,7 +31,7 @@ from sandbox.settings import Settings, SettingsError, is_database, mistakes
 from sandbox.store.files.port import StoreError
 from sandbox.store.fixture import FixtureError
 from sandbox.store.world_state import GeneratedData
-from sandbox.worlds.limits import Limits
+from sandbox.worlds.spec import Limits
 
 _OF_COMMANDS: Final = {
     "SANDBOX_CA",
@@ -115,14 +116,16 @@ def _parse_generated_data(value: str) -> GeneratedData:
 _FOR_A_FILE: Final = ("-c", "--conf", "--config", "--config-file", "--settings")
 
 
-class _ServeCommand(click.Command):
+class _ServeCommand(TokenCommand):
     """A command whose options can all be given by environment variables, as containers need it.
 
     There is no file of settings, and who asks for one is told so.
     """
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
+    added: Options = ()
+
+    def __init__(self, name: str | None, **named: Any) -> None:
+        super().__init__(name, json=None, **named)
         for option in self.params:
             if isinstance(option, click.Option) and option.envvar is None:
                 option.envvar = "SANDBOX_" + option.opts[0].lstrip("-").replace("-", "_").upper()
@@ -142,36 +145,13 @@ class _ServeCommand(click.Command):
 
 
 @click.command(cls=_ServeCommand)
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
-    "--port",
-    cls=LinkableOption,
-    type=click.IntRange(0, 65535),
-    default=8080,
-    help="Port of the platform; 0 picks a free one.",
-)
-@click.option(
-    "--control-port",
-    cls=LinkableOption,
-    type=click.IntRange(0, 65535),
-    help="Serve the control API (/_sandbox) on this port only.",
-)
-@fixture_option
-@click.option(
-    "--invent",
-    "generated_data",
-    type=ParsedType("merchants=N[,...]", _parse_generated_data),
-    help="Generate merchants beside the fixture's: merchants=200,terminals_per_merchant=2.",
-)
-@scenario_option
-@click.option("--watch", is_flag=True, help="Read the scenario file again whenever it changes.")
-@seed_option
-@click.option(
-    "--clock",
-    type=ParsedType("running|INSTANT", _parse_clock),
-    default="running",
-    help="Clock of 'default': running, or frozen at an instant.",
-)
+@settings("host")
+@settings("port", "control_port", cls=LinkableOption)
+@settings("fixture")
+@settings("generated_data", type=ParsedType("merchants=N[,...]", _parse_generated_data))
+@settings("scenario", type=SOME_SCENARIO)
+@settings("watch", "seed")
+@settings("clock", type=ParsedType("running|INSTANT", _parse_clock), default="running")
 @profile_option(help="TOML file with the real platform's names for headers, prefixes and fields.")
 @click.option(
     "--store",
@@ -180,60 +160,11 @@ class _ServeCommand(click.Command):
     "state.db for more than a thousand documents. With a URL like postgresql://user@host/name, "
     "several servers share the worlds of that database.",
 )
-@click.option(
-    "--advertise",
-    metavar="URL",
-    help="URL at which the other servers of a postgresql:// store reach this one. Default: "
-    "--host and --port.",
-)
-@click.option(
-    "--name",
-    "server_name",
-    metavar="NAME",
-    help="Name of this server among those of a postgresql:// store, for people and load balancers.",
-)
-@token_options
-@click.option(
-    "--allow-host",
-    "allow_hosts",
-    multiple=True,
-    metavar="NAME",
-    help="Answer for this host name of a tunnel or proxy too, if the server has no token. May be "
-    "given several times; SANDBOX_ALLOW_HOST takes several names separated by spaces.",
-)
-@click.option(
-    "--shared",
-    is_flag=True,
-    help="Others can reach this server through a proxy or tunnel: ask for a token, and send no "
-    "webhooks to internal addresses, even on loopback.",
-)
-@click.option(
-    "--known-keys",
-    is_flag=True,
-    help="Give new worlds the documented API keys even if --host is not loopback. Otherwise such "
-    "a server has keys of its own.",
-)
-@click.option(
-    "--tls",
-    is_flag=True,
-    help="Serve HTTPS with a certificate of an authority of this machine, for phones. The control "
-    "API serves the authority's certificate at /_sandbox/ca.pem.",
-)
-@click.option(
-    "--tls-cert", type=FILE, metavar="FILE", help="Serve HTTPS with this certificate (PEM)."
-)
-@click.option(
-    "--tls-key", type=FILE, metavar="FILE", help="Key of --tls-cert, if that file does not hold it."
-)
-@click.option(
-    "--tls-folder",
-    type=FILE,
-    metavar="FOLDER",
-    help="Folder of the authority for --tls. Default: uat-sandbox/tls in your data folder.",
-)
-@click.option(
-    "--log-format", type=click.Choice(["text", "json"]), default="text", help="Format of the log."
-)
+@settings("advertise", "server_name")
+@click.option("--token", **TOKEN)
+@click.option("--token-file", **TOKEN_FILE)
+@settings("allow_hosts", "shared", "known_keys", "tls", "tls_cert", "tls_key", "tls_folder")
+@settings("log_format")
 @click.option(
     "--log-requests/--no-log-requests",
     default=None,
@@ -264,38 +195,7 @@ class _ServeCommand(click.Command):
     default=1_000,
     help="Number of requests that each world's journal keeps.",
 )
-@click.option(
-    "--body-bytes-max",
-    type=click.IntRange(1, 64 * 1_048_576),
-    default=65_536,
-    help="Largest body of a request to the platform, in bytes.",
-)
-@click.option(
-    "--connections-max",
-    type=click.IntRange(1),
-    help="Maximum number of connections (env SANDBOX_CONNECTIONS_MAX). Default: no limit.",
-)
-@click.option(
-    "--webhook",
-    "webhooks",
-    multiple=True,
-    metavar="URL",
-    help="Send the webhooks of 'default' to this URL. May be given several times. The control API "
-    "shows the secret: GET /_sandbox/worlds/default/endpoints.",
-)
-@click.option(
-    "--webhooks-to",
-    multiple=True,
-    metavar="HOST|NETWORK",
-    help="Send webhooks to this internal host or network even if the server is not on loopback. "
-    "May be given several times.",
-)
-@click.option(
-    "--webhooks-ca",
-    type=FILE,
-    metavar="FILE",
-    help="Trust receivers with a certificate of this file (PEM), such as a self-signed one.",
-)
+@settings("body_bytes_max", "connections_max", "webhooks", "webhooks_to", "webhooks_ca")
 def serve(
     *, no_explain_headers: bool, log_requests: bool | None, store: str | None, **options: Any
 ) -> None:
@@ -313,7 +213,7 @@ def serve(
     """
     limits = Limits(**{field: options.pop(field) for field in Limits.__struct_fields__})
     with refusing(SettingsError, FixtureError, ScenarioError, StoreError):
-        settings = Settings(
+        wanted = Settings(
             explain_headers=not no_explain_headers,
             limits=limits,
             database=store if is_database(store) else None,
@@ -321,4 +221,4 @@ def serve(
             log_requests=sys.stderr.isatty() if log_requests is None else log_requests,
             **options,
         )
-        run.serve(settings, tuple(find_unknown_variables(os.environ, serve.params)))
+        run.serve(wanted, tuple(find_unknown_variables(os.environ, serve.params)))

@@ -6,9 +6,9 @@ from urllib.parse import quote
 
 import click
 
-from sandbox.cli.control_client import Remote, server_options
-from sandbox.cli.groups import Group
-from sandbox.cli.output import Columns, Result, counted, json_option, say, show_table
+from sandbox.cli.control_client import Remote, ServerCommand
+from sandbox.cli.main import Group
+from sandbox.cli.output import Columns, Result, counted, say, show_table
 
 
 @click.group(cls=Group)
@@ -20,12 +20,10 @@ def token() -> None:
     """
 
 
-@token.command()
+@token.command(cls=ServerCommand)
 @click.argument("team")
 @click.option("--name", help="What the token is for, in lists.")
 @click.option("--expires-in", metavar="DURATION", help="How long it is good: 90d, 12h, P30D.")
-@server_options
-@json_option
 def new(*, server: Remote, **more: str | None) -> Result:
     """Issue a token to TEAM, and print it. It is shown this once.
 
@@ -44,9 +42,7 @@ def _show_new(made: Mapping[str, Any]) -> None:
     say(f"{made['id']} is good for the worlds of the team {made['team']}, {until}", err=True)
 
 
-@token.command("list")
-@server_options
-@json_option
+@token.command("list", cls=ServerCommand)
 def list_all(*, server: Remote) -> Result:
     """List the tokens of all teams. None is shown in plain text.
 
@@ -73,10 +69,8 @@ def _show_list(found: Mapping[str, Any]) -> None:
     say(counted(found["total"], "token"), err=True)
 
 
-@token.command()
+@token.command(cls=ServerCommand)
 @click.argument("id")
-@server_options
-@json_option
 def delete(id: str, *, server: Remote) -> Result:
     """Make the token with this ID worthless, at once. Its team's worlds stay.
 

@@ -1,19 +1,23 @@
-"""`sandbox trigger` and `sandbox resend`: sending a webhook, and what its receivers answer."""
+"""`sandbox trigger` and `sandbox resend`, and a receiver for commands that receive webhooks."""
 
+import json
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
 import click
 
-from sandbox.cli.choices import SETTING, SOME_EVENT, shown
-from sandbox.cli.control_client import RemoteWorld, world_options
+from sandbox.cli.arguments import SETTING, SOME_EVENT, shown
+from sandbox.cli.control_client import RemoteWorld, WorldCommand
 from sandbox.cli.output import (
     EXIT_REFUSED,
     EXIT_UNUSABLE,
     Result,
     Styled,
-    json_option,
     refuse,
     say,
     show_table,
@@ -22,6 +26,7 @@ from sandbox.cli.output import (
 )
 from sandbox.domain.events import EVENTS
 from sandbox.domain.text import known_words
+from sandbox.webhooks.signing import why_not_genuine
 
 _FAILED: Final = "failed"
 _LAST: Final = "last"
@@ -36,7 +41,7 @@ _timeout_option = click.option(
 )
 
 
-@click.command()
+@click.command(cls=WorldCommand)
 @click.argument("event", required=False, type=SOME_EVENT)
 @click.option(
     "--set",
@@ -47,8 +52,6 @@ _timeout_option = click.option(
 )
 @click.option("--list", "is_list", is_flag=True, help="List all events.")
 @_timeout_option
-@world_options
-@json_option
 def trigger(
     event: str | None,
     *,
@@ -86,12 +89,10 @@ def trigger(
     )
 
 
-@click.command()
+@click.command(cls=WorldCommand)
 @click.argument("message", default=_FAILED)
 @click.option("--endpoint", help="Id of the only endpoint to send it to.")
 @_timeout_option
-@world_options
-@json_option
 def resend(message: str, *, endpoint: str | None, timeout_s: float, world: RemoteWorld) -> Result:
     """Send a webhook once more, with the same id and body.
 
@@ -218,3 +219,92 @@ def _result(delivery: dict[str, Any]) -> tuple[Styled, str]:
     due = delivery["next_attempt_at"]
     again = f", tried again at {due}" if due else ""
     return status, f": {last['error']}, in {took}{again}"
+
+
+# --- a receiver on loopback ---------------------------------------------------------------------
+
+_LOOPBACK: Final = "127.0.0.1"
+_BODY_BYTES_MAX: Final = 1_048_576
+_TAKEN, _REFUSED, _TOO_LARGE = 204, 401, 413
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """One webhook as it arrived. `body` is None if it is not JSON.
+
+    `problem` says what is wrong with its signature; None if nothing is.
+    """
+
+    message_id: str
+    problem: str | None
+    body: Any
+
+    @property
+    def is_genuine(self) -> bool:
+        """Whether its signature is right."""
+        return self.problem is None
+
+
+@dataclass(slots=True)
+class Receiver:
+    """A receiver at a URL. `note` gets each webhook, in a thread, before it is answered.
+
+    A webhook with a wrong signature is answered with 401, as a careful receiver does.
+    """
+
+    note: Callable[[Received], None]
+    url: str = ""
+    secret: str = ""
+
+
+def _read(secret: str, body: bytes, headers: Mapping[str, str]) -> Received:
+    """A webhook by its bytes and its headers with names in lower case."""
+    prefix = next(
+        (name.removesuffix("-signature") for name in headers if name.endswith("-signature")),
+        "webhook",
+    )
+    try:
+        shown = json.loads(body)
+    except ValueError:
+        shown = None
+    message_id = headers.get(f"{prefix}-id", "")
+    return Received(message_id, why_not_genuine(prefix, secret, body, headers), shown)
+
+
+@contextmanager
+def receiving(note: Callable[[Received], None]) -> Iterator[Receiver]:
+    """A receiver on a free port of this machine until the block ends."""
+    receiver = Receiver(note)
+
+    class Handler(BaseHTTPRequestHandler):
+        timeout = 30
+
+        def do_POST(self) -> None:
+            length = self.headers.get("content-length", "")
+            if not length.isdigit() or int(length) > _BODY_BYTES_MAX:
+                self._answer(_TOO_LARGE)
+                return
+            body = self.rfile.read(int(length))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            received = _read(receiver.secret, body, headers)
+            receiver.note(received)
+            self._answer(_TAKEN if received.is_genuine else _REFUSED)
+
+        def _answer(self, status: int) -> None:
+            self.send_response(status)
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Nothing: the command prints what arrived."""
+
+    with ThreadingHTTPServer((_LOOPBACK, 0), Handler) as server:
+        server.daemon_threads = True
+        receiver.url = f"http://{_LOOPBACK}:{server.server_port}/"
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+        thread.start()
+        try:
+            yield receiver
+        finally:
+            server.shutdown()
+            thread.join()

@@ -3,13 +3,12 @@
 import json
 import sys
 import tomllib
-from functools import wraps
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from sandbox.cli.choices import (
+from sandbox.cli.arguments import (
     COUNTS,
     SETTING,
     SOME_SCENARIO,
@@ -23,15 +22,15 @@ from sandbox.cli.control_client import (
     WORLD,
     Remote,
     RemoteWorld,
-    server_options,
-    world_options,
+    ServerCommand,
+    WorldCommand,
 )
-from sandbox.cli.groups import Group
+from sandbox.cli.files import capture, convert, load, open_captures, save
+from sandbox.cli.main import Group
 from sandbox.cli.output import (
     EXIT_REFUSED,
     Columns,
     Result,
-    json_option,
     read_text,
     refuse,
     say,
@@ -40,7 +39,6 @@ from sandbox.cli.output import (
     working,
 )
 from sandbox.cli.platform_client import platform_of
-from sandbox.cli.world_files import capture, convert, load, open_captures, save
 from sandbox.domain.switches import SWITCHES
 from sandbox.domain.text import did_you_mean
 
@@ -59,7 +57,7 @@ def _parse_frozen_at(value: str) -> str | None:
     return None if value == "running" else parse_instant(value)
 
 
-@world.command()
+@world.command(cls=ServerCommand)
 @click.option("--id", help="Id of the world. Default: a random one.")
 @click.option("--name", help="Name in lists.")
 @click.option("--seed", type=int, help="Seed for its ids. Default: the server's.")
@@ -89,8 +87,6 @@ def _parse_frozen_at(value: str) -> str | None:
 @click.option(
     "--invent", type=COUNTS, help="Generate merchants beside the fixture's: merchants=200."
 )
-@server_options
-@json_option
 def new(
     *,
     scenario: str | None,
@@ -138,9 +134,7 @@ def _scenario(named: str) -> Any:
         refuse(f"--scenario: {path}: cannot be read: {error}")
 
 
-@world.command(name="list")
-@server_options
-@json_option
+@world.command(name="list", cls=ServerCommand)
 def list_all(*, server: Remote) -> Result:
     """List the worlds of a server."""
     listed = server.read("GET", "/worlds")
@@ -153,20 +147,12 @@ _COLUMNS: Final[Columns] = {
 }
 
 
-def _named_world(command: Any) -> Any:
-    """The world as an argument, or as the option that all commands have."""
-
-    @wraps(command)
-    def with_named(*, named: str | None, world: RemoteWorld, **options: Any) -> Any:
-        return command(world=RemoteWorld(world.server, named or world.id), **options)
-
-    argument = click.argument("named", metavar="[WORLD]", required=False, type=WORLD)
-    return argument(world_options(with_named))
+_world_argument = click.argument("named", metavar="[WORLD]", required=False, type=WORLD)
+"""The world as an argument, beside the option that all commands have."""
 
 
-@world.command()
-@_named_world
-@json_option
+@world.command(cls=WorldCommand)
+@_world_argument
 def show(*, world: RemoteWorld) -> Result:
     """Show a world: its clock, accounts, terminals, locations and keys.
 
@@ -177,9 +163,8 @@ def show(*, world: RemoteWorld) -> Result:
     return Result(world.read("GET"), _show)
 
 
-@world.command()
-@_named_world
-@json_option
+@world.command(cls=WorldCommand)
+@_world_argument
 def reset(*, world: RemoteWorld) -> Result:
     """Reset a world to its fixture, with the same keys.
 
@@ -192,10 +177,9 @@ def reset(*, world: RemoteWorld) -> Result:
     return Result(document, f"{world.id} is as it began, with fixture {document['fixture']}")
 
 
-@world.command()
-@_named_world
+@world.command(cls=WorldCommand)
+@_world_argument
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@json_option
 def delete(*, yes: bool, world: RemoteWorld) -> Result:
     """Delete a world with all its data. On a terminal, asks for confirmation.
 
@@ -255,11 +239,9 @@ def _show_first_request(world: dict[str, Any], server: Remote) -> None:
 # --- settings
 
 
-@click.command()
+@click.command(cls=WorldCommand)
 @click.argument("name", required=False, type=SWITCH)
 @click.argument("value", required=False, type=SWITCH_VALUE)
-@world_options
-@json_option
 def switch(name: str | None, value: str | None, *, world: RemoteWorld) -> Result:
     """Show the switches of a world, or set the switch NAME to VALUE.
 
@@ -310,10 +292,8 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-@click.command()
+@click.command(cls=WorldCommand)
 @click.argument("choices", nargs=-1, type=SETTING, metavar="[READING=VALUE]...")
-@world_options
-@json_option
 def readings(choices: tuple[tuple[str, Any], ...], *, world: RemoteWorld) -> Result:
     """Show or choose how a world reads the spec.
 

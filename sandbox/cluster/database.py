@@ -57,7 +57,10 @@ def ends_connection(error: BaseException) -> bool:
 
 def name_of(url: str) -> str:
     """The database in messages, without user and password."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "PostgreSQL"
     # There may be several hosts, each with a port of its own.
     where = parts.netloc.rpartition("@")[2] or "the local socket"
     return f"PostgreSQL at {where}{parts.path}"
@@ -81,23 +84,28 @@ class Database:
                 command_timeout=ANSWER_S,
                 **_SETTINGS,
             )
-        except asyncpg.TargetServerAttributeNotMatched as error:
-            raise StoreError(
-                f"{self.name} cannot be used: it is a standby, which only answers reads; name the "
-                "primary in the URL of --store, or all hosts of which one is the primary"
-            ) from error
-        except (ValueError, asyncpg.PostgresError) as error:
-            if isinstance(error, asyncpg.PostgresError) and ends_connection(error):
-                raise self.unreachable(error) from error
-            raise StoreError(
-                f"{self.name} cannot be used: {error}; mend the URL of --store, or the database"
-            ) from error
-        except FAILURES as error:
-            raise self.unreachable(error) from error
+        except (ValueError, *FAILURES) as error:
+            raise self.refusal(error) from error
 
     async def connect(self) -> asyncpg.Connection:
         """A connection of its own, which no pool resets or closes."""
         return await asyncpg.connect(self._url, **_SETTINGS)
+
+    def refusal(self, error: BaseException) -> StoreError:
+        """Say why no server can begin on this database."""
+        if isinstance(error, asyncpg.TargetServerAttributeNotMatched):
+            return StoreError(
+                f"{self.name} cannot be used: it is a standby, which only answers reads; name the "
+                "primary in the URL of --store, or all hosts of which one is the primary"
+            )
+        if isinstance(error, ValueError | asyncpg.ClientConfigurationError) or (
+            isinstance(error, asyncpg.PostgresError) and not ends_connection(error)
+        ):
+            return StoreError(
+                f"{self.name} cannot be used: {describe(error)}; mend the URL of --store, or the "
+                "database"
+            )
+        return self.unreachable(error)
 
     def unreachable(self, error: BaseException) -> Unavailable:
         """Say that PostgreSQL cannot be reached at the moment."""
@@ -135,5 +143,5 @@ class Database:
 
 
 def describe(error: Any) -> str:
-    """What an error says, or its name if it says nothing."""
-    return str(error) or type(error).__name__
+    """The first line of what an error says, or its name if it says nothing."""
+    return str(error).partition("\n")[0] or type(error).__name__

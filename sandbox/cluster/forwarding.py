@@ -100,7 +100,9 @@ class Forwarding:
             return True
 
     async def _exchange(self, peer: Peer, url: str, scope: Any, send: Any, body: bytes) -> bool:
-        target = quote(scope["path"], safe="/:@!$&'()*+,;=~-._")
+        # `OPTIONS *` has no path, which a URL cannot say.
+        path = scope["path"] if scope["path"].startswith("/") else "/" + scope["path"]
+        target = quote(path, safe="/:@!$&'()*+,;=~-._")
         if scope["query_string"]:
             target += "?" + scope["query_string"].decode("latin-1")
         headers = [

@@ -15,13 +15,12 @@ from sandbox.domain.keys import ParsedKey, digest_of
 from sandbox.domain.teams import OPERATOR, team_of, world_of
 from sandbox.store.files.port import FORMAT, Unavailable
 from sandbox.worlds.elsewhere import KeptWorld, ServerRow
-from sandbox.worlds.limits import Limits, TooManyWorlds, WorldTaken
-from sandbox.worlds.spec import DEFAULT_WORLD
+from sandbox.worlds.spec import DEFAULT_WORLD, Limits, TooManyWorlds, WorldTaken
 
 SKIPPED_MAX: Final = 1_000
 """The most world numbers to skip at once because other worlds have that id."""
 
-_PAGE: Final = 500
+_PAGE: Final = 200
 _MAKING: Final = 4_511_902_661
 """The number of the advisory lock under which worlds are counted and reserved."""
 

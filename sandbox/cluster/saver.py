@@ -32,9 +32,9 @@ from sandbox.cluster.session import OwnerSession, SessionLost
 from sandbox.cluster.tables import put_meta
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.measurements import Measured
-from sandbox.store.change_log import ChangeLog
 from sandbox.store.files.port import Change, StoreError
 from sandbox.worlds.elsewhere import WorldLost
+from sandbox.worlds.saver import ChangeLog
 from sandbox.worlds.world import World
 
 T = TypeVar("T")

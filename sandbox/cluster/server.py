@@ -23,10 +23,9 @@ from sandbox.store.files.port import FORMAT, StoreError, Unavailable
 from sandbox.store.fixture import FixtureError
 from sandbox.store.saved_world import NotRestored
 from sandbox.worlds.elsewhere import KeptWorld, ServerRow, WorldLost
-from sandbox.worlds.limits import WorldTaken
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.restore import FixtureOf, spec_of
-from sandbox.worlds.spec import DEFAULT_WORLD
+from sandbox.worlds.spec import DEFAULT_WORLD, WorldTaken
 from sandbox.worlds.world import World
 
 ROUTES_MAX: Final = 10_000

@@ -35,7 +35,7 @@ async def _agree(url: str, common: Mapping[str, str]) -> tuple[bytes, str]:
             await prepare(one, database.name)
             found = await share(one, database.name, common, secrets.token_hex(SECRET_BYTES))
     except FAILURES as error:
-        raise database.unreachable(error) from error
+        raise database.refusal(error) from error
     finally:
         await database.close()
     return bytes.fromhex(found["secret"]), found.get("tokens", "")

@@ -12,10 +12,9 @@ import httpx2
 from httpx2 import Client
 
 from sandbox.app import Sandbox, build
-from sandbox.cli.limited_client import Unending, fetch
 from sandbox.conformance.probes.steps import ProbeRequest
 from sandbox.domain.profile import Profile, parse_profile
-from sandbox.internal_client import send
+from sandbox.http_client import Unending, fetch, send
 from sandbox.server.tls import CertificateError, trusting_context
 from sandbox.settings import Settings
 

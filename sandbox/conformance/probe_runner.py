@@ -1,13 +1,124 @@
-"""Running probes against a platform, slowly, and stopping when it seems to be in trouble."""
+"""Running probes against a platform, slowly, and deleting what they made.
 
-from collections.abc import Callable, Sequence
+What a run makes is in a file that outlives it. Each line is JSON and is on the disk before the next
+request is sent. An intent is written before the request that makes something, so whatever exists on
+the platform stands in the file, even if the run ends between the request and its answer.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sandbox.conformance.clients import HttpAnswer
-from sandbox.conformance.created_resources import Register
-from sandbox.conformance.probes.steps import Missing, ProbeRequest, Step, fill
+from sandbox.conformance.probes.steps import KINDS, Kind, Missing, ProbeRequest, Step, fill
 from sandbox.conformance.probes.table import Probe
+
+MADE: Final = "made"
+GONE: Final = "deleted"
+State = Literal["intended", "made", "deleted"]
+"""States of what a run makes: perhaps there, there, no longer there."""
+
+
+class RegisterError(ValueError):
+    """The file of a run cannot be used; the message says why."""
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """One thing. `account_id` is the account it was made in, `by` whose key made it."""
+
+    number: int
+    kind: str
+    name: str
+    account_id: str | None
+    by: str
+    state: State = "intended"
+    id: str | None = None
+
+
+@dataclass(slots=True)
+class Register:
+    """The entries of a run, by number, and its file."""
+
+    run: str
+    file: Path
+    entries: dict[int, Entry] = field(default_factory=dict)
+
+    def intend(self, kind: Kind, name: str, account_id: str | None, by: str) -> Entry:
+        """Note what is about to be made. Raises OSError; then nothing may be sent."""
+        number = len(self.entries) + 1
+        entry = Entry(number=number, kind=kind.name, name=name, account_id=account_id, by=by)
+        self._write(entry)
+        return entry
+
+    def made(self, entry: Entry, id: str) -> None:
+        """Note that it is there, under this id. Raises OSError."""
+        self._write(replace(entry, state=MADE, id=id))
+
+    def gone(self, entry: Entry) -> None:
+        """Note that it is not there. Raises OSError."""
+        self._write(replace(self.entries[entry.number], state=GONE))
+
+    def left(self) -> list[Entry]:
+        """What may still be there, the last one first."""
+        return [one for _, one in sorted(self.entries.items(), reverse=True) if one.state != GONE]
+
+    def with_id(self, id: str) -> Entry | None:
+        """The entry of a thing with this id."""
+        return next((one for one in self.entries.values() if one.id == id), None)
+
+    def _write(self, entry: Entry) -> None:
+        self.entries[entry.number] = entry
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        with self.file.open("ab") as file:
+            file.write(msgspec.json.encode(entry) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def register_file(folder: Path, run: str) -> Path:
+    """Where a run notes what it makes."""
+    return folder / f"made-{run}.jsonl"
+
+
+def read_register(folder: Path, run: str) -> Register:
+    """What a run noted. Raises RegisterError."""
+    file = register_file(folder, run)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        known = sorted(one.stem.removeprefix("made-") for one in folder.glob("made-*.jsonl"))
+        there = f"; there are: {', '.join(known[:10])}" if known else ""
+        raise RegisterError(f"{file} cannot be read, so run {run!r} is unknown{there}") from None
+    whole = text[: text.rfind("\n") + 1]
+    if whole != text:
+        # A crash cut the last line, and nothing was sent after it.
+        file.write_text(whole, encoding="utf-8")
+    register = Register(run, file)
+    for number, line in enumerate(whole.splitlines(), start=1):
+        try:
+            entry = msgspec.json.decode(line, type=Entry)
+            KINDS[entry.kind]
+        except (msgspec.MsgspecError, KeyError):
+            raise RegisterError(f"{file}: line {number} is no entry") from None
+        register.entries[entry.number] = entry
+    return register
+
+
+def as_json(register: Register) -> list[dict[str, Any]]:
+    """What the run made, for the report: without ids."""
+    return [
+        {"kind": one.kind, "name": one.name, "state": one.state}
+        for _, one in sorted(register.entries.items())
+    ]
+
+
+# --- asking, and stopping when the platform seems to be in trouble ------------------------------
 
 REQUESTS_MAX: Final = 300
 FOR_CLEANING: Final = 100
@@ -192,3 +303,109 @@ def retry_after(answer: HttpAnswer) -> float:
     if not 0 <= seconds <= RETRY_AFTER_S_MAX:
         raise Stopped(f"the platform asks to wait for {text} seconds")
     return max(seconds, INTERVAL_S)
+
+
+# --- deleting, with patience --------------------------------------------------------------------
+
+TRIES_MAX: Final = 8
+WAIT_S_MAX: Final = 60.0
+"""A request is tried so often, with waits of 1, 2, 4 seconds and so on, up to this one."""
+
+_PAGE: Final = 100
+_THERE_NO_MORE: Final = (404, 410)
+
+
+class _NoAnswer(Exception):
+    """The platform gave no usable answer in all tries."""
+
+
+@dataclass(slots=True)
+class Cleaner:
+    """Deletes what the register says is left. `keys` are by `own` and `partner`."""
+
+    register: Register
+    send: Sends
+    pace: Pace
+    keys: Mapping[str, str | None] = field(repr=False)
+
+    def clean(self) -> list[Entry]:
+        """What is left after it, because the platform did not delete it."""
+        try:
+            for entry in self.register.left():
+                try:
+                    self._end(entry)
+                except _NoAnswer:
+                    continue
+        except (Stopped, OSError):
+            pass
+        return self.register.left()
+
+    def _end(self, entry: Entry) -> None:
+        """Delete one thing, which may be there under an id that never arrived."""
+        ids = [entry.id] if entry.id is not None else list(self._found(entry))
+        at = KINDS[entry.kind].made_at
+        answers = [self._patient("DELETE", f"{at}/{id}", entry.by) for id in ids]
+        if all(one.is_success or one.status in _THERE_NO_MORE for one in answers):
+            self.register.gone(entry)
+
+    def _found(self, entry: Entry) -> Iterator[str]:
+        """The ids of things with the name of the entry. Raises _NoAnswer."""
+        kind = KINDS[entry.kind]
+        if not kind.has_name and not self._is_ours(entry.account_id):
+            return
+        offset = 0
+        while True:
+            query = {"limit": str(_PAGE), "offset": str(offset)}
+            if entry.account_id is not None:
+                query["account_id"] = entry.account_id
+            if kind.has_name and kind.listed_in is not None:
+                query["search"] = entry.name
+            answer = self._patient("GET", kind.made_at, entry.by, tuple(query.items()))
+            if answer.status in _THERE_NO_MORE and self._is_ours(entry.account_id):
+                return
+            items = _items(answer, kind)
+            yield from (
+                str(one.get(kind.id_field))
+                for one in items
+                if not kind.has_name or one.get("name") == entry.name
+            )
+            # Keys are listed whole.
+            if kind.listed_in is None or len(items) < _PAGE:
+                return
+            offset += _PAGE
+
+    def _is_ours(self, account_id: str | None) -> bool:
+        """Whether the run made the account, so that all in it is the run's."""
+        made = self.register.with_id(account_id) if account_id else None
+        return made is not None and made.kind == "merchant"
+
+    def _patient(
+        self, method: str, path: str, by: str, query: tuple[tuple[str, str], ...] = ()
+    ) -> HttpAnswer:
+        """An answer that is neither a failure nor 429. Raises _NoAnswer and Stopped."""
+        request = ProbeRequest(method=method, path=path, query=query, key=self.keys.get(by))
+        for attempt in range(TRIES_MAX):
+            self.pace.wait(cleaning=True)
+            answer = ask_once(self.send, request)
+            is_trouble = answer.status == 0 or answer.status >= 500 or answer.status == TOO_MANY
+            # A page where JSON should be comes from something before the platform.
+            if not is_trouble and answer.is_json:
+                return answer
+            wait_s = min(2.0**attempt, WAIT_S_MAX)
+            if answer.status == TOO_MANY:
+                try:
+                    wait_s = max(retry_after(answer), wait_s)
+                except Stopped:
+                    wait_s = WAIT_S_MAX
+            self.pace.hold(wait_s)
+        raise _NoAnswer
+
+
+def _items(answer: HttpAnswer, kind: Kind) -> list[dict[str, Any]]:
+    """The items of a list. Raises _NoAnswer if it is none."""
+    items = answer.body
+    if kind.listed_in is not None:
+        items = items.get(kind.listed_in) if isinstance(items, dict) else None
+    if answer.status != 200 or not isinstance(items, list):
+        raise _NoAnswer
+    return [one for one in items if isinstance(one, dict)]

@@ -1,16 +1,25 @@
-"""Replaying a recording in a new world, with the keys and ids of that world."""
+"""Replaying a recording in a new world: with its keys and ids, who is who, and what explains it.
+
+Nothing in a recording says that a key is the one of a merchant. So each one that no answer made is
+given to the member of the cast with which the fewest answers differ.
+"""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import pairwise
 from typing import Any, Final
 from urllib.parse import quote
 
 from sandbox.conformance.clients import Request, Target, control
-from sandbox.conformance.differences import Difference, Names, differences
+from sandbox.conformance.differences import Difference, Names, differences, looks_like_id
 from sandbox.conformance.har import Recorded, Recording
 from sandbox.domain.instants import to_wire
+from sandbox.domain.profile import Profile
+from sandbox.domain.readings import READINGS, in_force
+from sandbox.domain.switches import SWITCHES
 
 NO_KEY: Final = ""
 """Stands for the key of requests whose recording has none, although they were let in."""
@@ -137,3 +146,268 @@ def _body(body: str | None, names: Names) -> str | None:
     translated = names.translated(document)
     # What needs no translation is sent as it was written.
     return body if translated == document else json.dumps(translated)
+
+
+# --- who is who ---------------------------------------------------------------------------------
+
+_FIRST: Final = "merchant"
+_TABLES: Final = {
+    "terminal_id": "terminals",
+    "terminals": "terminals",
+    "location_id": "locations",
+    "locationID": "locations",
+    "locations": "locations",
+    "account_id": "accounts",
+    "parent_id": "accounts",
+    "accounts": "accounts",
+}
+"""Names of fields, and segments of paths before an id, to the table of the cast with such ids."""
+
+_UNKNOWN_MAX: Final = 20
+"""More than this are not tried out; those are sent as they were recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Unknown:
+    """A key or id that no answer made, its table, and the place of its request, from 0."""
+
+    value: str
+    table: str
+    place: int
+
+
+def cast(recording: Recording, play: Play) -> Casting:
+    """For each key and id that the recording does not make itself, the member of the cast.
+
+    One that is missing here is sent as it was recorded.
+    """
+    world = play.cast()
+    casting: dict[str, tuple[str, str]] = {}
+    waiting = list(_unknown(recording))[:_UNKNOWN_MAX]
+    while waiting:
+        place = waiting[0].place
+        together = [one for one in waiting if one.place == place]
+        waiting = waiting[len(together) :]
+        # No further than to the next stranger, about whom nothing is known yet.
+        end = waiting[0].place if waiting else len(recording.entries)
+        seen = Recording(recording.entries[:end], 0)
+        casting = _best(seen, play, casting, list(_candidates(world, together, casting)))
+        for one in together:
+            alone = [{one.value: (one.table, name)} for name in world[one.table]]
+            casting = _best(seen, play, casting, alone)
+    return casting
+
+
+def _candidates(
+    world: Mapping[str, Any], together: list[_Unknown], casting: Casting
+) -> Iterator[Mapping[str, tuple[str, str]]]:
+    """Casts of the strangers of one request: those known by value, or all of one merchant.
+
+    Members that nobody has yet come first.
+    """
+    known = {one.value: member for one in together if (member := _known(world, one.value))}
+    names = list(dict.fromkeys(name for one in together for name in world[one.table]))
+    taken = {name for _, name in casting.values()}
+    for name in sorted(names, key=lambda name: (name in taken, name != _FIRST)):
+        fitting = {one.value: (one.table, name) for one in together if name in world[one.table]}
+        yield {**fitting, **known}
+
+
+def _best(
+    seen: Recording,
+    play: Play,
+    casting: Mapping[str, tuple[str, str]],
+    candidates: Sequence[Mapping[str, tuple[str, str]]],
+) -> dict[str, tuple[str, str]]:
+    """The casting with the candidate that fits best; the one as it is if none fits better."""
+    best = dict(casting)
+    score = _score(seen, play, best)
+    for candidate in candidates:
+        if score == (0, 0):
+            break
+        tried = {**casting, **candidate}
+        if (its := _score(seen, play, tried)) < score:
+            score, best = its, tried
+    return best
+
+
+def _score(recording: Recording, play: Play, casting: Casting) -> tuple[int, int]:
+    """How far answers differ: by statuses first, then in everything."""
+    found = play.run(recording, casting, AS_IT_IS)
+    return sum(one.kind == "status" for one in found), len(found)
+
+
+def _known(world: Mapping[str, Any], value: str) -> tuple[str, str] | None:
+    """The member of the cast that has this id or key already."""
+    for table in ("accounts", "terminals", "locations"):
+        for name, id in world[table].items():
+            if id == value:
+                return table, name
+    return next(
+        (("keys", name) for name, key in world["keys"].items() if key["key"] == value), None
+    )
+
+
+def _unknown(recording: Recording) -> Iterator[_Unknown]:
+    """Keys and ids that requests use before any answer has them."""
+    made: set[str] = set()
+    for place, entry in enumerate(recording.entries):
+        key = key_of(entry)
+        if key is not None and key not in made:
+            made.add(key)
+            yield _Unknown(key, "keys", place)
+        for name, value in _ids(entry):
+            if value not in made and name in _TABLES:
+                made.add(value)
+                yield _Unknown(value, _TABLES[name], place)
+        made.update(value for _, value in _texts("", entry.answer.body))
+
+
+def _ids(entry: Recorded) -> Iterator[tuple[str, str]]:
+    """The ids of a request, each with the name of its field or the segment before it."""
+    parts = entry.path.split("/")
+    for before, part in pairwise(parts):
+        if looks_like_id(part):
+            yield before, part
+    for name, value in entry.query:
+        yield from ((name, part) for part in value.split(",") if looks_like_id(part))
+    with suppress(ValueError, RecursionError):
+        texts = _texts("", json.loads(entry.body or ""))
+        yield from ((name, text) for name, text in texts if looks_like_id(text))
+
+
+def _texts(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Every text in a JSON value, with the name of its field."""
+    if isinstance(value, str):
+        yield name, value
+    elif isinstance(value, list):
+        for one in value:
+            yield from _texts(name, one)
+    elif isinstance(value, dict):
+        for inner, one in value.items():
+            yield from _texts(inner, one)
+
+
+# --- readings that explain differences ----------------------------------------------------------
+
+SHAPES: Final = ("detail_and_error", "detail", "error_message_details")
+"""The shapes of errors that a profile can name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A difference, with each reading that explains it, as `name=value`."""
+
+    difference: Difference
+    by: tuple[str, ...]
+
+
+def turns(profile: Profile | None) -> list[Turn]:
+    """Each other reading alone: of switches and readings, and of the profile if it is known."""
+    chosen = in_force(profile.readings if profile else {}, {})
+    found = [
+        Turn(name, str(value).lower(), switches={name: value})
+        for name, switch in SWITCHES.items()
+        # Some switches are readings by another name.
+        if switch.reading is None
+        for value in switch.values
+        if value != switch.default
+    ]
+    found += [
+        Turn(f"readings.{id}", value, readings={id: value})
+        for id, reading in READINGS.items()
+        for value in reading.names
+        # Without the profile, every value is tried.
+        if value != chosen[id] or profile is None
+    ]
+    if profile is not None:
+        found += [
+            Turn("errors.shape", other, profile={"errors": {"shape": other}})
+            for other in SHAPES
+            if other != profile.errors.shape
+        ]
+    return found
+
+
+def explained(
+    found: Sequence[Difference],
+    recording: Recording,
+    casting: Casting,
+    play: Play,
+    tried: Sequence[Turn],
+) -> list[Explained]:
+    """Every difference with its explanations. Each reading is tried in a new world."""
+    by: Mapping[Difference, list[str]] = {one: [] for one in found}
+    before = {one.identity for one in found}
+    for turn in tried if found else ():
+        left = {one.identity for one in play.run(recording, casting, turn)}
+        if any(kind == "status" or place == _RECORD for _, kind, place in left - before):
+            # An operation that was carried out is refused now, so later answers prove nothing.
+            # Nor does an answer about another transaction.
+            continue
+        for one, names in by.items():
+            # A status that now differs in its body is no match yet.
+            if one.identity not in left and not _is_worse(one, left - before):
+                names.append(f"{turn.name}={turn.value}")
+    return [Explained(one, tuple(by[one])) for one in found]
+
+
+_RECORD: Final = "body.transaction_id"
+
+
+def _is_worse(one: Difference, new: set[tuple[int, str, str]]) -> bool:
+    """Whether it is gone only because something else of the answer differs now.
+
+    That is the body behind a status, the status itself, or a list that holds the part.
+    """
+    here = [(kind, place) for number, kind, place in new if number == one.number]
+    if one.kind == "status":
+        return bool(here)
+    return ("status", "status") in here or any(
+        kind == "shape" and one.place.startswith((f"{place}.", f"{place}[")) for kind, place in here
+    )
+
+
+# --- the report: no secrets are in it
+
+
+def document(
+    recording: Recording, found: Sequence[Explained], scrub: Callable[[str], str]
+) -> dict[str, Any]:
+    """The result as JSON."""
+    entries = {entry.number: entry for entry in recording.entries}
+    return {
+        "requests": len(recording.entries),
+        "skipped": recording.skipped,
+        "differences": [
+            {
+                "request": one.difference.number,
+                "method": entries[one.difference.number].method,
+                "path": scrub(entries[one.difference.number].path),
+                "kind": one.difference.kind,
+                "place": scrub(one.difference.place),
+                "recorded": scrub(one.difference.recorded),
+                "replayed": scrub(one.difference.replayed),
+                "explained_by": list(one.by),
+            }
+            for one in found
+        ],
+    }
+
+
+def lines(result: dict[str, Any]) -> Iterator[str]:
+    """The same document in lines."""
+    last = None
+    for one in result["differences"]:
+        if one["request"] != last:
+            last = one["request"]
+            yield f"{last}. {one['method']} {one['path']}"
+        yield (
+            f"   {one['kind']}: {one['place']}: recorded {one['recorded']}, "
+            f"replayed {one['replayed']}"
+        )
+        if one["explained_by"]:
+            yield f"      explained by {' or '.join(one['explained_by'])}"
+    count, differing = result["requests"], len({d["request"] for d in result["differences"]})
+    skipped = f"; {result['skipped']} others were not for the platform" if result["skipped"] else ""
+    yield f"{count} requests replayed, {differing} answered differently{skipped}"

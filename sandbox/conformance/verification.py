@@ -10,10 +10,17 @@ from typing import Any, Final
 from uuid import uuid4
 
 from sandbox.conformance import verification_report as report
-from sandbox.conformance.cleanup import Cleaner
-from sandbox.conformance.created_resources import Register, register_file
 from sandbox.conformance.plan import Wanted
-from sandbox.conformance.probe_runner import Asker, Finding, Pace, Sends, Stopped
+from sandbox.conformance.probe_runner import (
+    Asker,
+    Cleaner,
+    Finding,
+    Pace,
+    Register,
+    Sends,
+    Stopped,
+    register_file,
+)
 from sandbox.conformance.probes.steps import ProbeRequest
 from sandbox.domain.keys import LOOKUP_CHARS, SECRET_CHARS
 from sandbox.domain.profile import Profile

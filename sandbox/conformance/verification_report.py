@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final, Literal
 
-from sandbox.conformance.created_resources import Register, as_json
-from sandbox.conformance.probe_runner import Finding, Run
+from sandbox.conformance.probe_runner import Finding, Register, Run, as_json
 from sandbox.domain.profile import Profile
 from sandbox.scenarios.parser import written_toml
 

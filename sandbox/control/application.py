@@ -48,7 +48,7 @@ from sandbox.scenarios.queue import QueueFull
 from sandbox.store.files.port import StoreError, Unavailable
 from sandbox.worlds.due_timers import catch_up
 from sandbox.worlds.elsewhere import WorldLost
-from sandbox.worlds.limits import Protected, TooManyWorlds, WorldTaken
+from sandbox.worlds.spec import Protected, TooManyWorlds, WorldTaken
 from sandbox.worlds.world import World
 
 TEXT_CHARS_MAX: Final = 4_096

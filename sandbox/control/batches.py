@@ -7,14 +7,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from sandbox.control.clock import view_timer
-from sandbox.control.context import (
-    ControlRequest,
-    conflict,
-    invalid,
-    must_be_known,
-    parse_words,
-    require,
-)
+from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, parse_words
 from sandbox.control.models import Body, PageQuery, Time, View, Words, Written, shows
 from sandbox.control.routing import WORLD, delete, get, post, put
 from sandbox.domain import batches
@@ -377,7 +370,7 @@ def delete_schedule(request: ControlRequest) -> None:
 
 def _find_terminal(request: ControlRequest) -> str:
     terminal = request.get_record(Terminal, "terminal")
-    return require(None if terminal.deleted_at else terminal.terminal_id, "terminal")
+    return request.require(None if terminal.deleted_at else terminal.terminal_id, "terminal")
 
 
 def _view_schedule(timer: Timer) -> BatchScheduleView:

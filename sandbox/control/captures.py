@@ -51,8 +51,8 @@ from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.platform.operation import Row
 from sandbox.store.tables import EVERYTHING
+from sandbox.worlds.background import collect, run_in_thread, select
 from sandbox.worlds.journal import Entry
-from sandbox.worlds.pauses import collect, run_in_thread, select
 from sandbox.worlds.world import World
 
 PROGRAM: Final = "uat-sandbox"

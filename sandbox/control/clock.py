@@ -22,16 +22,15 @@ from sandbox.domain.currencies import written
 from sandbox.domain.directory import TERMINALS, Terminal
 from sandbox.domain.instants import Instant, parse_duration, to_ms
 from sandbox.domain.keys import KEY_LIFE, ApiKey
-from sandbox.domain.payments import follow_ups, initiation
-from sandbox.domain.payments.outcomes import OUTCOMES
+from sandbox.domain.payments import follow_ups
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import Transition, transitions_from
 from sandbox.platform.context import OperationContext
+from sandbox.platform.payments import late_answers
 from sandbox.platform.settlement import coming_result, members_of
-from sandbox.platform.timers import may_answer_late
+from sandbox.worlds.background import collect
 from sandbox.worlds.clock import ClockView
 from sandbox.worlds.due_timers import advance_to, catch_up
-from sandbox.worlds.pauses import collect
 from sandbox.worlds.world import World
 
 MOMENT = timedelta(milliseconds=1)
@@ -310,13 +309,16 @@ def _ends(says: str, clause: str) -> _Tells:
 
 def _late_answer(world: World, timer: Timer) -> _Leads:
     tx = world.store.get(Transaction, timer.subject)
-    outcome = OUTCOMES[timer.detail]
-    if tx is None or not may_answer_late(tx, outcome):
+    outcome, _, event_id = timer.detail.partition(" ")
+    context = OperationContext(
+        world=world, unit=world.store.begin(), now=timer.due, request_id=None
+    )
+    effect = None if tx is None else late_answers.preview(context, tx, outcome, event_id)
+    if tx is None or effect is None:
         return _nothing(tx, "assumed D24")
-    start = initiation.answered_late(tx, outcome)
-    row = initiation.transition_for(start)
-    after = initiation.conclude(start, row, at=to_ms(timer.due)).record
-    return _ended(tx, row, after, f"the processor answers late: {outcome.key}")
+    row, after = effect
+    what = f" to the {row.trigger.replace('_', ' ')}" if event_id else ""
+    return _ended(tx, row, after, f"the processor answers late{what}: {outcome}")
 
 
 def _describe_batch(batch: Batch) -> str:

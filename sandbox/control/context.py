@@ -123,7 +123,13 @@ class ControlRequest(Struct, kw_only=True):
 
     def get_record(self, kind: type[R], noun: str) -> R:
         """Get the record that the path names. Raises ControlFault if the world has none."""
-        return require(self.world.store.get(kind, self.id), noun)
+        return self.require(self.world.store.get(kind, self.id), noun)
+
+    def require(self, value: T | None, noun: str, *, at: str = "", more: str = "") -> T:
+        """The value that an id of the request finds. Raises ControlFault if it finds none."""
+        if value is None:
+            raise not_found(f"{at}the world has no {noun} with this id{more}")
+        return value
 
     def get_named(
         self, kind: type[R], text: str, field: str = "", *, is_in_path: bool = False
@@ -204,13 +210,6 @@ def invalid(message: str, nearest: str | None = None) -> ControlFault:
 def not_found(message: str, **more: Any) -> ControlFault:
     """Something that the path names and that is not there."""
     return ControlFault(404, "not_found", message, **more)
-
-
-def require(value: T | None, noun: str, more: str = "") -> T:
-    """Get what the path names. Raises ControlFault if the world has none."""
-    if value is None:
-        raise not_found(f"the world has no {noun} with this id{more}")
-    return value
 
 
 def conflict(error: str, message: str, **more: Any) -> ControlFault:

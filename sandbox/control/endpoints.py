@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 from msgspec.structs import replace
 from pydantic import Field
 
-from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, require
+from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known
 from sandbox.control.models import Body, Time, View, shows
 from sandbox.control.routing import WORLD, delete, get, patch, post
 from sandbox.domain import webhooks
@@ -18,7 +18,7 @@ from sandbox.domain.instants import Instant
 from sandbox.domain.secrets import find_secret
 from sandbox.webhooks.receivers import is_inside, program_of
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
-from sandbox.worlds.pauses import collect
+from sandbox.worlds.background import collect
 from sandbox.worlds.world import World
 
 _EndpointWords = Annotated[list[str], Field(max_length=100)]
@@ -256,7 +256,7 @@ def list_endpoints(request: ControlRequest) -> Endpoints:
 
 
 def _find_endpoint(request: ControlRequest) -> webhooks.Endpoint:
-    return require(request.world.outbox.endpoints.get(request.id), "endpoint")
+    return request.require(request.world.outbox.endpoints.get(request.id), "endpoint")
 
 
 @get(f"{WORLD}/endpoints/{{id}}", "endpoints.read")

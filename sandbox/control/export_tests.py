@@ -28,8 +28,8 @@ from sandbox.domain.readings import DEFAULTS as READINGS_AS_USUAL
 from sandbox.domain.switches import SWITCHES
 from sandbox.domain.webhooks import Delivery
 from sandbox.scenarios.fault_injection import RULE_OF_QUEUE
+from sandbox.worlds.background import collect
 from sandbox.worlds.journal import Entry, EntryView
-from sandbox.worlds.pauses import collect
 from sandbox.worlds.world import World
 
 IN_A_QUERY: Final = "=&+,:;/@!$'()*?~-._"

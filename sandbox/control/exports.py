@@ -32,8 +32,8 @@ from sandbox.control.routing import WORLD, post
 from sandbox.domain.instants import Instant, parse_rfc3339
 from sandbox.domain.text import nearest
 from sandbox.scenarios.parser import ScenarioError, parse_scenario, written_toml
+from sandbox.worlds.background import collect, run_in_thread, select
 from sandbox.worlds.journal import Entry, EntryView
-from sandbox.worlds.pauses import collect, run_in_thread, select
 from sandbox.worlds.world import World
 
 # --- formats ----------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from starlette.types import Scope
 
 from sandbox.domain.teams import OPERATOR, team_of, world_of
 from sandbox.platform import wire
-from sandbox.store.team_tokens import TeamToken, digest_of, written
+from sandbox.tokens import TeamToken, digest_of, write_tokens
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.world import World
 
@@ -118,7 +118,7 @@ class Tokens:
             expires_at=expires_at,
         )
         self._by_digest[token.digest] = token
-        self._keep(written(self._by_digest.values()))
+        self._keep(write_tokens(self._by_digest.values()))
         return token, plaintext
 
     def remove(self, id: str) -> bool:
@@ -127,7 +127,7 @@ class Tokens:
         if found is None:
             return False
         del self._by_digest[found.digest]
-        self._keep(written(self._by_digest.values()))
+        self._keep(write_tokens(self._by_digest.values()))
         return True
 
     def _find(self, id: str) -> TeamToken | None:

@@ -15,8 +15,8 @@ from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.platform.routes import OPERATIONS
 from sandbox.store.tables import LAST_DIGITS
+from sandbox.worlds.background import collect, select
 from sandbox.worlds.journal import Entry, EntryView, Origin, WaitingRequest, client_of
-from sandbox.worlds.pauses import collect, select
 from sandbox.worlds.world import World
 
 

@@ -11,15 +11,7 @@ from pydantic import Field
 from pydantic_core import from_json
 
 from sandbox import library
-from sandbox.control.context import (
-    ControlFault,
-    ControlRequest,
-    conflict,
-    invalid,
-    must_be_known,
-    not_found,
-    require,
-)
+from sandbox.control.context import ControlFault, ControlRequest, conflict, invalid, must_be_known
 from sandbox.control.models import BackwardsListing, Body, Milliseconds, Query, View, shows, window
 from sandbox.control.routing import WORLD, get, post
 from sandbox.domain.events import EVENTS, EventType, Message, MessageHead, body_of, status_of
@@ -33,7 +25,7 @@ from sandbox.domain.webhooks import (
 )
 from sandbox.store.ids import Ids
 from sandbox.webhooks.samples import sample
-from sandbox.worlds.pauses import collect, select
+from sandbox.worlds.background import collect, select
 from sandbox.worlds.world import DEFAULT_WORLD, World
 
 
@@ -204,7 +196,7 @@ def read_message(request: ControlRequest) -> MessageView:
 
 def get_message(request: ControlRequest) -> Message:
     """The message that the path names. Raises ControlFault."""
-    return require(request.world.store.message(request.id), "message")
+    return request.require(request.world.store.message(request.id), "message")
 
 
 def view_message(world: World, message: Message) -> MessageView:
@@ -290,7 +282,7 @@ def resend_message(request: ControlRequest, body: Resend) -> Resent:
     if body.endpoint_id is None:
         endpoints = list(outbox.subscribers(message))
     else:
-        endpoint = require(outbox.endpoints.get(body.endpoint_id), "endpoint")
+        endpoint = request.require(outbox.endpoints.get(body.endpoint_id), "endpoint")
         if endpoint.is_disabled:
             why = f"the endpoint is disabled: {endpoint.disabled_reason}"
             raise conflict("endpoint_disabled", why)
@@ -349,8 +341,8 @@ async def wait_for_message(request: ControlRequest, query: WaitQuery) -> Message
     """
     must_be_known("event_type", query.event_type, EVENTS)
     world = request.world
-    if query.after is not None and world.store.message(query.after) is None:
-        raise not_found("after: the world has no message with this id")
+    if query.after is not None:
+        request.require(world.store.message(query.after), "message", at="after: ")
     if world.waits >= WAITS_MAX:
         raise ControlFault(
             429,

@@ -5,14 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from sandbox.control.catalogues import PARTIAL_APPROVAL, FaultKey, OutcomeKey
-from sandbox.control.context import (
-    ControlRequest,
-    conflict,
-    invalid,
-    must_be_known,
-    not_found,
-    require,
-)
+from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
 from sandbox.control.models import Body, View, shows
 from sandbox.control.routing import WORLD, delete, get, post
 from sandbox.domain.field_types import DelayMs, PositiveAmount
@@ -174,7 +167,7 @@ def _find_waiting(request: ControlRequest) -> Waiting:
     waiting = request.world.tap_desk.get(id)
     if waiting is not None:
         return waiting
-    tx = require(request.world.store.begin().get(Transaction, id), "transaction")
+    tx = request.require(request.world.store.begin().get(Transaction, id), "transaction")
     raise conflict(
         "not_waiting",
         f"the payment does not wait for a tap: it is {tx.status}",

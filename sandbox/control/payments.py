@@ -5,16 +5,19 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from sandbox.control.context import ControlRequest, must_be_known, parse_words
+from sandbox.control.clock import view_timer
+from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, parse_words
 from sandbox.control.journal import is_refused
-from sandbox.control.models import LikeType, PageQuery, Time, View, Words
-from sandbox.control.routing import WORLD, get
+from sandbox.control.models import Body, LikeType, PageQuery, Time, View, Words
+from sandbox.control.routing import WORLD, get, post
 from sandbox.domain.batches import Batch
 from sandbox.domain.clock import BATCH_RESULT, Timer
 from sandbox.domain.directory import Account, Terminal
 from sandbox.domain.events import Message
 from sandbox.domain.instants import Instant, to_ms
 from sandbox.domain.payments.cards import CARDS
+from sandbox.domain.payments.late_answers import why_no_answer
+from sandbox.domain.payments.outcomes import OUTCOMES, Operation
 from sandbox.domain.payments.transaction_view import TransactionView, view
 from sandbox.domain.payments.transactions import (
     STATUS_REASONS,
@@ -22,7 +25,11 @@ from sandbox.domain.payments.transactions import (
     TRANSACTION_TYPES,
     Transaction,
 )
-from sandbox.domain.payments.transitions import BY_ITSELF, transitions_from
+from sandbox.domain.payments.transitions import BY_ITSELF
+from sandbox.domain.text import nearest
+from sandbox.platform.context import OperationContext
+from sandbox.platform.payments import late_answers
+from sandbox.platform.payments.late_answers import OpenAttempt
 from sandbox.store.tables import EVERYTHING, LAST_DIGITS, NEWEST_FIRST, OLDEST_FIRST, Order
 from sandbox.worlds.journal import Entry, OutcomeView
 from sandbox.worlds.world import World
@@ -198,16 +205,26 @@ class StoryStep(View):
     says: str
 
 
+class UnansweredAttempt(View):
+    """An attempt that timed out or was left pending: its answer may still come, or be given."""
+
+    event_id: str
+    operation: Operation
+    amount: int
+
+
 class Story(View):
     """A payment with its money, its outcome, its batch and its story, oldest first.
 
     `outcome` is what its first attempt got and who chose it; null once the journal has dropped it.
+    `unanswered` are the attempts that the processor may still answer.
     """
 
     payment: PaymentShown
     ledger: Money
     outcome: Annotated[Any, LikeType(OutcomeView)] | None
     batch: BatchOfPayment | None
+    unanswered: list[UnansweredAttempt]
     story: list[StoryStep]
 
 
@@ -239,7 +256,72 @@ def view_story(world: World, tx: Transaction, messages: Sequence[Message]) -> St
         ledger=_money(tx),
         outcome=first and world.journal.view(first)["outcome"],
         batch=_view_batch(world, tx),
+        unanswered=[UnansweredAttempt.of(one) for one in _open_attempts(world, tx)],
         story=[*steps, *_due(world, tx, asked)],
+    )
+
+
+class LateAnswerBody(Body):
+    """The processor's late answer. Without an `event_id` it is for the newest open attempt."""
+
+    outcome: str = "approved"
+    event_id: str | None = None
+
+
+@post(
+    f"{WORLD}/payments/{{id}}/answer",
+    "payments.answer",
+    refuses=(409,),
+    example={"outcome": "approved"},
+)
+def answer_payment(request: ControlRequest, body: LateAnswerBody) -> Story:
+    """Answer an attempt for the processor that timed out or left it pending.
+
+    Source: assumed D24, D24-late.
+    """
+    world, tx = request.world, request.get_record(Transaction, "payment")
+    must_be_known("outcome", body.outcome, OUTCOMES)
+    attempt = _choose_attempt(_open_attempts(world, tx), body.event_id)
+    why_not = why_no_answer(body.outcome, attempt.operation)
+    if why_not is not None:
+        raise invalid(f"outcome: {why_not}")
+    context = _context(world)
+    if not late_answers.answer(context, tx, body.outcome, attempt.event_id):
+        raise conflict(
+            "no_effect",
+            f"{body.outcome} would change nothing: the payment is {tx.status}, so the "
+            f"{attempt.operation} can no longer be carried out",
+        )
+    context.unit.commit()
+    return read_payment(request)
+
+
+def _choose_attempt(attempts: list[OpenAttempt], event_id: str | None) -> OpenAttempt:
+    if not attempts:
+        raise conflict(
+            "not_waiting",
+            "no attempt at the payment waits for its processor",
+            details="one does that timed out, such as with the outcome processor_timeout, and one "
+            "that pending_forever left pending, until it is answered",
+        )
+    found = {one.event_id: one for one in attempts}
+    if event_id is None:
+        return attempts[-1]
+    if event_id not in found:
+        raise invalid(
+            f"event_id: no attempt with {event_id[:80]!r} waits for its processor",
+            nearest(event_id, found),
+        )
+    return found[event_id]
+
+
+def _open_attempts(world: World, tx: Transaction) -> list[OpenAttempt]:
+    return late_answers.open_attempts(_context(world), tx)
+
+
+def _context(world: World) -> OperationContext:
+    return OperationContext(
+        world=world, unit=world.store.begin(), now=world.clock.now(), request_id=None
     )
 
 
@@ -302,10 +384,10 @@ def _due(world: World, tx: Transaction, asked: list[str]) -> list[StoryStep]:
     if tx.batch_id is not None:
         timers.append(world.store.timer(BATCH_RESULT, tx.batch_id))
     due = sorted((one for one in timers if one is not None), key=lambda timer: timer.due)
-    return [_falls_due(tx, timer) for timer in due]
+    return [_falls_due(world, timer) for timer in due]
 
 
-def _falls_due(tx: Transaction, timer: Timer) -> StoryStep:
-    rows = transitions_from(timer.kind, tx.status)
-    leads_to = f": {rows[0].next_status} ({rows[0].reason})" if rows else ""
+def _falls_due(world: World, timer: Timer) -> StoryStep:
+    then = view_timer(world, timer).then
+    leads_to = f": {then.status} ({then.status_reason})" if then and then.status_reason else ""
     return _step("due", timer.id, timer.due, f"{timer.kind}{leads_to}")

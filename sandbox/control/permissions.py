@@ -28,8 +28,8 @@ from sandbox.platform.context import OperationContext
 from sandbox.platform.operation import Row
 from sandbox.platform.payments.actions import row_if_approved
 from sandbox.platform.routes import OPERATIONS
+from sandbox.worlds.background import select
 from sandbox.worlds.journal import DecisionView
-from sandbox.worlds.pauses import select
 from sandbox.worlds.world import World
 
 

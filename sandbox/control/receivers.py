@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import from_json
 
-from sandbox.control.context import ControlRequest, conflict, invalid, require
+from sandbox.control.context import ControlRequest, conflict, invalid
 from sandbox.control.endpoints import EndpointView, add_endpoint, view_endpoint
 from sandbox.control.messages import get_message
 from sandbox.control.models import (
@@ -145,8 +145,8 @@ def list_received(request: ControlRequest, query: Listing) -> ReceivedPage:
 
 
 def _find_receiver(request: ControlRequest) -> Endpoint:
-    endpoint = require(request.world.outbox.endpoints.get(request.id), "receiver")
-    return require(endpoint if receivers.is_inside(endpoint.url) else None, "receiver")
+    endpoint = request.require(request.world.outbox.endpoints.get(request.id), "receiver")
+    return request.require(endpoint if receivers.is_inside(endpoint.url) else None, "receiver")
 
 
 def _view_receiver(world: World, endpoint: Endpoint) -> ReceiverView:

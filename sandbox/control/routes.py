@@ -22,7 +22,6 @@ from sandbox.control import (
     permissions,
     platform_requests,
     receivers,
-    scenario_runs,
     scenarios,
     servers,
     sessions,
@@ -36,7 +35,7 @@ from sandbox.platform.routing import build_routes, rows_of
 
 CONTROL: Final[tuple[ControlRow, ...]] = rows_of(
     *(servers, sessions, worlds, snapshots, clock, switches, overview, payments, permissions),
-    *(batches, outcomes, scenarios, scenario_runs, catalogues, directory, messages),
+    *(batches, outcomes, scenarios, catalogues, directory, messages),
     *(receivers, endpoints, platform_requests, journal, exports, stream, captures),
     *(coverage, ledger, docs, console_files),
 )

@@ -17,7 +17,7 @@ from sandbox.domain.field_types import WorldName
 from sandbox.domain.instants import Instant, from_ms, parse_duration
 from sandbox.domain.teams import OPERATOR, TEAM_PATTERN
 from sandbox.platform.security_headers import AnswerKind
-from sandbox.store.team_tokens import TeamToken
+from sandbox.tokens import TeamToken
 
 
 class SessionBody(Body):

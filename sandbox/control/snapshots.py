@@ -3,18 +3,17 @@
 from msgspec.structs import replace
 
 from sandbox import library
-from sandbox.control.context import ControlFault, ControlRequest, conflict, exclusive_world, require
+from sandbox.control.context import ControlFault, ControlRequest, conflict, exclusive_world
 from sandbox.control.models import Body, Document, View, Written, shows
 from sandbox.control.routing import WORLD, delete, get, post, put
 from sandbox.control.worlds import WorldView, build_world, own_id, set_name, view_world
 from sandbox.domain.field_types import WorldId, WorldName
 from sandbox.store.fixture import FixtureError
 from sandbox.store.saved_world import NotRestored, SavedWorld
+from sandbox.worlds.background import run_in_thread
 from sandbox.worlds.due_timers import catch_up
-from sandbox.worlds.pauses import run_aside
 from sandbox.worlds.restore import spec_of
-from sandbox.worlds.secret_documents import refuse_secrets
-from sandbox.worlds.snapshot import read_aside, write_aside
+from sandbox.worlds.snapshot import read_aside, refuse_secrets, write_aside
 from sandbox.worlds.world import Mark, World
 
 
@@ -51,7 +50,7 @@ async def restore_snapshot(request: ControlRequest, body: bytes) -> WorldView:
         try:
             saved = await read_aside(body)
             key_format = request.services.worlds.profile.key_format
-            await run_aside(refuse_secrets, saved, key_format, is_large=saved.is_large)
+            await run_in_thread(refuse_secrets, saved, key_format)
             return await _replace(request, saved, world)
         except (NotRestored, FixtureError) as error:
             raise ControlFault(
@@ -136,7 +135,7 @@ def list_marks(request: ControlRequest) -> MarksOfWorld:
 
 def _find_mark(request: ControlRequest) -> Mark:
     marks = {one.id: one for one in request.world.marks.entries}
-    return require(marks.get(request.id), "mark", ", or no longer has it")
+    return request.require(marks.get(request.id), "mark", more=", or no longer has it")
 
 
 @post(f"{WORLD}/marks/{{id}}/return", "marks.return")

@@ -1,16 +1,18 @@
 """Worlds: creating, listing, renaming, resetting and deleting them."""
 
+import asyncio
 from typing import Annotated, Any, Final, Literal, Self
 
 from msgspec.structs import replace
 from pydantic import Field, field_validator, model_validator
+from pydantic_core import to_json
 
 from sandbox import library
 from sandbox.control import servers
 from sandbox.control.clock import ClockBody
 from sandbox.control.context import ControlFault, ControlRequest, exclusive_world, invalid
 from sandbox.control.endpoints import CreateEndpoint, create_endpoint
-from sandbox.control.models import Body, LikeType, Query, View
+from sandbox.control.models import Body, LikeType, Query, View, Written
 from sandbox.control.routing import PREFIX, WORLD, delete, get, patch, post
 from sandbox.control.scenarios import choose_scenario
 from sandbox.control.switches import readings_apart
@@ -24,12 +26,16 @@ from sandbox.domain.webhooks import ENDPOINTS_MAX
 from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.saved_world import NotRestored
 from sandbox.store.world_state import GeneratedData, MerchantCount, PerMerchantCount
+from sandbox.worlds.background import collect
 from sandbox.worlds.clock import ClockView
 from sandbox.worlds.due_timers import catch_up
 from sandbox.worlds.elsewhere import Elsewhere, KeptWorld
 from sandbox.worlds.scenarios import run_scenario
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import World
+
+SHOWN_AT_ONCE: Final = 20
+"""The worlds of a list that are shown in a row: some milliseconds, or 50 for stored ones."""
 
 _SeedNumber = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
@@ -273,19 +279,23 @@ def faulty_fixture(fixture: str, error: Exception) -> ControlFault:
 
 
 @get(f"{PREFIX}/worlds", "worlds.list")
-async def list_worlds(request: ControlRequest, query: WorldsQuery) -> Worlds:
+async def list_worlds(request: ControlRequest, query: WorldsQuery) -> Written[Worlds]:
     """List the worlds."""
     worlds, elsewhere = request.services.worlds, request.services.elsewhere
     worlds.drop_unused()
     name = None if elsewhere is None else elsewhere.name
     as_rows = query.shape == "row"
-    views: list[WorldView | WorldRow] = [
-        world_row(world, name) if as_rows else view_world(world)
-        for world in request.who.worlds(worlds)
-    ]
+    views: list[WorldView | WorldRow] = await collect(
+        (
+            world_row(world, name) if as_rows else view_world(world)
+            for world in list(request.who.worlds(worlds))
+        ),
+        every=SHOWN_AT_ONCE,
+    )
     if (others := servers.other_servers(request)) is not None:
         views = await _with_others(request, others, views, as_rows=as_rows)
-    return Worlds(worlds=views, total=len(views))
+    written = await collect(map(to_json, views), every=SHOWN_AT_ONCE)
+    return Written(b'{"worlds":[%b],"total":%d}' % (b",".join(written), len(written)))
 
 
 async def _with_others(
@@ -298,7 +308,10 @@ async def _with_others(
     """Add the worlds that other servers have, or none has; sorted by id."""
     for said in await servers.ask_other_servers(request, others, Worlds):
         views += said.worlds
-    for one in await servers.list_stored_worlds(request, others, {one.id for one in views}):
+    stored = await servers.list_stored_worlds(request, others, {one.id for one in views})
+    for number, one in enumerate(stored):
+        if number % SHOWN_AT_ONCE == 0:
+            await asyncio.sleep(0)
         try:
             views.append(_view_stored(request, one, as_rows=as_rows))
         except FixtureError:

@@ -1,13 +1,283 @@
-"""The examination: the order of probes, and skipping the rest if the first one fails."""
+"""The examination: sending probes, judging and scoring the answers, skipping the rest."""
 
-from collections.abc import Callable, Collection, Sequence
+import asyncio
+import ssl
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Final, Literal
 
-from sandbox.doctor.builder import ProbeBuilder
-from sandbox.doctor.findings import Examination, Finding, judge, judge_pace
-from sandbox.doctor.probe import Probe
+from httpx2 import (
+    AsyncClient,
+    ConnectError,
+    ConnectTimeout,
+    HTTPError,
+    InvalidURL,
+    Limits,
+    LocalProtocolError,
+    RemoteProtocolError,
+    Timeout,
+)
+
+from sandbox import __version__
+from sandbox.doctor.probe import (
+    HINTS,
+    STANDINGS,
+    Probe,
+    ProbeBuilder,
+    Severity,
+    Way,
+    Webhook,
+    grade_of,
+    score_of,
+    way_of,
+)
 from sandbox.doctor.probes import GOOD, PROBES, QUICK
-from sandbox.doctor.scale import Way
-from sandbox.doctor.sender import ProbeSender, ReceiverAnswer
+
+CONNECT_S: Final = 5.0
+"""Time limit for a connection; after it the receiver counts as unreachable."""
+
+ANSWER_BYTES_MAX: Final = 4_096
+"""The most bytes of an answer to read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiverAnswer:
+    """The result of one request: its kind, and the receiver's reaction in words."""
+
+    label: str
+    way: Way
+    summary: str
+    status_code: int | None
+    duration_ms: float
+    text: str = ""
+
+
+class ProbeSender:
+    """Sends to one URL, each request over a connection of its own, until it is closed.
+
+    So leftovers of one probe do not affect the next one. Redirects are not followed, and proxies of
+    the environment are ignored. An answer that is not complete after `timeout_s` counts as none.
+    """
+
+    def __init__(self, url: str, *, timeout_s: float) -> None:
+        self._url = url
+        self._timeout_s = timeout_s
+        self._client: AsyncClient = _client(url, timeout_s)
+
+    async def send(self, webhooks: Iterable[Webhook]) -> list[ReceiverAnswer]:
+        """The answers to requests that are sent at once, in their order. Never raises."""
+        return await asyncio.gather(*map(self._send, webhooks))
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._client.aclose()
+
+    async def _send(self, webhook: Webhook) -> ReceiverAnswer:
+        started, status, text = perf_counter(), None, bytearray()
+        request = self._client.stream(
+            webhook.method, self._url, content=webhook.body, headers=dict(webhook.headers)
+        )
+        try:
+            async with asyncio.timeout(self._timeout_s), request as answer:
+                status = answer.status_code
+                async for part in answer.aiter_raw():
+                    text += part[: ANSWER_BYTES_MAX - len(text)]
+                    if len(text) >= ANSWER_BYTES_MAX:
+                        break
+        except TimeoutError:
+            way, summary = Way.SILENT, f"no complete answer within {self._timeout_s:g} s"
+        except (HTTPError, InvalidURL) as problem:
+            way, summary = _way_of_problem(problem)
+        else:
+            way, summary = way_of(answer.status_code), f"answered {answer.status_code}"
+            if answer.is_redirect and (location := answer.headers.get("location")):
+                summary += f" to {location}"
+        duration_ms = (perf_counter() - started) * 1000
+        said = text.decode("utf-8", "replace")
+        return ReceiverAnswer(webhook.label, way, summary, status, duration_ms, said)
+
+
+def _client(url: str, timeout_s: float) -> AsyncClient:
+    return AsyncClient(
+        # Reading the certificates of the machine takes longer than all probes together.
+        verify=True if url.startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+        trust_env=False,
+        follow_redirects=False,
+        # `_send` limits each request as a whole; this limit detects connections without any answer.
+        timeout=Timeout(None, connect=min(CONNECT_S, timeout_s / 2)),
+        limits=Limits(max_keepalive_connections=0),
+        headers={"user-agent": f"uat-sandbox/{__version__}", "accept-encoding": "identity"},
+    )
+
+
+def _way_of_problem(problem: HTTPError | InvalidURL) -> tuple[Way, str]:
+    """The way of an attempt without an answer, and a summary."""
+    why = str(problem)
+    if isinstance(problem, ConnectTimeout):
+        return Way.UNREACHABLE, "cannot be connected to: no program accepts connections there"
+    if isinstance(problem, ConnectError | InvalidURL | LocalProtocolError):
+        return Way.UNREACHABLE, f"cannot be connected to: {why}"
+    # The client has one exception for both; this text belongs to an unreadable answer.
+    closed = ("Server disconnected", "peer closed")
+    if isinstance(problem, RemoteProtocolError) and not why.startswith(closed):
+        return Way.NOT_HTTP, "did not answer in HTTP"
+    return Way.CLOSED, "closed the connection before there was a complete answer"
+
+
+# --- findings -----------------------------------------------------------------------------------
+
+Verdict = Literal["passed", "failed", "skipped"]
+
+_NAMED_MAX: Final = 5
+"""The most requests of a probe to name one by one."""
+
+_WITHOUT_PROOF: Final = frozenset(
+    {"bad-signature", "tampered-body", "missing-signature", "unsigned"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of one probe. `wrong` are the wrong answers."""
+
+    probe: Probe
+    answers: Sequence[ReceiverAnswer] = ()
+    wrong: Sequence[ReceiverAnswer] = ()
+    is_skipped: bool = False
+
+    @property
+    def verdict(self) -> Verdict:
+        """The result in a word."""
+        if self.is_skipped:
+            return "skipped"
+        return "failed" if self.wrong else "passed"
+
+    @property
+    def worst(self) -> ReceiverAnswer | None:
+        """The worst answer; None if nothing is wrong."""
+        severity_of = self.probe.severity_of
+        return next(
+            (one for rank in Severity for one in self.wrong if severity_of(one.way) is rank), None
+        )
+
+    @property
+    def severity(self) -> Severity | None:
+        """The severity; None if nothing is wrong."""
+        return self.probe.severity_of(self.worst.way) if self.worst else None
+
+    @property
+    def costs_percent(self) -> int:
+        """The part of the probe's weight that it costs; a skipped probe earns nothing."""
+        if self.severity is not None:
+            return STANDINGS[self.severity].costs_percent
+        return 100 if self.is_skipped else 0
+
+    @property
+    def advice(self) -> str | None:
+        """The advice; None if nothing is wrong."""
+        if self.worst is None:
+            return None
+        own = self.probe.advice_on(self.worst.way)
+        hint = HINTS.get(self.worst.status_code or 0)
+        return f"{hint} {own}" if hint and self.probe.expects == "taken" else own
+
+    @property
+    def told(self) -> str:
+        """The receiver's reaction in words."""
+        if self.is_skipped:
+            return "not tried"
+        replies = [
+            f"{one.label}: {one.summary}" if one.label else one.summary for one in self.wrong
+        ]
+        more = len(replies) - _NAMED_MAX
+        if replies:
+            return "; ".join(replies[:_NAMED_MAX]) + (f"; and {more} more" if more > 0 else "")
+        statuses = sorted({one.status_code for one in self.answers if one.status_code is not None})
+        times = f"{len(self.answers)} times " if len(self.answers) > 1 else ""
+        return times + ", ".join(map(str, statuses))
+
+    @property
+    def duration_ms(self) -> float | None:
+        """The time of the slowest answer; None if nothing was sent."""
+        return max((one.duration_ms for one in self.answers), default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examination:
+    """All findings. `is_whole`: all probes were sent."""
+
+    findings: Sequence[Finding]
+    is_whole: bool
+
+    @property
+    def failures(self) -> list[Finding]:
+        """What went wrong, the worst first, in the order of the probes."""
+        return [one for rank in Severity for one in self.findings if one.severity is rank]
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether no required probe failed."""
+        return not any(one.severity and STANDINGS[one.severity].is_failure for one in self.findings)
+
+    @property
+    def score(self) -> int | None:
+        """The score of 100; None if only some probes were sent."""
+        if not self.is_whole:
+            return None
+        costs = ((one.probe.weight, one.costs_percent) for one in self.findings)
+        return score_of(costs, [one.severity for one in self.findings if one.severity])
+
+    @property
+    def grade(self) -> str | None:
+        """The grade from A to F; None without a score."""
+        return None if self.score is None else grade_of(self.score)
+
+    @property
+    def requests(self) -> int:
+        """How many requests were sent."""
+        return sum(len(one.answers) for one in self.findings if one.probe.name != "quick")
+
+    @property
+    def diagnosis(self) -> str | None:
+        """The common cause of several failures, or None."""
+        taken = {
+            one.probe.name
+            for one in self.findings
+            if one.worst is not None and one.worst.way == Way.TAKEN
+        }
+        if taken >= _WITHOUT_PROOF:
+            return "It accepts everything: it does not verify signatures at all."
+        skipped = sum(one.is_skipped for one in self.findings)
+        if skipped:
+            return f"It refuses a genuine webhook, so {skipped} probes would prove nothing."
+        return None
+
+
+def judge(probe: Probe, answers: Sequence[ReceiverAnswer]) -> Finding:
+    """The finding on the answers to a probe."""
+    return Finding(probe, answers, [one for one in answers if not probe.is_met_by(one.way)])
+
+
+def judge_pace(probe: Probe, findings: Sequence[Finding], slow_after_ms: float) -> Finding:
+    """The finding on the time that the receiver took for each accepted webhook."""
+    taken = [
+        (f"{one.probe.name} {answer.label}".strip(), answer)
+        for one in findings
+        if not one.probe.is_at_once
+        for answer in one.answers
+        if answer.way == Way.TAKEN
+    ]
+    name, slowest = max(taken, key=lambda one: one[1].duration_ms)
+    took_ms = slowest.duration_ms
+    if took_ms <= slow_after_ms:
+        return Finding(probe, [slowest])
+    summary = f"took {took_ms:,.0f} ms, more than {slow_after_ms:g}"
+    slow = ReceiverAnswer(name, Way.SLOW, summary, slowest.status_code, took_ms)
+    return Finding(probe, [slow], [slow])
+
+
+# --- the order of probes ------------------------------------------------------------------------
 
 
 class Unreachable(Exception):

@@ -9,8 +9,20 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from sandbox.doctor.builder import Fields, ProbeBuilder, Webhook
-from sandbox.doctor.probe import ADVICE, BROKE, CRITICAL, MUST, REFUSED, SHOULD, TAKEN, Plan, Probe
+from sandbox.doctor.probe import (
+    ADVICE,
+    BROKE,
+    CRITICAL,
+    MUST,
+    REFUSED,
+    SHOULD,
+    TAKEN,
+    Fields,
+    Plan,
+    Probe,
+    ProbeBuilder,
+    Webhook,
+)
 from sandbox.domain.events import EVENTS
 
 OLD_S: Final = 600

@@ -4,9 +4,8 @@ import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any, Final, Literal
 
-from sandbox.doctor.findings import Examination, Finding
-from sandbox.doctor.probe import Probe
-from sandbox.doctor.scale import GRADES, STANDINGS, Severity, Way
+from sandbox.doctor.examination import Examination, Finding
+from sandbox.doctor.probe import GRADES, STANDINGS, Probe, Severity, Way
 
 Tone = Literal["good", "bad", "doubtful", "faint", "strong"]
 Paint = Callable[[str, Tone], str]

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, cast
 from msgspec import structs
 from pydantic import Field, StrictStr
 
-from sandbox.domain import records
+from sandbox.domain import faults, records
 from sandbox.domain.access import MAY_GRANT_ADMIN_ONLY, Need, need
 from sandbox.domain.directory import (
     ACCOUNTS,
@@ -20,14 +20,7 @@ from sandbox.domain.directory import (
     relate_with_admin_reach,
 )
 from sandbox.domain.directory_readings import APPLICATION_IN_ANSWER, BLOCK_ANSWER
-from sandbox.domain.faults import (
-    ACCOUNT_BLOCKED,
-    BLOCK_FAULTS,
-    CONFLICT,
-    FORBIDDEN,
-    VALIDATION_ERROR,
-    Refusal,
-)
+from sandbox.domain.faults import Refusal
 from sandbox.domain.field_types import CONFIGS, Mcc, Text
 from sandbox.domain.keys import ApiKey, ApiKeyView
 from sandbox.domain.permissions import CONCRETE, Grants
@@ -131,7 +124,7 @@ def read(context: OperationContext, account: Account) -> Account:
 
 @_ACCOUNTS.operation(
     "update",
-    refuses=(ACCOUNT_BLOCKED,),
+    refuses=(faults.ACCOUNT_BLOCKED,),
     source="assumed 1.3-update",
     example={"description": "Open until late"},
 )
@@ -146,7 +139,7 @@ def _must_not_lift_its_own_block(context: OperationContext, account: Account) ->
     """Raises Refusal for a blocked account that asks for itself. Source: assumed D32."""
     if account.status == "blocked" and account.id == context.known_caller.account.id:
         raise Refusal(
-            BLOCK_FAULTS[context.world.readings[BLOCK_ANSWER]],
+            faults.BLOCK_FAULTS[context.world.readings[BLOCK_ANSWER]],
             "status: only an account above can lift the block",
             reason=f"account {account.id} ({account.name}) asks to lift its own block",
             source="assumed D32",
@@ -154,7 +147,7 @@ def _must_not_lift_its_own_block(context: OperationContext, account: Account) ->
         )
 
 
-@_ACCOUNTS.operation("delete", refuses=(CONFLICT,), source="assumed 1.3-delete")
+@_ACCOUNTS.operation("delete", refuses=(faults.CONFLICT,), source="assumed 1.3-delete")
 def delete(context: OperationContext, account: Account) -> Account | None:
     """Delete an account.
 
@@ -162,11 +155,13 @@ def delete(context: OperationContext, account: Account) -> Account | None:
     belongs to it is gone with it, silently: only the account has an event (assumed 8.4).
     """
     if account.id == context.known_caller.account.id:
-        raise Refusal(CONFLICT, "an account cannot delete itself", source="assumed 1.3-delete")
+        raise Refusal(
+            faults.CONFLICT, "an account cannot delete itself", source="assumed 1.3-delete"
+        )
     _, descendants = context.unit.find(Account, {"ancestor": account.id}, limit=0)
     if descendants:
         raise Refusal(
-            CONFLICT,
+            faults.CONFLICT,
             f"the account has {descendants} descendants; delete them first",
             source="assumed 1.3-delete",
         )
@@ -184,7 +179,7 @@ def delete(context: OperationContext, account: Account) -> Account | None:
     needs=need("accounts:create:partner", "accounts:create:merchant"),
     target=Target("body", "parent_id"),
     narrow=need_to_create,
-    refuses=(FORBIDDEN,),
+    refuses=(faults.FORBIDDEN,),
     source="spec 4.4-paths-accounts",
     example={
         "type": "merchant",
@@ -206,14 +201,14 @@ def _create(context: OperationContext, body: CreateAccount, organization_id: str
     caller_type = context.known_caller.account.type
     if body.type in (AccountType.ADMIN, AccountType.PSP) and caller_type is not AccountType.ADMIN:
         raise Refusal(
-            FORBIDDEN,
+            faults.FORBIDDEN,
             f"type: {body.type} accounts cannot be created by this account",
             source="assumed 1.3-kinds",
             step="grant",
         )
     if parent.type is AccountType.MERCHANT:
         raise Refusal(
-            VALIDATION_ERROR,
+            faults.VALIDATION_ERROR,
             "parent_id: a merchant account cannot be a parent",
             source="assumed 1.3-parent",
         )
@@ -237,7 +232,7 @@ def block(context: OperationContext, account: Account) -> Account:
 
 @_ACCOUNTS.operation(
     "unblock",
-    refuses=(ACCOUNT_BLOCKED,),
+    refuses=(faults.ACCOUNT_BLOCKED,),
     source="assumed 1.10",
     example=Example(id="{accounts.blocked_merchant}"),
 )
@@ -271,7 +266,7 @@ for _row in rows_of(sys.modules[__name__])[:4]:
     status=201,
     events=("account.created", "api_key.created"),
     shows_key=True,
-    refuses=(FORBIDDEN,),
+    refuses=(faults.FORBIDDEN,),
     source="spec 4.4-paths-provisioning",
 )
 def create_with_key(context: OperationContext, body: CreateAccount) -> records.Extended:

@@ -10,30 +10,14 @@ from typing import Annotated, Any, Final, Literal, cast
 from msgspec import structs
 from pydantic import BaseModel, ConfigDict, FailFast, Field, StrictBool, StrictStr, create_model
 
-from sandbox.domain import keys
+from sandbox.domain import directory_readings, keys
 from sandbox.domain.access import Holds, need, refuse_grant, withheld_from_all
 from sandbox.domain.clock import KEY_EXPIRES
 from sandbox.domain.directory import Account, AccountType, relate_with_admin_reach
-from sandbox.domain.directory_readings import (
-    ALL_GRANTED_BY,
-    KEY_AFTER_A_CHANGE,
-    KEY_DELETES_ITSELF,
-    PAST_EXPIRY,
-)
 from sandbox.domain.faults import FORBIDDEN, VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import PERMISSION_COUNT, Text
 from sandbox.domain.instants import Instant, to_wire
-from sandbox.domain.keys import (
-    KEY_LIFE,
-    LOOKUP_CHARS,
-    SECRET_CHARS,
-    TRIGGER_OF_STATUS,
-    ApiKey,
-    ApiKeyView,
-    KeyKind,
-    KeyStatus,
-    KeyUsage,
-)
+from sandbox.domain.keys import ApiKey, ApiKeyView
 from sandbox.domain.permissions import ALL, CONCRETE, LEGACY_ALL, PERMISSIONS
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import OneOf, did_you_mean
@@ -77,7 +61,7 @@ def _create_key(profile: Profile) -> type[CreateKey]:
 def _create_key_under(supplied_key_field: str, prefix: str) -> type[CreateKey]:
     """`CreateKey` with the supplied key under the name and prefix that the profile gives it."""
     field = Field(default=None, alias=supplied_key_field)
-    key = rf"^{prefix}_[A-Za-z0-9]{{{LOOKUP_CHARS}}}_[A-Za-z0-9]{{{SECRET_CHARS}}}$"
+    key = rf"^{prefix}_[A-Za-z0-9]{{{keys.LOOKUP_CHARS}}}_[A-Za-z0-9]{{{keys.SECRET_CHARS}}}$"
     # For the schema: a supplied key and the flag go together (spec 4.1).
     together = {
         "required": ["always_retrievable", supplied_key_field],
@@ -209,7 +193,7 @@ def _must_lie_ahead(context: OperationContext, expires_at: Instant | None) -> No
     """Raises Refusal unless the expiry is in the world's future. Source: assumed 1.2, D19."""
     if expires_at is None or expires_at > context.now:
         return
-    if context.world.readings[PAST_EXPIRY] == "refused":  # assumed D35-past
+    if context.world.readings[directory_readings.PAST_EXPIRY] == "refused":  # assumed D35-past
         raise Refusal(VALIDATION_ERROR, "expires_at: must lie in the future", source="assumed D19")
 
 
@@ -235,7 +219,7 @@ def _supplied_key(context: OperationContext, body: CreateKey) -> str | None:
         raise _bad_key(f"{field}: required when always_retrievable is true")
     key_format = context.world.profile.key_format
     parsed = key_format.parse(supplied)
-    if parsed.kind is not KeyKind.V5:
+    if parsed.kind is not keys.KeyKind.V5:
         raise _bad_key(
             f"{field}: must be {key_format.prefix}_, {keys.LOOKUP_CHARS} letters or digits, _, "
             f"and {keys.SECRET_CHARS} letters or digits"
@@ -262,7 +246,7 @@ def _must_be_grantable(context: OperationContext, permissions: tuple[str, ...]) 
         context.world.profile.permissions.admin_only,
         withheld=_withheld(context),
         withheld_from_caller=context.known_caller.key.withheld,
-        all_needs_psp=context.world.readings[ALL_GRANTED_BY] == "psp",
+        all_needs_psp=context.world.readings[directory_readings.ALL_GRANTED_BY] == "psp",
     )
     if refusal is not None:
         shown = ", ".join(refusal.permissions)
@@ -356,7 +340,7 @@ def update(context: OperationContext, key: ApiKey, body: UpdateKey) -> ApiKeyVie
         changes["expires_at"] = body.expires_at
     changed = structs.replace(key, **changes)
     if body.status is not None:
-        changed = move(context, changed, TRIGGER_OF_STATUS[body.status])
+        changed = move(context, changed, keys.TRIGGER_OF_STATUS[body.status])
     elif changed != key:
         context.unit.put(changed)
     if changed.expires_at != key.expires_at:
@@ -369,9 +353,9 @@ def move(context: OperationContext, key: ApiKey, trigger: str) -> ApiKey:
 
     Raises NoSuchStep for a deleted key.
     """
-    step = KEY_LIFE.step(keys.state_of(key), trigger)
+    step = keys.KEY_LIFE.step(keys.state_of(key), trigger)
     context.decided("apply", "ok", f"{trigger}: {step.state} to {step.target}", step.source)
-    key = structs.replace(key, status=cast(KeyStatus, step.target))
+    key = structs.replace(key, status=cast(keys.KeyStatus, step.target))
     context.unit.put(key)
     if step.event is not None:
         context.emit(step.event, key)
@@ -400,7 +384,7 @@ def delete(context: OperationContext, key: ApiKey) -> ApiKeyView:
     A repetition answers the same and does nothing.
     """
     _must_not_be_in_use(context, key)
-    step = KEY_LIFE.step(keys.state_of(key), "delete")
+    step = keys.KEY_LIFE.step(keys.state_of(key), "delete")
     context.decided("apply", "ok", f"delete: {step.state} to {step.target}", step.source)
     if step.event is None:
         return _changed_view(context, key)
@@ -415,11 +399,11 @@ def delete(context: OperationContext, key: ApiKey) -> ApiKeyView:
 def _must_not_be_in_use(context: OperationContext, key: ApiKey) -> None:
     """Raises Refusal where the reading keeps a key from deleting itself."""
     own = context.caller and context.caller.key.id
-    if key.id == own and context.world.readings[KEY_DELETES_ITSELF] == "refused":
+    if key.id == own and context.world.readings[directory_readings.KEY_DELETES_ITSELF] == "refused":
         raise Refusal(
             VALIDATION_ERROR,
             "the key of the request cannot delete itself",
-            reason=f"the reading {KEY_DELETES_ITSELF} is refused",
+            reason=f"the reading {directory_readings.KEY_DELETES_ITSELF} is refused",
             source="assumed D35-delete",
             step="rule",
         )
@@ -428,11 +412,11 @@ def _must_not_be_in_use(context: OperationContext, key: ApiKey) -> None:
 def _changed_view(context: OperationContext, key: ApiKey) -> ApiKeyView:
     """The key after a change; a reading hides its plaintext. Source: assumed D35-plaintext."""
     shown = _view(context, key)
-    if context.world.readings[KEY_AFTER_A_CHANGE] == "hidden":
+    if context.world.readings[directory_readings.KEY_AFTER_A_CHANGE] == "hidden":
         return structs.replace(shown, key=None)
     return shown
 
 
 def _view(context: OperationContext, key: ApiKey) -> ApiKeyView:
-    usage = context.unit.get(KeyUsage, key.id)
+    usage = context.unit.get(keys.KeyUsage, key.id)
     return keys.view(key, last_used_at=usage.last_used_at if usage else None)

@@ -114,7 +114,9 @@ class Platform:
         self._worlds = worlds
         self._key_header = worlds.profile.api_key_header_bytes
         self._key_format = worlds.profile.key_format
-        self._forwarder = None if elsewhere is None else Forwarder(elsewhere, worlds)
+        self._forwarder = None
+        if elsewhere is not None:
+            self._forwarder = Forwarder(elsewhere, worlds, body_bytes_max=body_bytes_max)
         self._recognized = RecognizedKeys(worlds, self._key_format)
         self._explain_headers = explain_headers
         self._body_bytes_max = body_bytes_max

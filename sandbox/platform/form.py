@@ -10,28 +10,12 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
-from sandbox.domain.faults import (
-    BODY_TOO_LARGE,
-    NOT_ACCEPTABLE,
-    UNPROCESSABLE,
-    UNSUPPORTED_MEDIA_TYPE,
-    VALIDATION_ERROR,
-    Fault,
-    Mistake,
-    Refusal,
-)
+from sandbox.domain import faults, readings
+from sandbox.domain.faults import Fault, Mistake, Refusal
 from sandbox.domain.instants import from_ms, with_offset
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.payments.cards import CARD_FIELD, READER_FIELD
 from sandbox.domain.payments.outcomes import OUTCOMES, why_not_for
-from sandbox.domain.readings import (
-    EXPIRY_WITHOUT_OFFSET,
-    LIMIT_ABOVE_MAXIMUM,
-    MISSING_HEADERS,
-    UNKNOWN_KEY_FIELDS,
-    VALIDATION_DETAIL,
-    VALIDATION_STATUS,
-)
 from sandbox.domain.secrets import PRODUCTION_KEY, find_misplaced, may_hold_secret, write_out
 from sandbox.domain.text import did_you_mean
 from sandbox.platform import wire
@@ -56,7 +40,7 @@ def check_form(context: RequestContext, row: Row) -> None:
     try:
         accept = context.incoming.list_header(b"accept")
         if accept and not wire.accepts_json(accept):
-            raise Refusal(NOT_ACCEPTABLE)
+            raise Refusal(faults.NOT_ACCEPTABLE)
         if accept is None:
             _missing_header(context, "Accept")
         context.forced = _forced_outcome(context, row)
@@ -74,7 +58,7 @@ def malformed(
     context: RequestContext,
     error: BadInput | ValidationError,
     where: str,
-    fault: Fault = VALIDATION_ERROR,
+    fault: Fault = faults.VALIDATION_ERROR,
 ) -> Refusal:
     """The refusal of a malformed part of the request, as the readings show it.
 
@@ -82,12 +66,12 @@ def malformed(
     D35-detail.
     """
     text = wire.mistakes(error) if isinstance(error, ValidationError) else str(error)
-    readings = context.world.readings
+    chosen = context.world.readings
     if is_key_path(context.incoming.path):
-        return Refusal(VALIDATION_ERROR, text)
-    if readings[VALIDATION_STATUS] == "unprocessable":
-        fault = UNPROCESSABLE
-    if readings[VALIDATION_DETAIL] == "text":
+        return Refusal(faults.VALIDATION_ERROR, text)
+    if chosen[readings.VALIDATION_STATUS] == "unprocessable":
+        fault = faults.UNPROCESSABLE
+    if chosen[readings.VALIDATION_DETAIL] == "text":
         return Refusal(fault, text)
     if isinstance(error, ValidationError):
         return Refusal(fault, text, mistakes=wire.listed(error, where))
@@ -129,12 +113,12 @@ def _of_key(
     context: RequestContext, sent: dict[str, Any], shape: type[BaseModel]
 ) -> dict[str, Any]:
     """The body of an API key as the readings take it. Source: assumed D35-fields, D35-offset."""
-    readings = context.world.readings
-    if readings[UNKNOWN_KEY_FIELDS] == "ignored":
+    chosen = context.world.readings
+    if chosen[readings.UNKNOWN_KEY_FIELDS] == "ignored":
         known = wire.field_names(shape)
         sent = {name: value for name, value in sent.items() if name in known}
     expiry = sent.get("expires_at")
-    if isinstance(expiry, str) and readings[EXPIRY_WITHOUT_OFFSET] == "utc":
+    if isinstance(expiry, str) and chosen[readings.EXPIRY_WITHOUT_OFFSET] == "utc":
         sent = {**sent, "expires_at": with_offset(expiry)}
     return sent
 
@@ -155,12 +139,15 @@ def _query(context: RequestContext, shape: type[BaseModel]) -> BaseModel:
     if context.foreign:  # assumed D35-foreign
         near = [id for id in sent["account_id"] if id not in context.foreign]
         sent = {**sent, "account_id": near}
-    if "limit" in sent and (reading := context.world.readings[LIMIT_ABOVE_MAXIMUM]) != "refused":
+    if (
+        "limit" in sent
+        and (reading := context.world.readings[readings.LIMIT_ABOVE_MAXIMUM]) != "refused"
+    ):
         limit = sent["limit"][0]
         clamped = _clamped(limit, shape)
         if clamped != limit and reading == "unprocessable":
             error = BadInput(f"limit: must be at most {clamped}")
-            raise malformed(context, error, "query", UNPROCESSABLE)
+            raise malformed(context, error, "query", faults.UNPROCESSABLE)
         sent = {**sent, "limit": [clamped]}
     query = shape.model_validate(
         {name: values if name in repeatable else values[0] for name, values in sent.items()}
@@ -206,18 +193,18 @@ def read_object(context: RequestContext) -> dict[str, Any]:
         return context.sent
     body = context.incoming.body
     if body is None:
-        raise Refusal(BODY_TOO_LARGE)
+        raise Refusal(faults.BODY_TOO_LARGE)
     coding = (context.incoming.header(b"content-encoding") or b"identity").lower()
     if body and coding != b"identity":
         context.note(f"Content-Encoding: {wire.shown(coding)} is not read; send the body as it is")
         raise Refusal(
-            UNSUPPORTED_MEDIA_TYPE,
+            faults.UNSUPPORTED_MEDIA_TYPE,
             f"Content-Encoding: {wire.shown(coding)}: a body is taken without an encoding",
             source="assumed D46",
         )
     content_type = context.incoming.header(b"content-type")
     if body and content_type and not wire.is_json(content_type):
-        raise Refusal(UNSUPPORTED_MEDIA_TYPE)
+        raise Refusal(faults.UNSUPPORTED_MEDIA_TYPE)
     if body and not content_type:
         _missing_header(context, "Content-Type")
     sent = wire.parse_object(body)
@@ -234,7 +221,7 @@ def _refuse_production_key(context: RequestContext, sent: dict[str, Any]) -> Non
         note = "a production key was sent to a sandbox, in a body; it was not stored"
         context.note(note)
         raise Refusal(
-            VALIDATION_ERROR,
+            faults.VALIDATION_ERROR,
             PRODUCTION_KEY.sentence,
             reason=note,
             source=PRODUCTION_KEY.source,
@@ -255,7 +242,7 @@ def _refuse_misplaced(
         _set_card_data_apart(others, profile.key_format)
     found = find_misplaced(others, profile.key_format)
     if found is not None:
-        raise Refusal(VALIDATION_ERROR, str(found), source=found.secret.source)
+        raise Refusal(faults.VALIDATION_ERROR, str(found), source=found.secret.source)
 
 
 def _set_card_data_apart(fields: dict[str, Any], key_format: KeyFormat) -> None:
@@ -300,11 +287,11 @@ def _forced_outcome(context: RequestContext, row: Row) -> str | None:
 
 
 def _refused_outcome(why: str, source: str) -> Refusal:
-    return Refusal(VALIDATION_ERROR, f"{OUTCOME_HEADER.decode()}: {why}", source=source)
+    return Refusal(faults.VALIDATION_ERROR, f"{OUTCOME_HEADER.decode()}: {why}", source=source)
 
 
 def _missing_header(context: RequestContext, name: str) -> None:
     """Missing headers are allowed, unless the reading refuses them (assumed C7, D35-headers)."""
-    if context.world.readings[MISSING_HEADERS.id] == "refused":
-        raise Refusal(VALIDATION_ERROR, f"the {name} header is required", source="spec 5")
+    if context.world.readings[readings.MISSING_HEADERS.id] == "refused":
+        raise Refusal(faults.VALIDATION_ERROR, f"the {name} header is required", source="spec 5")
     context.note(f"the {name} header is missing; the spec demands it (spec 5)")

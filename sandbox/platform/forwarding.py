@@ -29,8 +29,9 @@ def was_forwarded(headers: Headers) -> bool:
 class Forwarder:
     """Has other servers answer the requests of the platform whose worlds they have."""
 
-    def __init__(self, elsewhere: Elsewhere, worlds: Worlds) -> None:
+    def __init__(self, elsewhere: Elsewhere, worlds: Worlds, *, body_bytes_max: int) -> None:
         self._elsewhere = elsewhere
+        self._body_bytes_max = body_bytes_max
         self._worlds = worlds
         self._profile = profile = worlds.profile
         self._key_header = profile.api_key_header_bytes
@@ -63,7 +64,8 @@ class Forwarder:
     ) -> bool:
         """Whether the request was answered. If not, the world of its key is here now."""
         path, profile = incoming.path, self._profile
-        body = bytes(incoming.body or b"")
+        # One that is too large was not kept; the owner refuses any other like it.
+        body = b" " * (self._body_bytes_max + 1) if incoming.body is None else bytes(incoming.body)
         try:
             if self.brings_key(incoming):
                 await self._agree_on_keys(incoming)

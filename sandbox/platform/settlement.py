@@ -10,22 +10,8 @@ from typing import Any, Final, cast
 from msgspec import structs
 from pydantic_core import from_json
 
-from sandbox.domain.batches import (
-    ACCEPTED,
-    BATCH_LIFE,
-    DEFAULT_REASON,
-    FROZEN,
-    NUMBER_RESTS,
-    REASONS,
-    RECENT_MAX,
-    TRIGGER_OF_ANSWER,
-    Batch,
-    BatchSchedule,
-    Result,
-    counting,
-    next_number,
-    result_of,
-)
+from sandbox.domain import batches
+from sandbox.domain.batches import Batch, BatchSchedule, Result
 from sandbox.domain.clock import BATCH_CLOSES, BATCH_RESULT, LATEST, Timer
 from sandbox.domain.directory import Terminal, processor_of
 from sandbox.domain.faults import VALIDATION_ERROR, Refusal
@@ -67,7 +53,7 @@ def open_batch(
     """Open a batch and announce it. Source: spec 6.3-batch.opened; assumed B5, B6."""
     if processor_batch_id is None:
         earlier = context.unit.newest(Batch, "terminal_id", terminal.terminal_id)
-        processor_batch_id = next_number(earlier.processor_batch_id if earlier else None)
+        processor_batch_id = batches.next_number(earlier.processor_batch_id if earlier else None)
     batch = Batch(
         id=context.world.draws.uuid(),
         account_id=terminal.account_id,
@@ -100,18 +86,18 @@ def count(
 
     `joined` is the batch of a new entry, if it differs from the payment's own batch.
     """
-    batches = {} if joined is None else {joined.id: joined}
+    concerned = {} if joined is None else {joined.id: joined}
     for tx in (before, after) if joined is None or after.batch_id != joined.id else (before,):
         id = tx.batch_id if tx else None
         if (
             id is not None
-            and id not in batches
+            and id not in concerned
             and (batch := context.unit.get(Batch, id)) is not None
         ):
-            batches[id] = batch
-    for batch in batches.values():
-        if batch.status not in FROZEN:
-            counted = counting(batch, before, after)
+            concerned[id] = batch
+    for batch in concerned.values():
+        if batch.status not in batches.FROZEN:
+            counted = batches.counting(batch, before, after)
             if counted is not batch:
                 context.unit.put(counted)
 
@@ -191,7 +177,7 @@ def _ruling(context: OperationContext, batch: Batch) -> MatchedRule | None:
 def step_of(batch: Batch, trigger: str) -> Step:
     """The step that the trigger takes. Raises Refusal where its status has none."""
     try:
-        return BATCH_LIFE.step(batch.status, trigger)
+        return batches.BATCH_LIFE.step(batch.status, trigger)
     except NoSuchStep as error:
         raise Refusal(
             VALIDATION_ERROR,
@@ -222,8 +208,8 @@ def coming_result(
     """The result that the processor will give to a submitted batch; None if no result comes."""
     if planned:
         return _planned(from_json(planned), members)
-    result = result_of(members)
-    if result == ACCEPTED and _repeats_a_number(context, batch):
+    result = batches.result_of(members)
+    if result == batches.ACCEPTED and _repeats_a_number(context, batch):
         return Result(answer="rejected", reason="duplicate_batch")
     return result
 
@@ -233,12 +219,14 @@ def _repeats_a_number(context: OperationContext, batch: Batch) -> bool:
 
     Source: assumed 3.3-repeated.
     """
-    found, _ = context.unit.find(Batch, {"terminal_id": batch.terminal_id}, limit=RECENT_MAX)
+    found, _ = context.unit.find(
+        Batch, {"terminal_id": batch.terminal_id}, limit=batches.RECENT_MAX
+    )
     return any(
         other.id != batch.id
         and other.processor_batch_id == batch.processor_batch_id
         and other.closed_at is not None
-        and context.now - other.closed_at < NUMBER_RESTS
+        and context.now - other.closed_at < batches.NUMBER_RESTS
         for other in found
     )
 
@@ -265,15 +253,15 @@ def answer(
 
     Raises NoSuchStep when the batch is not submitted.
     """
-    step = BATCH_LIFE.step(batch.status, TRIGGER_OF_ANSWER[result.answer])
+    step = batches.BATCH_LIFE.step(batch.status, batches.TRIGGER_OF_ANSWER[result.answer])
     members = members_of(context, batch) if members is None else members
     if result.answer == "rejected":
-        reason = result.reason or DEFAULT_REASON
+        reason = result.reason or batches.DEFAULT_REASON
         batch = structs.replace(
             batch,
             status="rejected",
             # A reason that is in no list is passed on as it is.
-            response={"rejection_reason": REASONS.get(reason, reason)},
+            response={"rejection_reason": batches.REASONS.get(reason, reason)},
         )
         _use_up(context, members)
     else:
@@ -285,7 +273,7 @@ def answer(
             batch,
             status=result.answer,
             closed_at=context.now,
-            response=_counts(batch, len(refused)) if result != ACCEPTED else None,
+            response=_counts(batch, len(refused)) if result != batches.ACCEPTED else None,
         )
     context.unit.put(batch)
     assert step.event

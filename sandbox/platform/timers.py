@@ -5,34 +5,18 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from sandbox.domain.clock import (
-    AUTHORIZATION_EXPIRES,
-    BATCH_CLOSES,
-    BATCH_RESULT,
-    BLOCK_TERMINAL,
-    CANCEL,
-    HOLD_REVERSED,
-    KEY_EXPIRES,
-    LATE_ANSWER,
-    REINSTATE_KEY,
-    REVOKE_KEY,
-    SURCHARGE_EXPIRES,
-    TAP_EXPIRES,
-    UNBLOCK_TERMINAL,
-    Timer,
-)
+from sandbox.domain import clock
+from sandbox.domain.clock import Timer
 from sandbox.domain.directory import TERMINALS, Terminal
 from sandbox.domain.directory import state_of as state_of_terminal
 from sandbox.domain.keys import KEY_LIFE, ApiKey
 from sandbox.domain.keys import state_of as state_of_key
-from sandbox.domain.payments import follow_ups, initiation, transitions
-from sandbox.domain.payments.cards import NOT_READ
-from sandbox.domain.payments.outcomes import OUTCOMES, TIMED_OUT, Outcome
+from sandbox.domain.payments import follow_ups
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.payments.transitions import transitions_from
 from sandbox.platform import apikeys, directory, settlement
 from sandbox.platform.context import OperationContext
-from sandbox.platform.payments import event_ids, outcomes
+from sandbox.platform.payments import event_ids, late_answers, outcomes
 from sandbox.store.store import UnitOfWork
 from sandbox.worlds.world import World
 
@@ -57,23 +41,11 @@ def _end(context: OperationContext, timer: Timer) -> None:
 
 
 def _late_answer(context: OperationContext, timer: Timer) -> None:
-    """The late answer of a processor, if the payment still waits for it. Source: assumed D24."""
+    """The late answer of a processor, if the attempt still waits for it. Source: assumed D24."""
     tx = context.unit.get(Transaction, timer.subject)
-    outcome = OUTCOMES[timer.detail]
-    if tx is None or not may_answer_late(tx, outcome):
-        return
-    outcomes.save_initiation(context, initiation.answered_late(tx, outcome))
-
-
-def may_answer_late(tx: Transaction, outcome: Outcome) -> bool:
-    """Whether the payment still waits for this late answer of its processor."""
-    if tx.origin.card is NOT_READ:
-        return False
-    is_left_open = tx.status_reason in TIMED_OUT and outcome.is_approval
-    return bool(
-        transitions_from(transitions.LATE_ANSWER, tx.status)
-        or (is_left_open and transitions_from(transitions.LATE_APPROVAL, tx.status))
-    )
+    if tx is not None:
+        outcome, _, event_id = timer.detail.partition(" ")
+        late_answers.answer(context, tx, outcome, event_id)
 
 
 def _batch(context: OperationContext, timer: Timer) -> None:
@@ -106,19 +78,19 @@ def _nothing(context: OperationContext, timer: Timer) -> None:
 
 
 TIMER_HANDLERS: Final[Mapping[str, FallsDue]] = {
-    AUTHORIZATION_EXPIRES: _end,
-    SURCHARGE_EXPIRES: _end,
-    TAP_EXPIRES: _end,
-    HOLD_REVERSED: _end,
-    CANCEL: _end,
-    LATE_ANSWER: _late_answer,
-    BATCH_RESULT: _batch,
-    BATCH_CLOSES: settlement.close_when_due,
-    KEY_EXPIRES: _nothing,
-    REVOKE_KEY: _key("revoke"),
-    REINSTATE_KEY: _key("reinstate"),
-    BLOCK_TERMINAL: _terminal("block"),
-    UNBLOCK_TERMINAL: _terminal("unblock"),
+    clock.AUTHORIZATION_EXPIRES: _end,
+    clock.SURCHARGE_EXPIRES: _end,
+    clock.TAP_EXPIRES: _end,
+    clock.HOLD_REVERSED: _end,
+    clock.CANCEL: _end,
+    clock.LATE_ANSWER: _late_answer,
+    clock.BATCH_RESULT: _batch,
+    clock.BATCH_CLOSES: settlement.close_when_due,
+    clock.KEY_EXPIRES: _nothing,
+    clock.REVOKE_KEY: _key("revoke"),
+    clock.REINSTATE_KEY: _key("reinstate"),
+    clock.BLOCK_TERMINAL: _terminal("block"),
+    clock.UNBLOCK_TERMINAL: _terminal("unblock"),
 }
 """The handler of each kind of timer."""
 
@@ -126,7 +98,7 @@ TIMER_HANDLERS: Final[Mapping[str, FallsDue]] = {
 def carry_out(world: World, unit: UnitOfWork, timer: Timer) -> None:
     """Handle the timer in the unit of work, at the moment at which it was due."""
     waiting = world.tap_desk.get(timer.subject)
-    if waiting and timer.kind == LATE_ANSWER:
+    if waiting and timer.kind == clock.LATE_ANSWER:
         # A processor answers only once a card was read (assumed D29).
         unit.schedule(replace(timer, due=waiting.tap.until))
         return

@@ -1,52 +1,139 @@
-"""The stage in this process: a sandbox of its own, without a socket."""
+"""Running the examples of a scenario in a sandbox of their own, without a socket."""
 
+import asyncio
 import itertools
-from collections.abc import Callable, Collection
+import json
+import selectors
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Final
+from threading import Event
+from time import monotonic
+from typing import Any, Final
 
 from sandbox.domain.clock import ClockSetting
-from sandbox.scenario_examples.receiver import URL, Arrived, Receiver
+from sandbox.domain.webhooks import Sent
 from sandbox.scenario_examples.requests import Build, ExampleAnswer, Request, ask
+from sandbox.scenario_examples.runner import Arrived, ExampleRunner
+from sandbox.scenario_examples.running_world import LocalStage
 from sandbox.scenarios import matcher
 from sandbox.scenarios.scenario import Scenario
 from sandbox.settings import Settings
+from sandbox.webhooks.signing import why_not_genuine
 from sandbox.worlds.scenarios import run_scenario
+
+FAR_S: Final = 30 * 24 * 3600.0
+"""So far no delay of an example goes, and all that it skips together hardly."""
+
+
+class _Idle(selectors.DefaultSelector):
+    """Waits only for work of other threads; the time until the next timer is skipped."""
+
+    def __init__(self, end_s: float | None) -> None:
+        super().__init__()
+        self.skipped_s = 0.0
+        self._end_s = end_s
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if self._end_s is not None and monotonic() >= self._end_s:
+            # Whatever goes on is given up: its timer is due now.
+            self.skipped_s, self._end_s = self.skipped_s + FAR_S, None
+        if timeout is None:
+            return super().select(None)
+        ready = super().select(0)
+        if not ready and timeout > 0:
+            self.skipped_s += timeout
+        return ready
+
+
+class SkippingLoop(asyncio.SelectorEventLoop):
+    """A loop whose time goes on to its next timer as soon as nothing else is to do.
+
+    From `end_s` on, a moment of `monotonic`, everything that FAR_S limits is over.
+    """
+
+    def __init__(self, end_s: float | None = None) -> None:
+        self._idle = _Idle(end_s)
+        super().__init__(self._idle)
+
+    def time(self) -> float:
+        """Seconds, with those that were skipped."""
+        return super().time() + self._idle.skipped_s
+
+
+def virtual_time(end_s: float | None) -> asyncio.Runner:
+    """Runs coroutines one after the other in such a loop."""
+
+    def loop(*_: Any) -> SkippingLoop:
+        return SkippingLoop(end_s)
+
+    return asyncio.Runner(loop_factory=loop)
+
+
+# --- the stage ----------------------------------------------------------------------------------
+
+URL: Final = "http://receiver.test/webhooks"
+REFUSED: Final = 401
+
+
+@dataclass(slots=True)
+class Receiver:
+    """Accepts genuine webhooks and refuses others. `answered`: the client has its answer."""
+
+    header_prefix: str
+    secret: str = ""
+    answered: Event = field(default_factory=Event)
+    arrived: list[Arrived] = field(default_factory=list)
+
+    async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
+        """One attempt, as a sender makes it. Endpoints of the scenario itself are not looked at."""
+        if url != URL:
+            return Sent(status_code=204, duration_ms=0, response="", error=None)
+        took = why_not_genuine(self.header_prefix, self.secret, body, headers) is None
+        try:
+            status = json.loads(body).get("status")
+        except ValueError:
+            status = None
+        message_id = headers[f"{self.header_prefix}-id"]
+        self.arrived.append(Arrived(message_id, status, took, self.answered.is_set()))
+        if took:
+            return Sent(status_code=200, duration_ms=0, response="", error=None)
+        return Sent(status_code=REFUSED, duration_ms=0, response="", error=f"answered {REFUSED}")
+
+    async def close(self) -> None:
+        """There are no connections to close."""
+
 
 START: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-class InProcessStage:
+class InProcessStage(LocalStage):
     """A sandbox in which the scenario runs from START on."""
+
+    control = "/_sandbox/worlds/default"
+    # The time is skipped.
+    looks_every_s = 60.0
 
     def __init__(self, scenario: Scenario, build: Build) -> None:
         settings = Settings(clock=ClockSetting(now=START, mode="frozen"))
         self._receiver = Receiver(settings.profile.webhook_header_prefix)
         self._sandbox = build(settings, sender=self._receiver)
-        self._world = self._sandbox.worlds.default
-        run_scenario(self._world, scenario)
+        super().__init__(self._sandbox.worlds.default)
+        self._receiver.arrived, self._receiver.answered = self.arrived, self.answered
+        self.keys = {name: key for name, (_, key) in self.world.cast.keys.items()}
+        run_scenario(self.world, scenario)
         self._receives = bool(scenario.webhook) or any(
             one.expect.received is not None for one in scenario.example
         )
-        self.terminals = self._world.cast.terminals
-        self.keys = {name: key for name, (_, key) in self._world.cast.keys.items()}
-        self.control = "/_sandbox/worlds/default"
         self._of_step = 0
-        # The time is skipped.
-        self.looks_every_s = 60.0
-
-    @property
-    def arrived(self) -> list[Arrived]:
-        """The webhooks that arrived so far."""
-        return self._receiver.arrived
 
     def begin_step(self) -> None:
         """From here on requests belong to another step."""
-        self._of_step = self._world.journal.counters.requests
+        self._of_step = self.world.journal.counters.requests
 
     def near_misses(self) -> list[str]:
         """The near misses of the requests of this step."""
-        journal = self._world.journal
+        journal = self.world.journal
         count = journal.counters.requests - self._of_step
         entries = journal.entries()[-count:] if count else []
         found = (matcher.show_near_misses(one.choice.near_misses) for one in entries if one.choice)
@@ -54,39 +141,60 @@ class InProcessStage:
 
     async def listen(self) -> None:
         """Have the receiver get every webhook of the world, if examples look at them."""
-        if not self._receives:
-            return
-        key = next(iter(self.keys.values()))
-        request = Request("POST", f"{self.control}/endpoints", key, {"url": URL})
-        made = await ask(self._sandbox, request)
-        self._receiver.secret = made.body["secret"]
+        if self._receives:
+            key = next(iter(self.keys.values()))
+            made = await self.ask(Request("POST", f"{self.control}/endpoints", key, {"url": URL}))
+            self._receiver.secret = made.body["secret"]
 
-    async def ask(self, request: Request, on_answer: Callable[[], None]) -> ExampleAnswer:
-        """The answer to a request. `on_answer` is called when its first byte is written."""
+    async def ask(self, request: Request) -> ExampleAnswer:
+        """The answer to a request."""
+        on_answer = self.answered.set if request.is_awaited else None
         return await ask(self._sandbox, request, on_answer=on_answer)
 
-    def set_answered(self, *, is_answered: bool) -> None:
-        """Note whether the client has its answer."""
-        self._receiver.is_answered = is_answered
-
-    async def messages(self) -> list[tuple[str, str]]:
-        """All messages of the world so far, oldest first: id and event."""
-        return [(one.id, one.event_type) for one in self._world.store.messages()]
-
-    async def waiting(self) -> Collection[str]:
-        """The payments that wait for a tap."""
-        return [one.tap.transaction_id for one in self._world.tap_desk if not one.came.done()]
-
-    async def quiet(self) -> None:
-        """Wait until every due webhook has arrived, and the delayed ones too."""
-        outbox = self._world.outbox
-        while not outbox.is_idle or any(
-            one.status == "pending" and one.next_attempt_at is None
-            for message in self._world.store.messages()
-            for one in outbox.deliveries_of(message.id)
-        ):
-            await self._world.changed()
+    def is_busy(self) -> bool:
+        """Whether webhooks are due or under way."""
+        return not self.world.outbox.is_idle or super().is_busy()
 
     async def close(self) -> None:
         """Cancel all pending work."""
-        self._world.tap_desk.close()
+        self.world.tap_desk.close()
+
+
+@dataclass(slots=True)
+class Step:
+    """The result of one example: its mistakes, in words.
+
+    With mistakes there are the near misses too: the rules that nearly decided its requests.
+    """
+
+    number: int
+    name: str
+    mistakes: list[str] = field(default_factory=list)
+    near_misses: list[str] = field(default_factory=list)
+
+
+def run_examples(
+    scenario: Scenario, build: Build, *, within_s: float | None = None
+) -> Iterator[Step]:
+    """Run the examples in order; yields each result. Raises ScenarioError for unknown names.
+
+    `build` makes the sandbox. Delays of real time are skipped. An example that is not done
+    `within_s` seconds from the first one's start is given up, and so are those after it.
+    """
+    end = None if within_s is None else monotonic() + within_s
+    stage = InProcessStage(scenario, build)
+    examples = ExampleRunner(stage)
+    with virtual_time(end) as runner:
+        runner.run(stage.listen())
+        for number, example in enumerate(scenario.example, start=1):
+            name = example.name or f"example {number}"
+            left = FAR_S if end is None or monotonic() < end else 0
+            stage.begin_step()
+            try:
+                mistakes, _ = runner.run(
+                    asyncio.wait_for(examples.play(number, name, example), left)
+                )
+            except TimeoutError:
+                mistakes = [f"was given up: the examples took more than {within_s:g} s in all"]
+            yield Step(number, name, mistakes, stage.near_misses() if mistakes else [])
+        runner.run(stage.close())

@@ -8,8 +8,8 @@ from typing import Any, Final, TypedDict
 import httpx2
 
 from sandbox.domain.profile import Profile
-from sandbox.internal_client import send, send_json
-from sandbox.scenario_examples.receiver import Receiver
+from sandbox.http_client import send, send_json
+from sandbox.scenario_examples.own_sandbox import Receiver
 from sandbox.scenario_examples.requests import Build, Built
 from sandbox.settings import Settings
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sandbox.internal_client import send_json
+from sandbox.http_client import send_json
 from sandbox.settings import Settings
 from sandbox.webhooks.worker import Sending
 from sandbox.worlds.registry import Worlds
@@ -40,13 +40,14 @@ class ExampleAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request with an API key of the world."""
+    """A request with an API key of the world. With `is_awaited` a client waits for its answer."""
 
     method: str
     path: str
     key: str
     body: Any = None
     query: str = ""
+    is_awaited: bool = False
 
 
 async def ask(

@@ -1,15 +1,106 @@
 """The requests of each example, and what comes of them on a stage."""
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Final, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from threading import Event
+from typing import Any, Final
 from urllib.parse import urlencode
 
-from sandbox.scenario_examples.comparison import ExampleResult, compare
-from sandbox.scenario_examples.receiver import Arrived
 from sandbox.scenario_examples.requests import ExampleAnswer, Request
-from sandbox.scenarios.scenario import Example, Send
+from sandbox.scenarios.scenario import Example, Expect, Received, Send
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """One received attempt. `status` is that of the body, None if it cannot be read."""
+
+    message_id: str
+    status: str | None
+    is_genuine: bool
+    is_answered: bool
+
+
+# --- comparing the result with what is expected -------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleResult:
+    """The result of an example: the answer, its payment, its events and webhooks.
+
+    `received` are the attempts, each with the name of its event.
+    """
+
+    answer: ExampleAnswer
+    shown: dict[str, Any]
+    events: list[str]
+    received: Sequence[tuple[str, Arrived]]
+
+
+_APART = {"event", "fields", "null", "headers", "received"}
+
+
+def compare(expect: Expect, came: ExampleResult) -> Iterator[str]:
+    """Everything that is not as expected."""
+    answer, shown, events = came.answer, came.shown, came.events
+    chosen = dict(
+        part.strip().partition("=")[::2]
+        for part in f"outcome={answer.headers.get('x-sandbox-outcome', '')}".split(";")
+    )
+    found: dict[str, Any] = {
+        "http": answer.status,
+        "error": answer.body.get("error") if isinstance(answer.body, dict) else None,
+        "status": shown.get("status"),
+        "status_reason": shown.get("status_reason"),
+        "events": events,
+        "outcome": chosen.get("outcome"),
+        "rule": chosen.get("rule"),
+    }
+    for name in sorted(expect.model_fields_set - _APART):
+        wanted = getattr(expect, name)
+        if wanted is not None and found[name] != wanted:
+            yield f"{name}: expected {wanted!r}, came {found[name]!r}"
+    if expect.event is not None and expect.event not in events:
+        yield f"event: expected {expect.event!r}, came {events!r}"
+    for name in expect.null:
+        if shown.get(name) is not None:
+            yield f"null: {name} is {shown[name]!r}"
+    for name, wanted in expect.fields.items():
+        value = shown.get(name, (shown.get("additional_details") or {}).get(name))
+        yield from _unlike(f"fields.{name}", wanted, value)
+    for name, wanted in expect.headers.items():
+        yield from _unlike(f"headers.{name}", wanted, answer.headers.get(name.lower()))
+    if expect.received is not None:
+        yield from _misreceived(expect.received, came.received)
+
+
+def _unlike(name: str, wanted: Any, value: Any) -> Iterator[str]:
+    """The differences from the expected value; of an object only the named fields matter."""
+    if isinstance(wanted, dict) and isinstance(value, dict):
+        for key, inner in wanted.items():
+            yield from _unlike(f"{name}.{key}", inner, value.get(key))
+    elif value != wanted:
+        yield f"{name}: expected {wanted!r}, came {value!r}"
+
+
+def _misreceived(
+    wanted: Sequence[Received], received: Sequence[tuple[str, Arrived]]
+) -> Iterator[str]:
+    """The differences in the received webhooks."""
+    names, came = [one.event for one in wanted], [event for event, _ in received]
+    if names != came:
+        yield f"received: expected {names!r}, came {came!r}"
+        return
+    for number, (one, (event, arrived)) in enumerate(zip(wanted, received, strict=True), start=1):
+        for name in ("status", "is_genuine", "is_answered"):
+            expected, actual = getattr(one, name), getattr(arrived, name)
+            if expected is not None and expected != actual:
+                place = f"received: {number}, {event}, {name}"
+                yield f"{place}: expected {expected!r}, came {actual!r}"
+
+
+# --- running ------------------------------------------------------------------------------------
 
 _PATHS: Final = {
     "sale": "/v3/payment",
@@ -25,41 +116,38 @@ _BEGIN: Final = ("sale", "auth")
 _ON_NOTHING: Final = (*_BEGIN, "find", "advance")
 
 
-class Stage(Protocol):
+class Stage(ABC):
     """A world in which examples play, in this process or on a server.
 
     `terminals` are those of its cast, `keys` the names of its keys with their values. `control` is
-    the path of the world in the control API. `arrived` are the webhooks that its receiver got.
-    A tap is looked for at least every `looks_every_s`.
+    the path of the world in the control API. `arrived` are the webhooks that its receiver got, and
+    `answered` is set unless a client waits for its answer. A tap is looked for at least every
+    `looks_every_s`.
     """
 
-    @property
-    def terminals(self) -> Mapping[str, str]: ...
+    terminals: Mapping[str, str]
+    keys: Mapping[str, str]
+    control: str
+    looks_every_s: float
 
-    @property
-    def keys(self) -> Mapping[str, str]: ...
+    def __init__(self) -> None:
+        self.arrived: list[Arrived] = []
+        self.answered = Event()
+        self.answered.set()
 
-    @property
-    def control(self) -> str: ...
+    @abstractmethod
+    async def ask(self, request: Request) -> ExampleAnswer:
+        """The answer to a request. If that is awaited, it is `answered` when it begins to come."""
 
-    @property
-    def arrived(self) -> Sequence[Arrived]: ...
-
-    async def ask(self, request: Request, on_answer: Callable[[], None]) -> ExampleAnswer:
-        """The answer to a request. `on_answer` is called when it begins to arrive."""
-
-    def set_answered(self, *, is_answered: bool) -> None:
-        """Note whether the client has its answer."""
-
+    @abstractmethod
     async def messages(self) -> list[tuple[str, str]]:
         """All messages of the world so far, oldest first: id and event."""
 
-    @property
-    def looks_every_s(self) -> float: ...
-
+    @abstractmethod
     async def waiting(self) -> Collection[str]:
         """The payments that wait for a tap."""
 
+    @abstractmethod
     async def quiet(self) -> None:
         """Wait until every due webhook has arrived, and the delayed ones too."""
 
@@ -124,16 +212,13 @@ class ExampleRunner:
                 return ExampleAnswer(0, {}, None), ["send.operation: the payment is in no batch"]
             return await self._ask(send, "POST", f"/v1/batches/{batch_id}/close", {}), []
         path = _PATHS[send.operation].format(on)
-        self._stage.set_answered(is_answered=False)
+        self._stage.answered.clear()
         request = asyncio.ensure_future(self._ask(send, "POST", path, self._body(send, number)))
         try:
             wrong = await self._at_tap_desk(send, request)
             return await request, wrong
         finally:
             request.cancel()
-
-    def _note_answer(self) -> None:
-        self._stage.set_answered(is_answered=True)
 
     async def _at_tap_desk(self, send: Send, request: asyncio.Future[ExampleAnswer]) -> list[str]:
         """Tap or cancel as the example says; returns the differences."""
@@ -223,6 +308,6 @@ class ExampleRunner:
     async def _ask(
         self, send: Send, method: str, path: str, body: Any = None, *, query: str = ""
     ) -> ExampleAnswer:
-        request = Request(method, path, self._stage.keys[send.key], body, query)
-        is_the_one = path in _PATHS.values() or path.startswith("/v3/")
-        return await self._stage.ask(request, self._note_answer if is_the_one else lambda: None)
+        is_awaited = path in _PATHS.values() or path.startswith("/v3/")
+        request = Request(method, path, self._stage.keys[send.key], body, query, is_awaited)
+        return await self._stage.ask(request)

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -11,9 +11,8 @@ from sandbox.control.context import Act
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.platform.internal_client import InternalClient, InternalRequest
-from sandbox.scenario_examples.receiver import Arrived
 from sandbox.scenario_examples.requests import ExampleAnswer, Request
-from sandbox.scenario_examples.runner import ExampleRunner
+from sandbox.scenario_examples.runner import ExampleRunner, Stage
 from sandbox.scenarios.scenario import Example, Send
 from sandbox.worlds.world import World
 
@@ -91,25 +90,60 @@ async def play_in_world(
     return steps
 
 
-class WorldStage:
-    """A world that runs, with other clients beside the examples."""
+class LocalStage(Stage):
+    """A world in this process."""
 
-    def __init__(self, world: World, inside: InternalClient, act: Act) -> None:
-        self._world = world
-        self._inside = inside
-        self._act = act
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self.world = world
+        self.terminals = world.cast.terminals
         self._before = len(world.store.messages_now())
         self._events: dict[str, str] = {}
+
+    async def messages(self) -> list[tuple[str, str]]:
+        """The messages of the world since this play began, oldest first: id and event."""
+        return self.note_messages()
+
+    def note_messages(self) -> list[tuple[str, str]]:
+        """The messages so far. Those of before are not looked at: a busy world has very many."""
+        for one in self.world.store.messages_now()[self._before :]:
+            self._events.setdefault(one.id, one.event_type)
+        return list(self._events.items())
+
+    async def waiting(self) -> Collection[str]:
+        """The payments that wait for a tap."""
+        return [one.tap.transaction_id for one in self.world.tap_desk if not one.came.done()]
+
+    def is_busy(self) -> bool:
+        """Whether a webhook of this play is due."""
+        return any(
+            one.status == "pending" and one.next_attempt_at is None
+            for id, _ in self.note_messages()
+            for one in self.world.outbox.deliveries_of(id)
+        )
+
+    async def quiet(self) -> None:
+        """Wait until the webhooks that are due were tried."""
+        while self.is_busy():
+            await self.world.changed()
+
+
+class WorldStage(LocalStage):
+    """A world that runs, with other clients beside the examples. Nothing is received here."""
+
+    control = "/_sandbox"
+    looks_every_s = _LOOKS_EVERY_S
+
+    def __init__(self, world: World, inside: InternalClient, act: Act) -> None:
+        super().__init__(world)
+        self._inside = inside
+        self._act = act
         self._of_step = 0
         # No earlier play has it: each sends requests, which are counted.
         self._tag = world.journal.counters.requests + 1
         self._own_events: set[str] = set()
-        self.arrived: list[Arrived] = []
-        self.looks_every_s = _LOOKS_EVERY_S
         self.exchanges: list[Exchange] = []
-        self.terminals = world.cast.terminals
         self.keys = {name: name for name in world.cast.keys}
-        self.control = "/_sandbox"
 
     def own(self, number: int, example: Example) -> Example:
         """The example with an event_id of this play, since the world may know the usual one."""
@@ -127,13 +161,13 @@ class WorldStage:
     def begin_step(self) -> None:
         """From here on exchanges and messages belong to another step."""
         self.exchanges = []
-        self._of_step = len(self._note_messages())
+        self._of_step = len(self.note_messages())
 
     def new_messages(self) -> list[tuple[str, str]]:
         """The messages of this step: id and event."""
-        return self._note_messages()[self._of_step :]
+        return self.note_messages()[self._of_step :]
 
-    async def ask(self, request: Request, on_answer: Callable[[], None]) -> ExampleAnswer:
+    async def ask(self, request: Request) -> ExampleAnswer:
         """The answer to a request. Its journal entry says that the sandbox itself sent it."""
         if request.path.startswith(self.control):
             path = request.path.removeprefix(self.control)
@@ -144,19 +178,18 @@ class WorldStage:
         fields = {"accept": "application/json"}
         if payload:
             fields |= {"content-type": "application/json", "content-length": str(len(payload))}
-        key_id, _ = self._world.cast.keys[request.key]
+        key_id, _ = self.world.cast.keys[request.key]
         answer = await self._inside.send(
-            self._world,
+            self.world,
             InternalRequest(
                 method=request.method,
                 path=request.path,
                 query=request.query,
                 headers=[(name.encode(), value.encode()) for name, value in fields.items()],
                 body=payload,
-                key=self._world.store.get(ApiKey, key_id),
+                key=self.world.store.get(ApiKey, key_id),
             ),
         )
-        on_answer()
         whole = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
         shown = None
         with suppress(ValueError):
@@ -172,24 +205,10 @@ class WorldStage:
             Exchange(id, request.method, path, request.query, request.body, status, shown)
         )
 
-    def set_answered(self, *, is_answered: bool) -> None:
-        """Nothing is received here, so nobody asks."""
-
-    async def messages(self) -> list[tuple[str, str]]:
-        """The messages of the world since this play began, oldest first: id and event."""
-        return self._note_messages()
-
-    def _note_messages(self) -> list[tuple[str, str]]:
-        # Those of before are not looked at: a busy world has very many.
-        for one in self._world.store.messages_now()[self._before :]:
-            self._events.setdefault(one.id, one.event_type)
-        return list(self._events.items())
-
     async def waiting(self) -> Collection[str]:
         """The payments of these examples that wait for a tap."""
-        unit = self._world.store.begin()
-        ids = [one.tap.transaction_id for one in self._world.tap_desk if not one.came.done()]
-        found = [unit.get(Transaction, id) for id in ids]
+        unit = self.world.store.begin()
+        found = [unit.get(Transaction, id) for id in await super().waiting()]
         return [
             tx.transaction_id for tx in found if tx is not None and tx.event_id in self._own_events
         ]
@@ -198,9 +217,4 @@ class WorldStage:
         """Wait until the webhooks that are due were tried, for a few seconds at most."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_QUIET_S):
-                while any(
-                    one.status == "pending" and one.next_attempt_at is None
-                    for id in self._events
-                    for one in self._world.outbox.deliveries_of(id)
-                ):
-                    await self._world.changed()
+                await super().quiet()

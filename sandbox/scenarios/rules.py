@@ -25,6 +25,7 @@ from sandbox.domain.instants import parse_duration
 from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.outcomes import (
+    HELD,
     INITIATING,
     OUTCOMES,
     TIMED_OUT,
@@ -142,7 +143,7 @@ ANY_REQUEST: Final = (REVOKE_KEY, REINSTATE_KEY, BLOCK_TERMINAL, UNBLOCK_TERMINA
 
 FOLLOW_UPS: Final[dict[str, frozenset[Operation]]] = {
     SURCHARGE_EXPIRES: frozenset({Operation.SALE}),
-    LATE_ANSWER: INITIATING,
+    LATE_ANSWER: frozenset(Operation),
     CANCEL: INITIATING,
     **dict.fromkeys(ANY_REQUEST, frozenset(Operation)),
 }
@@ -175,9 +176,8 @@ class FollowUp(Part):
     def _is_an_answer(cls, word: str | None) -> str | None:
         if word is not None:
             check_outcome(word)
-            row = OUTCOMES[word]
-            if not row.scope & INITIATING or row.response_code in (None, "E"):
-                raise ValueError(f"{word} is no answer to a sale or an authorization")
+            if OUTCOMES[word].response_code in (None, "E"):
+                raise ValueError(f"{word} is no answer of a processor")
         return word
 
     @model_validator(mode="after")
@@ -285,10 +285,10 @@ class Then(Part):
             wanted = ", ".join(("pending_forever", *TIMED_OUT))
             raise ValueError(f"follow: late_answer needs an outcome without one: {wanted}")
         assert late.outcome
-        if self.outcome in TIMED_OUT and not OUTCOMES[late.outcome].is_approval:
-            raise ValueError(
-                f"follow: after {self.outcome} a late {late.outcome} would change nothing"
-            )
+        if self.outcome == HELD.key and not OUTCOMES[late.outcome].is_approval:
+            raise ValueError(f"follow: after {self.outcome} no {late.outcome} comes: it approved")
+        if not self.operations:
+            raise ValueError(f"follow: {late.outcome} answers nothing that ends as {self.outcome}")
 
     @cached_property
     def operations(self) -> frozenset[Operation]:
@@ -300,6 +300,8 @@ class Then(Part):
             fitting = {one for one in fitting if for_operation(self.outcome, one) is not None}
         for one in self.follow or ():
             fitting &= FOLLOW_UPS[one.do]
+            if one.outcome is not None:
+                fitting = {op for op in fitting if for_operation(one.outcome, op) is not None}
         return frozenset(fitting)
 
 
@@ -351,6 +353,8 @@ class Rule(Part):
             if operation not in FOLLOW_UPS[one.do]:
                 fitting = ", ".join(sorted(FOLLOW_UPS[one.do]))
                 raise ValueError(f"then.follow: {one.do} is for {fitting}, not for {operation}")
+            if one.outcome is not None and (why := why_not_for(one.outcome, operation)):
+                raise ValueError(f"then.follow.outcome: {why}")
 
 
 # --- webhooks ---------------------------------------------------------------------------------

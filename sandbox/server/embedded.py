@@ -3,23 +3,179 @@
 The test kit is a distribution of its own and needs exactly this module of the package.
 """
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, MutableMapping
+from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final, TypeVar
+from urllib.parse import unquote, urlsplit
 
 from msgspec import structs
+from starlette.types import ASGIApp
 
 from sandbox.app import USER_AGENT, Sandbox, build
 from sandbox.domain.events import EVENTS
 from sandbox.scenarios.parser import ScenarioError
-from sandbox.server.run import bound, serving_sandbox
-from sandbox.server.thread import LoopThread
-from sandbox.server.threaded_app import RawHeaders, ThreadedApp, answer
+from sandbox.server.run import bound, new_loop, serving_sandbox
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.files.port import StoreError
 from sandbox.store.fixture import FixtureError
-from sandbox.webhooks.local_receivers import LocalReceivers
+from sandbox.webhooks.receivers import LocalReceivers
+
+T = TypeVar("T")
+
+_START_S: Final = 30.0
+
+
+class LoopThread:
+    """Begins at once and runs until it is closed. Its loop is for other threads to hand work to."""
+
+    def __init__(self) -> None:
+        self._ready: Future[None] = Future()
+        self._served: list[AbstractAsyncContextManager[None]] = []
+        self._stop: asyncio.Event
+        self.loop: asyncio.AbstractEventLoop
+        # Where a test run is torn down without closing it, the process still ends.
+        self._thread = threading.Thread(target=self._run, name="sandbox", daemon=True)
+        self._thread.start()
+        self._ready.result(_START_S)
+
+    def _run(self) -> None:
+        try:
+            with asyncio.Runner(loop_factory=new_loop) as runner:
+                runner.run(self._main())
+        except BaseException as error:
+            if self._ready.done():
+                raise
+            # The thread that waits for the start gets the error.
+            self._ready.set_exception(error)
+
+    async def _main(self) -> None:
+        self.loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        self._ready.set_result(None)
+        await self._stop.wait()
+        # All at once: each takes its moment.
+        await asyncio.gather(*(one.__aexit__(None, None, None) for one in self._served))
+
+    def serve(self, served: AbstractAsyncContextManager[None]) -> None:
+        """Serve what the context manager serves, from now on."""
+        self.start(served.__aenter__()).result(_START_S)
+        self._served.append(served)
+
+    def start(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Have the loop do this."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop)
+
+    def close(self) -> None:
+        """Stop serving, and end the thread."""
+        self.loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+
+
+RawHeaders = list[tuple[bytes, bytes]]
+
+_Message = MutableMapping[str, Any]
+
+
+class ThreadedApp:
+    """An ASGI application that has another one carry out its requests on the loop that serves it.
+
+    Requests over it and over the network meet the same worlds, and never at the same time.
+    """
+
+    def __init__(self, app: ASGIApp, background: LoopThread) -> None:
+        self._app = app
+        self._background = background
+
+    async def __call__(
+        self,
+        scope: _Message,
+        receive: Callable[[], Awaitable[_Message]],
+        send: Callable[[_Message], Awaitable[None]],
+    ) -> None:
+        """Serve one request, on any asyncio loop."""
+        here = asyncio.get_running_loop()
+        answer: asyncio.Queue[_Message | None] = asyncio.Queue()
+
+        async def receive_from_here() -> _Message:
+            message = asyncio.run_coroutine_threadsafe(_awaited(receive), here)
+            return await asyncio.wrap_future(message)
+
+        async def send_to_here(message: _Message) -> None:
+            here.call_soon_threadsafe(answer.put_nowait, message)
+
+        async def carry_out() -> None:
+            try:
+                await self._app(scope, receive_from_here, send_to_here)
+            finally:
+                here.call_soon_threadsafe(answer.put_nowait, None)
+
+        if scope["type"] == "lifespan":
+            # It has begun already, and ends with its server.
+            await _live(receive, send)
+            return
+        done = self._background.start(carry_out())
+        try:
+            while (message := await answer.get()) is not None:
+                await send(message)
+            await asyncio.wrap_future(done)
+        finally:
+            done.cancel()
+
+
+async def answer(
+    app: ASGIApp, method: str, url: str, headers: RawHeaders, content: bytes
+) -> tuple[int, RawHeaders, bytes]:
+    """Status, headers and body of the application's answer to a request that came whole.
+
+    Names of headers are in lower case. Raises ConnectionClosed if the application cuts it off.
+    """
+    parts = urlsplit(url)
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": parts.scheme,
+        "path": unquote(parts.path),
+        "raw_path": parts.path.encode(),
+        "query_string": parts.query.encode(),
+        "root_path": "",
+        "headers": headers,
+        "server": (parts.hostname, parts.port),
+        "client": (parts.hostname, 0),
+    }
+    unread = [content]
+    messages: list[_Message] = []
+
+    async def receive() -> _Message:
+        if not unread:
+            # The client stays.
+            await asyncio.get_running_loop().create_future()
+        return {"type": "http.request", "body": unread.pop(), "more_body": False}
+
+    async def send(message: _Message) -> None:
+        messages.append(message)
+
+    await app(scope, receive, send)
+    head, *parts_of_body = messages
+    body = b"".join(message.get("body", b"") for message in parts_of_body)
+    return head["status"], head["headers"], b"" if method == "HEAD" else body
+
+
+async def _awaited(receive: Callable[[], Awaitable[_Message]]) -> _Message:
+    return await receive()
+
+
+async def _live(
+    receive: Callable[[], Awaitable[_Message]], send: Callable[[_Message], Awaitable[None]]
+) -> None:
+    while (await receive())["type"] != "lifespan.shutdown":
+        await send({"type": "lifespan.startup.complete"})
+    await send({"type": "lifespan.shutdown.complete"})
+
 
 START_ERRORS: Final = (SettingsError, FixtureError, ScenarioError, StoreError)
 """What `embedded` raises for settings with which no sandbox can start."""

@@ -15,13 +15,12 @@ from starlette.types import ASGIApp
 
 from sandbox.app import Sandbox, build
 from sandbox.library import scenario_file
-from sandbox.scenario_reload import ScenarioReloader
 from sandbox.server import tls as certificates
-from sandbox.server.banner import announce, take_leave
-from sandbox.server.log import set_up_logging
+from sandbox.server.banner import announce, set_up_logging, take_leave
 from sandbox.server.protocol import Protocol
 from sandbox.server.tls import Tls
 from sandbox.settings import Settings, SettingsError
+from sandbox.startup import ScenarioReloader
 
 log = logging.getLogger("sandbox.server")
 

@@ -9,8 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sandbox.domain.directory import Account, AccountType, Address, Location, Terminal
-from sandbox.store.cast import put_all
-from sandbox.store.fixture import FixtureError
+from sandbox.store.fixture import FixtureError, put_all
 from sandbox.store.ids import Ids
 from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.world_state import RECORDS_MAX, GeneratedData

@@ -6,7 +6,7 @@ other. The numbers are repeatable on purpose. Nothing here is secret, except key
 a server mixes a secret of its own (docs/design/worlds.md).
 """
 
-from collections.abc import Collection
+from collections.abc import Callable
 from hashlib import blake2b
 from typing import Final
 
@@ -25,11 +25,17 @@ class Ids:
     64 bytes at a time. A draw that needs more than the rest of them starts with the next 64.
 
     With a `secret` key material cannot be worked out from seed and world; ids are the same. An id
-    in `taken` is not drawn again: it came with documents whose `drawn` may be wrong.
+    that `is_taken` is not drawn again: it came with documents whose `drawn` may be wrong.
     """
 
     def __init__(
-        self, *, seed: int, world_id: str, counters: Counters | None = None, secret: bytes = b""
+        self,
+        *,
+        seed: int,
+        world_id: str,
+        counters: Counters | None = None,
+        secret: bytes = b"",
+        is_taken: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self._key = _digest(b"seed", str(seed).encode(), 32)
         # Only key material depends on the world; everything else is equal for one seed.
@@ -37,7 +43,7 @@ class Ids:
         if secret:
             self._key_of_keys = _digest(secret, self._key_of_keys, 32)
         self._secret = secret
-        self.taken: Collection[str] = frozenset()
+        self._is_taken = is_taken
         self._counters = Counters() if counters is None else counters
         # Copied for each block: to begin with the key takes half of a hash.
         self._keyed = blake2b(key=self._key, digest_size=_BLOCK)
@@ -46,13 +52,13 @@ class Ids:
 
     def uuid(self) -> str:
         """A UUIDv4 in lower case (assumed 0.5-ids)."""
-        while (id := _uuid(self._take(16))) in self.taken:
+        while self._is_taken(id := _uuid(self._take(16))):
             pass
         return id
 
     def message_id(self) -> str:
         """`msg_` and 27 letters and digits (assumed 8.3)."""
-        while (id := "msg_" + _chars(self._take(27))) in self.taken:
+        while self._is_taken(id := "msg_" + _chars(self._take(27))):
             pass
         return id
 

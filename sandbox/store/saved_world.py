@@ -12,7 +12,6 @@ from sandbox.store.files.port import (
     COUNTERS,
     MESSAGES,
     RECORDS,
-    TAKEN_IDS,
     TIMERS,
     WORLD,
     Document,
@@ -24,9 +23,6 @@ from sandbox.store.store import Store
 from sandbox.store.tables import DuplicateValue
 from sandbox.store.world_documents import read_body, read_message
 from sandbox.store.world_state import Counters, WorldState
-
-DOCUMENTS_AT_ONCE_MAX: Final = 500
-"""Restoring this many documents takes some milliseconds."""
 
 SAID_MAX: Final = 400
 """Length limit of an error message: a field may hold a whole book."""
@@ -51,11 +47,6 @@ class SavedWorld(Struct, frozen=True):
     def read(self) -> Read:
         """What makes a record of a document: the door, unless the documents are trusted."""
         return from_own if self.is_trusted else from_document
-
-    @property
-    def is_large(self) -> bool:
-        """Whether it takes a while to restore it."""
-        return sum(map(len, self.tables.values())) > DOCUMENTS_AT_ONCE_MAX
 
 
 class Place:
@@ -122,7 +113,6 @@ def load(store: Store, saved: SavedWorld) -> None:
             timer: Timer = saved.read(Timer, fields_of(document))
             _must_be(document.id, timer.id, TIMERS)
             store.timers.restore(timer, document.number)
-    store.ids_may_repeat = not saved.is_trusted or TAKEN_IDS in saved.tables
 
 
 def _load_table(records: Records, saved: SavedWorld) -> None:
@@ -153,12 +143,6 @@ def _load_messages(store: Store, saved: SavedWorld) -> None:
             _must_be(id, message.id, MESSAGES)
             found.append(message)
     store.add_messages(found)
-
-
-def ids_of(store: Store) -> set[str]:
-    """The ids of all records and messages."""
-    found = {message.id for message in store.messages()}
-    return found.union(*(records.by_id for records in store.tables()))
 
 
 def replace_all(store: Store, kind: type, replacements: Sequence[Any]) -> None:

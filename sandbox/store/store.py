@@ -6,8 +6,9 @@ a commit changes nothing. A unit never lives across an `await`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from heapq import heappop, heappush
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from sandbox.domain.clock import Timer
 from sandbox.domain.directory import Account
@@ -25,8 +26,83 @@ from sandbox.store.tables import (
     UnitClosed,
     Where,
 )
-from sandbox.store.timers import Timers
 from sandbox.store.world_state import Counters
+
+_Key = tuple[str, str, str]
+
+CANCELED_MAX: Final = 1_000
+"""With more canceled timers than this, and than others, they are dropped."""
+
+
+class Timers:
+    """Pending timers. A subject has one timer of each kind and tag; a new one replaces it."""
+
+    def __init__(self) -> None:
+        self._by_subject: dict[_Key, tuple[int, Timer]] = {}
+        # Due time, number and key of every timer. Those that were canceled stay until their turn.
+        self._heap: list[tuple[float, int, _Key]] = []
+        self._numbered = 0
+
+    @property
+    def soonest(self) -> Timer | None:
+        """The timer that is due first, or None."""
+        heap = self._heap
+        while heap:
+            _, number, key = heap[0]
+            entry = self._by_subject.get(key)
+            if entry is not None and entry[0] == number:
+                return entry[1]
+            heappop(heap)
+        return None
+
+    def set(self, timer: Timer) -> None:
+        """Add the timer, in place of the one of its kind, subject and tag."""
+        self._numbered += 1
+        self._add(timer, self._numbered)
+
+    def _add(self, timer: Timer, number: int) -> None:
+        key = (timer.kind, timer.subject, timer.tag)
+        self._by_subject[key] = (number, timer)
+        heappush(self._heap, (timer.due.timestamp(), number, key))
+        if len(self._heap) > 2 * len(self._by_subject) + CANCELED_MAX:
+            self._heap = [
+                (one.due.timestamp(), number, (one.kind, one.subject, one.tag))
+                for number, one in self.numbered()
+            ]
+
+    def cancel(self, kind: str, subject: str, tag: str = "") -> None:
+        """Remove the timer, if there is one."""
+        self._by_subject.pop((kind, subject, tag), None)
+
+    def get(self, kind: str, subject: str, tag: str) -> Timer | None:
+        """The timer of that kind, subject and tag, or None."""
+        entry = self._by_subject.get((kind, subject, tag))
+        return None if entry is None else entry[1]
+
+    def number_of(self, kind: str, subject: str, tag: str) -> int | None:
+        """The place of a timer among those that are due together, or None."""
+        entry = self._by_subject.get((kind, subject, tag))
+        return None if entry is None else entry[0]
+
+    def numbered(self) -> list[tuple[int, Timer]]:
+        """All timers with their numbers, soonest first."""
+        return sorted(self._by_subject.values(), key=lambda entry: (entry[1].due, entry[0]))
+
+    def restore(self, timer: Timer, number: int) -> None:
+        """Take over a timer of an earlier run, with its number.
+
+        Raises ValueError if there is one of its kind, subject and tag.
+        """
+        if (timer.kind, timer.subject, timer.tag) in self._by_subject:
+            raise ValueError("appears twice: a subject has one timer of a kind and tag")
+        self._add(timer, number)
+        self._numbered = max(self._numbered, number)
+
+    def __iter__(self) -> Iterator[Timer]:
+        return (timer for _, timer in self.numbered())
+
+    def __len__(self) -> int:
+        return len(self._by_subject)
 
 
 class NotesChanges(Protocol):
@@ -46,8 +122,7 @@ class Store:
     that way, whichever operation made them. `on_messages` is called with the messages of every
     commit that has some. `timers` are those that are due later, and `counters` the numbers that are
     taken one by one, outside of units of work. `log` notes every change, if there is one.
-    `on_commit` is called with every committed unit. `ids_may_repeat`: people could edit the
-    documents of the store, and with them the count of draws.
+    `on_commit` is called with every committed unit.
     """
 
     def __init__(
@@ -70,13 +145,12 @@ class Store:
         self._places: dict[str, int] = {}
         self.timers = Timers()
         self.counters = Counters()
-        self.ids_may_repeat = False
 
     def take_over(self, other: "Store") -> None:
         """Replace everything here with the content of the other, which is not used any more."""
         self._tables, self.timers = other._tables, other.timers
         self._messages, self._places = other._messages, other._places
-        self.counters, self.ids_may_repeat = other.counters, other.ids_may_repeat
+        self.counters = other.counters
         if self.log is not None:
             self.log.begin_anew()
 
@@ -140,6 +214,10 @@ class Store:
     def tables(self) -> Iterator[Records]:
         """The records of every kind, accounts first."""
         return iter(self._tables.values())
+
+    def has_id(self, id: str) -> bool:
+        """Whether a record or a message has this id."""
+        return id in self._places or any(id in one.by_id for one in self._tables.values())
 
     def next_timer(self) -> Timer | None:
         """The timer that is due first, or None."""

@@ -15,12 +15,13 @@ from sandbox.domain.directory import Account, Credential, Location, Terminal
 from sandbox.domain.keys import ApiKey, KeyUsage
 from sandbox.domain.payments.action_records import records_of
 from sandbox.domain.payments.cards import NOT_READ, STORED_CARDS
+from sandbox.domain.payments.late_answers import Unanswered
 from sandbox.domain.payments.transactions import BusyPayment, Transaction
 from sandbox.domain.records import Record
 from sandbox.domain.webhooks import Application, Delivery, Endpoint
 from sandbox.store.world_state import WorldState
 
-Row = Record | Application | Endpoint | Delivery | KeyUsage | BusyPayment | WorldState
+Row = Record | Application | Endpoint | Delivery | KeyUsage | BusyPayment | Unanswered | WorldState
 """Everything that a unit of work can put: all kinds of records."""
 
 EVERYTHING: Final = "*"
@@ -297,6 +298,7 @@ TABLES: Final[tuple[Table, ...]] = (
     ),
     Table(name="key_usage", kind=KeyUsage, key="key_id", can_wait=True),
     Table(name="busy_payments", kind=BusyPayment, key="transaction_id"),
+    Table(name="unanswered", kind=Unanswered, key="transaction_id"),
     Table(name="world", kind=WorldState, key="id"),
 )
 

@@ -20,9 +20,6 @@ from sandbox.store.store import Store
 from sandbox.store.tables import NAMES, TABLES
 from sandbox.store.world_state import Counters
 
-RECORDS_AT_ONCE_MAX: Final = 500
-"""Writing this many records takes some milliseconds."""
-
 CARD: Final = "card"
 """The field of a message about a payment that holds the card of that moment."""
 
@@ -54,12 +51,6 @@ class Moment:
         self._timers = store.timers.numbered()
         self._counters = counters_document(store.counters)
         self._fixture = fixture
-        self.ids_may_repeat = store.ids_may_repeat
-
-    @property
-    def is_large(self) -> bool:
-        """Whether it takes a while to write it."""
-        return sum(len(records) for _, records in self._tables) > RECORDS_AT_ONCE_MAX
 
     def documents(self) -> Iterator[Put]:
         """All documents, table by table. This may run in a thread while the store changes."""

@@ -13,7 +13,7 @@ import aiohttp
 
 from sandbox.domain.webhooks import TIMEOUT_S, Sent
 from sandbox.webhooks.address_guard import Guard
-from sandbox.webhooks.answers import BODY_BYTES_MAX, find_error, parse_retry_after, stored_text
+from sandbox.webhooks.receivers import BODY_BYTES_MAX, find_error, parse_retry_after, stored_text
 from sandbox.webhooks.worker import ERROR_CHARS_MAX
 
 CONNECTIONS_MAX: Final = 1_000

@@ -1,23 +1,128 @@
-"""Receivers inside the process: their programmed answers, and what they were sent.
-
-Such a receiver is an endpoint whose address is at HOST, with its program in the query. Nothing goes
-over the network, and signing, retries and disabling are those of every endpoint.
-Source: assumed D25-receivers.
-"""
+"""A receiver's answer to a webhook, and receivers in the process of the sandbox."""
 
 import asyncio
+import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from email.utils import parsedate_to_datetime
 from itertools import islice
-from time import perf_counter
+from time import perf_counter, time
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from sandbox.domain.text import did_you_mean
 from sandbox.domain.webhooks import TIMEOUT_S, Endpoint, Sent
 from sandbox.webhooks.signing import Verification, verify
+
+RESPONSE_CHARS_MAX: Final = 4_096
+"""Characters stored of a receiver's answer: enough for an error message."""
+
+_MARGIN_BYTES: Final = 256
+"""Bytes read beyond the stored ones, so a key is recognized before it is cut."""
+
+BODY_BYTES_MAX: Final = RESPONSE_CHARS_MAX + _MARGIN_BYTES
+"""The most bytes of an answer that are looked at."""
+
+_ESCAPE: Final = re.compile(r"\\u00([0-7][0-9a-fA-F])")
+
+
+def find_error(status: int | None) -> str | None:
+    """Find out why an answer with this status is no success; None if it is one."""
+    if status is not None and 200 <= status < 300:
+        return None
+    is_redirect = status is not None and 300 <= status < 400
+    return f"answered {status}" + ("; redirects are not followed" if is_redirect else "")
+
+
+def stored_text(answer: bytes | bytearray, mask: Callable[[str], str]) -> str:
+    """The stored part of an answer's body, without secrets. Source: assumed D5."""
+    if not answer:
+        return ""
+    text = answer.decode("utf-8", "replace")
+    # Receivers mostly answer JSON, in which an escape may hide a digit of a card.
+    plain = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), text)
+    masked = mask(plain)
+    return (masked if masked != plain else mask(text))[:RESPONSE_CHARS_MAX]
+
+
+def parse_retry_after(text: str | None) -> float | None:
+    """The wait of a Retry-After header: seconds, or a date. None for anything else."""
+    if text is None:
+        return None
+    if text.isascii() and text.strip().isdecimal():
+        return float(text[:9])
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time())
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+# --- receivers in this process, such as that of a test ------------------------------------------
+
+Reply = tuple[int, Mapping[str, str], bytes]
+"""Status, headers by lower-case name, and body of an answer."""
+
+Take = Callable[[str, Mapping[str, str], bytes], Reply]
+"""Takes path, headers by lower-case name and body of a webhook.
+
+It runs on the event loop, so it must not wait.
+"""
+
+_WITHOUT_BODY: Final = (204, 304)
+
+
+class LocalReceivers:
+    """Hands webhooks to receivers by the origin of their URLs, as if they came over the network.
+
+    `mask` masks secrets in a receiver's answer.
+    """
+
+    def __init__(self, user_agent: str, *, mask: Callable[[str], str]) -> None:
+        self._user_agent = user_agent
+        self._mask = mask
+        self._receivers: dict[str, Take] = {}
+
+    def add(self, origin: str, take: Take) -> None:
+        """Hand everything that goes to this origin, `http://HOST:PORT`, to this receiver."""
+        self._receivers[origin] = take
+
+    def has(self, url: str) -> bool:
+        """Whether a receiver in this process takes what goes to this URL."""
+        return bool(self._receivers) and _origin_of(url) in self._receivers
+
+    def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
+        """Hand over one attempt, and judge the answer as that of a connection."""
+        started = perf_counter()
+        parts = urlsplit(url)
+        sent = {
+            "host": parts.netloc,
+            "user-agent": self._user_agent,
+            "accept": "*/*",
+            "content-type": "application/json",
+            "content-length": str(len(body)),
+            **headers,
+        }
+        target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+        status, answered, answer = self._receivers[_origin_of(url)](target, sent, body)
+        if status in _WITHOUT_BODY:
+            answer = b""
+        error = find_error(status)
+        return Sent(
+            status_code=status,
+            duration_ms=round((perf_counter() - started) * 1000, 3),
+            response=stored_text(answer[:BODY_BYTES_MAX], self._mask),
+            error=error and self._mask(error),
+            retry_after_s=parse_retry_after(answered.get("retry-after")),
+        )
+
+
+def _origin_of(url: str) -> str:
+    return "/".join(url.split("/", 3)[:3])
+
+
+# --- receivers inside a world -------------------------------------------------------------------
 
 HOST: Final = "receiver.invalid"
 """No name server knows a name that ends in .invalid (RFC 6761), so nothing ever leaves by it."""

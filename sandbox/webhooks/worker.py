@@ -14,9 +14,8 @@ from sandbox.domain.webhooks import Delivery, Endpoint, Sent
 from sandbox.measurements import Measured
 from sandbox.store.files.port import StoreError
 from sandbox.webhooks.delivery_faults import apply_fault, head_of
-from sandbox.webhooks.local_receivers import LocalReceivers
 from sandbox.webhooks.outbox import Job, WebhookWorld
-from sandbox.webhooks.receivers import is_inside
+from sandbox.webhooks.receivers import LocalReceivers, is_inside
 from sandbox.webhooks.signing import headers_of
 
 PATIENCE_S: Final = 0.5

@@ -10,7 +10,7 @@ from sandbox.domain.instants import from_ms
 from sandbox.domain.keys import ApiKey, expiry_of
 from sandbox.domain.payments.transactions import BusyPayment, Transaction
 from sandbox.domain.webhooks import Endpoint
-from sandbox.store.cast import Cast, seed
+from sandbox.store.fixture import Cast, seed
 from sandbox.store.generated_data import generate
 from sandbox.store.ids import Ids
 from sandbox.store.saved_world import SavedWorld

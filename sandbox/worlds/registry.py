@@ -16,21 +16,20 @@ from sandbox.domain.keys import ApiKey, ParsedKey, secret_fits
 from sandbox.domain.profile import Profile
 from sandbox.domain.teams import OPERATOR, team_of, world_of
 from sandbox.store.saved_world import NotRestored, SavedWorld
-from sandbox.worlds.background import Background, Saver
+from sandbox.worlds.background import Alone, Background, Saver, run_in_thread
 from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.coverage_counters import CoverageCounters
 from sandbox.worlds.due_timers import TIMERS_IN_A_ROW, fire_due
 from sandbox.worlds.lifecycle import begin_anew, end_busy_payments, fill
-from sandbox.worlds.limits import (
+from sandbox.worlds.spec import (
     UNUSED_AFTER_S,
     KeysTaken,
     Limits,
     Protected,
     TooManyWorlds,
+    WorldSpec,
     WorldTaken,
 )
-from sandbox.worlds.pauses import Alone, run_aside
-from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import DEFAULT_WORLD, TimerHandler, World
 
 SKIPPED_MAX: Final = 1_000
@@ -236,13 +235,10 @@ class Worlds:
         return world
 
     async def _make_aside(self, spec: WorldSpec, saved: SavedWorld | None = None) -> World:
-        """Make a world as `_make` does; a large one in a thread."""
-        is_large = (
-            spec.fixture.snapshot is not None
-            or spec.generated_data is not None
-            or (saved is not None and saved.is_large)
-        )
-        return await run_aside(self._make, spec, saved, is_large=is_large)
+        """Make a world as `_make` does, in a thread unless that is quick."""
+        if spec.fixture.snapshot is None and spec.generated_data is None and saved is None:
+            return self._make(spec)
+        return await run_in_thread(self._make, spec, saved)
 
     def _put_in_use(self, world: World, *, is_in_file: bool = False) -> None:
         """Have the world found by its id and its keys, and its changes written."""

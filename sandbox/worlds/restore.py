@@ -40,7 +40,6 @@ from sandbox.store.saved_world import (
     Place,
     SavedWorld,
     counters_of,
-    ids_of,
     load,
     replace_all,
     state_of,
@@ -105,11 +104,8 @@ def restore(
     if not saved.is_trusted:
         _check_messages(world, tables.get(MESSAGES, ()))
         _check_timers(world)
-    # The number of draws is not trusted: ids that already exist are drawn again.
-    taken = ids_of(world.store) if world.store.ids_may_repeat else ()
     with Place(WORLD, state.id):
         _restore_state(world, state, counters, is_beginning=is_beginning)
-    world.draws.taken = taken
 
 
 def _restore_state(
@@ -217,7 +213,7 @@ def _check_timers(world: World) -> None:
     """Check that every timer can be carried out."""
     for timer in world.store.timers:
         with Place(TIMERS, timer.id):
-            if timer.kind == LATE_ANSWER and timer.detail not in OUTCOMES:
+            if timer.kind == LATE_ANSWER and timer.detail.partition(" ")[0] not in OUTCOMES:
                 raise Unreadable("detail: must be a known outcome")
             if timer.kind == BATCH_CLOSES:
                 _check_schedule(timer.detail)

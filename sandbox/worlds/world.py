@@ -25,7 +25,7 @@ from sandbox.domain.text import UnknownWord
 from sandbox.scenarios.fault_injection import Spoiling, WebhookRules
 from sandbox.scenarios.matcher import Running
 from sandbox.scenarios.queue import Queue
-from sandbox.store.cast import Cast
+from sandbox.store.fixture import Cast
 from sandbox.store.ids import Ids
 from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.world_state import WorldState
@@ -266,6 +266,7 @@ class World:
             world_id=self.spec.id,
             counters=self.store.counters,
             secret=self._secret,
+            is_taken=self.store.has_id,
         )
 
     def set_switches(self, wanted: Mapping[str, Any]) -> None:

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from sandbox.app import build
-from sandbox.platform.openapi.collection import FOLDERS
-from sandbox.platform.openapi.examples import EXAMPLES
+from sandbox.platform.openapi.examples import EXAMPLES, FOLDERS
 from sandbox.settings import Settings
 from tests.cli.asking import add_world, ask, assert_refused, told
 from tests.driving import InProcess

@@ -214,8 +214,8 @@ def test_everything_for_people_is_printed_in_one_place():
 
     assert printing == {
         "doctor.py",
-        "groups.py",
+        "files.py",
+        "main.py",
         "output.py",
         "scenarios.py",
-        "world_files.py",
     }

@@ -7,8 +7,7 @@ import socket
 import click
 import pytest
 
-from sandbox.cli.groups import Commands
-from sandbox.cli.main import COMMANDS, main
+from sandbox.cli.main import COMMANDS, Commands, main
 from sandbox.cli.output import printable, table
 from tests.cli.asking import ask, commands, following, told
 from tests.driving import Served

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sandbox.cli.choices import minor_units
+from sandbox.cli.arguments import minor_units
 from sandbox.domain.currencies import in_units
 from tests.cli.asking import add_world, ask, assert_refused, told
 

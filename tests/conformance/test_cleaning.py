@@ -5,10 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from sandbox.conformance.cleanup import Cleaner
 from sandbox.conformance.clients import HttpAnswer
-from sandbox.conformance.created_resources import read_register, register_file
 from sandbox.conformance.plan import Wanted
+from sandbox.conformance.probe_runner import Cleaner, read_register, register_file
 from sandbox.conformance.probes.steps import ProbeRequest as Asked
 from sandbox.conformance.probes.table import probes_of
 from sandbox.conformance.verification import ask as ask_platform

@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 
 from sandbox.conformance.clients import InProcess
-from sandbox.conformance.explanations import explained, turns
 from sandbox.conformance.har import HarError, parse_har
-from sandbox.conformance.id_map import cast
-from sandbox.conformance.replay import AS_IT_IS, Casting, Play
+from sandbox.conformance.replay import AS_IT_IS, Casting, Play, cast, explained, turns
 from sandbox.domain.profile import Profile
 from tests.cli.asking import ask, assert_refused
 from tests.cli.proxying import proxying, trusted_context

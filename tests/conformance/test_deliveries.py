@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from standardwebhooks import Webhook
 
-from sandbox.conformance.webhook_captures import CaptureError, compared, read_folder
+from sandbox.conformance.differences import CaptureError, compared, read_folder
 from sandbox.domain.profile import Profile
 from tests.support.payments import act, held, paid
 

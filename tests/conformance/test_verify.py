@@ -10,9 +10,8 @@ import pytest
 
 from sandbox.conformance import verification_report as report
 from sandbox.conformance.clients import InProcess, Platform, control
-from sandbox.conformance.created_resources import Register
 from sandbox.conformance.plan import Wanted
-from sandbox.conformance.probe_runner import Asker, HttpAnswer, Pace, Run, Sends, Stopped
+from sandbox.conformance.probe_runner import Asker, HttpAnswer, Pace, Register, Run, Sends, Stopped
 from sandbox.conformance.probes.conditions import ConditionError, holds, parse_condition
 from sandbox.conformance.probes.steps import ProbeRequest as Asked
 from sandbox.conformance.probes.table import PHASES, Probe, ProbeError, probes_of, read_probes

@@ -4,7 +4,7 @@ import pytest
 
 from sandbox.app import build
 from sandbox.settings import Settings, SettingsError
-from sandbox.worlds.limits import Limits
+from sandbox.worlds.spec import Limits
 from tests.control.refusals import assert_refused
 from tests.driving import InProcess, Response
 from tests.in_process import Exchange, http_scope

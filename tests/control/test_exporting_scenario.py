@@ -6,7 +6,7 @@ import tomllib
 import pytest
 
 from sandbox.app import build
-from sandbox.scenario_examples import run_examples
+from sandbox.scenario_examples.own_sandbox import run_examples
 from sandbox.scenarios.parser import parse_scenario
 from tests.control.refusals import assert_refused
 from tests.support.payments import act, fresh_sandbox, paid, pay

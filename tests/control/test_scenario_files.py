@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.app import build
-from sandbox.scenario_examples import run_examples
+from sandbox.scenario_examples.own_sandbox import run_examples
 from sandbox.scenarios.parser import parse_scenario, written_toml
 from tests.control.refusals import assert_refused
 from tests.support.payments import pay

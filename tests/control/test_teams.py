@@ -9,7 +9,7 @@ from sandbox.app import build
 from sandbox.control.routes import CONTROL
 from sandbox.settings import Settings
 from sandbox.store.files.port import FORMAT
-from sandbox.worlds.limits import Limits
+from sandbox.worlds.spec import Limits
 from tests.driving import InProcess, Served, serving
 from tests.in_process import Response
 

@@ -3,8 +3,8 @@
 import pytest
 
 from sandbox.control.ledger import citations
+from sandbox.doctor.probe import Severity, grade_of, score_of
 from sandbox.doctor.probes import PROBES
-from sandbox.doctor.scale import Severity, grade_of, score_of
 from tools.pages.citations import clauses
 
 

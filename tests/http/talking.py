@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 from sandbox.app import Sandbox, build
 from sandbox.server import run
+from sandbox.server.embedded import LoopThread
 from sandbox.server.protocol import Protocol
-from sandbox.server.thread import LoopThread
 from sandbox.settings import Settings
 
 HOST = "127.0.0.1"

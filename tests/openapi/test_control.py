@@ -143,7 +143,7 @@ def _with_id(sandbox: Checked, name: str, path: str) -> str:
     if kind == "schedules":
         return path.replace("none", sold.json()["tid"])
     if kind == "payments":
-        return path.replace("none", sold.json()["transaction_id"])
+        return path.replace("none", _with_open_refund(sandbox, sold.json()["transaction_id"]))
     if kind == "batches":
         batch = sold.json()["batch_id"]
         # A scenario that runs would say what becomes of the batch.
@@ -152,6 +152,14 @@ def _with_id(sandbox: Checked, name: str, path: str) -> str:
         sandbox.ask("POST", f"/v1/batches/{batch}/close", key="merchant")
         return path.replace("none", batch)
     return path
+
+
+def _with_open_refund(sandbox: Checked, id: str) -> str:
+    """The payment, with a refund that has timed out."""
+    queued = {"outcome": "processor_timeout", "operation": "refund"}
+    sandbox.control("POST", f"{WORLD}/scenario/next", queued)
+    sandbox.ask("POST", f"/v3/payments/{id}/refund", key="merchant", json_body={})
+    return id
 
 
 def _newest(sandbox: Checked, plural: str) -> str:
@@ -209,6 +217,7 @@ def test_what_is_there_already_is_refused_as_the_document_says(sandbox):
         "requests.replay": (f"{WORLD}/requests/{sent}/replay", {}),
         "scenario.play": (f"{WORLD}/scenario/play", {"example": 1}),
         "taps.tap": (f"{WORLD}/taps/{sold['transaction_id']}", {"cancel": "user"}),
+        "payments.answer": (f"{WORLD}/payments/{sold['transaction_id']}/answer", {}),
         "batches.answer": (f"{WORLD}/batches/{sold['batch_id']}/answer", {"answer": "accepted"}),
     }
     answers = {

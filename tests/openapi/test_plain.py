@@ -11,7 +11,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from sandbox import __version__
 from sandbox.app import build
 from sandbox.domain.events import EVENTS
-from sandbox.platform.openapi.plain import (
+from sandbox.platform.openapi.schemas import (
     ABOUT_AMOUNTS,
     CROSS_FIELD,
     ENUMS,

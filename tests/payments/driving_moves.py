@@ -110,8 +110,11 @@ ROWS_BY_THEMSELVES = {
 """The rows that test_moves_by_itself tests."""
 
 ROWS_THAT_FOLLOW = {
-    ("D24", "late answer", "pending"),
-    ("D24", "late approval", "error"),
+    ("D24", "late_answer", "pending"),
+    ("D24", "late_answer", "error"),
+    ("D24-late", "late_answer", "authorized"),
+    ("D24-late", "late_answer", "captured"),
+    ("D24-late", "late_answer", "settled"),
     ("F5", "cancel", "surcharge_pending"),
     ("F5", "cancel", "pending"),
 }

@@ -7,6 +7,7 @@ import pytest
 
 from tests.driving import serving
 from tests.payments import waits
+from tests.payments.following import advance, after, follows
 from tests.payments.tapping import advance as advance_at_desk
 from tests.payments.tapping import at_desk, desk_opens, taps
 from tests.payments.waits import sale, world_of
@@ -26,24 +27,6 @@ from tests.support.payments import (
 )
 
 START_MS = 1_772_366_400_000
-
-
-def follows(sandbox, *follow, when=None, **then):
-    """From here on these follow each attempt that fits."""
-    rule = {"name": "story", "when": when or {}, "then": then | {"follow": list(follow)}}
-    running(sandbox, rule)
-
-
-def after(wait, do, **more):
-    return {"after": wait, "do": do} | more
-
-
-def advance(sandbox, by):
-    """What happened on the way: (at, kind, subject)."""
-    return [
-        (one["at"], one["kind"], one["subject"])
-        for one in asyncio.run(advance_at_desk(sandbox, by))
-    ]
 
 
 def told(sandbox, subject):
@@ -70,6 +53,8 @@ def state(sandbox, id):
         ("processor_timeout", "approved", "captured/approved"),
         ("timed_out", "approved", "captured/approved"),
         ("timed_out", "partial_approval", "captured/partial_approval"),
+        ("timed_out", "insufficient_funds", "declined/insufficient_funds"),
+        ("processor_timeout", "general_error", "error/payment_failed"),
         ("pending_forever", "approved", "captured/approved"),
         ("pending_forever", "insufficient_funds", "declined/insufficient_funds"),
         ("pending_forever", "general_error", "error/payment_failed"),
@@ -481,7 +466,7 @@ def test_a_reset_forgets_what_was_to_follow(sandbox):
         ),
         (
             {"then": {"follow": [after("5s", "late_answer", outcome="timed_out")]}},
-            "then.follow.outcome: timed_out is no answer to a sale",
+            "then.follow.outcome: timed_out is no answer of a processor",
         ),
         (
             {"then": {"follow": [after("5s", "late_answer", outcome="approved")]}},
@@ -490,11 +475,11 @@ def test_a_reset_forgets_what_was_to_follow(sandbox):
         (
             {
                 "then": {
-                    "outcome": "timed_out",
+                    "outcome": "timed_out_held",
                     "follow": [after("5s", "late_answer", outcome="lost_card")],
                 }
             },
-            "then.follow: after timed_out a late lost_card would change nothing",
+            "then.follow: after timed_out_held no lost_card comes: it approved",
         ),
         (
             {"when": {"operation": "refund"}, "then": {"follow": [after("5s", "cancel")]}},

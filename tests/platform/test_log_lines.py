@@ -86,7 +86,7 @@ def test_nor_does_it_in_the_log_for_programs(tmp_path):
 
 @pytest.mark.parametrize("message", ["a\nb", "\x1b[2J", "\u202e", "plain, grün and 條"])
 def test_a_traceback_stands_below_its_line(message):
-    from sandbox.server.log import TextLines
+    from sandbox.server.banner import TextLines
 
     try:
         raise ValueError(f"said\nERROR {message}")

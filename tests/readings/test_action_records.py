@@ -92,6 +92,22 @@ def test_a_failed_action_has_a_record_too(own, operation, outcome):
     assert after == before
 
 
+def test_a_late_answer_changes_the_record_of_its_action(own):
+    sale = sold(own)
+    lost = acted(own, sale, "refund", amount=400, outcome="processor_timeout")
+
+    path = f"/worlds/default/payments/{sale['transaction_id']}/answer"
+    assert own.control("POST", path, {"outcome": "approved"}).status == 200
+
+    late = read(own, lost)
+    assert (late["status"], late["refunded"], late["total_amount"]) == ("refunded", 400, 400)
+    assert [one["status"] for one in late["history"]] == ["error", "refunded"]
+    assert late["created_at"] == lost["created_at"]
+    assert read(own, sale)["refunded"] == 400
+    assert messages(own)[-1]["body"] == late
+    assert search(own)["total"] == 2
+
+
 def test_increments_and_tips_still_change_the_payment(own):
     hold = held(own)
 

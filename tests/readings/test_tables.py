@@ -55,11 +55,11 @@ def test_a_test_tries_every_value_of_the_reading(tried, id):
 def _used():
     """The names that the code outside of the table uses."""
     return {
-        node.id
+        node.id if isinstance(node, ast.Name) else node.attr
         for path in PACKAGE.rglob("*.py")
         if path not in TABLES
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Name)
+        if isinstance(node, ast.Name | ast.Attribute)
     }
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from sandbox.app import build
 from sandbox.library import folder
-from sandbox.scenario_examples import run_examples
+from sandbox.scenario_examples.own_sandbox import run_examples
 from sandbox.scenarios.parser import ScenarioError, parse_scenario, read_scenario
 
 FILES = sorted(folder("scenarios").glob("*.toml"))

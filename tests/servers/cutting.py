@@ -1,29 +1,33 @@
 """A way to PostgreSQL that breaks after a commit was sent, before its answer comes."""
 
 import contextlib
+import re
 import socket
 import threading
 from collections.abc import Iterator
 from typing import Self
 
+DONE = re.compile(rb"SELECT [1-9]\d*\0")
+"""What ends a commit that was carried out: the number of its worlds."""
+
 
 class Cutter:
-    """Passes bytes on between servers and PostgreSQL, and cuts a connection when it was told to."""
+    """Passes bytes on between servers and PostgreSQL, and cuts a connection when it was told to.
+
+    `leads_to` is the port of PostgreSQL, which may change. While it `is_armed`, the answer to the
+    next commit is lost, and its connection with it; `cuts` counts them.
+    """
 
     def __init__(self, port: int) -> None:
-        self._to = port
+        self.leads_to = port
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
-        self._is_armed = False
+        self.is_armed = False
         self._is_open = threading.Event()
         self._is_open.set()
         self.cuts = 0
         # A statement is sent by its name after the first time: connections that ever sent one.
         self._committing: set[socket.socket] = set()
-
-    def cut_after_next_commit(self) -> None:
-        """Have the answer to the next commit be lost, and its connection with it."""
-        self._is_armed = True
 
     @contextlib.contextmanager
     def holding(self) -> Iterator[None]:
@@ -46,7 +50,11 @@ class Cutter:
             while True:
                 client, _ = self._listener.accept()
                 self._is_open.wait()
-                server = socket.create_connection(("127.0.0.1", self._to))
+                try:
+                    server = socket.create_connection(("127.0.0.1", self.leads_to))
+                except OSError:
+                    _close(client)
+                    continue
                 threading.Thread(target=self._up, args=(client, server), daemon=True).start()
                 threading.Thread(target=self._down, args=(client, server), daemon=True).start()
 
@@ -54,7 +62,7 @@ class Cutter:
         with contextlib.suppress(OSError):
             while sent := client.recv(65_536):
                 # Only a commit carries documents, which hold the id of a payment.
-                if self._is_armed and b"transaction_id" in sent:
+                if self.is_armed and b"transaction_id" in sent:
                     self._committing.add(client)
                 self._is_open.wait()
                 server.sendall(sent)
@@ -63,9 +71,8 @@ class Cutter:
     def _down(self, client: socket.socket, server: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while got := server.recv(65_536):
-                # What ends a statement that was carried out begins with its command.
-                if client in self._committing and b"SELECT 1\x00" in got and self._is_armed:
-                    self._is_armed = False
+                if client in self._committing and DONE.search(got) and self.is_armed:
+                    self.is_armed = False
                     self.cuts += 1
                     break
                 self._is_open.wait()

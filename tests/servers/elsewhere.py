@@ -25,10 +25,11 @@ from sandbox.app import Sandbox, build
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.settings import Settings
-from tests.driving import InProcess
+from tests.driving import InProcess, Served
 from tests.in_process import Application, Exchange, Response
 from tests.servers.postgres import serving_postgres
 from tests.servers.serving import serving
+from tests.state.saved_worlds import SavedWorld
 from tests.whole.installing import free_port
 
 TESTED = os.environ.get("TESTED_SANDBOX", "")
@@ -44,52 +45,78 @@ BEGINS_S = 20.0
 _stack = contextlib.ExitStack()
 
 
-class Servers(ABC):
-    """What is asked over a socket, at a port of this machine."""
+class Line:
+    """A connection to a server at a port of this machine."""
 
     def __init__(self, port: int) -> None:
-        self.port = port
-        self._line = http.client.HTTPConnection("127.0.0.1", port)
+        self._port = port
+        self._connection = http.client.HTTPConnection("127.0.0.1", port)
         self._used_s = 0.0
 
-    @abstractmethod
-    def begin_anew(self) -> None:
-        """Have `default` be as it was at first, and no other world."""
-
-    def answer(self, exchange: Exchange, app: Application) -> Response:
+    def answer(self, exchange: Exchange) -> Response:
         """What the server answers."""
-        scope = exchange.scope
+        scope, connection = exchange.scope, self._connection
         if time.monotonic() - self._used_s > KEPT_S:
             # The server closes a connection that nobody uses.
-            self._line.close()
+            connection.close()
         self._used_s = time.monotonic()
         target = scope["raw_path"].decode()
         if scope["query_string"]:
             target += "?" + scope["query_string"].decode("latin-1")
-        self._line.putrequest(scope["method"], target, skip_host=True, skip_accept_encoding=True)
+        connection.putrequest(scope["method"], target, skip_host=True, skip_accept_encoding=True)
         names = {name for name, _ in scope["headers"]}
         if b"host" not in names:
-            self._line.putheader("host", f"127.0.0.1:{self.port}")
+            connection.putheader("host", f"127.0.0.1:{self._port}")
         if (
             b"content-length" not in names
             and b"transfer-encoding" not in names
             and exchange.payload
         ):
-            self._line.putheader("content-length", str(len(exchange.payload)))
+            connection.putheader("content-length", str(len(exchange.payload)))
         for name, value in scope["headers"]:
-            self._line.putheader(name, value)
+            connection.putheader(name, value)
         try:
-            self._line.endheaders(exchange.payload or None)
-            answer = self._line.getresponse()
+            connection.endheaders(exchange.payload or None)
+            answer = connection.getresponse()
             headers = {name.lower(): value for name, value in answer.getheaders()}
             return Response(answer.status, headers, answer.read())
         except (http.client.HTTPException, OSError):
-            self._line.close()
+            connection.close()
             return Response(0, {}, b"")
 
 
+class Servers(ABC):
+    """What is asked over a socket, at a port of this machine."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self._line = Line(port)
+
+    @abstractmethod
+    def begin_anew(self) -> None:
+        """Have `default` be as it was at first, and no other world."""
+
+    def _line_for(self, scope: dict[str, Any]) -> Line:
+        return self._line
+
+    def answer(self, exchange: Exchange, app: Application) -> Response:
+        """What the server answers."""
+        return self._line_for(exchange.scope).answer(exchange)
+
+
+class ServedElsewhere(Served):
+    """A server that has no world: those that are made at its address are made at the other."""
+
+    makes_worlds: SavedWorld
+
+    def control(self, method: str, path: str, **more: Any) -> httpx2.Response:
+        if (method, path) == ("POST", "/worlds"):
+            return self.makes_worlds.control(method, path, **more)
+        return super().control(method, path, **more)
+
+
 class Elsewhere(Servers):
-    """Two servers: all is asked of the second, and the first has the world `default`."""
+    """Two servers: all is asked of the second, and the first has all worlds."""
 
     def __init__(self, now: str) -> None:
         postgres = _stack.enter_context(serving_postgres())
@@ -99,6 +126,19 @@ class Elsewhere(Servers):
         self._entry = _stack.enter_context(serving(url, folder, "entry", *options))
         self._fresh = self._owner.control("GET", "/worlds/default/snapshot").content
         super().__init__(int(self._entry.url.rpartition(":")[2]))
+        self._makes_worlds = Line(int(self._owner.url.rpartition(":")[2]))
+
+    def _line_for(self, scope: dict[str, Any]) -> Line:
+        is_new = (scope["method"], scope["path"]) == ("POST", "/_sandbox/worlds")
+        return self._makes_worlds if is_new else self._line
+
+    @property
+    def served(self) -> Served:
+        """The server that has no world."""
+        entry = self._entry
+        served = ServedElsewhere(entry.process, entry.facts, entry.client)
+        served.makes_worlds = self._owner
+        return served
 
     def begin_anew(self) -> None:
         asked = self._entry.control("GET", "/worlds", params={"shape": "row"})
@@ -206,6 +246,13 @@ class ElsewhereProcess(InProcess):
 def sandbox_elsewhere(now: str) -> InProcess:
     """A fresh sandbox in another process, its clock frozen."""
     return ElsewhereProcess(now)
+
+
+def served_elsewhere(now: str) -> Served:
+    """A server that has no world, for tests that need one on a socket."""
+    servers = _servers(now)
+    assert isinstance(servers, Elsewhere)
+    return servers.served
 
 
 def end() -> None:

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
+import pytest
+
 INSTALLED = Path("/usr/lib/postgresql")
 UNPRIVILEGED = "postgres"
 START_S = 30
@@ -59,11 +61,13 @@ class Postgres:
             standby.crash()
             shutil.rmtree(standby._data)
 
-    def until_followed(self) -> None:
-        """Wait until the standby has all that was written."""
-        asked = "SELECT bool_and(replay_lsn >= pg_current_wal_lsn()) FROM pg_stat_replication"
+    def wait_for_standby(self) -> None:
+        """From now on, acknowledge only what the standby has as well."""
+        self.execute("postgres", "ALTER SYSTEM SET synchronous_standby_names = '*'")
+        self.execute("postgres", "SELECT pg_reload_conf()")
+        asked = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"
         for _ in range(START_S * 10):
-            if self.execute("postgres", asked) == "t":
+            if self.execute("postgres", asked) == "1":
                 return
             threading.Event().wait(0.1)
         raise AssertionError("the standby did not follow")
@@ -84,6 +88,27 @@ class Postgres:
         name = f"sandbox_{next(self._numbers)}"
         self.execute("postgres", f"CREATE DATABASE {name}")
         return f"postgresql://postgres@127.0.0.1:{self.port}/{name}"
+
+    @contextlib.contextmanager
+    def pooled(self, url: str, mode: str) -> Iterator[str]:
+        """The URL of the same database behind pgbouncer, which gives out sessions in this mode."""
+        pooler = shutil.which("pgbouncer", path=f"{os.environ['PATH']}{os.pathsep}/usr/sbin")
+        if pooler is None:
+            pytest.skip("pgbouncer is not installed")
+        port = _free_port()
+        settings = self._folder / "pgbouncer.ini"
+        settings.write_text(
+            f"[databases]\n* = host=127.0.0.1 port={self.port} user=postgres\n"
+            f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n"
+            f"auth_type = any\npool_mode = {mode}\nunix_socket_dir =\n"
+        )
+        process = subprocess.Popen([*_as_nobody_special(), pooler, "--quiet", str(settings)])
+        try:
+            until_listening(port)
+            yield url.replace(f":{self.port}/", f":{port}/")
+        finally:
+            process.terminate()
+            process.wait(START_S)
 
     def execute(self, database: str, statement: str) -> str:
         """What psql answers, row by row."""
@@ -126,6 +151,15 @@ def _as_nobody_special() -> list[str]:
     if os.name == "nt" or os.geteuid() != 0:
         return []
     return ["setpriv", f"--reuid={UNPRIVILEGED}", f"--regid={UNPRIVILEGED}", "--clear-groups"]
+
+
+def until_listening(port: int) -> None:
+    """Wait until something takes connections at that port."""
+    for _ in range(START_S * 10):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+            return
+        threading.Event().wait(0.1)
+    raise AssertionError(f"nothing listens at {port}")
 
 
 def _free_port() -> int:

@@ -35,6 +35,9 @@ FOLLOW_UPS = ("capture", "increment", "adjust", "reverse", "refund")
 LOAD_S = (0.05, 0.4)
 QUIET_S = 60
 PAGE = 100
+LATEST = 20
+LONG = "4d"
+"""After that, whatever is tried again was tried for the last time."""
 
 
 @dataclass
@@ -52,7 +55,7 @@ class Numbers:
 class Client:
     """One client: takes payments and acts on them until the server is gone.
 
-    `answers` are the bodies acknowledged to it; `unanswered` the event_id of the attempt of which
+    `answers` are the bodies acknowledged to it; `unanswered` the event_ids of the attempts of which
     it never heard.
     """
 
@@ -64,7 +67,7 @@ class Client:
     ready: threading.Barrier
     answers: list[dict[str, Any]] = field(default_factory=list)
     request_ids: list[str] = field(default_factory=list)
-    unanswered: str | None = None
+    unanswered: list[str] = field(default_factory=list)
 
     def work(self) -> None:
         with httpx2.Client(base_url=self.url, headers={"x-service-apikey": self.key}) as http:
@@ -79,7 +82,7 @@ class Client:
         try:
             answer = http.post(path, json=body | {"event_id": event_id}, timeout=10)
         except httpx2.TransportError:
-            self.unanswered = event_id
+            self.unanswered.append(event_id)
             return False
         # What is not possible in the state of the payment is refused, and is nothing.
         assert answer.status_code in (200, 400, 409, 422), answer.text
@@ -105,85 +108,70 @@ class Client:
         return path, {"amount": amount // 3} if operation != "capture" else {}
 
 
-class Ordeal:
-    """One file, under servers that are killed one after the other."""
+class Witness:
+    """What was acknowledged in one world, and whether that is still so.
 
-    def __init__(self, path: Path, receiver: Receiver, seed: int) -> None:
-        self._path = path
+    `partner` is a key that sees all payments of the world.
+    """
+
+    def __init__(self, receiver: Receiver, partner: str, world: str = "default") -> None:
+        self.world = world
+        self.partner = partner
         self._receiver = receiver
-        self._seed = seed
-        self._random = Random(f"{path.suffix} {seed}")
         # Every body that was acknowledged, by transaction, oldest first.
         self._acknowledged: dict[str, list[dict[str, Any]]] = {}
         self._request_ids: list[str] = []
         self._unanswered: list[str] = []
-        self._batch_of: dict[str, str] = {}
-        self._message_count = 0
+        self._messages: dict[str, dict[str, Any]] = {}
+        self._told: set[tuple[str, str, str]] = set()
         self.numbers = Numbers()
 
-    def run(self, rounds: int) -> None:
-        for number in range(rounds):
-            with serving_saved(self._path) as server:
-                if number == 0:
-                    self._register(server)
-                else:
-                    self._check(server)
-                self._load(server, number)
-                self.numbers.kills += 1
-        with serving_saved(self._path) as server:
-            self._check(server)
+    def register(self, server: SavedWorld) -> None:
+        """Have the webhooks of the world go to the receiver, which does not take all at once."""
 
-    def _register(self, server: SavedWorld) -> None:
-        # From here on one in five is not taken at the first try.
         def behave(received: Received) -> int:
             return 500 if received.number % 5 == 4 else 200
 
         self._receiver.behave(behave)
         url = {"url": self._receiver.url}
-        answer = server.control("POST", "/worlds/default/endpoints", json=url)
+        answer = server.control("POST", f"/worlds/{self.world}/endpoints", json=url)
         assert answer.status_code == 201, answer.text
 
-    # --- load
-
-    def _load(self, server: SavedWorld, number: int) -> None:
-        ready = threading.Barrier(len(MERCHANTS) + 1)
-        clients = [
-            Client(
-                server.url,
-                server.key("partner"),
-                server.facts["terminals"][merchant],
-                f"{number}-{merchant}",
-                Random(f"{self._seed} {number} {merchant}"),
-                ready,
-            )
-            for merchant in MERCHANTS
-        ]
-        threads = [threading.Thread(target=client.work) for client in clients]
-        for thread in threads:
-            thread.start()
-        ready.wait()
-        # The moment is what is tested: nothing is waited for but that it has come.
-        threading.Event().wait(self._random.uniform(*LOAD_S))
-        server.kill()
-        for thread in threads:
-            thread.join()
-        for client in clients:
-            assert client.unanswered is not None, "a client ended before the server did"
-            self._unanswered.append(client.unanswered)
-            self._request_ids += client.request_ids
-            self.numbers.acknowledged += len(client.answers)
-            self.numbers.unanswered += 1
-            for answer in client.answers:
-                self._acknowledged.setdefault(answer["transaction_id"], []).append(answer)
+    def note(self, client: Client) -> None:
+        """Learn what a client was told."""
+        self._unanswered += client.unanswered
+        self._request_ids += client.request_ids
+        self.numbers.acknowledged += len(client.answers)
+        self.numbers.unanswered += len(client.unanswered)
+        for answer in client.answers:
+            self._acknowledged.setdefault(answer["transaction_id"], []).append(answer)
 
     # --- what must be true
 
-    def _check(self, server: SavedWorld) -> None:
-        now = {one["transaction_id"]: one for one in _transactions(server)}
-        self._check_what_was_acknowledged(now)
-        self._check_money(server, list(now.values()))
+    def check(self, server: SavedWorld) -> None:
+        """Check all of it."""
+        transactions = list(self._pages(server, "/v2/transactions", "transactions"))
+        self._check_what_was_acknowledged({one["transaction_id"]: one for one in transactions})
+        self._check_money(server, transactions)
         self._check_attempts_by_event_id(server)
         self._check_messages(server)
+
+    def check_all_arrived(self, server: SavedWorld) -> None:
+        """Check that every message arrives, however often it was refused, and with one body."""
+        self._receiver.behave(200)
+        self._advance(server, LONG)
+        self._check_messages(server)
+        arrived: dict[str, set[bytes]] = {}
+        for received in list(self._receiver.requests):
+            arrived.setdefault(received.id, set()).add(received.body)
+        assert self._messages.keys() <= arrived.keys()
+        twofold = [arrived[id] for id in self._messages if len(arrived[id]) > 1]
+        assert twofold == [], twofold[0]
+
+    @property
+    def message_ids(self) -> set[str]:
+        """The ids of all messages of the world."""
+        return set(self._messages)
 
     def _check_what_was_acknowledged(self, now: dict[str, dict[str, Any]]) -> None:
         for id, answers in self._acknowledged.items():
@@ -199,7 +187,7 @@ class Ordeal:
         for transaction in transactions:
             check_payment(transaction)
         check_event_ids(transactions)
-        batches = list(_pages(server, "/v1/batches", "batches"))
+        batches = list(self._pages(server, "/v1/batches", "batches"))
         check_open_batches(batches)
         for batch in batches:
             assert shown_sums(batch) == sums_of(batch["id"], transactions), "M10"
@@ -211,82 +199,124 @@ class Ordeal:
             )
 
     def _check_attempts_by_event_id(self, server: SavedWorld) -> None:
-        """Each of the last round's attempts is found once, or was never made."""
-        for event_id in self._unanswered[-len(MERCHANTS) :]:
-            found = _by_event_id(server, event_id)
-            assert len(found) <= 1
-        for answers in list(self._acknowledged.values())[-20:]:
+        """Each of the last attempts is found once, or was never made."""
+        for event_id in self._unanswered[-LATEST:]:
+            assert len(self._by_event_id(server, event_id)) <= 1
+        for answers in list(self._acknowledged.values())[-LATEST:]:
             id, event_id = answers[-1]["transaction_id"], answers[-1]["history"][-1]["event_id"]
-            assert [one["transaction_id"] for one in _by_event_id(server, event_id)] == [id]
+            found = self._by_event_id(server, event_id)
+            assert [one["transaction_id"] for one in found] == [id]
 
     def _check_messages(self, server: SavedWorld) -> None:
         """Whatever was acknowledged was announced once, and arrives or is tried again."""
         # It is answered once all is sent that is to be sent now, however long that takes here.
-        wait_idle = server.control(
-            "POST", "/worlds/default/clock/advance", json={"by": "0s"}, timeout=QUIET_S
-        )
-        assert wait_idle.status_code == 200, wait_idle.text
-        new = _messages(server, self._message_count)
-        self._message_count += len(new)
-        self.numbers.messages = self._message_count
+        self._advance(server, "0s")
+        new = self._new_messages(server)
         arrived = set(self._receiver.ids())
         for message in new:
             (delivery,) = message["deliveries"]
             assert delivery["status"] != "delivered" or message["id"] in arrived
-        assert len({one["id"] for one in new}) == len(new)
+        assert len({one["id"] for one in new} - self._messages.keys()) == len(new)
+        self._messages |= {one["id"]: one for one in new}
+        self.numbers.messages = len(self._messages)
         announced = Counter(
             (one["subject"], body["event_id"], body["status"], one["event_type"])
             for one in new
             if "event_id" in (body := one["body"])
         )
         assert set(announced.values()) <= {1}
-        told = {key[:3] for key in announced} | self._told
+        self._told |= {key[:3] for key in announced}
         for id, answers in self._acknowledged.items():
             for answer in answers:
-                assert (id, answer["event_id"], answer["status"]) in told
-        self._told = told
+                assert (id, answer["event_id"], answer["status"]) in self._told
 
-    _told: frozenset[tuple[str, str, str]] | set[tuple[str, str, str]] = frozenset()
+    # --- asking
 
-
-def _messages(server: SavedWorld, offset: int) -> list[dict[str, Any]]:
-    """The messages from there on, each of which was tried."""
-    found: list[dict[str, Any]] = []
-    while True:
-        query = {"offset": offset + len(found), "limit": 1000}
-        page = server.control("GET", "/worlds/default/messages", params=query).json()
-        found += page["messages"]
-        if offset + len(found) >= page["total"]:
-            break
-    # What is due again may be under way at any moment.
-    untried = [
-        message["id"]
-        for message in found
-        for one in message["deliveries"]
-        if one["status"] == "pending" and not one["next_attempt_at"] and not one["attempts"]
-    ]
-    assert untried == []
-    return found
-
-
-def _transactions(server: SavedWorld) -> Iterator[dict[str, Any]]:
-    return _pages(server, "/v2/transactions", "transactions")
-
-
-def _pages(server: SavedWorld, path: str, plural: str) -> Iterator[dict[str, Any]]:
-    for offset in count(0, PAGE):
-        query = {"limit": PAGE, "offset": offset}
-        answer = server.ask("GET", path, key="partner", params=query)
+    def _advance(self, server: SavedWorld, by: str) -> None:
+        path = f"/worlds/{self.world}/clock/advance"
+        answer = server.control("POST", path, json={"by": by}, timeout=QUIET_S)
         assert answer.status_code == 200, answer.text
-        page = answer.json()[plural]
-        yield from page
-        if len(page) < PAGE:
-            return
+
+    def _new_messages(self, server: SavedWorld) -> list[dict[str, Any]]:
+        """The messages that were not seen before, each of which was tried."""
+        found: list[dict[str, Any]] = []
+        while True:
+            offset = len(self._messages) + len(found)
+            query = {"offset": offset, "limit": 1000}
+            path = f"/worlds/{self.world}/messages"
+            page = server.control("GET", path, params=query).json()
+            found += page["messages"]
+            if offset + len(page["messages"]) >= page["total"]:
+                break
+        # What is due again may be under way at any moment.
+        untried = [
+            message["id"]
+            for message in found
+            for one in message["deliveries"]
+            if one["status"] == "pending" and not one["next_attempt_at"] and not one["attempts"]
+        ]
+        assert untried == []
+        return found
+
+    def _pages(self, server: SavedWorld, path: str, plural: str) -> Iterator[dict[str, Any]]:
+        for offset in count(0, PAGE):
+            query = {"limit": PAGE, "offset": offset}
+            answer = server.ask("GET", path, key=self.partner, params=query)
+            assert answer.status_code == 200, answer.text
+            page = answer.json()[plural]
+            yield from page
+            if len(page) < PAGE:
+                return
+
+    def _by_event_id(self, server: SavedWorld, event_id: str) -> list[dict[str, Any]]:
+        query = {"event_id": event_id}
+        answer = server.ask("GET", "/v1/transactions", key=self.partner, params=query)
+        assert answer.status_code == 200, answer.text
+        found: list[dict[str, Any]] = answer.json()
+        return found
 
 
-def _by_event_id(server: SavedWorld, event_id: str) -> list[dict[str, Any]]:
-    query = {"event_id": event_id}
-    answer = server.ask("GET", "/v1/transactions", key="partner", params=query)
-    assert answer.status_code == 200, answer.text
-    found: list[dict[str, Any]] = answer.json()
-    return found
+def run_ordeal(path: Path, receiver: Receiver, *, rounds: int, seed: int) -> Numbers:
+    """Have servers on one file be killed one after the other, under load; check after each."""
+    random = Random(f"{path.suffix} {seed}")
+    witness: Witness | None = None
+    for number in range(rounds):
+        with serving_saved(path) as server:
+            if witness is None:
+                witness = Witness(receiver, server.key("partner"))
+                witness.register(server)
+            else:
+                witness.check(server)
+            for client in _load(server, Random(f"{seed} {number}"), f"{number}", random):
+                assert client.unanswered, "a client ended before the server did"
+                witness.note(client)
+            witness.numbers.kills += 1
+    assert witness is not None
+    with serving_saved(path) as server:
+        witness.check(server)
+    return witness.numbers
+
+
+def _load(server: SavedWorld, choices: Random, name: str, moments: Random) -> list[Client]:
+    ready = threading.Barrier(len(MERCHANTS) + 1)
+    clients = [
+        Client(
+            server.url,
+            server.key("partner"),
+            server.facts["terminals"][merchant],
+            f"{name}-{merchant}",
+            Random(choices.random()),
+            ready,
+        )
+        for merchant in MERCHANTS
+    ]
+    threads = [threading.Thread(target=client.work) for client in clients]
+    for thread in threads:
+        thread.start()
+    ready.wait()
+    # The moment is what is tested: nothing is waited for but that it has come.
+    threading.Event().wait(moments.uniform(*LOAD_S))
+    server.kill()
+    for thread in threads:
+        thread.join()
+    return clients

@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.conftest import NOW
 from tests.driving import Served, serving
+from tests.servers.postgres import Postgres, serving_postgres
 from tests.whole.browsing import chromium
 from tests.whole.installing import Packages, build, install, npm_packages
 from tests.whole.watching import Desk, watched
@@ -29,6 +30,19 @@ def installed(packages: Packages, tmp_path_factory: pytest.TempPathFactory) -> P
 def node_modules() -> Path | str:
     """The packages that the guide for Node asks for; or why they cannot be had here."""
     return npm_packages("standardwebhooks")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL for all tests of a worker, which some of them restart."""
+    with serving_postgres() as postgres:
+        yield postgres
+
+
+@pytest.fixture
+def url(postgres: Postgres) -> str:
+    """The URL of a database that is empty."""
+    return postgres.new_database()
 
 
 # --- the console ------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import yaml
 
 from sandbox.app import build
 from sandbox.cli.serve import serve
-from sandbox.scenario_examples import run_examples
+from sandbox.scenario_examples.own_sandbox import run_examples
 from sandbox.scenarios.parser import parse_scenario
 from sandbox.settings import read_profile
 from tests.whole.blocks import PREPARED, STAND_INS, Block, blocks_of, documents, fences_of

@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from sandbox.cli.main import main
+from sandbox.doctor.probe import Way
 from sandbox.doctor.probes import PROBES
-from sandbox.doctor.scale import Way
 from tests.doctor import receivers as of
 from tests.doctor.receivers import SECRET, after, forged, seeing
 from tests.webhooks import misbehaving as bad

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.state.killing import Ordeal
+from tests.state.killing import run_ordeal
 from tests.state.saved_worlds import KINDS
 from tests.webhooks.receiving import receiving
 
@@ -18,10 +18,8 @@ ROUNDS = int(os.environ.get("SANDBOX_KILLS", "1"))
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_was_acknowledged_is_there_once_after_every_kill(tmp_path: Path, kind: str):
     with receiving() as receiver:
-        ordeal = Ordeal(tmp_path / f"state.{kind}", receiver, seed=1)
+        numbers = run_ordeal(tmp_path / f"state.{kind}", receiver, rounds=ROUNDS, seed=1)
 
-        ordeal.run(ROUNDS)
-
-    print(kind, ordeal.numbers)
-    assert ordeal.numbers.kills == ROUNDS
-    assert ordeal.numbers.acknowledged > ROUNDS
+    print(kind, numbers)
+    assert numbers.kills == ROUNDS
+    assert numbers.acknowledged > ROUNDS

@@ -18,34 +18,25 @@ from sandbox.control.routes import CONTROL
 from tests.processes import run
 from tests.servers.cutting import Cutter
 from tests.servers.driving import WAITS_S, pay, payments, until, works
-from tests.servers.postgres import Postgres, serving_postgres
+from tests.servers.postgres import Postgres
 from tests.servers.serving import refused, serving
 from tests.state.saved_worlds import SavedWorld
 from tests.webhooks.receiving import receiving
 
 SILENT_S = 5.0
-SUITES = ("payments", "directory", "platform", "readings", "control")
+SUITES = ("payments", "directory", "platform", "readings", "control", "webhooks", "worlds")
 QUERIES = {"find": {"q": "zanzibar@quokka"}}
 DIFFERS = {
     "test_create_app": "builds applications of its own",
     "test_metrics": "counts of the server go on from one test to the next",
     "test_coverage": "counts of the server go on from one test to the next",
     "test_the_same_world_gives_the_same_capture": "webhooks are sent meanwhile",
+    "test_a_world_needs_nothing": "numbers of worlds go on from one test to the next",
+    "test_chaos_timing": "a request that is forwarded takes longer",
     "test_health_says_version_and_store": "one that shares worlds says more",
     "HEAD-/health": "a client of HTTP takes no body with HEAD",
     "test_the_log_says_each_kind_once_a_minute_in_one_line": "the log is that of another process",
 }
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Postgres]:
-    with serving_postgres() as postgres:
-        yield postgres
-
-
-@pytest.fixture
-def url(postgres: Postgres) -> str:
-    return postgres.new_database()
 
 
 @pytest.fixture
@@ -388,7 +379,7 @@ def test_a_commit_whose_answer_is_lost_is_neither_lost_nor_done_twice(
         one = stack.enter_context(serving(through, tmp_path, "one"))
         there, doubtful = set(), 0
         for number in range(8):
-            cutter.cut_after_next_commit()
+            cutter.is_armed = True
             sale = pay(one, event_id=f"CUT-{number}")
             while sale.status_code == 503:
                 assert sale.headers["retry-after"] == "1"
@@ -415,6 +406,35 @@ def test_a_database_that_cannot_be_reached_is_refused_in_a_sentence():
 
     assert said.startswith("sandbox: PostgreSQL at 127.0.0.1:1/none cannot be reached")
     assert "secret" not in said
+
+
+@pytest.mark.parametrize(
+    ("part", "why"),
+    [
+        ("@127.0.0.1:port/none", "cannot be used: invalid literal for int() with base 10: 'port'"),
+        ("@[::1/none", "cannot be used: Invalid IPv6 URL"),
+        ("@127.0.0.1:{port}/none", 'cannot be used: database "none" does not exist'),
+        ("@127.0.0.1:{port}/{name}?sslmode=silly", "cannot be used: `sslmode` parameter"),
+        ("@127.0.0.1:{port}/{name}?silly=1", "cannot be used: unrecognized configuration"),
+    ],
+)
+def test_a_url_that_leads_nowhere_is_refused_in_a_sentence(
+    url: str, postgres: Postgres, part: str, why: str
+):
+    name = url.rpartition("/")[2]
+    said = refused("postgresql://postgres:secret" + part.format(port=postgres.port, name=name))
+
+    assert why in said
+    assert (said.count("\n"), "secret" in said) == (1, False)
+
+
+def test_a_role_that_may_not_make_tables_is_refused_in_a_sentence(url: str, postgres: Postgres):
+    name = url.rpartition("/")[2]
+    postgres.asked(url, f"CREATE ROLE small_{name} LOGIN")
+
+    said = refused(url.replace("postgres@", f"small_{name}@"))
+
+    assert "cannot be used: permission denied" in said
 
 
 def test_the_schema_of_another_program_is_refused(url: str, postgres: Postgres):

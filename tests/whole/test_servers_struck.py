@@ -1,4 +1,7 @@
-"""Servers that share worlds, when PostgreSQL, a session or a task of theirs fails."""
+"""Servers that share worlds, when PostgreSQL, a session or a task of theirs fails.
+
+SANDBOX_STRIKES=100 has so many strikes under load, and prints what they came to.
+"""
 
 import asyncio
 import contextlib
@@ -6,8 +9,10 @@ import os
 import signal
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
+from math import ceil
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import asyncpg
@@ -24,6 +29,11 @@ from tests.servers.cutting import Cutter
 from tests.servers.driving import pay, payments, until, works
 from tests.servers.postgres import Postgres, serving_postgres
 from tests.servers.serving import refused, serving
+from tests.servers.striking import STRIKES, Campaign
+from tests.webhooks.receiving import receiving
+
+STRUCK = int(os.environ.get("SANDBOX_STRIKES", len(STRIKES)))
+CHECKED_EACH = 4
 
 TASKS = (
     "keeping the session",
@@ -32,15 +42,24 @@ TASKS = (
 )
 
 
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Postgres]:
-    with serving_postgres() as postgres:
-        yield postgres
+# --- strikes under load -----------------------------------------------------------------------
 
 
-@pytest.fixture
-def url(postgres: Postgres) -> str:
-    return postgres.new_database()
+@pytest.mark.parametrize("seed", range(1, 1 + ceil(STRUCK / len(STRIKES))))
+def test_what_was_acknowledged_is_there_once_whatever_is_struck(tmp_path: Path, seed: int):
+    kinds = Random(seed).sample(sorted(STRIKES), len(STRIKES))
+    with receiving() as receiver, Campaign(tmp_path, receiver, seed) as campaign:
+        for number, kind in enumerate(kinds):
+            campaign.strike(kind)
+            if number % CHECKED_EACH == 0:
+                campaign.check()
+        campaign.check(is_over=True)
+
+    for kind, took_s in campaign.strikes:
+        print(f"{took_s:6.2f} s  {kind}")
+    for world, witness in campaign.witnesses.items():
+        print(world, witness.numbers)
+        assert witness.numbers.acknowledged > len(kinds)
 
 
 # --- a server that freezes --------------------------------------------------------------------
@@ -122,8 +141,8 @@ def test_worlds_go_on_where_a_standby_was_promoted(tmp_path: Path):
             hosts = f"127.0.0.1:{first.port},127.0.0.1:{second.port}"
             both = f"postgresql://postgres@{hosts}/{database}"
             with serving(both, tmp_path, "one") as one, serving(both, tmp_path, "two") as other:
+                first.wait_for_standby()
                 made = pay(one).json()["transaction_id"]
-                first.until_followed()
                 first.crash()
                 second.promote()
 
@@ -172,12 +191,36 @@ def test_a_commit_that_waits_for_a_lock_is_done_or_refused_but_not_twice(
         assert len(found) == 1
 
 
-def test_a_pooler_in_transaction_mode_is_refused_in_a_sentence(url: str):
+@pytest.mark.parametrize("mode", ["transaction", "statement"])
+def test_a_pooler_that_shares_sessions_is_refused_in_a_sentence(
+    url: str, postgres: Postgres, mode: str
+):
+    with postgres.pooled(url, mode) as through:
+        said = refused(through)
+
+    assert "a pooler in transaction mode is in between" in said
+    assert said.count("\n") == 1
+
+
+def test_a_pooler_in_session_mode_lets_worlds_go_when_a_server_dies(
+    url: str, tmp_path: Path, postgres: Postgres
+):
+    with (
+        postgres.pooled(url, "session") as through,
+        serving(through, tmp_path, "one") as one,
+        serving(url, tmp_path, "two") as other,
+    ):
+        made = pay(one).json()["transaction_id"]
+        one.kill()
+        until(lambda: works(other))
+        assert made in payments(other)
+
+
+def test_two_clients_that_have_one_session_are_behind_a_pooler(url: str):
     async def connect() -> None:
         one, other = await asyncpg.connect(url), await asyncpg.connect(url)
         await refuse_pooler(one, other, "PostgreSQL")
         with pytest.raises(StoreError, match="a pooler in transaction mode is in between"):
-            # Such a pooler gives both clients the same session.
             await refuse_pooler(one, one, "PostgreSQL")
         await one.close()
         await other.close()

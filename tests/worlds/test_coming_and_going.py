@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from sandbox.app import build
 from sandbox.settings import Settings
-from sandbox.worlds.limits import Limits
+from sandbox.worlds.spec import Limits
 from tests.driving import InProcess
 from tests.worlds.worlds import add_world
 

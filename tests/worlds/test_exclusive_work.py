@@ -2,7 +2,7 @@
 
 import asyncio
 
-from sandbox.worlds.pauses import Alone
+from sandbox.worlds.background import Alone
 
 
 def test_one_after_the_other_is_alone_with_a_name_and_names_are_apart():

@@ -559,6 +559,10 @@ declare namespace Api {
     id: string;
     key: string;
   };
+  type LateAnswerBody = {
+    outcome?: string;
+    event_id?: string | null;
+  };
   type Ledger = {
     clauses: Array<Clause>;
     total: number;
@@ -1199,6 +1203,7 @@ declare namespace Api {
     ledger: Money;
     outcome: OutcomeView | null;
     batch: BatchOfPayment | null;
+    unanswered: Array<UnansweredAttempt>;
     story: Array<StoryStep>;
   };
   type StoryKind = "attempt" | "request" | "message" | "due";
@@ -1371,6 +1376,11 @@ declare namespace Api {
   type Triggers = {
     triggers: Array<TriggerView>;
     total: number;
+  };
+  type UnansweredAttempt = {
+    event_id: string;
+    operation: Operation;
+    amount: number;
   };
   type VerifyBody = {
     headers: Record<string, any>;
@@ -1627,6 +1637,12 @@ declare namespace Api {
       method: "GET";
       path: ["worlds", string, "payments", string];
       body: undefined;
+      answer: Story;
+    };
+    "payments.answer": {
+      method: "POST";
+      path: ["worlds", string, "payments", string, "answer"];
+      body: LateAnswerBody | undefined;
       answer: Story;
     };
     "lens.simulate": {

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, get_args
 
 from sandbox.domain.batches import BATCH_LIFE, BATCH_STATUSES, DEFAULT_REASON, FROZEN, REASONS
+from sandbox.domain.clock import LATE_ANSWER
 from sandbox.domain.directory import DIRECTORIES
 from sandbox.domain.faults import (
     DUPLICATE_EVENT,
@@ -27,8 +28,6 @@ from sandbox.domain.payments.transactions import STATUSES
 from sandbox.domain.payments.transitions import (
     AS_ANSWERED,
     EDIT,
-    LATE_ANSWER,
-    LATE_APPROVAL,
     SAME,
     TRANSITIONS,
     Transition,
@@ -166,6 +165,7 @@ _FORMULAS: Final = {
     "F28": "F = C - R1",
     "F29": "F grows",
     "D24": "as I1 to I9 have it",
+    "D24-late": "as the row of the action has it",
 }
 """The formulas of assumed 2.2, for a reader. The code computes it from `money`."""
 
@@ -186,7 +186,9 @@ def _type(row: Transition) -> str:
         return Operation.SALE
     if row.trigger in INITIATING or (row.trigger in _FOLLOW_UPS and row.next_status != "canceled"):
         return row.trigger
-    return AS_ANSWERED if row.trigger == EDIT else "sale or auth, as it began"
+    return (
+        AS_ANSWERED if row.trigger == EDIT or row.id == _OF_ACTIONS else "sale or auth, as it began"
+    )
 
 
 def _error(fault: Fault) -> str:
@@ -220,6 +222,9 @@ def _targets(row: Transition, state: str) -> Iterable[str]:
     """Where a row leads; nowhere when it is refused, or changes nothing."""
     if row.fault is not None or (row.next_status == SAME and row.answer == "failed"):
         return ()
+    if row.id == _OF_ACTIONS:
+        # The arrows of the actions are there already.
+        return ()
     if row.next_status == SAME:
         return (state,)
     if row.next_status == AS_ANSWERED:
@@ -228,10 +233,12 @@ def _targets(row: Transition, state: str) -> Iterable[str]:
     return (row.next_status,)
 
 
+_OF_ACTIONS: Final = "D24-late"
+"""The row of late answers to actions, which takes the rows of the actions."""
+
 _BY_TRIGGER: Final = {
     EDIT: _TOLD,
     LATE_ANSWER: ("authorized", "captured", "declined", "error"),
-    LATE_APPROVAL: ("authorized", "captured"),
 }
 """The next status of a row whose outcome is reported."""
 

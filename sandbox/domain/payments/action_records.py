@@ -39,14 +39,23 @@ def with_own_record(conclusion: Conclusion, before: Transaction) -> Conclusion:
         answer=before.answer,
         history=(*earlier, last),
     )
-    own = _record_of(record, last)
+    own = _records(record)[last.record_id or ""]
     events = tuple((event, own) for event, _ in conclusion.events)
     return replace(conclusion, record=record, shown=own, events=events)
 
 
 def records_of(tx: Transaction) -> list[Transaction]:
     """The records of the payment's actions, oldest first."""
-    return [_record_of(tx, one) for one in tx.history if one.record_id is not None]
+    return list(_records(tx).values())
+
+
+def _records(tx: Transaction) -> dict[str, Transaction]:
+    """The same by their ids. A late answer is an attempt at the same action (assumed D24-late)."""
+    found: dict[str, Transaction] = {}
+    for one in tx.history:
+        if one.record_id is not None:
+            found[one.record_id] = _record_of(tx, one, found.get(one.record_id))
+    return found
 
 
 def record_with(tx: Transaction, event_id: str) -> Transaction:
@@ -69,13 +78,16 @@ def settled(tx: Transaction) -> Transaction:
     if all(one.record_id is None for one in tx.history):
         return tx
     history = (
-        replace(one, status="settled") if one.record_id and one.status == "captured" else one
+        replace(one, status="settled")
+        if one.record_id and one.transaction_type == "capture" and one.status == "captured"
+        else one
         for one in tx.history
     )
     return replace(tx, history=tuple(history))
 
 
-def _record_of(tx: Transaction, attempt: Attempt) -> Transaction:
+def _record_of(tx: Transaction, attempt: Attempt, earlier: Transaction | None) -> Transaction:
+    """The record of an action after an attempt; `earlier` is the same after the one before."""
     type_, amount = attempt.transaction_type, attempt.amount
     has_failed = attempt.status in _FAILED
     status = attempt.status if has_failed or attempt.status == "settled" else _DONE[type_]
@@ -92,7 +104,11 @@ def _record_of(tx: Transaction, attempt: Attempt) -> Transaction:
     amounts = attempt.amounts.scaled_to(amount)
     return replace(
         tx,
-        origin=replace(tx.origin, transaction_id=attempt.record_id, created_at=attempt.created_at),
+        origin=replace(
+            tx.origin,
+            transaction_id=attempt.record_id,
+            created_at=earlier.origin.created_at if earlier else attempt.created_at,
+        ),
         event_id=attempt.event_id,
         transaction_type=type_,
         status=status,
@@ -106,7 +122,10 @@ def _record_of(tx: Transaction, attempt: Attempt) -> Transaction:
         is_partial=False,
         armed=None,
         settlement=None,
-        history=(replace(attempt, status=status, amounts=amounts, record_id=None),),
+        history=(
+            *(earlier.history if earlier else ()),
+            replace(attempt, status=status, amounts=amounts, record_id=None),
+        ),
         refused_in=(),
         original_id=tx.id,
     )

@@ -30,6 +30,7 @@ from sandbox.domain.clock import (
     AUTHORIZATION_EXPIRES,
     CANCEL,
     HOLD_REVERSED,
+    LATE_ANSWER,
     SURCHARGE_EXPIRES,
     TAP_EXPIRES,
 )
@@ -340,16 +341,13 @@ FOLLOW_UPS: Final[tuple[Transition, ...]] = (
     _refused("F35", _REFUND, FINISHED, INVALID_TRANSACTION_STATE),
 )
 
-LATE_ANSWER: Final = "late answer"
-LATE_APPROVAL: Final = "late approval"
-"""An approval where the processor's answer had been left open; see `outcomes.TIMED_OUT`."""
 EDIT: Final = "edit"
 SETTLE: Final = "settle"
 
 
-def _late(trigger: str, state: str) -> Transition:
-    """A late answer: the row of the initiation applies then. Source: assumed D24."""
-    return Transition(id="D24", trigger=trigger, states=(state,), next_status=AS_ANSWERED,
+def _late(id: str, *states: str) -> Transition:
+    """A late answer: the row of the attempt applies then. Source: assumed D24, D24-late."""
+    return Transition(id=id, trigger=LATE_ANSWER, states=states, next_status=AS_ANSWERED,
                       shown_status=AS_ANSWERED, reason=AS_ANSWERED, event=AS_ANSWERED)
 
 
@@ -362,8 +360,8 @@ BY_ITSELF: Final[tuple[Transition, ...]] = (
     Transition(id="F42", trigger=HOLD_REVERSED, states=("error",), next_status="reversed",
                shown_status="reversed", reason="processor_timeout", money="released",
                event="transaction.reverse"),
-    _late(LATE_ANSWER, "pending"),
-    _late(LATE_APPROVAL, "error"),
+    _late("D24", "pending", "error"),
+    _late("D24-late", "authorized", "captured", "settled"),
     # --- an edit: for pending payments in the spec; until settlement it can correct an outcome
     Transition(id="F8", trigger=EDIT, states=("pending", "authorized", "captured"),
                next_status=AS_ANSWERED, shown_status=AS_ANSWERED, reason=AS_ANSWERED,

@@ -3,16 +3,18 @@
 Source: spec 4.4-paths, 6; the assumptions about an endpoint are in its row.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic_core import from_json
 
+from sandbox.domain import faults, readings
 from sandbox.domain.batches import Batch
 from sandbox.domain.directory import Account, CredentialView, Location, Terminal
-from sandbox.domain.directory_readings import DELETE_ANSWERS
+from sandbox.domain.directory_readings import BLOCK_ANSWER, BLOCK_STOPS, DELETE_ANSWERS
 from sandbox.domain.events import EVENTS, EventRow
+from sandbox.domain.faults import Fault, Refusal
 from sandbox.domain.keys import ApiKeyEvent
 from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
 from sandbox.domain.payments.transaction_view import TransactionView
@@ -21,10 +23,10 @@ from sandbox.domain.readings import DECLINE_STATUS, DECLINE_STATUSES, in_force
 from sandbox.domain.records import Extended
 from sandbox.platform import wire
 from sandbox.platform.openapi.examples import VERSION_OF_NAME, Cast, example_of
-from sandbox.platform.openapi.refusals import add_refusals
 from sandbox.platform.openapi.schemas import Mode, Schema
 from sandbox.platform.openapi.writer import JSON, TEXT, Writer, body_of, in_path, in_query
-from sandbox.platform.operation import Example, Row
+from sandbox.platform.operation import Example, Row, is_key_path
+from sandbox.platform.responses import error_body
 from sandbox.platform.routes import OPERATIONS
 
 OK: Final = 200
@@ -306,3 +308,119 @@ def _webhook(
             "default": {"description": "Not taken: it is sent again later."},
         },
     }
+
+
+# --- refusals ---------------------------------------------------------------------------------
+
+_ANYWHERE: Final = (
+    faults.VALIDATION_ERROR,
+    faults.AUTHENTICATION_FAILED,
+    faults.PERMISSION_DENIED,
+    faults.NOT_FOUND,
+    faults.NOT_ACCEPTABLE,
+)
+_FAULTS_OF_A_NAME_MAX: Final = 2
+_ABOUT_REFUSALS: Final = "Why a request was refused; `error` is the code for programs."
+_PLACE: Final[Schema] = {"type": "array", "items": {"type": ["string", "integer"]}}
+
+
+def refusals_of(row: Row) -> tuple[Fault, ...]:
+    """Everything that the row may refuse with, in the order of its statuses."""
+    if row.run is None:
+        return (faults.RETIRED,)
+    found = [*_ANYWHERE, *row.refuses]
+    if row.body is not None:
+        found += [faults.BODY_TOO_LARGE, faults.UNSUPPORTED_MEDIA_TYPE]
+    if row.stops_at_block:
+        found.append(faults.ACCOUNT_BLOCKED)
+    if row.is_attempt:
+        found += [fault.answer for fault in TRANSPORT_FAULTS.values() if fault.answer is not None]
+    if row.method != "GET":
+        found.append(faults.NOT_WRITTEN)
+    return tuple(sorted(found, key=lambda fault: fault.status))
+
+
+def add_refusals(writer: Writer, row: Row, profile: Profile) -> Schema:
+    """The responses of the row's refusals, by status.
+
+    What many rows answer is among the components.
+    """
+    by_status: dict[int, list[Fault]] = {}
+    is_for_keys = is_key_path(row.path)
+    for fault in (*refusals_of(row), *_by_readings(row, profile)):
+        by_status.setdefault(fault.status, []).append(fault)
+    responses = {}
+    for status, found in by_status.items():
+        shown = _refusal_response(writer, found, profile, is_for_keys=is_for_keys)
+        codes = {fault.code for fault in found}
+        if len(codes) == len(found) <= _FAULTS_OF_A_NAME_MAX:
+            name = _refusal_name(found, is_for_keys=is_for_keys)
+            writer.components["responses"][name] = shown
+            shown = {"$ref": f"#/components/responses/{name}"}
+        responses[str(status)] = shown
+    return responses
+
+
+def _by_readings(row: Row, profile: Profile) -> Iterator[Fault]:
+    """What the row refuses with besides, because of the profile's readings."""
+    chosen = in_force(profile.readings, {})
+    is_limited = row.query is not None and chosen[readings.LIMIT_ABOVE_MAXIMUM] == "unprocessable"
+    is_malformed = chosen[readings.VALIDATION_STATUS] == "unprocessable"
+    if row.run is not None and not is_key_path(row.path) and (is_malformed or is_limited):
+        yield faults.UNPROCESSABLE
+    block = faults.BLOCK_FAULTS[chosen[BLOCK_ANSWER]]
+    if row.is_stopped_by(chosen[BLOCK_STOPS]) and (
+        block is not faults.ACCOUNT_BLOCKED or not row.stops_at_block
+    ):
+        yield block
+    for reading, value, fault in row.refuses_where:
+        if chosen[reading] == value:
+            yield fault
+
+
+def _refusal_name(found: list[Fault], *, is_for_keys: bool) -> str:
+    if found == [faults.UNPROCESSABLE]:
+        return "Unprocessable"
+    words = "Or".join(fault.code.title().replace("_", "") for fault in found)
+    return words + ("OfKeys" if is_for_keys else "")
+
+
+def _refusal_response(
+    writer: Writer, found: list[Fault], profile: Profile, *, is_for_keys: bool
+) -> Schema:
+    examples: Schema = {
+        one.code: {"value": from_json(error_body(Refusal(one), profile, is_for_keys=is_for_keys))}
+        for one in reversed(found)
+    }
+    fields = examples[found[0].code]["value"]
+    shown: Schema = {
+        "description": " ".join(f"`{one.code}`: {one.message} ({one.source})" for one in found),
+        "content": {
+            JSON: {"schema": _refusal_schema(writer, found, fields, profile), "examples": examples}
+        },
+    }
+    if found[0].status == faults.RATE_LIMITED.status:
+        shown["headers"] = {
+            "retry-after": {"schema": {"type": "string", "const": "1"}, "description": "Seconds."}
+        }
+    return shown
+
+
+def _refusal_schema(
+    writer: Writer, found: list[Fault], names: Iterable[str], profile: Profile
+) -> Schema:
+    """The body of the refusals, whose fields have these names; a plain document has one for all."""
+    fields: Schema = dict.fromkeys(names, TEXT)
+    if (
+        "detail" in fields
+        and in_force(profile.readings, {})[readings.VALIDATION_DETAIL] == "objects"
+    ):
+        mistake = writer.record({"type": TEXT, "loc": _PLACE, "msg": TEXT})
+        fields["detail"] = {"anyOf": [TEXT, {"type": "array", "items": mistake}]}
+    if writer.is_strict and "error" in fields:
+        fields["error"] = {"enum": list(dict.fromkeys(fault.code for fault in found))}
+    is_of_keys = "message" in fields and profile.errors.shape != "error_message_details"
+    about = {} if writer.is_strict else {"description": _ABOUT_REFUSALS}
+    return writer.named(
+        "schemas", "ApiKeyError" if is_of_keys else "Error", writer.record(fields) | about
+    )

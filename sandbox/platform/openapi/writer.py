@@ -15,8 +15,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from sandbox.platform.openapi.examples import Cast, with_ids
-from sandbox.platform.openapi.plain import finish
-from sandbox.platform.openapi.schemas import INT64, Mode, Schema, query_of, schemas_of
+from sandbox.platform.openapi.schemas import INT64, Mode, Schema, finish, query_of, schemas_of
 
 VERSION: Final = "3.1.1"
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"

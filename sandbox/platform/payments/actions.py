@@ -12,7 +12,14 @@ from sandbox.domain.faults import DUPLICATE_EVENT, Fault, Refusal
 from sandbox.domain.payments import follow_ups
 from sandbox.domain.payments.action_plans import ActionRequest
 from sandbox.domain.payments.follow_ups import Case
-from sandbox.domain.payments.outcomes import APPROVED, OUTCOMES, PARTIAL, Operation, Outcome
+from sandbox.domain.payments.outcomes import (
+    APPROVED,
+    OUTCOMES,
+    PARTIAL,
+    TIMED_OUT,
+    Operation,
+    Outcome,
+)
 from sandbox.domain.payments.pricing import Breakdown
 from sandbox.domain.payments.transaction_view import TransactionView
 from sandbox.domain.payments.transactions import Transaction
@@ -27,7 +34,13 @@ from sandbox.domain.readings import (
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext, RequestContext
 from sandbox.platform.operation import NOWHERE, Example, Target, operation
-from sandbox.platform.payments import event_ids, outcomes, processor, scenario_follow_ups
+from sandbox.platform.payments import (
+    event_ids,
+    late_answers,
+    outcomes,
+    processor,
+    scenario_follow_ups,
+)
 from sandbox.platform.payments.bodies import (
     Adjust,
     Capture,
@@ -298,7 +311,7 @@ def _finish(
     tx = context.unit.get(Transaction, before.transaction_id)
     assert tx
     case = _case(context, tx, action)
-    scenario_follow_ups.follow_outcome(context, choice, tx)
+    scenario_follow_ups.follow_outcome(context, choice, tx, event_id=event_id)
     taken = follow_ups.rule_for(case)
     if taken is not None:
         return _conclude(context, case, taken, None, event_id)
@@ -377,6 +390,8 @@ def _conclude(
     if disarms:
         conclusion = follow_ups.disarmed(conclusion)
     conclusion = outcomes.save(context, conclusion, tx, batch)
+    if taken.answer == "failed" and outcome is not None and outcome.key in TIMED_OUT:
+        late_answers.remember(context, case, event_id)
     if not taken.is_rule_failure or context.world.readings[RULE_FAILURES.id] == "http_200":
         return conclusion.shown
     return follow_ups.refusal(case, taken)

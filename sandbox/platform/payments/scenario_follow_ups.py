@@ -31,22 +31,34 @@ def follow_meanwhile(context: OperationContext, choice: ChosenOutcome, tx: Trans
 
 
 def follow_outcome(
-    context: OperationContext, choice: ChosenOutcome, tx: Transaction, *, was_tapped: bool = False
+    context: OperationContext,
+    choice: ChosenOutcome,
+    tx: Transaction,
+    *,
+    was_tapped: bool = False,
+    event_id: str = "",
 ) -> None:
     """Schedule the follow-ups with the outcome, from which they are counted. Source: assumed D39.
 
-    Those of a payment that waited for its tap are there already, but for a late answer.
+    Those of a payment that waited for its tap are there already, but for a late answer. That of an
+    action names its `event_id`.
     """
     schedule_follow_ups(
         context,
         [one for one in choice.follow if not was_tapped or one.do == LATE_ANSWER],
         terminal_id=tx.origin.site.terminal_id,
         payment=tx.transaction_id,
+        event_id=event_id,
     )
 
 
 def schedule_follow_ups(
-    context: OperationContext, follow: Iterable[FollowUp], *, terminal_id: str, payment: str = ""
+    context: OperationContext,
+    follow: Iterable[FollowUp],
+    *,
+    terminal_id: str,
+    payment: str = "",
+    event_id: str = "",
 ) -> None:
     """Schedule follow-ups of a scenario from now on. Source: assumed D24.
 
@@ -69,6 +81,6 @@ def schedule_follow_ups(
                 subject=subject,
                 due=context.now + one.wait,
                 tag=f"{context.request_id}/{number}",
-                detail=one.outcome or "",
+                detail=f"{one.outcome or ''} {event_id}".strip(),
             )
         )

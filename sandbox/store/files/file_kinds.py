@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from sandbox.store.files.json_file import JsonFile
-from sandbox.store.files.port import TAKEN_IDS, Change, Document, StateFile, StoreError
+from sandbox.store.files.port import Change, Document, StateFile, StoreError
 from sandbox.store.files.sqlite_file import SqliteFile
 
 JSON: Final = (".json",)
@@ -40,12 +40,8 @@ def copy(source: StateFile, target: StateFile) -> None:
         puts = [
             (table, Document(one.id, one.number, one.text))
             for table, documents in tables.items()
-            # The draw count of a file that people edit is not trusted, and may be missing.
-            if table != TAKEN_IDS or not target.is_for_people
             for one in documents
         ]
-        if source.is_for_people and not target.is_for_people:
-            puts.append((TAKEN_IDS, Document(TAKEN_IDS, 0, "{}")))
         changes.append(Change(world, puts=puts, anew=True))
     if source.secret:
         # The keys of the worlds are made of it.

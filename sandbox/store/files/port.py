@@ -37,10 +37,6 @@ MESSAGES: Final = "messages"
 RECORDS: Final = "records"
 """The table of the bodies of messages, by message id."""
 
-TAKEN_IDS: Final = "taken_ids"
-"""The table that says of a world that ids in it may be drawn again: its documents, and with them
-the number of draws, were once where people can edit them."""
-
 SECRET_BYTES: Final = 32
 """How long the secret of a server is."""
 
@@ -143,7 +139,7 @@ class StateFile(Protocol):
 
     @property
     def tokens(self) -> str:
-        """The tokens of teams as JSON, as `team_tokens` writes them; empty if there are none.
+        """The tokens of teams as JSON, as `write_tokens` writes them; empty if there are none.
 
         Raises StoreError.
         """

@@ -1,5 +1,6 @@
-"""`sandbox world save`, `load`, `convert`, `capture` and `open`: worlds in files."""
+"""Worlds and requests in files: `sandbox world save`, `load` and others, `sandbox export`."""
 
+import json
 import re
 import sys
 import webbrowser
@@ -10,23 +11,30 @@ from typing import Any, Final
 
 import click
 
-from sandbox.cli.control_client import RemoteWorld, world_options
-from sandbox.cli.options import FILE
+from sandbox import __version__
+from sandbox.app import build
+from sandbox.cli.arguments import FILE, INSTANT, profile_option
+from sandbox.cli.control_client import RemoteWorld, WorldCommand
+from sandbox.cli.main import Group
 from sandbox.cli.output import (
     Result,
-    json_flag,
-    json_option,
+    ResultCommand,
+    counted,
     reason_of,
     refuse,
     refusing,
     say,
+    say_lines,
     show_json,
     working,
+    write_file,
 )
 from sandbox.control.captures import NamedCapture, NotACapture, read_capture, with_captures
+from sandbox.domain.profile import Profile
 from sandbox.domain.text import NotUtf8, strip_mark
-from sandbox.persistence import opened, shown_name
-from sandbox.settings import is_database
+from sandbox.platform.openapi.examples import collection
+from sandbox.settings import Settings, is_database
+from sandbox.startup import opened, shown_name
 from sandbox.store.files.disk import replace_file
 from sandbox.store.files.file_kinds import copy
 from sandbox.store.files.port import StoreError
@@ -45,10 +53,8 @@ def _write(file: Path, content: bytes) -> None:
         refuse(f"{file}: cannot be written: {reason_of(error)}")
 
 
-@click.command()
+@click.command(cls=WorldCommand)
 @click.argument("file", type=_FILE_OR_DASH, default=_STANDARD)
-@world_options
-@json_option
 def save(file: Path, *, world: RemoteWorld) -> Result:
     """Write a world of a running server to FILE, or to standard output.
 
@@ -71,10 +77,8 @@ def save(file: Path, *, world: RemoteWorld) -> Result:
     return Result(done, _at_terminal(f"saved {world.id} to {file}, {len(content):,} bytes"))
 
 
-@click.command()
+@click.command(cls=WorldCommand)
 @click.argument("file", type=_FILE_OR_DASH)
-@world_options
-@json_option
 def load(file: Path, *, world: RemoteWorld) -> Result:
     """Replace a world on a running server with a saved one. FILE may be `-`.
 
@@ -98,10 +102,9 @@ def load(file: Path, *, world: RemoteWorld) -> Result:
     return Result(answer.json(), _at_terminal(f"{world.id} is as {file} has it"))
 
 
-@click.command()
+@click.command(cls=ResultCommand)
 @click.argument("source")
 @click.argument("target")
-@json_option
 def convert(source: str, target: str) -> Result:
     """Convert a state file to another kind, which the name of TARGET selects.
 
@@ -160,10 +163,8 @@ def _at_terminal(line: str) -> Callable[[Any], None]:
     return show
 
 
-@click.command()
+@click.command(cls=WorldCommand)
 @click.argument("file", type=FILE)
-@world_options
-@json_option
 def capture(file: Path, *, world: RemoteWorld) -> Result:
     """Write all that can be seen of a world to FILE, without its keys.
 
@@ -182,11 +183,10 @@ def capture(file: Path, *, world: RemoteWorld) -> Result:
     return Result(done, line)
 
 
-@click.command("open")
+@click.command("open", cls=ResultCommand, json="flag")
 @click.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE...")
 @click.option("--to", type=FILE, help="File for the page. Default: beside the first FILE.")
 @click.option("--no-browser", is_flag=True, help="Write the page; open no browser.")
-@json_flag
 def open_captures(
     files: tuple[Path, ...], *, to: Path | None, no_browser: bool, as_json: bool
 ) -> None:
@@ -228,3 +228,105 @@ def _read(files: tuple[Path, ...]) -> Iterator[NamedCapture]:
 
 def _stem(file: Path) -> str:
     return _ENDING.sub("", file.name, count=1) or "world"
+
+
+# --- export -------------------------------------------------------------------------------------
+
+_out_option = click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write to this file. Default: standard output.",
+)
+
+
+@click.group(cls=Group)
+def export() -> None:
+    """Write the platform, or requests to it, in the formats of other tools."""
+
+
+@export.command()
+@_out_option
+@click.option(
+    "--server",
+    default="http://127.0.0.1:8080",
+    metavar="URL",
+    help="Address of the server that the requests go to.",
+)
+@profile_option(help="TOML file with the real platform's names, as for `serve`.")
+def postman(out: Path | None, *, server: str, profile: Profile) -> None:
+    """Write a Postman collection of all operations, with chained ids.
+
+    It needs no server to be written. Bruno and Insomnia import it too. Run as a whole, it makes a
+    world of its own, sends every request, and deletes the world.
+
+    \b
+    Examples:
+      sandbox export postman --out sandbox.postman_collection.json
+      sandbox export postman --server http://127.0.0.1:9000 > collection.json
+    """
+    cast = build(Settings(profile=profile)).worlds.default.cast
+    shown = collection(
+        profile,
+        version=__version__,
+        url=server.rstrip("/"),
+        keys={name: key for name, (_, key) in cast.keys.items()},
+        cast={
+            "accounts": cast.accounts,
+            "terminals": cast.terminals,
+            "locations": cast.locations,
+        },
+    )
+    if out is None:
+        show_json(shown)
+        return
+    write_file(out, json.dumps(shown, indent=2) + "\n", option="--out ")
+    say(f"{out} is written: import it, or run it with `npx newman run {out}`")
+
+
+@export.command(cls=WorldCommand, json="flag")
+@click.argument("ids", nargs=-1)
+@click.option(
+    "--as",
+    "kind",
+    type=click.Choice(["curl", "har", "markdown", "pytest", "scenario"]),
+    default="curl",
+    help="Format of the file.",
+)
+@click.option("--subject", help="Only requests about the payment, batch or key with this id.")
+@click.option("--since", type=INSTANT, help="Only requests from this instant on.")
+@_out_option
+def requests(
+    ids: tuple[str, ...],
+    *,
+    kind: str,
+    subject: str | None,
+    since: str | None,
+    out: Path | None,
+    world: RemoteWorld,
+    as_json: bool,
+) -> None:
+    """Write requests of the journal as curl, HAR, Markdown, a test or a scenario.
+
+    IDS are the ids of requests, like req_0000000001. Without them, all requests that fit. Keys are
+    never written: the commands take them from variables of the shell. A scenario has rules for the
+    outcomes, and examples that came true in a demo world; reads and other requests are left out.
+
+    \b
+    Examples:
+      sandbox export requests req_0000000001
+      sandbox export requests --as har --out requests.har
+      sandbox export requests --as markdown --subject 3fa85f64-5717-4562-b3fc-2c963f66afa6
+      sandbox export requests --as pytest --out test_what_was_seen.py
+      sandbox export requests --as scenario --out what-was-seen.toml
+    """
+    chosen = {"requests": list(ids) or None, "subject": subject, "since": since}
+    body = {"as": kind} | {name: value for name, value in chosen.items() if value is not None}
+    shown = world.read("POST", "export", body=body)
+    if as_json:
+        show_json(shown)
+    elif out is None:
+        say_lines(shown["content"].splitlines())
+    else:
+        write_file(out, shown["content"])
+        say(f"wrote {counted(shown['requests'], 'request')} to {out}")

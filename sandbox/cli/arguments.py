@@ -1,4 +1,4 @@
-"""Types of arguments: words of a table, which the shell completes, text that is parsed, amounts.
+"""Arguments and options: words of a table, parsed text, amounts, the token, a profile.
 
 None of these words needs a server. Those that do are in `platform_client`.
 """
@@ -6,12 +6,17 @@ None of these words needs a server. Those that do are in `platform_client`.
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, TypeVar, get_args
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from sandbox import library
+from sandbox.cli.output import Options, ResultCommand, refuse, refusing
 from sandbox.domain.batches import REASONS
 from sandbox.domain.currencies import CURRENCIES
 from sandbox.domain.events import EVENTS
@@ -21,6 +26,8 @@ from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS, Operati
 from sandbox.domain.profile import Profile
 from sandbox.domain.switches import SWITCHES
 from sandbox.domain.text import did_you_mean
+from sandbox.settings import LogFormat, Settings, SettingsError, read_profile
+from sandbox.tokens import TokenError, read_token
 
 _ADDRESS: Final = re.compile(r"(?:(?P<host>[A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\]):)?(?P<port>\d{1,5})")
 
@@ -267,3 +274,98 @@ AMOUNT: Final = ParsedType("AMOUNT", _check_positive_amount)
 AMOUNT_OR_ZERO: Final = ParsedType("AMOUNT", _check_amount)
 TIP: Final = ParsedType("TIP", _check_tip)
 """An amount, or a percentage like `18%`."""
+
+
+# --- options that several commands have ---------------------------------------------------------
+
+FILE: Final = click.Path(path_type=Path)
+C = TypeVar("C", bound=Callable[..., Any])
+
+SEED: Final = click.IntRange(-(2**63), 2**63 - 1)
+
+_FIELDS: Final = {one.name: one for one in fields(Settings)}
+
+
+def settings(*names: str, **more: Any) -> Callable[[C], C]:
+    """The options for these fields of the settings of a server. `more` goes to each option."""
+
+    def with_options(command: C) -> C:
+        for name in reversed(names):
+            command = _option_of(name, more)(command)
+        return command
+
+    return with_options
+
+
+def _option_of(name: str, more: dict[str, Any]) -> Callable[[C], C]:
+    field = _FIELDS[name]
+    given: dict[str, Any] = dict(field.metadata)
+    option = given.pop("name", f"--{name.replace('_', '-')}")
+    if ends := given.pop("within", None):
+        given["type"] = click.IntRange(*ends)
+    elif field.type == Path | None:
+        given = {"type": FILE, "metavar": "FILE"} | given
+    elif field.type == LogFormat:
+        given["type"] = click.Choice(get_args(LogFormat))
+    if field.type is bool:
+        given["is_flag"] = True
+    elif field.default == ():
+        given["multiple"] = True
+    else:
+        given["default"] = field.default
+    return click.option(option, name, **given | more)
+
+
+def _read_profile(ctx: click.Context, param: click.Parameter, file: Path | None) -> Profile:
+    with refusing(SettingsError):
+        return read_profile(file) if file else Profile()
+
+
+profile_option = partial(click.option, "--profile", type=FILE, callback=_read_profile)
+"""The option for a file with a profile, which the command gets read."""
+
+
+TOKEN: Final[dict[str, Any]] = {
+    "envvar": "SANDBOX_TOKEN",
+    "help": "Bearer token of the control API (env SANDBOX_TOKEN). The option shows in the list of "
+    "processes: prefer the variable, or --token-file.",
+}
+TOKEN_FILE: Final[dict[str, Any]] = {
+    "type": FILE,
+    "envvar": "SANDBOX_TOKEN_FILE",
+    "metavar": "FILE",
+    "help": "File with the token and nothing else (env SANDBOX_TOKEN_FILE).",
+}
+
+
+class TokenCommand(ResultCommand):
+    """A command with `--token` and `--token-file`, which gets the token that they name, or None."""
+
+    added: Options = (
+        click.Option(["--token"], **TOKEN),
+        click.Option(["--token-file"], **TOKEN_FILE),
+    )
+
+    def given(self, ctx: click.Context) -> dict[str, Any]:
+        """What its function gets."""
+        given = super().given(ctx)
+        return given | {"token": _chosen_token(given["token"], given.pop("token_file"))}
+
+
+def _chosen_token(token: str | None, file: Path | None) -> str | None:
+    """The token: an option counts before a variable. Refuses two of a kind."""
+    if token is not None and file is not None:
+        source = click.get_current_context().get_parameter_source
+        is_option = [
+            source(name) is ParameterSource.COMMANDLINE for name in ("token", "token_file")
+        ]
+        if all(is_option):
+            refuse("--token and --token-file: give one of them")
+        if not any(is_option):
+            refuse("SANDBOX_TOKEN and SANDBOX_TOKEN_FILE: set one of them")
+        if is_option[0]:
+            return token
+    if file is None:
+        return token
+    with refusing(TokenError, before="--token-file: "):
+        return read_token(file)

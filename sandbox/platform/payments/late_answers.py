@@ -1,0 +1,120 @@
+"""Late answers of the processor, planned by a scenario or given by hand.
+
+Source: assumed D24-late.
+"""
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from sandbox.domain.payments import follow_ups, initiation
+from sandbox.domain.payments.follow_ups import Case
+from sandbox.domain.payments.late_answers import (
+    Unanswered,
+    can_be_answered,
+    case_now,
+    unanswered_action,
+)
+from sandbox.domain.payments.outcomes import (
+    APPROVED,
+    OUTCOMES,
+    PARTIAL,
+    Operation,
+    for_operation,
+)
+from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transitions import Conclusion, Transition
+from sandbox.platform import settlement
+from sandbox.platform.context import OperationContext
+from sandbox.platform.payments import outcomes
+
+
+class OpenAttempt(Struct, frozen=True, gc=False):
+    """An attempt that the processor may still answer."""
+
+    event_id: str
+    operation: Operation
+    amount: int
+
+
+class _Effect(Struct, frozen=True, gc=False):
+    """The row that a late answer takes, and what it makes of the payment with its batch."""
+
+    taken: Transition
+    conclude: Callable[[str | None], Conclusion]
+
+
+def remember(context: OperationContext, case: Case, event_id: str) -> None:
+    """Remember an action that has timed out, so that its answer can come late."""
+    id = case.tx.transaction_id
+    known = context.unit.get(Unanswered, id)
+    actions = (*(known.actions if known else ()), unanswered_action(case, event_id))
+    context.unit.put(Unanswered(transaction_id=id, actions=actions))
+
+
+def open_attempts(context: OperationContext, tx: Transaction) -> list[OpenAttempt]:
+    """The attempts at the payment that the processor may still answer, the oldest first."""
+    waiting = context.unit.get(Unanswered, tx.transaction_id)
+    if waiting is not None:
+        return [
+            OpenAttempt(one.event_id, one.action.operation, one.amount) for one in waiting.actions
+        ]
+    if not can_be_answered(tx):
+        return []
+    return [OpenAttempt(tx.event_id, tx.origin.operation, tx.amounts.total)]
+
+
+def preview(
+    context: OperationContext, tx: Transaction, key: str, event_id: str
+) -> tuple[Transition, Transaction] | None:
+    """The row that the answer would take now, and the payment after it; None for no effect."""
+    effect = _effect(context, tx, key, event_id)
+    return None if effect is None else (effect.taken, effect.conclude(None).record)
+
+
+def answer(context: OperationContext, tx: Transaction, key: str, event_id: str) -> bool:
+    """Have the processor answer the attempt, of an action by its event_id; False for no effect."""
+    effect = _effect(context, tx, key, event_id)
+    if effect is None:
+        return False
+    batch = settlement.batch_for_entry(context, tx) if effect.taken.batch_entry else None
+    outcomes.save(context, effect.conclude(batch.id if batch else None), tx, batch)
+    waiting = context.unit.get(Unanswered, tx.transaction_id)
+    if waiting is not None and (left := waiting.without(event_id)) != waiting:
+        if left.actions:
+            context.unit.put(left)
+        else:
+            context.unit.remove(Unanswered, tx.transaction_id)
+    return True
+
+
+def _effect(context: OperationContext, tx: Transaction, key: str, event_id: str) -> _Effect | None:
+    at = context.now_ms
+    waiting = context.unit.get(Unanswered, tx.transaction_id)
+    action = waiting.action(event_id) if waiting is not None else None
+    if action is None:
+        if not can_be_answered(tx, OUTCOMES[key]) or event_id not in ("", tx.event_id):
+            return None
+        start = initiation.answered_late(tx, OUTCOMES[key])
+        taken = initiation.transition_for(start)
+        return _Effect(
+            taken, lambda batch: initiation.conclude(start, taken, at=at, batch_id=batch)
+        )
+    outcome = for_operation(key, action.action.operation)
+    case = case_now(
+        action,
+        tx,
+        batch_is_closed=settlement.is_closed(context, tx.batch_id),
+        readings=context.world.readings,
+    )
+    if outcome is None or case is None:
+        return None
+    if outcome is PARTIAL and not follow_ups.approve_in_part(case, None):
+        outcome = APPROVED
+    row = follow_ups.transition_for(case, outcome)
+    return _Effect(
+        row,
+        lambda batch: follow_ups.conclude(
+            case, row, outcome, event_id=event_id, at=at, batch_id=batch
+        ),
+    )
