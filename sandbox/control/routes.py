@@ -22,6 +22,7 @@ from sandbox.control import (
     permissions,
     platform_requests,
     receivers,
+    reconciliation,
     scenarios,
     servers,
     sessions,
@@ -35,7 +36,7 @@ from sandbox.platform.routing import build_routes, rows_of
 
 CONTROL: Final[tuple[ControlRow, ...]] = rows_of(
     *(servers, sessions, worlds, snapshots, clock, switches, overview, payments, permissions),
-    *(batches, outcomes, scenarios, catalogues, directory, messages),
+    *(batches, reconciliation, outcomes, scenarios, catalogues, directory, messages),
     *(receivers, endpoints, platform_requests, journal, exports, stream, captures),
     *(coverage, ledger, docs, console_files),
 )

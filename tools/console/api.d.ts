@@ -90,6 +90,8 @@ declare namespace Api {
   };
   type BatchEntry = {
     transaction_id: string;
+    record_id: string | null;
+    event_id: string;
     kind: "capture" | "refund";
     amount: number;
     brand: string;
@@ -350,6 +352,14 @@ declare namespace Api {
     attempts: Array<DeliveryAttemptView>;
     next_attempt_at: string | null;
     rule: string | null;
+  };
+  type DifferenceView = {
+    kind: "missing_here" | "missing_there" | "other_amount" | "other_status";
+    line: number | null;
+    transaction_id: string | null;
+    event_id: string | null;
+    there: (number | string) | null;
+    here: (number | string) | null;
   };
   type DirectoryEntry = {
     kind: RecordKind;
@@ -1040,6 +1050,19 @@ declare namespace Api {
     receivers: Array<ReceiverView>;
     total: number;
   };
+  type ReconciliationBody = {
+    text: string;
+    account?: string | null;
+    batch?: string | null;
+    status?: string | null;
+  };
+  type ReconciliationView = {
+    rows: number;
+    matched: number;
+    counts: Record<string, number>;
+    ignored_columns: Array<string>;
+    differences: Array<DifferenceView>;
+  };
   type RecordKind = "account" | "terminal" | "location" | "key";
   type Recover = {
     since: string;
@@ -1698,6 +1721,12 @@ declare namespace Api {
       path: ["worlds", string, "batch-schedules", string];
       body: undefined;
       answer: null;
+    };
+    "payments.reconcile": {
+      method: "POST";
+      path: ["worlds", string, "reconciliation"];
+      body: ReconciliationBody;
+      answer: ReconciliationView;
     };
     "next.add": {
       method: "POST";
