@@ -234,8 +234,8 @@ _RECORD_COLUMNS: Final[Columns] = {
 def reconcile(file: Path, *, world: RemoteWorld, **about: str | None) -> Result:
     """Compare the transactions of a world with those in FILE.
 
-    FILE is a CSV or JSON of your own. A row has a transaction_id or an event_id, and an amount and a status, if you like. The exit
-    status is 1 if there are differences.
+    FILE is a CSV or JSON of your own. A row has a transaction_id or an event_id, and an amount and
+    a status, if you like. The exit status is 1 if there are differences.
 
     \b
     Examples:
