@@ -10,7 +10,6 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -27,7 +26,6 @@ from sandbox.control.context import Act, Services
 from sandbox.control.identity import Tokens
 from sandbox.control.routing import PREFIX
 from sandbox.domain.faults import INTERNAL_ERROR, Refusal
-from sandbox.domain.instants import from_ms
 from sandbox.domain.profile import Profile
 from sandbox.measurements import Measured
 from sandbox.middleware import (
@@ -40,11 +38,10 @@ from sandbox.platform import routes as platform
 from sandbox.platform.application import Platform
 from sandbox.platform.hosts import Hosts
 from sandbox.platform.internal_client import InternalClient
-from sandbox.platform.responses import close_connection
 from sandbox.platform.routing import NoteRootPath
 from sandbox.scenarios.scenario import Scenario
 from sandbox.settings import Settings, SettingsError
-from sandbox.startup import renew, tokens_of
+from sandbox.startup import Kept
 from sandbox.store.fixture import Fixture
 from sandbox.webhooks.address_guard import Guard
 from sandbox.webhooks.receivers import LocalReceivers
@@ -57,7 +54,6 @@ from sandbox.worlds.world import World
 
 if TYPE_CHECKING:
     # It needs asyncpg, which is an optional extra.
-    from sandbox.cluster.server import ClusterServer
     from sandbox.scenario_examples.own_sandbox import Step
     from sandbox.scenario_examples.running_world import PlayedStep
 
@@ -118,7 +114,7 @@ def build(
     deliveries = _delivery_worker(settings, guard, sender, measured, local_receivers)
     background = Background(deliveries, timers, measured)
     startup.check_webhooks(settings, guard)
-    kept = _kept(settings, system_clock, ticks, background, fixture)
+    kept = startup.keep_worlds(settings, fixture, background, system_clock, ticks)
     worlds, cluster = kept.worlds, kept.cluster
     if cluster is not None:
         measured.share(lambda: cluster.is_current)
@@ -142,7 +138,7 @@ def build(
         ],
         middleware=_middleware(settings, token),
         exception_handlers={HTTPException: answer_unrouted, Exception: answer_defect},
-        lifespan=kept.lifespan(inside.close, timers.close, deliveries.close),
+        lifespan=_lifespan(kept, inside.close, timers.close, deliveries.close),
     )
     app.router.redirect_slashes = False
     app.state.platform = answering
@@ -204,69 +200,31 @@ def _token(settings: Settings) -> str | None:
     return settings.token
 
 
-class _Kept(Struct, frozen=True):
-    """The worlds, the clock, and what was kept of the tokens of teams.
+def _lifespan(kept: Kept, *first: Callable[[], Awaitable[None]]) -> Lifespan[Starlette]:
+    """Continue the work of an earlier run; at the end close these, then write what remains."""
 
-    `cluster` connects the server with others, if they share worlds.
-    """
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        if kept.cluster is None:
+            kept.worlds.wake()
+        else:
+            await kept.cluster.begin()
+        watching = asyncio.create_task(kept.worlds.measured.watch_loop())
+        yield
+        watching.cancel()
+        for close in first:
+            await close()
+        if kept.cluster is not None:
+            await kept.cluster.close()
+        elif kept.worlds.saver is not None:
+            await kept.worlds.saver.close()
 
-    worlds: Worlds
-    clock: SystemClock
-    teams: str
-    cluster: "ClusterServer | None" = None
-
-    def lifespan(self, *first: Callable[[], Awaitable[None]]) -> Lifespan[Starlette]:
-        """Continue the work of an earlier run; at the end close these, then write what remains."""
-
-        @asynccontextmanager
-        async def lifespan(app: Starlette) -> AsyncIterator[None]:
-            if self.cluster is None:
-                self.worlds.wake()
-            else:
-                await self.cluster.begin()
-            watching = asyncio.create_task(self.worlds.measured.watch_loop())
-            yield
-            watching.cancel()
-            for close in first:
-                await close()
-            if self.cluster is not None:
-                await self.cluster.close()
-            elif self.worlds.saver is not None:
-                await self.worlds.saver.close()
-
-        return lifespan
-
-    def tokens_with(self, operators: str | None) -> Tokens:
-        """All tokens of the control API. Raises StoreError."""
-        tokens = tokens_of(
-            operators,
-            self.teams,
-            self.worlds.saver,
-            now=lambda: from_ms(int(self.clock() * 1000)),
-        )
-        if self.cluster is not None:
-            self.cluster.on_tokens = partial(renew, tokens)
-        return tokens
-
-
-def _kept(
-    settings: Settings,
-    system_clock: SystemClock,
-    ticks: Ticks,
-    background: Background,
-    fixture: Fixture,
-) -> _Kept:
-    """The worlds as the settings have them. Raises as `build` does."""
-    if settings.database is None:
-        own = startup.own_worlds(settings, system_clock, ticks, background, fixture)
-        return _Kept(own[0], system_clock, own[1])
-    cluster, teams = startup.cluster(settings, ticks, background, fixture, abort=close_connection)
-    return _Kept(cluster.worlds, cluster.clock, teams, cluster)
+    return lifespan
 
 
 def _services(
     settings: Settings,
-    kept: _Kept,
+    kept: Kept,
     guard: Guard,
     fixture: Fixture,
     *,

@@ -3,25 +3,27 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import datetime
 from functools import partial
 from hashlib import sha256
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
+from msgspec import Struct
 from msgspec.structs import replace
 from pydantic_core import to_json
 
 from sandbox import __version__, library
 from sandbox.control.identity import Tokens
 from sandbox.domain.field_types import HttpUrl
+from sandbox.domain.instants import from_ms
 from sandbox.domain.secrets import find_secret
 from sandbox.platform import timers
+from sandbox.platform.responses import close_connection
 from sandbox.scenarios.parser import ScenarioError, read_scenario
 from sandbox.settings import Settings, SettingsError, is_database
 from sandbox.store.documents import from_document
@@ -31,7 +33,7 @@ from sandbox.store.saved_world import NotRestored, SavedWorld
 from sandbox.tokens import parse_tokens
 from sandbox.webhooks.address_guard import Guard
 from sandbox.webhooks.endpoints import TooManyEndpoints, declare, endpoint_of
-from sandbox.worlds.background import Background, Saver
+from sandbox.worlds.background import Background
 from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.registry import Ticks, Worlds
 from sandbox.worlds.restore import spec_of
@@ -111,11 +113,6 @@ def _complain(message: str, world: World) -> None:
 # --- what a state file keeps of a server --------------------------------------------------------
 
 
-def saver_of(path: Path) -> FileSaver:
-    """The saver of the state file, which is opened and locked. Raises StoreError."""
-    return FileSaver(_open(path))
-
-
 def _open(path: Path) -> StateFile:
     # The kinds of files need TinyDB, SQLite and file locks.
     from sandbox.store.files.file_kinds import open_file
@@ -178,27 +175,6 @@ def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
     file.keep_good_copy()
 
 
-def tokens_of(
-    operators: str | None,
-    teams: str,
-    saver: Saver | None,
-    *,
-    now: Callable[[], datetime],
-) -> Tokens:
-    """The token of the operator, and those of teams as they were kept. Raises StoreError."""
-    try:
-        known = parse_tokens(teams)
-    except ValueError as error:
-        assert saver is not None
-        raise StoreError(f"{saver.name} cannot be read: {error}") from None
-    return Tokens(
-        None if operators is None else operators.encode(),
-        known,
-        keep=(lambda _: None) if saver is None else saver.keep_tokens,
-        now=now,
-    )
-
-
 def must_have_driver() -> None:
     """Raises StoreError where the package that speaks with PostgreSQL is not installed."""
     if find_spec("asyncpg") is None:
@@ -206,12 +182,6 @@ def must_have_driver() -> None:
             "--store: PostgreSQL needs the package asyncpg; install it beside the sandbox with "
             "`pip install asyncpg`"
         )
-
-
-def renew(tokens: Tokens, teams: str) -> None:
-    """Take these tokens of teams, which another server has kept."""
-    with suppress(ValueError):
-        tokens.renew(parse_tokens(teams))
 
 
 # --- beginning ----------------------------------------------------------------------------------
@@ -228,78 +198,96 @@ def fixture_of(settings: Settings) -> Fixture:
     return fixture
 
 
-def worlds_of(
+class Kept(Struct, frozen=True):
+    """The worlds, the clock, and what was kept of the tokens of teams.
+
+    `cluster` connects the server with others, if they share worlds.
+    """
+
+    worlds: Worlds
+    clock: SystemClock
+    teams: str
+    cluster: "ClusterServer | None" = None
+
+    def tokens_with(self, operators: str | None) -> Tokens:
+        """All tokens of the control API. Raises StoreError."""
+        saver = self.worlds.saver
+        try:
+            known = parse_tokens(self.teams)
+        except ValueError as error:
+            assert saver is not None
+            raise StoreError(f"{saver.name} cannot be read: {error}") from None
+        tokens = Tokens(
+            None if operators is None else operators.encode(),
+            known,
+            keep=(lambda _: None) if saver is None else saver.keep_tokens,
+            now=lambda: from_ms(int(self.clock() * 1000)),
+        )
+        if self.cluster is not None:
+            self.cluster.on_tokens = partial(_renew, tokens)
+        return tokens
+
+
+def _renew(tokens: Tokens, teams: str) -> None:
+    """Take these tokens of teams, which another server has kept."""
+    with suppress(ValueError):
+        tokens.renew(parse_tokens(teams))
+
+
+def keep_worlds(
     settings: Settings,
+    fixture: Fixture,
+    background: Background,
     system_clock: SystemClock,
     ticks: Ticks,
-    background: Background,
-    saver: Saver | None,
-) -> Worlds:
-    """No worlds yet."""
-    return Worlds(
+) -> Kept:
+    """The worlds as the settings have them, with `default`. Raises as `build` does."""
+    make = partial(
+        Worlds,
         profile=settings.profile,
-        system_clock=system_clock,
         ticks=ticks,
         limits=settings.limits,
         background=background,
         on_timer=timers.carry_out,
-        saver=saver,
         known_keys=settings.has_known_keys,
     )
-
-
-def own_worlds(
-    settings: Settings,
-    system_clock: SystemClock,
-    ticks: Ticks,
-    background: Background,
-    fixture: Fixture,
-) -> tuple[Worlds, str]:
-    """The worlds of an earlier run, if there is a state file, and `default`.
-
-    Returns the tokens of teams as well, as the file has them. Raises as `build` does.
-    """
+    if settings.database is not None:
+        return _share_worlds(settings, settings.database, fixture, make)
     if settings.store is None:
-        worlds = worlds_of(settings, system_clock, ticks, background, None)
+        worlds = make(system_clock=system_clock)
         have_secret(worlds, None)
         begin(worlds, settings, fixture)
-        return worlds, ""
-    saver = saver_of(settings.store)
-    worlds = worlds_of(settings, system_clock, ticks, background, saver)
+        return Kept(worlds, system_clock, "")
+    saver = FileSaver(_open(settings.store))
+    worlds = make(system_clock=system_clock, saver=saver)
     try:
         restore_all(worlds, saver.file, settings.store)
         have_secret(worlds, saver.file)
         begin(worlds, settings, fixture)
         saver.save()
-        return worlds, saver.file.tokens
+        return Kept(worlds, system_clock, saver.file.tokens)
     except BaseException:
         saver.file.close()
         raise
 
 
-def cluster(
+def _share_worlds(
     settings: Settings,
-    ticks: Ticks,
-    background: Background,
+    database: str,
     fixture: Fixture,
-    *,
-    abort: Callable[[Any, Any], Awaitable[None]],
-) -> tuple["ClusterServer", str]:
-    """A server that shares its worlds with others over PostgreSQL.
-
-    Returns the tokens of teams as well, as the database has them. Raises as `build` does.
-    """
+    make: Callable[..., Worlds],
+) -> Kept:
+    """The worlds of a server that shares them with others over PostgreSQL."""
     must_have_driver()
     from sandbox.cluster.server import ClusterServer
     from sandbox.cluster.session import Address
     from sandbox.cluster.setup import agree
 
-    assert settings.database is not None
     _check_shared(settings)
-    secret, tokens = agree(settings.database, _in_common(settings, fixture))
+    secret, tokens = agree(database, _in_common(settings, fixture))
     url = settings.advertised_url
     server = ClusterServer(
-        settings.database,
+        database,
         Address(
             name=settings.server_name or url.partition("://")[2],
             url=url,
@@ -308,9 +296,9 @@ def cluster(
         ),
         fixture_of=library.fixture_of,
         begin_default=partial(_begin_shared, settings=settings, fixture=fixture),
-        abort=abort,
+        abort=close_connection,
     )
-    worlds = worlds_of(settings, server.clock, ticks, background, server.saver)
+    worlds = make(saver=server.saver, system_clock=server.clock)
     worlds.secret = secret
     try:
         spec = replace(_spec(settings, fixture), keys_are_known=worlds.known_keys)
@@ -318,7 +306,7 @@ def cluster(
     except NotRestored as error:
         raise FixtureError(f"{settings.fixture}: {error}") from None
     server.worlds = worlds
-    return server, tokens
+    return Kept(worlds, server.clock, tokens, server)
 
 
 def _check_shared(settings: Settings) -> None:

@@ -15,16 +15,11 @@ from sandbox.control.routes import CONTROL
 from sandbox.control.stream import STREAMS_MAX
 from sandbox.domain.batches import BATCH_LIFE, REASONS
 from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.outcomes import (
-    INITIATING,
-    OUTCOMES,
-    TRANSPORT_FAULTS,
-    TRIGGERS,
-    Operation,
-)
+from sandbox.domain.payments.outcomes import INITIATING, OUTCOMES, TRIGGERS, Operation
 from sandbox.domain.payments.transactions import STATUSES
 from sandbox.domain.payments.transitions import TRANSITIONS
 from sandbox.domain.switches import SWITCHES
+from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.domain.webhooks import ATTEMPTS_MAX, ENDPOINTS_MAX, TIMEOUT_S
 from sandbox.scenarios.fault_injection import SPOILED_MAX
 from sandbox.scenarios.matcher import NEAR_MISSES_MAX

@@ -57,15 +57,15 @@ def main() -> None:
     busy_fixture.FILE.write_text(busy_fixture.content(), encoding="utf-8")
     SCHEMA.write_text(schema_file(), encoding="utf-8")
     LEDGER.write_text(ledger.ledger_file(), encoding="utf-8")
-    FOLDER.mkdir(exist_ok=True)
-    for name, text in pages().items():
-        (FOLDER / name).write_text(text, encoding="utf-8")
     golden_events.FOLDER.mkdir(exist_ok=True)
     for event_type, text in golden_events.bodies().items():
         (golden_events.FOLDER / f"{event_type}.json").write_text(text, encoding="utf-8")
-    # The documents show the answers and the events.
     for path, text in golden_answers.files().items():
         path.write_text(text, encoding="utf-8")
+    # Pages and documents show the answers and the events.
+    FOLDER.mkdir(exist_ok=True)
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
     openapi.FOLDER.mkdir(exist_ok=True)
     for name, text in openapi.documents().items():
         (openapi.FOLDER / name).write_text(text, encoding="utf-8")

@@ -82,25 +82,36 @@ class WorldControl:
         *,
         fault: str | None = None,
         operation: str | None = None,
+        method: str | None = None,
+        path: str | None = None,
         amount: int | None = None,
         delay_ms: int | None = None,
         approved_amount: int | None = None,
     ) -> dict[str, Any]:
-        """Queue the outcome of the next attempt that matches.
+        """Queue the outcome of the next attempt, or the fault of the next request that matches.
 
-        `operation` and `amount` (minor units) select the attempts. `/_sandbox/outcomes` lists the
-        outcomes.
+        `operation`, `method`, `path` (with `*`) and `amount` (minor units) select the requests.
+        `/_sandbox/outcomes` lists the outcomes.
         """
         fields = {
             "outcome": outcome,
             "fault": fault,
             "operation": operation,
+            "method": method,
+            "path": path,
             "amount": amount,
             "delay_ms": delay_ms,
             "approved_amount": approved_amount,
         }
         body = {name: value for name, value in fields.items() if value is not None}
         return self._object("POST", "/scenario/next", body)
+
+    def maintenance(self, lasts: str | None) -> None:
+        """Have every request refused with 503 for a while, such as "10m"; None ends that."""
+        if lasts is None:
+            self.control("DELETE", "/maintenance")
+        else:
+            self.control("PUT", "/maintenance", {"lasts": lasts})
 
     def spoil(
         self,

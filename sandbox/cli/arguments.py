@@ -22,10 +22,11 @@ from sandbox.domain.currencies import CURRENCIES
 from sandbox.domain.events import EVENTS
 from sandbox.domain.instants import parse_duration, parse_rfc3339
 from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS, Operation
+from sandbox.domain.payments.outcomes import OUTCOMES, Operation
 from sandbox.domain.profile import Profile
 from sandbox.domain.switches import SWITCHES
 from sandbox.domain.text import did_you_mean
+from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.settings import LogFormat, Settings, SettingsError, read_profile
 from sandbox.tokens import TokenError, read_token
 
@@ -98,7 +99,17 @@ class ListedType(HintedType):
         return [CompletionItem(before + comma + one.value, help=one.help) for one in offered]
 
 
+def _operations(ctx: click.Context) -> Words:
+    """What is done to payments, and the operations of the platform."""
+    from sandbox.platform.routes import OPERATIONS
+
+    rows = {row.name: row.summary for row in OPERATIONS if row.run is not None}
+    return dict.fromkeys(Operation, "") | rows
+
+
 def _library(ctx: click.Context) -> Words:
+    # Scenarios name operations, so these have to be there first.
+    _operations(ctx)
     return {name: one.about or one.name for name, one in library.scenarios().items()}
 
 
@@ -123,7 +134,7 @@ SOME_CARD: Final = HintedType(_CARDS)
 SOME_EVENT: Final = HintedType(_EVENTS)
 SOME_EVENTS: Final = ListedType(_EVENTS)
 OPERATION: Final = KnownType({one.value: "" for one in Operation}, "OPERATION")
-SOME_OPERATION: Final = HintedType(dict.fromkeys(Operation, ""))
+SOME_OPERATION: Final = HintedType(_operations)
 SOME_SCENARIO: Final = HintedType(_library)
 """A scenario of the library, whose files are read only to be completed, or a file."""
 

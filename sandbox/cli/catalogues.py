@@ -22,13 +22,13 @@ from sandbox.control.catalogues import TriggerView, card_view, fault_view, outco
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.outcomes import (
     OUTCOMES,
-    TRANSPORT_FAULTS,
     TRIGGERS,
     Operation,
     Outcome,
     for_operation,
 )
 from sandbox.domain.text import did_you_mean
+from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 
 _View = Mapping[str, Any]
 

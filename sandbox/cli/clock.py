@@ -76,7 +76,7 @@ def advance(
     if before:
         body["before"] = True
     with working("advancing"):
-        moved = world.read("POST", "clock", "advance", body=body, answer_s=_ADVANCE_S)
+        moved = world.waiting(_ADVANCE_S).read("POST", "clock", "advance", body=body)
     return Result(world.read("GET", "clock") | {"fired": moved["fired"]}, _show_advanced)
 
 
@@ -139,12 +139,39 @@ def run(rate: float, *, world: RemoteWorld) -> Result:
 
 def _put(world: RemoteWorld, setting: dict[str, Any]) -> Result:
     with working("setting the clock"):
-        return Result(world.read("PUT", "clock", body=setting, answer_s=_ADVANCE_S), _show)
+        return Result(world.waiting(_ADVANCE_S).read("PUT", "clock", body=setting), _show)
 
 
 def _show(now: dict[str, Any]) -> None:
     rate = "" if now["rate"] == 1 or now["mode"] == "frozen" else f" at {now['rate']:g} times"
     say(f"{now['now']}  {now['mode']}{rate}")
+
+
+@click.command(cls=WorldCommand)
+@click.argument("lasts", required=False, type=DURATION)
+@click.option("--end", is_flag=True, help="End the maintenance now.")
+def maintenance(lasts: str | None, *, end: bool, world: RemoteWorld) -> Result:
+    """Have the platform refuse every request with 503 for a while.
+
+    LASTS is a duration on the world's clock. Without it, shows the maintenance.
+
+    \b
+    Examples:
+      sandbox maintenance 10m
+      sandbox maintenance --end
+    """
+    if end and lasts is not None:
+        raise click.UsageError("give either a duration or --end")
+    if end:
+        world.read("DELETE", "maintenance")
+    elif lasts is not None:
+        world.read("PUT", "maintenance", body={"lasts": lasts})
+    return Result(world.read("GET", "maintenance"), _show_maintenance)
+
+
+def _show_maintenance(shown: dict[str, Any]) -> None:
+    until = shown["until"]
+    say("no maintenance" if until is None else f"under maintenance until {until}")
 
 
 @click.command(cls=WorldCommand)

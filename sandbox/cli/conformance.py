@@ -26,7 +26,8 @@ from sandbox.cli.output import (
     show_json,
     working,
 )
-from sandbox.conformance import plan, replay, verification_report
+from sandbox.conformance import replay
+from sandbox.conformance import verification_report as report
 from sandbox.conformance.clients import (
     InProcess,
     Platform,
@@ -38,11 +39,11 @@ from sandbox.conformance.clients import (
 )
 from sandbox.conformance.differences import CaptureError, compared, read_folder
 from sandbox.conformance.har import HarError, read_har
-from sandbox.conformance.plan import Wanted
 from sandbox.conformance.probe_runner import GONE, Cleaner, Pace, RegisterError, read_register
 from sandbox.conformance.probes.table import PHASES
 from sandbox.conformance.replay import AS_IT_IS, Play, cast, explained, turns
 from sandbox.conformance.verification import ask, new_run, write
+from sandbox.conformance.verification_report import Wanted
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import did_you_mean
 from sandbox.scenarios.parser import ScenarioError
@@ -337,7 +338,7 @@ def _print(result: dict[str, Any], out: Path, *, as_json: bool) -> None:
     if as_json:
         show_json(result)
     else:
-        say_lines(verification_report.lines(result))
+        say_lines(report.lines(result))
         say(f"the results are in {out}")
     left = [f"{one['kind']} {one['name']}" for one in result["made"] if one["state"] != GONE]
     if left:
@@ -351,9 +352,9 @@ def _print(result: dict[str, Any], out: Path, *, as_json: bool) -> None:
 
 def _show_plan(wanted: Wanted, base: str, *, as_json: bool) -> None:
     if as_json:
-        show_json({"base": base, "run": wanted.run, "requests": plan.requests(wanted)})
+        show_json({"base": base, "run": wanted.run, "requests": report.requests(wanted)})
     else:
-        say_lines(plan.lines(wanted, base))
+        say_lines(report.plan_lines(wanted, base))
 
 
 def _key(name: str, file: Path | None, profile: Profile) -> str:

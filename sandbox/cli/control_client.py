@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ssl import SSLContext
 from typing import Any, Final, NoReturn
 from urllib.parse import quote, urlencode
@@ -77,37 +77,24 @@ class Remote:
 
     url: str
     token: str | None = field(repr=False)
+    answer_s: float = ANSWER_S
+    connect_s: float = CONNECT_S
 
     def __post_init__(self) -> None:
         scheme = "" if "://" in self.url else "http://"
         url = scheme + self.url.rstrip("/").removesuffix(PREFIX).rstrip("/")
         object.__setattr__(self, "url", url)
 
-    def read(
-        self,
-        method: str,
-        path: str,
-        body: Mapping[str, Any] | None = None,
-        *,
-        answer_s: float = ANSWER_S,
-    ) -> Any:
+    def read(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
         """The JSON of the answer to one request, None without a body. Raises Unanswered."""
-        answer = self.ask(method, path, body, answer_s=answer_s)
+        answer = self.ask(method, path, body)
         return answer.json() if answer.content else None
 
     def ask(
-        self,
-        method: str,
-        path: str,
-        body: Mapping[str, Any] | bytes | None = None,
-        *,
-        answer_s: float = ANSWER_S,
-        connect_s: float = CONNECT_S,
+        self, method: str, path: str, body: Mapping[str, Any] | bytes | None = None
     ) -> Response:
         """The answer to one request. Raises Unanswered if it is not 2xx."""
-        answer = self.send(
-            method, self.address(path), self.bearer(), body, answer_s=answer_s, connect_s=connect_s
-        )
+        answer = self.send(method, self.address(path), self.bearer(), body)
         self._note()
         is_ours = answer.headers.get("content-type") in _MEDIA_TYPES
         if not answer.is_success or not (is_ours or answer.status_code == 204):
@@ -120,18 +107,15 @@ class Remote:
         address: str,
         headers: Mapping[str, str],
         body: Mapping[str, Any] | bytes | None = None,
-        *,
-        answer_s: float = ANSWER_S,
-        connect_s: float = CONNECT_S,
     ) -> Response:
         """The answer to one request with JSON, whatever its status. Raises Unanswered."""
         sent = {"accept": "application/json", **headers}
         if body is not None:
             sent["content-type"] = "application/json"
         content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-        with self.client(answer_s, connect_s) as client:
+        with self.client(self.answer_s) as client:
             built = client.build_request(method, address, headers=sent, content=content)
-            return fetch(client, built, within_s=answer_s + connect_s)
+            return fetch(client, built, within_s=self.answer_s + self.connect_s)
 
     @contextmanager
     def stream(self, path: str) -> Iterator[EventSource]:
@@ -165,12 +149,12 @@ class Remote:
         return {"authorization": f"Bearer {self.token}"} if self.token else {}
 
     @contextmanager
-    def client(self, answer_s: float, connect_s: float = CONNECT_S) -> Iterator[Client]:
+    def client(self, answer_s: float) -> Iterator[Client]:
         """A client of the server. Every failure on the way is raised as Unanswered.
 
         It ignores the proxies of the environment, because the server is usually on this machine.
         """
-        timeout = httpx2.Timeout(answer_s, connect=connect_s)
+        timeout = httpx2.Timeout(answer_s, connect=self.connect_s)
         try:
             with httpx2.Client(timeout=timeout, trust_env=False, verify=self._trust()) as client:
                 yield client
@@ -266,10 +250,9 @@ def read_for_completion(ctx: click.Context, path: Callable[["RemoteWorld"], str]
     token = given.get("token") or os.environ.get("SANDBOX_TOKEN")
     url = given.get("url") or os.environ.get("SANDBOX_URL") or DEFAULT_URL
     world_id = given.get("world_id") or os.environ.get("SANDBOX_WORLD") or DEFAULT_WORLD
-    world = RemoteWorld(Remote(url=url, token=token), world_id)
+    server = Remote(url=url, token=token, answer_s=COMPLETES_S, connect_s=COMPLETES_S)
     try:
-        answer = world.server.ask("GET", path(world), answer_s=COMPLETES_S, connect_s=COMPLETES_S)
-        return answer.json()
+        return server.ask("GET", path(RemoteWorld(server, world_id))).json()
     except (Unanswered, ValueError):
         return None
 
@@ -300,11 +283,13 @@ class RemoteWorld:
         *rest: str,
         body: Mapping[str, Any] | None = None,
         query: Mapping[str, Any] | None = None,
-        answer_s: float = ANSWER_S,
     ) -> Any:
         """The JSON of the answer to a request about the world. Raises Unanswered."""
-        path = self.path(*rest, **(query or {}))
-        return self.server.read(method, path, body, answer_s=answer_s)
+        return self.server.read(method, self.path(*rest, **(query or {})), body)
+
+    def waiting(self, answer_s: float) -> "RemoteWorld":
+        """The same world, whose answers may take so long."""
+        return RemoteWorld(replace(self.server, answer_s=answer_s), self.id)
 
 
 # --- commands

@@ -399,8 +399,10 @@ def _only_waiting(taps: list[dict[str, Any]]) -> str:
 @click.option(
     "--operation",
     type=arguments.SOME_OPERATION,
-    help="Only for this operation: sale, auth, capture, refund, ...",
+    help="Only for this operation: sale, capture, refund, ..., or any other like apikeys.create.",
 )
+@click.option("--method", help="Only for requests with this method.")
+@click.option("--path", help="Only for requests with this path, with * for any text.")
 @click.option("--amount", type=click.IntRange(1), help="Only for this amount, in minor units.")
 @click.option("--delay-ms", type=click.IntRange(0), help="Time that the processor takes.")
 @click.option(
@@ -411,9 +413,9 @@ def _only_waiting(taps: list[dict[str, Any]]) -> str:
 )
 @click.option("--clear", is_flag=True, help="Clear the queue.")
 def next_outcome(*, clear: bool, world: RemoteWorld, **entry: Any) -> Result:
-    """Set the outcome of the next payment.
+    """Set the outcome of the next payment, or the fault of the next request.
 
-    It applies once, to the next attempt that matches. Without OUTCOME, lists the queue.
+    It applies once, to the next request that matches. Without OUTCOME, lists the queue.
 
     `sandbox outcomes` lists all outcomes and faults.
 
@@ -422,22 +424,35 @@ def next_outcome(*, clear: bool, world: RemoteWorld, **entry: Any) -> Result:
       sandbox next insufficient_funds
       sandbox next partial_approval --operation sale --approved-amount 500
       sandbox next --fault drop_after --operation capture
+      sandbox next --fault http_503 --method GET --path '/v2/*'
       sandbox next --clear
     """
-    path = ("scenario", "next")
+    queue = ("scenario", "next")
     body = {name: value for name, value in entry.items() if value is not None}
     if clear:
         if body:
             raise click.UsageError("--clear cannot be combined with an outcome or other options")
-        world.read("DELETE", *path)
+        world.read("DELETE", *queue)
     elif body:
-        world.read("POST", *path, body=body)
-    waiting = world.read("GET", *path)
+        world.read("POST", *queue, body=body)
+    waiting = world.read("GET", *queue)
     return Result(waiting, _show_queue)
+
+
+def _requests_of(entry: dict[str, Any]) -> str | None:
+    named = (entry["operation"], entry["method"], entry["path"])
+    return " ".join(filter(None, named)) or None
 
 
 _show_queue: Final = listing(
     "queue",
-    ("outcome", "fault", "operation", "amount", "approved_amount", "delay_ms"),
+    {
+        "outcome": "outcome",
+        "fault": "fault",
+        "operation": _requests_of,
+        "amount": "amount",
+        "approved_amount": "approved_amount",
+        "delay_ms": "delay_ms",
+    },
     empty="the queue is empty: the scenario, the card or the amount decides",
 )

@@ -55,8 +55,8 @@ class Platform:
     ) -> Response:
         """The answer to one request with the key, whatever its status. Raises Unanswered."""
         sent = {self.key_header: key, **(headers or {})}
-        server = Remote(url=self.url, token=None)
-        return server.send(method, self.url + path, sent, body, answer_s=ANSWER_S)
+        server = Remote(url=self.url, token=None, answer_s=ANSWER_S)
+        return server.send(method, self.url + path, sent, body)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

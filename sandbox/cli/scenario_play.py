@@ -56,7 +56,9 @@ _BEFORE_S: Final = 0.25
 webhook that the platform sends before the answer keeps that waiting until it is received."""
 
 _INDENT: Final = "   "
-_AMOUNTS: Final = ("authorized_amount", "captured_amount", "surcharge_amount", "remaining_amount")
+_AMOUNTS: Final = (
+    *("authorized_amount", "captured_amount", "refunded", "surcharge_amount", "remaining_amount"),
+)
 
 
 class RemoteStage(Stage):
@@ -98,13 +100,11 @@ class RemoteStage(Stage):
 
     def _send(self, request: Request) -> Response:
         if request.path.startswith(self.control):
-            server = self._world.server
+            server = self._world.waiting(ANSWER_S).server
             address = server.address(request.path)
-            return server.send(
-                request.method, address, server.bearer(), request.body, answer_s=ANSWER_S
-            )
+            return server.send(request.method, address, server.bearer(), request.body)
         path = f"{request.path}?{request.query}" if request.query else request.path
-        return self._platform.ask(request.key, request.method, path, request.body)
+        return self._platform.ask(request.key, request.method, path, request.body, request.headers)
 
     async def messages(self) -> list[tuple[str, str]]:
         """All messages of the world so far, oldest first: id and event."""

@@ -1,10 +1,12 @@
-"""`sandbox world`, the worlds of a server; `sandbox switch` and `readings`, their settings."""
+"""`sandbox world`, the worlds of a server; `switch` and `readings`, their settings; `token`."""
 
 import json
 import sys
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 import click
 
@@ -18,19 +20,14 @@ from sandbox.cli.arguments import (
     parse_instant,
     shown,
 )
-from sandbox.cli.control_client import (
-    WORLD,
-    Remote,
-    RemoteWorld,
-    ServerCommand,
-    WorldCommand,
-)
+from sandbox.cli.control_client import WORLD, Remote, RemoteWorld, ServerCommand, WorldCommand
 from sandbox.cli.files import capture, convert, load, open_captures, save
 from sandbox.cli.main import Group
 from sandbox.cli.output import (
     EXIT_REFUSED,
     Columns,
     Result,
+    counted,
     read_text,
     refuse,
     say,
@@ -322,3 +319,77 @@ def _show_readings(values: dict[str, Any], world: RemoteWorld) -> None:
         "values": lambda one: ", ".join(value["name"] for value in one["values"]),
     }
     show_table(listed, columns)
+
+
+# --- the tokens of teams that share a server ----------------------------------------------------
+
+
+@click.group(cls=Group)
+def token() -> None:
+    """Issue, list and delete the tokens of teams that share a server.
+
+    A team reaches the worlds that it made, and no other. These commands need the token of the
+    server itself.
+    """
+
+
+@token.command("new", cls=ServerCommand)
+@click.argument("team")
+@click.option("--name", help="What the token is for, in lists.")
+@click.option("--expires-in", metavar="DURATION", help="How long it is good: 90d, 12h, P30D.")
+def new_token(*, server: Remote, **more: str | None) -> Result:
+    """Issue a token to TEAM, and print it. It is shown this once.
+
+    \b
+    Examples:
+      sandbox token new mobile --name CI --expires-in 90d
+      SANDBOX_TOKEN=$(sandbox token new mobile) sandbox world new --id checkout
+    """
+    body = {name: value for name, value in more.items() if value}
+    return Result(server.read("POST", "/tokens", body), _show_token)
+
+
+def _show_token(made: Mapping[str, Any]) -> None:
+    say(made["token"])
+    until = f"until {made['expires_at']}" if made["expires_at"] else "until it is deleted"
+    say(f"{made['id']} is good for the worlds of the team {made['team']}, {until}", err=True)
+
+
+@token.command("list", cls=ServerCommand)
+def list_tokens(*, server: Remote) -> Result:
+    """List the tokens of all teams. None is shown in plain text.
+
+    \b
+    Examples:
+      sandbox token list
+      sandbox token list --json
+    """
+    return Result(server.read("GET", "/tokens"), _show_tokens)
+
+
+_TOKEN_COLUMNS: Final[Columns] = {
+    "id": "id",
+    "team": "team",
+    "name": "name",
+    "issued": "created_at",
+    "expires": lambda one: "expired" if one["expired"] else one["expires_at"] or "never",
+}
+
+
+def _show_tokens(found: Mapping[str, Any]) -> None:
+    if found["tokens"]:
+        show_table(found["tokens"], _TOKEN_COLUMNS)
+    say(counted(found["total"], "token"), err=True)
+
+
+@token.command("delete", cls=ServerCommand)
+@click.argument("id")
+def delete_token(id: str, *, server: Remote) -> Result:
+    """Make the token with this ID worthless, at once. Its team's worlds stay.
+
+    \b
+    Example:
+      sandbox token delete tok_4f2a9c01b7d3
+    """
+    server.read("DELETE", f"/tokens/{quote(id, safe='')}")
+    return Result({"id": id, "deleted": True}, lambda _: say(f"{id} is deleted", err=True))

@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import asyncpg
 from pydantic_core import from_json
@@ -11,10 +11,10 @@ from pydantic_core import from_json
 from sandbox.cluster import commits
 from sandbox.cluster.commits import Rows
 from sandbox.cluster.database import FAILURES, Database
-from sandbox.cluster.tables import prepare, put_meta
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.cluster.setup import prepare, put_meta
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.teams import team_of
-from sandbox.store.files.port import COUNTERS, FORMAT, Change, StoreError, Tables
+from sandbox.store.files.port import COUNTERS, FORMAT, Change, StateFile, StoreError, Tables
 from sandbox.store.tables import NAMES
 
 T = TypeVar("T")
@@ -26,37 +26,17 @@ VALUES ($1, $2, $3, 1, $4, $5, $6, $7, now())"""
 """The server that comes first looks what is due."""
 
 
-class Archive:
+class Archive(StateFile):
     """The worlds of a database that no server uses. Fulfils the port of state files.
 
     Each method connects anew. Raises StoreError where a server lives.
     """
 
-    is_for_people = False
-
     def __init__(self, url: str) -> None:
+        super().__init__()
         self._database = Database(url)
         self.name = self._database.name
-        self._meta: dict[str, str] = {}
-        self._known = self._run(self._prepare)
-
-    @property
-    def secret(self) -> bytes:
-        """The secret of the servers; empty if there is none."""
-        return bytes.fromhex(self._known.get("secret", ""))
-
-    @property
-    def tokens(self) -> str:
-        """The tokens of teams as JSON."""
-        return self._known.get("tokens", "")
-
-    def keep_secret(self, secret: bytes) -> None:
-        """Have the next write put this secret there."""
-        self._meta["secret"] = secret.hex()
-
-    def keep_tokens(self, tokens: str) -> None:
-        """Have the next write put these tokens there."""
-        self._meta["tokens"] = tokens
+        self.head = self._run(self._prepare)
 
     def load(self) -> Mapping[str, Tables]:
         """All worlds by id, with the texts of all documents."""
@@ -81,20 +61,21 @@ class Archive:
                 async with self._database.connection() as connection:
                     return await work(connection)
             except FAILURES as error:
-                raise self._database.unreachable(error) from error
+                raise self._database.refusal(error) from error
             finally:
                 await self._database.close()
 
         return asyncio.run(connected())
 
-    async def _prepare(self, connection: asyncpg.Connection) -> dict[str, str]:
+    async def _prepare(self, connection: asyncpg.Connection) -> dict[str, Any]:
         await prepare(connection, self.name)
         servers = await connection.fetchval("SELECT string_agg(name, ', ') FROM uat_sandbox.living")
         if servers:
             raise StoreError(
                 f"{self.name} is in use by the servers {servers}; stop them, and try again"
             )
-        return dict(await connection.fetch("SELECT name, value FROM uat_sandbox.meta"))
+        known = dict(await connection.fetch("SELECT name, value FROM uat_sandbox.meta"))
+        return known | {"tokens": from_json(known.get("tokens") or "[]")}
 
     async def _load(self, connection: asyncpg.Connection) -> dict[str, Tables]:
         rows = await connection.fetch(
@@ -104,8 +85,9 @@ class Archive:
 
     async def _write(self, connection: asyncpg.Connection, changes: Sequence[Change]) -> None:
         async with connection.transaction():
-            for name, value in self._meta.items():
-                await put_meta(connection, name, value)
+            for name, value in (("secret", self.secret.hex()), ("tokens", self.tokens)):
+                if value:
+                    await put_meta(connection, name, value)
             for change in changes:
                 rows, wid = Rows(), secrets.randbits(63)
                 state = rows.add(change, wid)
@@ -120,6 +102,6 @@ class Archive:
                     team_of(change.world),
                     FORMAT,
                     state,
-                    tables.count(NAMES[Transaction]),
+                    tables.count(NAMES[Payment]),
                     from_json(counters).get("requests", 0),
                 )

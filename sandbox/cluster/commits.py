@@ -21,8 +21,6 @@ CHUNK_ROWS: Final = 1_000
 _READ_AHEAD: Final = 500
 """Rows that are taken at a time; other requests get their turn in between."""
 
-Columns = list[list[Any]]
-
 
 class Head(NamedTuple):
     """What a commit says of a world beside its rows.
@@ -42,13 +40,13 @@ class Head(NamedTuple):
 
 
 class Rows(Struct):
-    """The columns of rows to write and to delete, for all worlds of one commit.
+    """The rows to write and to delete, for all worlds of one commit.
 
     `documents`: wid, table, id, number, text, lookup. `gone`: wid, table, id.
     """
 
-    documents: Columns = field(default_factory=lambda: [[] for _ in range(6)])
-    gone: Columns = field(default_factory=lambda: [[] for _ in range(3)])
+    documents: list[tuple[int, str, str, str, str, str | None]] = field(default_factory=list)
+    gone: list[tuple[int, str, str]] = field(default_factory=list)
 
     def add(self, change: Change, wid: int) -> str | None:
         """Add the rows of a change. Returns the state of the world, if it changed."""
@@ -56,21 +54,20 @@ class Rows(Struct):
         for table, document in change.puts:
             id, number, text = document.id, document.number, document.text
             lookup = from_json(text)["lookup"] if table == KEYS else None
-            _add(self.documents, wid, table, id, str(number), text, lookup)
+            self.documents.append((wid, table, id, str(number), text, lookup))
             if table == WORLD:
                 state = text
-        for table, id in change.gone:
-            _add(self.gone, wid, table, id)
+        self.gone += [(wid, table, id) for table, id in change.gone]
         return state
 
-    def __len__(self) -> int:
-        """The number of documents."""
-        return len(self.documents[0])
+    @property
+    def columns(self) -> list[list[Any]]:
+        """The columns of the documents, then those of what is gone."""
+        return [*_columns(self.documents, 6), *_columns(self.gone, 3)]
 
 
-def _add(columns: Columns, *values: Any) -> None:
-    for column, value in zip(columns, values, strict=True):
-        column.append(value)
+def _columns(rows: Sequence[tuple[Any, ...]], count: int) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(count)]
 
 
 _PUT: Final = """
@@ -115,7 +112,7 @@ async def commit(
 ) -> set[int]:
     """Write the changes of these worlds; returns the `wid` of those that the session owns."""
     said = map(list, zip(*heads, strict=True))
-    mine = await connection.fetch(_COMMIT, session, FORMAT, *said, *rows.documents, *rows.gone)
+    mine = await connection.fetch(_COMMIT, session, FORMAT, *said, *rows.columns)
     return {row["former"] for row in mine}
 
 
@@ -126,9 +123,9 @@ async def write_rows(connection: asyncpg.Connection, rows: Rows, wid: int) -> No
     """
     async with connection.transaction():
         await connection.execute("INSERT INTO uat_sandbox.leftovers VALUES ($1)", wid)
-        for first in range(0, len(rows), CHUNK_ROWS):
-            chunk = [column[first : first + CHUNK_ROWS] for column in rows.documents]
-            await connection.execute(_PUT, *chunk)
+        for first in range(0, len(rows.documents), CHUNK_ROWS):
+            chunk = rows.documents[first : first + CHUNK_ROWS]
+            await connection.execute(_PUT, *_columns(chunk, 6))
 
 
 async def delete(connection: asyncpg.Connection, session: int, wids: list[int]) -> bool:

@@ -92,18 +92,15 @@ class Database:
         return await asyncpg.connect(self._url, **_SETTINGS)
 
     def refusal(self, error: BaseException) -> StoreError:
-        """Say why no server can begin on this database."""
+        """Say why this database is of no use."""
         if isinstance(error, asyncpg.TargetServerAttributeNotMatched):
             return StoreError(
                 f"{self.name} cannot be used: it is a standby, which only answers reads; name the "
-                "primary in the URL of --store, or all hosts of which one is the primary"
+                "primary in the URL, or all hosts of which one is the primary"
             )
-        if isinstance(error, ValueError | asyncpg.ClientConfigurationError) or (
-            isinstance(error, asyncpg.PostgresError) and not ends_connection(error)
-        ):
+        if isinstance(error, ValueError) or not ends_connection(error):
             return StoreError(
-                f"{self.name} cannot be used: {describe(error)}; mend the URL of --store, or the "
-                "database"
+                f"{self.name} cannot be used: {describe(error)}; mend the URL, or the database"
             )
         return self.unreachable(error)
 

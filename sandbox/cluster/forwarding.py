@@ -8,17 +8,17 @@ from urllib.parse import quote
 import aiohttp
 from yarl import URL
 
-from sandbox.cluster.ownership import Peer
+from sandbox.platform import wire
+from sandbox.platform.forwarding import FORWARDED
 from sandbox.store.files.port import Unavailable
-
-FORWARDED: Final = "x-sandbox-forwarded"
-"""The header of a request that was sent on once: the server that gets it answers, or says 421."""
+from sandbox.worlds.elsewhere import Peer
 
 SERVER: Final = b"x-sandbox-server"
 """The header of an answer that another server gave: its name, for balancers that learn."""
 
 NOT_HERE: Final = 421
 
+_SENT_ON: Final = (FORWARDED.decode(), "1")
 _AGAIN: Final = "sandbox.forwarded_again"
 """In the scope of a request that was sent on a second time."""
 
@@ -27,17 +27,16 @@ _ASK_S: Final = 10.0
 _KEPT_S: Final = 3.0
 """Shorter than a server keeps an idle connection, so no request meets one that is being closed."""
 
+REFUSED: Final = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
+"""What is raised where a server cannot be reached; nothing was sent."""
+
 _OF_THE_CONNECTION: Final = frozenset(
     (
         *(b"connection", b"keep-alive", b"transfer-encoding", b"upgrade", b"expect", b"te"),
-        *(b"trailer", b"content-length", FORWARDED.encode()),
+        *(b"trailer", b"content-length", FORWARDED),
     )
 )
 _LEFT_OUT: Final = (b"connection", b"keep-alive", b"transfer-encoding")
-
-
-class Refused(Exception):
-    """The server cannot be reached; nothing was sent."""
 
 
 class Forwarding:
@@ -57,47 +56,41 @@ class Forwarding:
         """Have the server answer; False if it does not have the world any more.
 
         The `body` was read already. If the connection to that server breaks before or in its
-        answer, so does that of the client. Raises Refused, and Unavailable if the server is gone.
+        answer, so does that of the client. Raises REFUSED, and Unavailable if the server is gone.
         """
-        started: list[bool] = []
+        has_started = False
 
         async def pass_on(message: Any) -> None:
-            started.append(True)
+            nonlocal has_started
+            has_started = True
             await send(message)
 
-        exchange = self._exchange(peer, url, scope, pass_on, body)
-        task = asyncio.ensure_future(exchange)
-        leaving = asyncio.ensure_future(_until_gone(receive))
+        task = asyncio.ensure_future(self._exchange(peer, url, scope, pass_on, body))
         under_way = self._under_way.setdefault(peer.session, set())
         under_way.add(task)
         try:
-            await asyncio.wait({task, leaving}, return_when=asyncio.FIRST_COMPLETED)
-            leaving.cancel()
-            # A client that is gone needs no answer.
-            return not task.done() or await self._result(task, scope, receive, bool(started))
-        finally:
-            under_way.discard(task)
-            if not under_way:
-                self._under_way.pop(peer.session, None)
-            leaving.cancel()
-            task.cancel()
-
-    async def _result(
-        self, task: "asyncio.Task[bool]", scope: Any, receive: Any, has_started: bool
-    ) -> bool:
-        try:
-            return task.result()
-        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-            raise Refused(str(error)) from error
+            return await wire.unless_gone(task, receive)
+        except REFUSED:
+            raise
+        except wire.ClientGone:
+            # It needs no answer.
+            return True
         except (aiohttp.ClientError, OSError, asyncio.CancelledError) as error:
+            was_ended = isinstance(error, asyncio.CancelledError)
+            if was_ended and not task.cancelled():
+                raise
             if not has_started and scope["method"] == "GET" and _AGAIN not in scope:
                 # Reading changes nothing, so it is asked once more, of the owner of then.
                 scope[_AGAIN] = True
                 return False
-            if not has_started and isinstance(error, asyncio.CancelledError):
+            if was_ended and not has_started:
                 raise Unavailable("the server that has the world is gone") from None
             await self._abort(scope, receive)
             return True
+        finally:
+            under_way.discard(task)
+            if not under_way:
+                self._under_way.pop(peer.session, None)
 
     async def _exchange(self, peer: Peer, url: str, scope: Any, send: Any, body: bytes) -> bool:
         # `OPTIONS *` has no path, which a URL cannot say.
@@ -110,7 +103,7 @@ class Forwarding:
             for key, value in scope["headers"]
             if key not in _OF_THE_CONNECTION
         ]
-        headers.append((FORWARDED, "1"))
+        headers.append(_SENT_ON)
         if body:
             headers.append(("content-length", str(len(body))))
         async with self._open().request(
@@ -120,7 +113,7 @@ class Forwarding:
             data=body or None,
             allow_redirects=False,
         ) as answer:
-            if answer.status == NOT_HERE and FORWARDED in answer.headers:
+            if answer.status == NOT_HERE and _SENT_ON[0] in answer.headers:
                 return False
             await _pass_on(answer, peer.name, send)
         return True
@@ -133,7 +126,7 @@ class Forwarding:
         try:
             async with self._open().get(
                 URL(url + target, encoded=True),
-                headers=[*sent, (FORWARDED, "1")],
+                headers=[*sent, _SENT_ON],
                 timeout=aiohttp.ClientTimeout(total=_ASK_S, sock_connect=_CONNECT_S),
             ) as answer:
                 return await answer.read() if answer.ok else None
@@ -177,9 +170,3 @@ async def _pass_on(answer: aiohttp.ClientResponse, name: str, send: Any) -> None
     async for chunk in answer.content.iter_any():
         await send({"type": "http.response.body", "body": chunk, "more_body": True})
     await send({"type": "http.response.body", "body": b""})
-
-
-async def _until_gone(receive: Any) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        # A client that sends without end leaves others their turn.
-        await asyncio.sleep(0)

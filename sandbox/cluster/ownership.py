@@ -14,7 +14,7 @@ from sandbox.cluster.session import SILENT_S
 from sandbox.domain.keys import ParsedKey, digest_of
 from sandbox.domain.teams import OPERATOR, team_of, world_of
 from sandbox.store.files.port import FORMAT, Unavailable
-from sandbox.worlds.elsewhere import KeptWorld, ServerRow
+from sandbox.worlds.elsewhere import KeptWorld, Peer, ServerRow
 from sandbox.worlds.spec import DEFAULT_WORLD, Limits, TooManyWorlds, WorldTaken
 
 SKIPPED_MAX: Final = 1_000
@@ -23,15 +23,6 @@ SKIPPED_MAX: Final = 1_000
 _PAGE: Final = 200
 _MAKING: Final = 4_511_902_661
 """The number of the advisory lock under which worlds are counted and reserved."""
-
-
-class Peer(NamedTuple):
-    """A server that lives: the number of its session, its name, and where it answers."""
-
-    session: int
-    name: str
-    url: str
-    control_url: str
 
 
 class Found(NamedTuple):
@@ -95,7 +86,7 @@ _END_SILENT: Final = """
 SELECT pg_terminate_backend(a.pid)
 FROM uat_sandbox.living l JOIN pg_stat_activity a USING (pid)
 WHERE l.number = ANY($1::integer[])
-    AND extract(epoch FROM now() - greatest(a.state_change, a.backend_start)) > $2"""
+    AND now() - greatest(a.state_change, a.backend_start) > $2 * interval '1 second'"""
 _DUE: Final = """
 SELECT id FROM uat_sandbox.owned
 WHERE n > 0 AND format <= $1 AND NOT id = ANY($4)

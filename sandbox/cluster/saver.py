@@ -29,8 +29,8 @@ from sandbox.cluster.database import (
 )
 from sandbox.cluster.ownership import Claim
 from sandbox.cluster.session import OwnerSession, SessionLost
-from sandbox.cluster.tables import put_meta
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.cluster.setup import put_meta
+from sandbox.domain.payments.transactions import Payment
 from sandbox.measurements import Measured
 from sandbox.store.files.port import Change, StoreError
 from sandbox.worlds.elsewhere import WorldLost
@@ -85,7 +85,7 @@ class OwnedWorld:
             new_wid=new_wid,
             n=self.n + 1,
             state=state,
-            payments=len(store.all(Transaction)),
+            payments=len(store.all(Payment)),
             requests=store.counters.requests,
             due_s=_due_s(self.world),
         )
@@ -119,8 +119,8 @@ class ClusterSaver:
         self._on_lost = on_lost
         # The worlds that are about to be followed.
         self.claims: dict[str, Claim] = {}
+        # Those that are being deleted are in it until that is done.
         self._owned: dict[str, OwnedWorld] = {}
-        self._deleted: dict[World, OwnedWorld] = {}
         # What has changes; a dictionary as an ordered set.
         self._dirty: dict[OwnedWorld, None] = {}
         self._tokens: str | None = None
@@ -130,11 +130,11 @@ class ClusterSaver:
     @property
     def worlds(self) -> list[World]:
         """The worlds that the session owns."""
-        return [owned.world for owned in self._owned.values()]
+        return [owned.world for owned in self._owned.values() if not owned.is_gone]
 
     def has(self, id: str) -> bool:
         """Whether a world with this id is owned here, or not deleted yet."""
-        return id in self._owned or any(world.id == id for world in self._deleted)
+        return id in self._owned
 
     # --- noting
 
@@ -143,7 +143,7 @@ class ClusterSaver:
         claim, owned = self.claims.get(world.id), self._owned.get(world.id)
         if claim is not None and claim.session == self._session.number:
             owned = OwnedWorld(world, claim.wid, claim.n)
-        elif owned is None or claim is not None:
+        elif owned is None or owned.is_gone or claim is not None:
             # The session was lost while the world was read or made.
             asyncio.get_running_loop().call_soon(self._on_lost, world)
             return
@@ -164,10 +164,9 @@ class ClusterSaver:
 
     def forget(self, world_id: str) -> None:
         """Delete the world."""
-        owned = self._owned.pop(world_id, None)
+        owned = self._owned.get(world_id)
         if owned is not None:
             owned.is_gone = True
-            self._deleted[owned.world] = owned
             self._note(owned)
 
     def drop(self, world_ids: Iterable[str]) -> None:
@@ -180,11 +179,8 @@ class ClusterSaver:
 
     def drop_all(self) -> None:
         """Write nothing any more of what was owned."""
-        for owned in self._deleted.values():
-            owned.is_lost = True
-            owned.wake()
         self.drop(self._owned)
-        self._deleted, self._dirty, self._tokens = {}, {}, None
+        self._tokens = None
 
     def keep_tokens(self, tokens: str) -> None:
         """Write these tokens of teams in place of those that are there."""
@@ -208,8 +204,6 @@ class ClusterSaver:
             return
         owned = self._owned.get(world.id)
         if owned is None or owned.world is not world:
-            owned = self._deleted.get(world)
-        if owned is None:
             raise WorldLost(world.id)
         wanted = owned.noted
         while owned.written < wanted and not owned.is_lost:
@@ -279,7 +273,7 @@ class ClusterSaver:
         async def commit(connection: asyncpg.Connection) -> set[int]:
             return await commits.commit(connection, session, heads, rows)
 
-        mine = await self._persist(commit, worlds, ANSWER_S + len(rows) / _ROWS_PER_S)
+        mine = await self._persist(commit, worlds, ANSWER_S + len(rows.documents) / _ROWS_PER_S)
         self.measured.writes.observe(time.monotonic() - began_s)
         self.measured.written_together.observe(len(batch))
         for owned, head, noted in batch:
@@ -313,10 +307,13 @@ class ClusterSaver:
         wids, session = [owned.wid for owned in gone], self._session.number
         delete = partial(commits.delete, session=session, wids=wids)
         is_done = await self._persist(delete, gone)
+        if is_done is None:
+            self.drop(owned.world.id for owned in gone)
+            return
         for owned in gone:
-            self._deleted.pop(owned.world, None)
-            owned.is_lost = is_done is None
-            self._done(owned, owned.written if owned.is_lost else owned.noted)
+            if self._owned.get(owned.world.id) is owned:
+                del self._owned[owned.world.id]
+            self._done(owned, owned.noted)
 
     def _write_aside(self, owned: OwnedWorld, change: Change, noted: int) -> None:
         """Write all of a large world over another connection, while commits go on."""

@@ -13,8 +13,8 @@ import asyncpg
 
 from sandbox.cluster import commits, ownership
 from sandbox.cluster.database import FAILURES, Database, describe
-from sandbox.cluster.forwarding import Forwarding, Refused
-from sandbox.cluster.ownership import Found, Peer
+from sandbox.cluster.forwarding import REFUSED, Forwarding
+from sandbox.cluster.ownership import Found
 from sandbox.cluster.saver import ClusterSaver
 from sandbox.cluster.session import SILENT_S, Address, OwnerSession, SessionLost
 from sandbox.cluster.supervision import Supervisor
@@ -22,7 +22,8 @@ from sandbox.domain.keys import KeyKind, ParsedKey
 from sandbox.store.files.port import FORMAT, StoreError, Unavailable
 from sandbox.store.fixture import FixtureError
 from sandbox.store.saved_world import NotRestored
-from sandbox.worlds.elsewhere import KeptWorld, ServerRow, WorldLost
+from sandbox.worlds.background import Alone
+from sandbox.worlds.elsewhere import KeptWorld, Peer, ServerRow, WorldLost
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.restore import FixtureOf, spec_of
 from sandbox.worlds.spec import DEFAULT_WORLD, WorldTaken
@@ -88,17 +89,18 @@ class ClusterServer:
         self._begin_default = begin_default
         self._forwarding = Forwarding(abort)
         self._supervisor = Supervisor(self._session.lose)
-        self._peers: dict[str, Peer] = {}
-        # The URLs of the owners of worlds, by key.
-        self._routes: dict[bytes, str] = {}
-        self._claiming: dict[str, asyncio.Task[None]] = {}
+        # The owners of worlds, by key.
+        self._routes: dict[bytes, Peer] = {}
+        self._claiming = Alone()
+        # Worlds that are not looked for again unless somebody asks for them.
+        self._unreadable: set[str] = set()
         self._is_leaving = False
         self._spread_s = 0.0
 
     # --- where a world is
 
-    async def have_world(self, id: str, *, for_control: bool = True) -> str | None:
-        """Have the world be here; else the URL of the server that has it; None without one."""
+    async def have_world(self, id: str) -> Peer | None:
+        """Have the world be here; else the server that has it; None without one."""
         deadline_s = time.monotonic() + _FOUND_S
         while self.worlds.get(id) is None:
             # One that is being given away or deleted is not looked for before that is done.
@@ -106,8 +108,8 @@ class ClusterServer:
                 found = await self._database.ask(ownership.find, id)
                 if found is None:
                     return None
-                if (url := await self._reach(found, for_control=for_control)) is not None:
-                    return url
+                if (peer := await self._reach(found)) is not None:
+                    return peer
                 if self.worlds.get(id) is not None:
                     break
             if time.monotonic() > deadline_s:
@@ -115,23 +117,23 @@ class ClusterServer:
             await asyncio.sleep(_SOON_S)
         return None
 
-    async def have_key(self, sent: bytes, key: ParsedKey, *, afresh: bool = False) -> str | None:
-        """Have the world of this key be here; else the URL of the server that has it."""
-        if not afresh and (url := self._routes.get(sent)) is not None:
-            return url
+    async def have_key(self, sent: bytes, key: ParsedKey, *, afresh: bool = False) -> Peer | None:
+        """Have the world of this key be here; else the server that has it."""
+        if not afresh and (peer := self._routes.get(sent)) is not None:
+            return peer
         known = None
         if key.kind in (KeyKind.V5, KeyKind.LEGACY):
             known = await self._database.ask(ownership.find_key, key)
         id = DEFAULT_WORLD if known is None else known.id
-        url = await self.have_world(id, for_control=False)
-        if url is not None and known is not None:
+        peer = await self.have_world(id)
+        if peer is not None and known is not None:
             if len(self._routes) >= ROUTES_MAX:
                 self._routes.clear()
-            self._routes[sent] = url
-        return url
+            self._routes[sent] = peer
+        return peer
 
-    async def _reach(self, found: Found, *, for_control: bool) -> str | None:
-        """The URL of the server that has the world; None if it is to be looked for again."""
+    async def _reach(self, found: Found) -> Peer | None:
+        """The server that has the world; None if it is to be looked for again."""
         owner = found.owner
         if owner is not None and owner.url == self._session.address.url:
             # A session of this server: the present one, or one that is about to end.
@@ -143,25 +145,20 @@ class ClusterServer:
                     "of that version"
                 )
             if not self._is_leaving:
-                await self._claim_once(found)
+                # A request may be cancelled, but not what it has begun on the owner session.
+                await asyncio.shield(asyncio.ensure_future(self._claim_alone(found)))
                 return None
             others = await self._database.ask(ownership.others, self._session.number)
             if not others:
                 raise Unavailable("this server leaves, and there is no other")
             owner = others[0]
-        self._peers[owner.url] = self._peers[owner.control_url] = owner
-        return owner.control_url if for_control else owner.url
+        return owner
 
     # --- claiming
 
-    async def _claim_once(self, found: Found) -> None:
-        """Claim the world, unless another server is quicker. Raises StoreError."""
-        task = self._claiming.get(found.id)
-        if task is None:
-            task = asyncio.ensure_future(self._claim(found))
-            self._claiming[found.id] = task
-            task.add_done_callback(lambda _: self._claiming.pop(found.id, None))
-        await asyncio.shield(task)
+    async def _claim_alone(self, found: Found) -> None:
+        async with self._claiming.with_(found.id):
+            await self._claim(found)
 
     async def _claim(self, found: Found) -> None:
         """Claim and read: two statements, so that what is read is younger than the claim."""
@@ -242,16 +239,15 @@ class ClusterServer:
 
     # --- forwarding
 
-    async def carry(self, url: str, scope: Any, receive: Any, send: Any, body: bytes) -> bool:
+    async def carry(
+        self, peer: Peer, url: str, scope: Any, receive: Any, send: Any, body: bytes
+    ) -> bool:
         """Have that server answer the request; False if it does not have the world any more."""
-        peer = self._peers.get(url)
-        if peer is None:
-            return False
         try:
             if await self._forwarding.forward(peer, url, scope, receive, send, body):
                 self.worlds.measured.carried.inc()
                 return True
-        except Refused:
+        except REFUSED:
             # Its session has ended already, or is ended now if it is silent.
             await self._database.ask(ownership.end_silent, [peer.session])
             since_s = scope.setdefault(_REFUSED, time.monotonic())
@@ -260,15 +256,16 @@ class ClusterServer:
                     f"the server {peer.name!r} has the world, and cannot be reached at {url}"
                 ) from None
         except Unavailable:
-            self._forget_routes(url)
+            self._forget_routes(peer.session)
             raise
-        self._forget_routes(url)
+        self._forget_routes(peer.session)
         # The world may be on its way from one server to another.
         await asyncio.sleep(_SOON_S)
         return False
 
-    def _forget_routes(self, url: str) -> None:
-        self._routes = {sent: other for sent, other in self._routes.items() if other != url}
+    def _forget_routes(self, session: int) -> None:
+        """Look anew for the worlds that this session had."""
+        self._routes = {key: peer for key, peer in self._routes.items() if peer.session != session}
 
     # --- all servers
 
@@ -319,26 +316,28 @@ class ClusterServer:
 
     async def _watch_others(self) -> None:
         """End sessions of servers that do not answer, and what is under way at those that ended."""
-        known = {peer.session for peer in self._peers.values()}
-        late = set(self._forwarding.sessions)
-        late.update(await self._database.ask(ownership.overdue, self._session.number))
+        used = set(self._forwarding.sessions)
+        known = used | {peer.session for peer in self._routes.values()}
+        late = used | set(await self._database.ask(ownership.overdue, self._session.number))
         if known or late:
             gone = known - await self._database.ask(ownership.end_silent, late)
             self._forwarding.end(gone)
-            for url in [url for url, peer in self._peers.items() if peer.session in gone]:
-                del self._peers[url]
-                self._forget_routes(url)
+            for session in gone:
+                self._forget_routes(session)
 
     async def _sweep(self) -> None:
         """Claim what is due and has no owner, delete what is left over, and spread worlds."""
         unused_s = self.worlds.limits.unused_after_s
         await self._database.ask(ownership.sweep, unused_s, SWEPT_ROWS)
-        here = [world.id for world in self.worlds]
-        for id in await self._database.ask(ownership.due, self._session.number, here, DUE_MAX):
+        passed_over = [*self._unreadable, *(world.id for world in self.worlds)]
+        due = await self._database.ask(ownership.due, self._session.number, passed_over, DUE_MAX)
+        for id in due:
             try:
                 await self.have_world(id)
             except StoreError as error:
                 log.error("%s", error)
+                if not isinstance(error, Unavailable):
+                    self._unreadable.add(id)
         if time.monotonic() - self._spread_s > SPREAD_S:
             self._spread_s = time.monotonic()
             await self._spread()

@@ -21,7 +21,7 @@ from sandbox.cluster.database import (
     describe,
     ends_connection,
 )
-from sandbox.cluster.tables import OWNERS
+from sandbox.cluster.setup import OWNERS
 from sandbox.store.files.port import StoreError, Unavailable
 
 T = TypeVar("T")
@@ -58,7 +58,7 @@ _JOIN: Final = """
 INSERT INTO uat_sandbox.sessions (number, name, url, control_url, machine, version)
 VALUES ($1, $2, $3, $4, $5, $6)"""
 _SIGN: Final = """
-SELECT pg_backend_pid(), extract(epoch FROM clock_timestamp())::float8,
+SELECT pg_backend_pid(), clock_timestamp(),
     (SELECT value FROM uat_sandbox.meta WHERE name = 'tokens')"""
 
 log = logging.getLogger("sandbox.cluster")
@@ -246,11 +246,11 @@ class OwnerSession:
         async def ask(connection: asyncpg.Connection) -> Any:
             return await connection.fetchrow(_SIGN)
 
-        pid, now_s, tokens = await self.run(ask, ASK_S)
+        pid, now, tokens = await self.run(ask, ASK_S)
         if pid != self._pid:
             self.lose(ConnectionError("a pooler in transaction mode is in between"))
             raise SessionLost(self.problem)
-        self.clock.compare(now_s)
+        self.clock.compare(now.timestamp())
         self._on_sign(tokens or "")
 
     async def confirm(self) -> None:

@@ -16,8 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sandbox.conformance.clients import HttpAnswer
-from sandbox.conformance.probes.steps import KINDS, Kind, Missing, ProbeRequest, Step, fill
-from sandbox.conformance.probes.table import Probe
+from sandbox.conformance.probes.table import KINDS, Kind, Missing, Probe, ProbeRequest, Step, fill
 
 MADE: Final = "made"
 GONE: Final = "deleted"

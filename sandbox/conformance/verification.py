@@ -10,7 +10,6 @@ from typing import Any, Final
 from uuid import uuid4
 
 from sandbox.conformance import verification_report as report
-from sandbox.conformance.plan import Wanted
 from sandbox.conformance.probe_runner import (
     Asker,
     Cleaner,
@@ -21,7 +20,8 @@ from sandbox.conformance.probe_runner import (
     Stopped,
     register_file,
 )
-from sandbox.conformance.probes.steps import ProbeRequest
+from sandbox.conformance.probes.table import ProbeRequest
+from sandbox.conformance.verification_report import Wanted
 from sandbox.domain.keys import LOOKUP_CHARS, SECRET_CHARS
 from sandbox.domain.profile import Profile
 

@@ -40,6 +40,7 @@ from sandbox.domain.teams import OPERATOR
 from sandbox.domain.text import nearest
 from sandbox.platform import wire
 from sandbox.platform.hosts import RareLog, origin_of, why_foreign
+from sandbox.platform.responses import send_whole
 from sandbox.platform.routing import ROOT_PATH, Match, is_written_below, match_of, path_of
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
 from sandbox.scenarios.fault_injection import SpoiledFull
@@ -341,15 +342,13 @@ async def _send(
     media_type: str = JSON,
     kind: AnswerKind = AnswerKind.CONTROL,
 ) -> None:
-    body: wire.Body = b""
-    if status != 204:
-        body = shown.body if isinstance(shown, Written) else to_json(shown)
+    if not isinstance(shown, Written):
+        shown = Written(b"" if status == 204 else to_json(shown))
+    body: wire.Body = shown.body
     raw = [(name.encode(), value.encode()) for name, value in headers.items()]
     raw += HEADERS_OF[kind]
-    if isinstance(shown, Written) and shown.media_type is not None:
-        media_type = shown.media_type
     if body:
         length = b"%d" % wire.size_of(body)
-        raw += [(b"content-type", media_type.encode()), (b"content-length", length)]
-    await send({"type": "http.response.start", "status": status, "headers": raw})
-    await wire.send_body(send, body)
+        kind_of_text = (shown.media_type or media_type).encode()
+        raw += [(b"content-type", kind_of_text), (b"content-length", length)]
+    await send_whole(send, status, raw, body)

@@ -15,7 +15,8 @@ from sandbox.domain import batches
 from sandbox.domain.clock import BATCH_CLOSES, BATCH_RESULT, Timer
 from sandbox.domain.currencies import in_letters
 from sandbox.domain.directory import Account, Terminal
-from sandbox.domain.payments.transactions import Attempt, Transaction
+from sandbox.domain.payments.action_records import record_id
+from sandbox.domain.payments.transactions import Attempt, Payment
 from sandbox.domain.records import to_bytes
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext
@@ -203,13 +204,13 @@ _OF_RECORD: Final = (
 
 def view_batch(world: World, batch: batches.Batch) -> BatchDetail:
     """Show a batch with each record's result, and where the record is now."""
-    found: dict[str, Transaction] = {}
+    found: dict[str, Payment] = {}
     unit = world.store.begin()
     for index in ("batch_id", "refund_batch_id", "refused_in"):
-        rows, _ = unit.find(Transaction, {index: batch.id}, order=OLDEST_FIRST)
-        found |= {tx.transaction_id: tx for tx in rows if tx.original_id is None}
-    payments = sorted(found.values(), key=lambda tx: tx.origin.created_at)
-    entries = [entry for tx in payments for entry in _entries(batch, tx)]
+        rows, _ = unit.find(Payment, {index: batch.id}, order=OLDEST_FIRST)
+        found |= {payment.id: payment for payment in rows if payment.original_id is None}
+    payments = sorted(found.values(), key=lambda payment: payment.transaction.created_at)
+    entries = [entry for payment in payments for entry in _entries(batch, payment)]
     why, due = _explain(world, batch)
     return BatchDetail(
         batch=batch_row(world, batch), why=why, is_due_at=due, sums=_sums(entries), records=entries
@@ -240,35 +241,35 @@ def _refused(batch: batches.Batch) -> int | None:
     return counts.get(batch.status)
 
 
-def _entries(batch: batches.Batch, tx: Transaction) -> Iterator[BatchEntry]:
+def _entries(batch: batches.Batch, payment: Payment) -> Iterator[BatchEntry]:
     """The capture entry of a payment, and its refund entries. Source: assumed M10."""
 
     def entry(
         kind: EntryKind, amount: int, attempt: Attempt, result: EntryResult | None
     ) -> BatchEntry:
         return BatchEntry.of(
-            tx,
-            record_id=attempt.record_id,
+            payment.transaction,
+            record_id=record_id(payment, attempt.event_id),
             event_id=attempt.event_id,
             kind=kind,
             amount=amount,
-            brand=tx.origin.card.brand,
-            last4=tx.origin.card.masked[-LAST_DIGITS:],
+            brand=payment.card.brand,
+            last4=payment.card.masked[-LAST_DIGITS:],
             at=attempt.created_at,
             result=result,
-            now_in=tx.batch_id,
+            now_in=payment.batch_id,
         )
 
-    is_refused = batch.id in tx.refused_in
+    is_refused = batch.id in payment.refused_in
     result: EntryResult | None = _RESULTS.get(batch.status)
-    if tx.batch_id == batch.id or is_refused:
+    if payment.batch_id == batch.id or is_refused:
         # What was refused may have come back into the same batch only by an edit.
-        went_back = is_refused and tx.batch_id != batch.id
-        kept = tx.ledger.kept if went_back else batches.entries_of(tx, batch.id).captured
-        captured = (one for one in tx.history if one.status in ("captured", "settled"))
-        attempt = next(captured, tx.history[0])
+        went_back = is_refused and payment.batch_id != batch.id
+        kept = payment.ledger.kept if went_back else batches.entries_of(payment, batch.id).captured
+        captured = (one for one in payment.history if one.status in ("captured", "settled"))
+        attempt = next(captured, payment.history[0])
         yield entry("capture", kept, attempt, "refused" if went_back else result)
-    for attempt in tx.history:
+    for attempt in payment.history:
         if attempt.transaction_type == "refund" and attempt.batch_id == batch.id:
             yield entry("refund", attempt.amount, attempt, result)
 
@@ -337,7 +338,7 @@ def answer_batch(request: ControlRequest, body: BatchAnswer) -> Written[batches.
     return Written(to_bytes(answered))
 
 
-def _parse_result(body: BatchAnswer, members: list[Transaction]) -> batches.Result:
+def _parse_result(body: BatchAnswer, members: list[Payment]) -> batches.Result:
     if body.reason is not None and body.answer != "rejected":
         raise invalid("reason: belongs to the answer rejected alone")
     if body.rejected is not None and body.answer != "partially_accepted":
@@ -354,13 +355,11 @@ def _parse_result(body: BatchAnswer, members: list[Transaction]) -> batches.Resu
     )
 
 
-def _rejected_members(
-    wanted: int | list[str] | None, members: list[Transaction]
-) -> tuple[str, ...]:
+def _rejected_members(wanted: int | list[str] | None, members: list[Payment]) -> tuple[str, ...]:
     """The ids of the members that are refused: as named, or so many of the first."""
     if wanted is None:
         raise invalid("rejected: say which members, by their ids, or how many")
-    ids = [tx.transaction_id for tx in members]
+    ids = [payment.id for payment in members]
     if isinstance(wanted, int):
         if not 1 <= wanted <= len(ids):
             raise invalid(f"rejected: the batch has {len(ids)} members")

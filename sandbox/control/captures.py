@@ -25,7 +25,7 @@ from sandbox.control.context import ControlFault, ControlRequest, exclusive_worl
 from sandbox.control.coverage import Coverage, view_coverage
 from sandbox.control.directory import DirectoryEntry, directory_entries
 from sandbox.control.endpoints import EndpointView, view_endpoint
-from sandbox.control.journal import EntryShown, RequestRow, request_row, view_entry
+from sandbox.control.journal import JournalEntry, RequestRow, request_row, view_entry
 from sandbox.control.ledger import read_ledger
 from sandbox.control.messages import MessageRow, MessageView, message_row, view_message
 from sandbox.control.models import GZIP, HTML, Time, View, Written
@@ -48,7 +48,7 @@ from sandbox.control.worlds import WorldBase, view_world
 from sandbox.domain.batches import Batch
 from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.platform.operation import Row
 from sandbox.store.tables import EVERYTHING
 from sandbox.worlds.background import collect, run_in_thread, select
@@ -159,7 +159,7 @@ class Capture(View):
     messages: list[MessageView]
     message_rows: list[MessageRow]
     checks: list[CapturedCheck]
-    requests: list[EntryShown]
+    requests: list[JournalEntry]
     request_rows: list[RequestRow]
 
 
@@ -186,7 +186,7 @@ def _pack(capture: Capture, scrub: Callable[[bytes], bytes]) -> bytes:
 async def _take_capture(request: ControlRequest) -> Capture:
     world, services, now = request.world, request.services, request.world.now()
     unit, everything = world.store.begin(), {"scope": EVERYTHING}
-    payments, total = unit.find(Transaction, everything, limit=PAYMENTS_MAX)
+    payments, total = unit.find(Payment, everything, limit=PAYMENTS_MAX)
     batches, _ = unit.find(Batch, everything, limit=BATCHES_MAX)
     about = await _messages_about(world, payments)
     timers = world.store.timers.numbered()
@@ -219,9 +219,9 @@ async def _take_capture(request: ControlRequest) -> Capture:
         keys=await show(directory_entries(world, "key", keys)),
         lens=await _lens(world, keys),
         payments=await show(map(payment_row, payments)),
-        stories=await show(view_story(world, tx, about[tx.transaction_id]) for tx in payments),
+        stories=await show(view_story(world, payment, about[payment.id]) for payment in payments),
         batches=await show(view_batch(world, batch) for batch in batches),
-        moves=await show(_moves(world, tx) for tx in payments),
+        moves=await show(_moves(world, payment) for payment in payments),
         messages=await show(view_message(world, one) for one in told),
         message_rows=await show(message_row(world, one) for one in told),
         checks=await show(each for one in told for each in _checks(world, one)),
@@ -236,9 +236,9 @@ def _captured_world(world: World) -> CapturedWorld:
     return CapturedWorld.extend(shown, keys=keys)
 
 
-async def _messages_about(world: World, payments: list[Transaction]) -> dict[str, list[Message]]:
+async def _messages_about(world: World, payments: list[Payment]) -> dict[str, list[Message]]:
     """Find the messages about each of these payments."""
-    found: dict[str, list[Message]] = {tx.transaction_id: [] for tx in payments}
+    found: dict[str, list[Message]] = {payment.id: [] for payment in payments}
     for message in await select(world.store.messages_now(), lambda one: one.subject in found):
         found[message.subject].append(message)
     return found
@@ -251,12 +251,14 @@ def _keys(world: World) -> list[ApiKey]:
     return [key for key in found if key is not None][:KEYS_MAX]
 
 
-def _moves(world: World, tx: Transaction) -> CapturedMoves:
-    owner = next((name for name, id in world.cast.accounts.items() if id == tx.account_id), None)
+def _moves(world: World, payment: Payment) -> CapturedMoves:
+    owner = next(
+        (name for name, id in world.cast.accounts.items() if id == payment.account_id), None
+    )
     name = owner if owner in world.cast.keys else "psp" if "psp" in world.cast.keys else None
     key = None if name is None else world.store.get(ApiKey, world.cast.keys[name][0])
-    actions = view_actions(world, tx, key)
-    return CapturedMoves.extend(actions, id=tx.transaction_id, key=key and name)
+    actions = view_actions(world, payment, key)
+    return CapturedMoves.extend(actions, id=payment.id, key=key and name)
 
 
 def _checks(world: World, message: Message) -> Iterator[CapturedCheck]:

@@ -8,23 +8,23 @@ from sandbox.control.routing import PREFIX, get
 from sandbox.domain.batches import BATCH_LIFE
 from sandbox.domain.directory import ACCOUNTS, LOCATIONS, TERMINALS
 from sandbox.domain.keys import KEY_LIFE
+from sandbox.domain.operations import API_WORDS
 from sandbox.domain.payments.cards import CARDS, Card
 from sandbox.domain.payments.outcomes import (
     OUTCOMES,
-    TRANSPORT_FAULTS,
     TRIGGERS,
     Outcome,
-    TransportFault,
     Trigger,
-    When,
     operations_of,
 )
 from sandbox.domain.payments.transitions import SAME, TRANSITIONS
 from sandbox.domain.states import Machine, Step
 from sandbox.domain.text import OneOf, nearest
+from sandbox.domain.transport_faults import TRANSPORT_FAULTS, TransportFault, When
 
 OutcomeKey = Annotated[str, OneOf(OUTCOMES)]
 FaultKey = Annotated[str, OneOf(TRANSPORT_FAULTS)]
+OperationName = Annotated[str, OneOf(API_WORDS)]
 PARTIAL_APPROVAL: Final = "partial_approval"
 
 

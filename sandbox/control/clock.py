@@ -23,7 +23,7 @@ from sandbox.domain.directory import TERMINALS, Terminal
 from sandbox.domain.instants import Instant, parse_duration, to_ms
 from sandbox.domain.keys import KEY_LIFE, ApiKey
 from sandbox.domain.payments import follow_ups
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.payments.transitions import Transition, transitions_from
 from sandbox.platform.context import OperationContext
 from sandbox.platform.payments import late_answers
@@ -217,7 +217,7 @@ class _Leads(Struct, frozen=True):
     says: str
     clause: str
     then: tuple[str, str | None] | None = None
-    payment: Transaction | None = None
+    payment: Payment | None = None
 
 
 _Tells = Callable[[World, Timer], _Leads]
@@ -261,13 +261,13 @@ def _select_timers(world: World, query: AgendaQuery) -> Iterator[Timer]:
 def view_timer(world: World, timer: Timer) -> DueView:
     """Show something that falls due, and what it leads to as things are now."""
     leads = _TELLS[timer.kind](world, timer)
-    tx = leads.payment
+    payment = leads.payment
     subject = Subject(
         kind=leads.kind,
         id=timer.subject,
         says=leads.name,
-        amount=tx and tx.amounts.total,
-        currency=tx and tx.origin.site.currency,
+        amount=payment and payment.transaction.total_amount,
+        currency=payment and payment.transaction.currency,
     )
     then = leads.then and NextState(status=leads.then[0], status_reason=leads.then[1])
     return DueView.of(timer, subject=subject, says=leads.says, then=then, clause=leads.clause)
@@ -276,49 +276,51 @@ def view_timer(world: World, timer: Timer) -> DueView:
 # --- payments ---------------------------------------------------------------------------------
 
 
-def _describe_payment(tx: Transaction) -> str:
-    return f"{tx.transaction_type} of {written(tx.amounts.total, tx.origin.site.currency)}"
+def _describe_payment(payment: Payment) -> str:
+    tx = payment.transaction
+    return f"{tx.transaction_type} of {written(tx.total_amount, tx.currency)}"
 
 
-def _ended(tx: Transaction, row: Transition, after: Transaction, says: str) -> _Leads:
-    then = (after.status, after.status_reason)
-    return _Leads("payment", _describe_payment(tx), says, row.source, then, tx)
+def _ended(payment: Payment, row: Transition, after: Payment, says: str) -> _Leads:
+    then = (after.status, after.transaction.status_reason)
+    return _Leads("payment", _describe_payment(payment), says, row.source, then, payment)
 
 
-def _nothing(tx: Transaction | None, clause: str) -> _Leads:
+def _nothing(payment: Payment | None, clause: str) -> _Leads:
     """Nothing happens to the payment."""
-    if tx is None:
+    if payment is None:
         return _Leads("payment", "", _NOTHING + "the payment is gone", clause)
-    says = f"{_NOTHING}the payment is {tx.status} by now"
-    return _Leads("payment", _describe_payment(tx), says, clause, payment=tx)
+    says = f"{_NOTHING}the payment is {payment.status} by now"
+    return _Leads("payment", _describe_payment(payment), says, clause, payment=payment)
 
 
 def _ends(says: str, clause: str) -> _Tells:
     """A payment ends by itself, as the row of the timer says."""
 
     def tell(world: World, timer: Timer) -> _Leads:
-        tx = world.store.get(Transaction, timer.subject)
-        rows = () if tx is None else transitions_from(timer.kind, tx.status)
-        if tx is None or not rows:
-            return _nothing(tx, clause)
-        after = follow_ups.expire(tx, rows[0], event_id=tx.event_id, at=to_ms(timer.due)).record
-        return _ended(tx, rows[0], after, says)
+        payment = world.store.get(Payment, timer.subject)
+        rows = () if payment is None else transitions_from(timer.kind, payment.status)
+        if payment is None or not rows:
+            return _nothing(payment, clause)
+        event_id, at = payment.transaction.event_id, to_ms(timer.due)
+        after = follow_ups.expire(payment, rows[0], event_id=event_id, at=at).record
+        return _ended(payment, rows[0], after, says)
 
     return tell
 
 
 def _late_answer(world: World, timer: Timer) -> _Leads:
-    tx = world.store.get(Transaction, timer.subject)
+    payment = world.store.get(Payment, timer.subject)
     outcome, _, event_id = timer.detail.partition(" ")
     context = OperationContext(
         world=world, unit=world.store.begin(), now=timer.due, request_id=None
     )
-    effect = None if tx is None else late_answers.preview(context, tx, outcome, event_id)
-    if tx is None or effect is None:
-        return _nothing(tx, "assumed D24")
+    effect = None if payment is None else late_answers.preview(context, payment, outcome, event_id)
+    if payment is None or effect is None:
+        return _nothing(payment, "assumed D24")
     row, after = effect
     what = f" to the {row.trigger.replace('_', ' ')}" if event_id else ""
-    return _ended(tx, row, after, f"the processor answers late{what}: {outcome}")
+    return _ended(payment, row, after, f"the processor answers late{what}: {outcome}")
 
 
 def _describe_batch(batch: Batch) -> str:

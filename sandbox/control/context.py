@@ -2,7 +2,8 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Protocol, TypeVar
+from itertools import islice
+from typing import Any, Final, Protocol, TypeVar
 
 from msgspec import Struct, field
 from starlette.types import Scope
@@ -25,6 +26,9 @@ R = TypeVar("R", bound=Row)
 T = TypeVar("T")
 
 Named = Account | Terminal | ApiKey
+
+COMPARED_MAX: Final = 1_000
+"""The most ids of worlds to compare an unknown one with: some milliseconds."""
 
 
 class Proved(Protocol):
@@ -224,7 +228,7 @@ def unknown_world(worlds: Worlds, id: str, who: Identity) -> ControlFault:
 
 def unknown_among(ids: Iterable[str], id: str, who: Identity) -> ControlFault:
     """No world of these that is within reach has this id."""
-    known = [one for one in ids if who.reaches(one)]
+    known = islice((one for one in ids if who.reaches(one)), COMPARED_MAX)
     return ControlFault(
         404, "unknown_world", f"there is no world {id!r}", nearest=nearest(id, known)
     )

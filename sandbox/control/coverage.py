@@ -14,9 +14,10 @@ from sandbox.control.routing import PREFIX, WORLD, get
 from sandbox.control.servers import ask_other_servers, other_servers
 from sandbox.domain.events import EVENTS
 from sandbox.domain.faults import FAULTS, MISDIRECTED
-from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
+from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import STATUS_REASONS, STATUSES
 from sandbox.domain.teams import OPERATOR
+from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform.routes import OPERATIONS
 from sandbox.worlds.coverage_counters import CoverageCounters
 

@@ -11,7 +11,7 @@ from sandbox.domain.batches import Batch
 from sandbox.domain.currencies import written
 from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.keys import ApiKey, KeyUsage
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.platform.payments.points_of_sale import currency_at
 from sandbox.store.tables import EVERYTHING, LAST_DIGITS, Where
 from sandbox.worlds.elsewhere import Elsewhere
@@ -187,7 +187,7 @@ async def find_anything(request: ControlRequest, query: FindQuery) -> Findings:
     found: list[FoundThing] = []
     for world in worlds:
         found += _find_by_id(world, query.q)
-        found += [_view_payment(world, tx) for tx in _find_payments(world, query.q)]
+        found += [_view_payment(world, payment) for payment in _find_payments(world, query.q)]
         if len(found) > FOUND_MAX:
             break
     if others is not None:
@@ -204,21 +204,22 @@ async def _load_unowned_worlds(request: ControlRequest, others: Elsewhere) -> No
         await others.have_world(one.id)
 
 
-def _find_payments(world: World, q: str) -> list[Transaction]:
+def _find_payments(world: World, q: str) -> list[Payment]:
     """The payments with this id, with an attempt of this event_id, or with such a card."""
     where: Where = {"event_id": q}
     if len(q) == LAST_DIGITS and q.isascii() and q.isdecimal():
         where = {"card_number": q}
-    rows, _ = world.store.begin().find(Transaction, where, limit=FOUND_MAX + 1)
-    known = world.store.get(Transaction, q)
+    rows, _ = world.store.begin().find(Payment, where, limit=FOUND_MAX + 1)
+    known = world.store.get(Payment, q)
     return rows if known is None else [known]
 
 
-def _view_payment(world: World, tx: Transaction) -> FoundThing:
-    amount = written(tx.amounts.total, tx.origin.site.currency)
-    says = f"{tx.transaction_type} of {amount}, {tx.status}, card {tx.origin.card.masked}"
-    href = f"{PREFIX}/worlds/{world.id}/payments/{tx.transaction_id}"
-    return _thing(world, "payment", tx.transaction_id, says, href)
+def _view_payment(world: World, payment: Payment) -> FoundThing:
+    tx = payment.transaction
+    amount = written(tx.total_amount, tx.currency)
+    says = f"{tx.transaction_type} of {amount}, {tx.status}, card {payment.card.masked}"
+    href = f"{PREFIX}/worlds/{world.id}/payments/{payment.id}"
+    return _thing(world, "payment", payment.id, says, href)
 
 
 def _find_by_id(world: World, q: str) -> Iterator[FoundThing]:

@@ -21,15 +21,18 @@ from msgspec import Struct
 from pydantic_core import from_json, to_jsonable_python
 
 from sandbox.control.context import cast_names, conflict
+from sandbox.control.export_outcomes import CHOSEN, fault_of, is_spared, queue_again
+from sandbox.control.export_retries import YOUR_RETRY, ask_yours, find_retries, was_sent_once
+from sandbox.control.journal import JournalEntry
 from sandbox.domain.events import Message, body_of
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.domain.payments.outcomes import PARTIAL, TRANSPORT_FAULTS
 from sandbox.domain.readings import DEFAULTS as READINGS_AS_USUAL
 from sandbox.domain.switches import SWITCHES
+from sandbox.domain.transport_faults import LOST, NEED_BODY
 from sandbox.domain.webhooks import Delivery
 from sandbox.scenarios.fault_injection import RULE_OF_QUEUE
 from sandbox.worlds.background import collect
-from sandbox.worlds.journal import Entry, EntryView
+from sandbox.worlds.journal import Entry
 from sandbox.worlds.world import World
 
 IN_A_QUERY: Final = "=&+,:;/@!$'()*?~-._"
@@ -47,7 +50,7 @@ class ExportCase:
     """
 
     world: World
-    views: list[EntryView]
+    views: list[JournalEntry]
     scenarios: Mapping[str, Mapping[str, Any] | None]
     url: str
     key_header: str
@@ -61,24 +64,24 @@ class ExportCase:
         """The name of the key in the cast, else its id."""
         return None if key_id is None else self._names.get(key_id, key_id)
 
-    def key_of_cast(self, view: EntryView) -> str | None:
+    def key_of_cast(self, view: JournalEntry) -> str | None:
         """The name in the cast of the key of a request; None without a known key.
 
         Raises ControlFault for a key that only this world has.
         """
-        name = self.key_name(view["key_id"])
-        if name is not None and name == view["key_id"]:
+        name = self.key_name(view.key_id)
+        if name is not None and name == view.key_id:
             raise conflict(
                 "not_exportable",
-                f"{view['id']} came with a key that only this world has, {name}",
+                f"{view.id} came with a key that only this world has, {name}",
                 details="tests and examples use the keys of the cast; leave this request out",
             )
         return name
 
-    def address(self, view: EntryView) -> str:
+    def address(self, view: JournalEntry) -> str:
         """The URL of a request."""
-        query = quote(view["query"], safe=IN_A_QUERY)
-        return f"{self.url}{quote(view['path'])}" + (f"?{query}" if query else "")
+        query = quote(view.query, safe=IN_A_QUERY)
+        return f"{self.url}{quote(view.path)}" + (f"?{query}" if query else "")
 
 
 _ASSERTED: Final = (
@@ -90,9 +93,6 @@ _ASSERTED: Final = (
 
 _IDS: Final = ("transaction_id", "id", "terminal_id", "location_id", "batch_id", "event_id")
 """The fields of an answer with an id that later requests may name; the first is its own."""
-
-CHOSEN: Final = ("queue", "header")
-"""What chose an outcome for one attempt: the other world has to be told."""
 
 UNKNOWN_KEY: Final = "svc_uat_unknown00000_" + "x" * 32
 """A key that no world has, in place of one that was sent and not known."""
@@ -118,6 +118,7 @@ async def write_test(case: ExportCase, steps: list[dict[str, Any]]) -> str:
         "It needs pytest-uat-sandbox. Assert below what your software made of all this.",
         '"""',
         "",
+        *(["import httpx2"] if any(step["status"] == 0 for step in steps) else []),
         "import pytest",
         "",
     ]
@@ -130,6 +131,8 @@ async def write_test(case: ExportCase, steps: list[dict[str, Any]]) -> str:
     texts = await collect(_test_lines(case, steps, scenarios), every=1)
     if any("your_record(" in text for text in texts):
         lines += [*YOURS.splitlines(), ""]
+    if any("your_retry(" in text for text in texts):
+        lines += [*YOUR_RETRY.splitlines(), ""]
     options = [f"    {name}={_code(value)}," for name, value in world_options(case).items()]
     lines += ["", "@pytest.mark.sandbox(", *options, ")", "def test_what_was_seen(sandbox):"]
     return "\n".join([*lines, *texts]).rstrip() + "\n"
@@ -144,7 +147,7 @@ def world_options(case: ExportCase) -> dict[str, Any]:
     world = case.world
     begins = world.state.begins
     how: dict[str, Any] = {"seed": begins.seed, "fixture": begins.fixture}
-    how["clock"] = case.views[0]["at"]
+    how["clock"] = case.views[0].at
     # Some switches are readings: their values stand there.
     usual = {name: one.default for name, one in SWITCHES.items() if one.reading is None}
     own = {name: value for name, value in world.switches.items() if name in usual}
@@ -256,30 +259,34 @@ def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
 
     Raises ControlFault for a request by a key that only this world has.
     """
-    at, runs = parse_rfc3339(case.views[0]["at"]), None
+    at, runs = parse_rfc3339(case.views[0].at), None
     for view in case.views:
         before: list[tuple[str, str, Any]] = []
-        came, scenario = parse_rfc3339(view["at"]), case.scenarios[view["id"]]
+        came, scenario = parse_rfc3339(view.at), case.scenarios[view.id]
         if (came - at).total_seconds() > STEP_S:
-            before.append(("POST", "/clock/advance", {"to": view["at"]}))
+            before.append(("POST", "/clock/advance", {"to": view.at}))
             at = came
         # One that is started again counts anew, and is another object.
         if scenario is not runs:
             before.append(("DELETE" if scenario is None else "PUT", "/scenario", scenario))
             runs = scenario
-        outcome, response = view["outcome"], view["response"]
-        if outcome is not None and outcome["source"] in CHOSEN:
-            before.append(("POST", "/scenario/next", queue_again(outcome["key"], response)))
-        answer = response if isinstance(response, dict) else {}
+        outcome, response = view.outcome, view.response
+        if outcome is not None and outcome.source in CHOSEN and not is_spared(view):
+            before.append(("POST", "/scenario/next", queue_again(view)))
+        fault = fault_of(view)
+        is_whole = isinstance(response, dict) and fault not in (*LOST, *NEED_BODY)
+        answer = response if is_whole else {}
         yield {
-            "id": view["id"],
+            "id": view.id,
             "before": before,
-            "method": view["method"],
-            "path": view["path"],
-            "query": quote(view["query"], safe=IN_A_QUERY),
-            "key": case.key_of_cast(view) or (None if view["key"] is None else UNKNOWN_KEY),
-            "body": view["request"],
-            "status": view["status"],
+            "method": view.method,
+            "path": view.path,
+            "query": quote(view.query, safe=IN_A_QUERY),
+            "key": case.key_of_cast(view) or (None if view.key is None else UNKNOWN_KEY),
+            "body": view.request,
+            "headers": {"x-sandbox-outcome": "approved"} if is_spared(view) else {},
+            "status": 0 if fault in LOST else view.status,
+            "is_whole": is_whole,
             "asserted": {name: answer[name] for name in _ASSERTED if name in answer},
             "made": {name: answer[name] for name in _IDS if isinstance(answer.get(name), str)},
         }
@@ -291,15 +298,26 @@ def _test_lines(
     """The lines of each request, and of the webhooks that came of it."""
     known = _Known(case)
     webhooks = ExportedWebhooks(case.world)
+    retries = find_retries(case.world, case.views)
+    repeated: set[str] = set()
     for number, (view, step) in enumerate(zip(case.views, steps, strict=True), start=1):
         lines: list[str] = []
+        payment = step["made"].get("transaction_id")
+        if view.id in retries:
+            repeated.add(payment)
+        elif payment in repeated:
+            # It depends on what your software does.
+            step = {**step, "asserted": {}}
         for _, path, body in step["before"]:
             lines += _preparation(path, body, scenarios)
         client = repr(step["key"]) if step["key"] != UNKNOWN_KEY else f"plaintext={UNKNOWN_KEY!r}"
         lines += [*webhooks.faults(view), *_request_lines(known, number, view, step, client)]
         known.learn(number, step["made"])
         lines += [*webhooks.heard(view, known.code, client), ""]
-        yield "\n".join(lines)
+        yield "\n".join(
+            ask_yours(number, lines) if view.id in retries and step["status"] else lines
+        )
+    yield "\n".join(was_sent_once(retries, case.views))
 
 
 def _preparation(path: str, body: Any, scenarios: list[Mapping[str, Any]]) -> list[str]:
@@ -315,35 +333,31 @@ def _preparation(path: str, body: Any, scenarios: list[Mapping[str, Any]]) -> li
 
 
 def _request_lines(
-    known: _Known, number: int, view: EntryView, step: dict[str, Any], client: str
+    known: _Known, number: int, view: JournalEntry, step: dict[str, Any], client: str
 ) -> Iterator[str]:
-    asked = [repr(view["method"]), known.path(view["path"], view["query"])]
-    if view["request"] is not None:
-        sent = pformat(known.of(view["request"]), width=_WIDTH - 14, sort_dicts=False)
-        asked.append(("content=" if isinstance(view["request"], str) else "json=") + sent)
-    yield f"    # {view['id']}"
-    yield f"    answer_{number} = sandbox.client({client}).request("
+    asked = [repr(view.method), known.path(view.path, view.query)]
+    if view.request is not None:
+        sent = pformat(known.of(view.request), width=_WIDTH - 14, sort_dicts=False)
+        asked.append(("content=" if isinstance(view.request, str) else "json=") + sent)
+    if step["headers"]:
+        asked.append(f"headers={step['headers']!r}")
+    is_lost = step["status"] == 0
+    yield f"    # {view.id}"
+    if is_lost:
+        yield "    with pytest.raises(httpx2.TransportError):"
+    yield (" " * 8 if is_lost else f"    answer_{number} = ") + f"sandbox.client({client}).request("
     for part in asked:
-        yield indent(part, " " * 8) + ","
-    yield "    )"
-    yield f"    assert answer_{number}.status_code == {view['status']}"
-    if isinstance(view["response"], dict):
+        yield indent(part, " " * (12 if is_lost else 8)) + ","
+    yield " " * (8 if is_lost else 4) + ")"
+    if is_lost:
+        return
+    yield f"    assert answer_{number}.status_code == {view.status}"
+    if step["is_whole"]:
         yield f"    seen_{number} = answer_{number}.json()"
         if step["asserted"]:
             yield f"    assert seen_{number} | {{"
             yield from (f"        {name!r}: {value!r}," for name, value in step["asserted"].items())
             yield f"    }} == seen_{number}"
-
-
-def queue_again(key: str, response: Any) -> dict[str, Any]:
-    """What to queue so that the outcome is chosen again."""
-    if key in TRANSPORT_FAULTS:
-        return {"fault": key}
-    if key == PARTIAL.key and isinstance(response, dict):
-        told = response.get("additional_details") or {}
-        approved = told.get("captured_amount") or told.get("authorized_amount")
-        return {"outcome": key, "approved_amount": approved}
-    return {"outcome": key}
 
 
 # --- webhooks ------------------------------------------------------------------------------
@@ -381,27 +395,27 @@ class ExportedWebhooks(Struct, frozen=True):
 
     world: World
 
-    def _messages(self, view: EntryView) -> Iterator[Message]:
+    def _messages(self, view: JournalEntry) -> Iterator[Message]:
         """The messages of a request, and those that a rule made up to contradict one of them."""
         store = self.world.store
         last: int | None = None
-        for id in view["events"]:
+        for id in view.events:
             message, last = store.message(id), store.place_of(id)
             if message is not None:
                 yield message
         if last is not None:
             for other in store.messages_now()[last : last + _NEAR]:
-                if other.only_for is not None and other.request_id == view["id"]:
+                if other.only_for is not None and other.request_id == view.id:
                     yield other
 
-    def _sent(self, view: EntryView) -> Iterator[tuple[Message, list[Delivery]]]:
+    def _sent(self, view: JournalEntry) -> Iterator[tuple[Message, list[Delivery]]]:
         """The messages of a request that were for somebody, with their deliveries."""
         for message in self._messages(view):
             deliveries = self.world.outbox.deliveries_of(message.id)
             if deliveries:
                 yield message, list(deliveries)
 
-    def faults(self, view: EntryView) -> Iterator[str]:
+    def faults(self, view: JournalEntry) -> Iterator[str]:
         """The lines that queue what was done to the webhooks of a request, before it is sent."""
         for message, deliveries in self._sent(view):
             then = self._queued(deliveries)
@@ -417,7 +431,7 @@ class ExportedWebhooks(Struct, frozen=True):
                     return dict(used)
         return None
 
-    def heard(self, view: EntryView, code: Code, client: str) -> Iterator[str]:
+    def heard(self, view: JournalEntry, code: Code, client: str) -> Iterator[str]:
         """The lines that wait for the webhooks of a request, after it was answered.
 
         `code` names ids, and `client` is the name of the key that reads records, as code.

@@ -18,22 +18,24 @@ from pydantic import Field
 
 from sandbox import library
 from sandbox.control.context import ControlRequest, cast_names, conflict, exclusive_world, invalid
+from sandbox.control.export_outcomes import fault_of, queue_again
 from sandbox.control.export_tests import (
     STEP_S,
     ExportCase,
     add_needed,
     build_steps,
-    queue_again,
     world_options,
     write_test,
 )
+from sandbox.control.journal import JournalEntry, view_entry
 from sandbox.control.models import Body, View
 from sandbox.control.routing import WORLD, post
 from sandbox.domain.instants import Instant, parse_rfc3339
 from sandbox.domain.text import nearest
+from sandbox.domain.transport_faults import LOST
 from sandbox.scenarios.parser import ScenarioError, parse_scenario, written_toml
 from sandbox.worlds.background import collect, run_in_thread, select
-from sandbox.worlds.journal import Entry, EntryView
+from sandbox.worlds.journal import Entry
 from sandbox.worlds.world import World
 
 # --- formats ----------------------------------------------------------------------------------
@@ -44,14 +46,14 @@ def _variable(name: str) -> str:
     return "KEY_" + "".join(one if one.isalnum() and one.isascii() else "_" for one in name).upper()
 
 
-def _curl_of(case: ExportCase, view: EntryView) -> str:
-    parts = ["curl -sS", f"-X {view['method']}", shlex.quote(case.address(view))]
+def _curl_of(case: ExportCase, view: JournalEntry) -> str:
+    parts = ["curl -sS", f"-X {view.method}", shlex.quote(case.address(view))]
     parts.append("-H 'accept: application/json'")
-    if (name := case.key_name(view["key_id"])) is not None:
+    if (name := case.key_name(view.key_id)) is not None:
         parts.append(f'-H "{case.key_header}: ${_variable(name)}"')
-    if view["request"] is not None:
+    if view.request is not None:
         parts.append("-H 'content-type: application/json'")
-        parts.append(f"--data-raw {shlex.quote(body_text(view['request']))}")
+        parts.append(f"--data-raw {shlex.quote(body_text(view.request))}")
     return " \\\n  ".join(parts)
 
 
@@ -62,12 +64,12 @@ def body_text(body: Any) -> str:
 
 def write_curl(case: ExportCase) -> str:
     """Write the requests as commands of a shell."""
-    names = (case.key_name(view["key_id"]) for view in case.views)
+    names = (case.key_name(view.key_id) for view in case.views)
     used = sorted({name for name in names if name is not None})
     lines = ["#!/bin/sh", "# Set these first; `sandbox keys` shows the keys of a world."]
     lines += [f': "${{{_variable(name)}:?is not set}}"' for name in used]
     for view in case.views:
-        lines += ["", f"# {view['id']} was answered {view['status']}", _curl_of(case, view)]
+        lines += ["", f"# {view.id} was answered {view.status}", _curl_of(case, view)]
     return "\n".join(lines) + "\n"
 
 
@@ -79,13 +81,13 @@ def write_har(case: ExportCase) -> str:
     return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
 
 
-def _har_entry(case: ExportCase, view: EntryView) -> dict[str, Any]:
+def _har_entry(case: ExportCase, view: JournalEntry) -> dict[str, Any]:
     kind = "application/json"
     headers = [{"name": "accept", "value": kind}]
-    if view["key"] is not None:
-        headers.append({"name": case.key_header, "value": view["key"]})
+    if view.key is not None:
+        headers.append({"name": case.key_header, "value": view.key})
     asked: dict[str, Any] = {
-        "method": view["method"],
+        "method": view.method,
         "url": case.address(view),
         "httpVersion": "HTTP/1.1",
         "cookies": [],
@@ -94,15 +96,15 @@ def _har_entry(case: ExportCase, view: EntryView) -> dict[str, Any]:
         "headersSize": -1,
         "bodySize": -1,
     }
-    if view["request"] is not None:
-        asked["postData"] = {"mimeType": kind, "text": body_text(view["request"])}
-    answer = "" if view["response"] is None else body_text(view["response"])
+    if view.request is not None:
+        asked["postData"] = {"mimeType": kind, "text": body_text(view.request)}
+    answer = "" if view.response is None else body_text(view.response)
     return {
-        "startedDateTime": view["at"],
-        "time": view["duration_ms"],
+        "startedDateTime": view.at,
+        "time": view.duration_ms,
         "request": asked,
         "response": {
-            "status": view["status"],
+            "status": view.status,
             "statusText": "",
             "httpVersion": "HTTP/1.1",
             "cookies": [],
@@ -113,8 +115,8 @@ def _har_entry(case: ExportCase, view: EntryView) -> dict[str, Any]:
             "bodySize": -1,
         },
         "cache": {},
-        "timings": {"send": 0, "wait": view["duration_ms"], "receive": 0},
-        "comment": view["id"],
+        "timings": {"send": 0, "wait": view.duration_ms, "receive": 0},
+        "comment": view.id,
     }
 
 
@@ -123,14 +125,14 @@ def write_markdown(case: ExportCase) -> str:
     return "\n".join(_markdown_of(case, view) for view in case.views)
 
 
-def _markdown_of(case: ExportCase, view: EntryView) -> str:
+def _markdown_of(case: ExportCase, view: JournalEntry) -> str:
     lines: list[str] = []
-    lines += [f"## `{view['method']} {_in_code(view['path'])}`: {view['status']}", ""]
-    key = case.key_name(view["key_id"])
-    lines += [f"`{view['id']}` at {view['at']}, " + (f"key `{key}`" if key else "no key"), ""]
-    last = view["decisions"][-1]
-    lines += [f"> {_plain(last['reason'])} ({last['clause']})", ""]
-    for title, shown in (("Request", view["request"]), ("Response", view["response"])):
+    lines += [f"## `{view.method} {_in_code(view.path)}`: {view.status}", ""]
+    key = case.key_name(view.key_id)
+    lines += [f"`{view.id}` at {view.at}, " + (f"key `{key}`" if key else "no key"), ""]
+    last = view.decisions[-1]
+    lines += [f"> {_plain(last.reason)} ({last.clause})", ""]
+    for title, shown in (("Request", view.request), ("Response", view.response)):
         if shown is not None:
             lines += [f"{title}:", "", *_block(json.dumps(shown, indent=2)), ""]
     return "\n".join(lines)
@@ -197,7 +199,7 @@ async def _write_export(request: ControlRequest, body: ExportBody) -> ExportedFi
         entries = await add_needed(world, entries)
     case = ExportCase(
         world=world,
-        views=await collect(map(world.journal.view, entries), every=1),
+        views=await collect((view_entry(world, one) for one in entries), every=1),
         scenarios={one.id: one.scenario for one in entries},
         url=services.platform_url.rstrip("/"),
         key_header=services.worlds.profile.api_key_header,
@@ -330,8 +332,6 @@ _ACTION: Final = re.compile(rf"/v[13]/payments/([^/]+)/({'|'.join(_ACTIONS)})")
 _CHOSEN: Final = ("queue", "header", "scenario")
 """What chose an outcome that nothing in the request says."""
 
-_LOST: Final = ("drop_before", "drop_after")
-
 _REFUND: Final = "/v3/refund"
 _EXPECTED: Final = ("error", "status", "status_reason")
 _AMOUNTS: Final = ("total_amount", "tip_amount", "surcharge_amount", "refunded")
@@ -376,13 +376,13 @@ class _ScenarioWriter:
         self._attempts: Counter[str] = Counter()
         self._at: datetime | None = None
 
-    def add(self, view: EntryView) -> None:
+    def add(self, view: JournalEntry) -> None:
         """Write one request, if scenarios have a word for it."""
         send = self._send(view)
         if send is None:
-            self.left_out[f"{view['method']} {view['route'] or view['path'][:80]}"] += 1
+            self.left_out[f"{view.method} {view.route or view.path[:80]}"] += 1
             return
-        came = parse_rfc3339(view["at"])
+        came = parse_rfc3339(view.at)
         if self._at is None:
             self._at = came
         passed = round((came - self._at).total_seconds())
@@ -394,39 +394,39 @@ class _ScenarioWriter:
         name = f"{self.count} {send['operation'].replace('_', ' ')}"
         self._rule(name, send["operation"], view)
         self.examples.append({"name": name, "send": send, "expect": dict(_expected(view))})
-        response = view["response"]
+        response = view.response
         if send["operation"] in _BEGIN.values() and isinstance(response, dict):
             self._made[str(response.get("transaction_id"))] = name
 
-    def _rule(self, name: str, operation: str, view: EntryView) -> None:
+    def _rule(self, name: str, operation: str, view: JournalEntry) -> None:
         """Have the attempt end as it did, if something else than the request chose that."""
-        outcome = view["outcome"]
+        outcome = view.outcome
         if outcome is None:
             return
         self._attempts[operation] += 1
-        if outcome["source"] not in _CHOSEN:
+        if outcome.source not in _CHOSEN:
             return
-        then = queue_again(outcome["key"], view["response"])
+        then = queue_again(view)
         when = {"operation": operation, "nth": self._attempts[operation]}
         self.rules.append({"name": name, "when": when, "then": then})
 
-    def _send(self, view: EntryView) -> dict[str, Any] | None:
+    def _send(self, view: JournalEntry) -> dict[str, Any] | None:
         """The request in the words of an example; None if they cannot say it."""
-        body = {} if view["request"] is None else view["request"]
-        if view["method"] != "POST" or not isinstance(body, dict):
+        body = {} if view.request is None else view.request
+        if view.method != "POST" or not isinstance(body, dict):
             return None
         key = self._case.key_of_cast(view)
         if key is None:
             return None
-        operation = _BEGIN.get(view["path"])
+        operation = _BEGIN.get(view.path)
         if operation is not None:
             terminal = self._terminals.get(str(body.get("terminal_id")))
             if terminal is None:
                 return None
             return {"operation": operation, "terminal": terminal, "key": key, **_asked(body)}
-        if view["path"] == _REFUND:
+        if view.path == _REFUND:
             id, operation = str(body.get("transaction_id")), "refund"
-        elif (found := _ACTION.fullmatch(view["path"])) is not None:
+        elif (found := _ACTION.fullmatch(view.path)) is not None:
             id, operation = found[1], _ACTIONS[found[2]]
         else:
             return None
@@ -451,14 +451,13 @@ def _asked(body: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in asked.items() if value is not None}
 
 
-def _expected(view: EntryView) -> Iterator[tuple[str, Any]]:
+def _expected(view: JournalEntry) -> Iterator[tuple[str, Any]]:
     """What was seen: the status of the answer, the error, how the payment ended, its amounts."""
-    outcome = view["outcome"]
-    if outcome is not None and outcome["key"] in _LOST:
+    if fault_of(view) in LOST:
         yield "http", 0
         return
-    yield "http", view["status"]
-    response = view["response"]
+    yield "http", view.status
+    response = view.response
     if isinstance(response, dict):
         yield from (
             (name, response[name]) for name in _EXPECTED if isinstance(response.get(name), str)

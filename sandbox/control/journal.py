@@ -6,17 +6,26 @@ from pydantic import Field
 from pydantic_core import from_json
 
 from sandbox.control.context import ControlFault, ControlRequest, invalid, must_be_known, not_found
-from sandbox.control.models import BackwardsListing, LikeType, Milliseconds, Time, View, window
+from sandbox.control.models import BackwardsListing, Milliseconds, Time, View, window
 from sandbox.control.routing import WORLD, delete, get
 from sandbox.domain.directory import Account
 from sandbox.domain.instants import Instant
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.outcomes import OUTCOMES
+from sandbox.domain.payments.transactions import Payment
+from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform.routes import OPERATIONS
+from sandbox.scenarios.matcher import show_near_misses
 from sandbox.store.tables import LAST_DIGITS
 from sandbox.worlds.background import collect, select
-from sandbox.worlds.journal import Entry, EntryView, Origin, WaitingRequest, client_of
+from sandbox.worlds.journal import (
+    Decision,
+    Entry,
+    Origin,
+    Scrub,
+    WaitingRequest,
+    client_of,
+)
 from sandbox.worlds.world import World
 
 
@@ -61,13 +70,50 @@ class PaymentOfRow(View):
     last4: str | None = None
 
 
-class JournalEntry(EntryView):
+class DecisionView(View):
+    """A decision as the control API shows it."""
+
+    step: str
+    verdict: str
+    reason: str
+    clause: str
+
+
+class OutcomeView(View):
+    """The outcome of an attempt, who chose it, and by which rule."""
+
+    key: str
+    source: str
+    rule: str
+
+
+class JournalEntry(View):
     """A journal entry. `summary` says what the operation of its route does; null without one."""
 
+    id: str
+    at: Time
+    method: str
+    path: str
+    query: str
+    route: str | None
+    key: str | None
+    key_id: str | None
+    key_name: str | None
+    account_id: str | None
+    subject: str | None
+    origin: Origin
+    client: str | None
+    headers: dict[str, str]
+    status: int
+    duration_ms: Milliseconds
+    request: Any
+    response: Any
+    decisions: list[DecisionView]
+    outcome: OutcomeView | None
+    near_misses: list[str]
+    events: list[str]
+    notes: list[str]
     summary: str | None
-
-
-EntryShown = Annotated[Any, LikeType(JournalEntry)]
 
 
 class RequestRow(View):
@@ -112,7 +158,7 @@ class Requests(View):
     `next` as `before` gives those before the first of them.
     """
 
-    requests: list[EntryShown | RequestRow]
+    requests: list[JournalEntry | RequestRow]
     total: int
     limit: int
     offset: int
@@ -214,7 +260,34 @@ def is_refused(entry: Entry) -> bool:
 
 def view_entry(world: World, entry: Entry) -> JournalEntry:
     """A request with its whole way."""
-    return JournalEntry(**world.journal.view(entry), summary=_SUMMARIES.get(entry.route or ""))
+    scrub, choice = world.profile.scrub, entry.choice
+    return JournalEntry.of(
+        entry,
+        summary=_SUMMARIES.get(entry.route or ""),
+        key_name=world.journal.key_name(entry),
+        headers=dict(entry.headers),
+        request=_shown(entry.request),
+        response=_shown(entry.response),
+        # Reasons and notes may quote names.
+        decisions=[view_decision(one, scrub) for one in entry.decisions],
+        outcome=choice,
+        near_misses=show_near_misses(entry.near_misses, choice.near_misses if choice else ()),
+        notes=map(scrub, entry.notes),
+    )
+
+
+def view_decision(decision: Decision, scrub: Scrub = str) -> DecisionView:
+    """Show a step of the way of a request."""
+    step, verdict, reason, clause = decision
+    return DecisionView(step=step, verdict=verdict, reason=scrub(reason), clause=clause)
+
+
+def _shown(body: bytes | None) -> Any:
+    """A recorded body as JSON if it is JSON, else as text."""
+    try:
+        return body and from_json(body)
+    except ValueError:
+        return None if body is None else body.decode("utf-8", "replace")
 
 
 def request_row(world: World, entry: Entry) -> RequestRow:
@@ -246,15 +319,15 @@ def waiting_rows(world: World) -> list[RequestRow]:
 
 
 def _waiting_row(world: World, one: WaitingRequest) -> RequestRow:
-    tx = world.store.get(Transaction, one.payment)
+    known = world.store.get(Payment, one.payment)
     payment: PaymentOfRow | None = None
-    if tx is not None:
+    if known is not None:
         payment = PaymentOfRow(
-            id=tx.transaction_id,
-            status=tx.status,
-            total=tx.amounts.total,
-            currency=tx.origin.site.currency,
-            merchant=tx.origin.site.merchant_name,
+            id=known.id,
+            status=known.status,
+            total=known.transaction.total_amount,
+            currency=known.transaction.currency,
+            merchant=known.transaction.merchant_name,
         )
     return RequestRow.of(
         one,

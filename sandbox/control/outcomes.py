@@ -4,27 +4,39 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from sandbox.control.catalogues import PARTIAL_APPROVAL, FaultKey, OutcomeKey
+from sandbox.control.catalogues import (
+    PARTIAL_APPROVAL,
+    FaultKey,
+    OperationName,
+    OutcomeKey,
+)
 from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
 from sandbox.control.models import Body, View, shows
 from sandbox.control.routing import WORLD, delete, get, post
 from sandbox.domain.field_types import DelayMs, PositiveAmount
+from sandbox.domain.operations import API_WORDS, METHODS, PathText, find_operations
 from sandbox.domain.payments import outcomes
 from sandbox.domain.payments.cards import CANCELED_BY, CARDS, TOKEN_PREFIX, Tap, Tapped
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
+from sandbox.domain.text import UnknownWord
+from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.domain.webhooks import TIMES_MAX, Spoiled
 from sandbox.scenarios.parser import ScenarioError
 from sandbox.worlds.tap_desk import Waiting
 
 
 class NextOutcome(Body):
-    """How the next attempt that fits is to end. Source: assumed D24.
+    """How the next request that fits is to end. Source: assumed D24.
 
-    `amount` and `approved_amount` are minor units; `delay_ms` is how long the processor takes.
+    `operation` is what is done to a payment, or the name of any operation of the platform; `path`
+    can have `*`. An outcome is for payments and the actions on them alone. `amount` and
+    `approved_amount` are minor units; `delay_ms` is how long the processor takes.
     """
 
     outcome: str | None = None
-    operation: Annotated[outcomes.Operation, Field(strict=False)] | None = None
+    operation: str | None = None
+    method: str | None = None
+    path: PathText | None = None
     amount: PositiveAmount | None = None
     delay_ms: DelayMs = 0
     fault: str | None = None
@@ -44,13 +56,16 @@ class TapBody(Body):
 
 @shows(outcomes.Queued)
 class QueuedView(View):
-    """An outcome that waits for the next attempt that fits. Amounts are minor units.
+    """An outcome that waits for the next request that fits. Amounts are minor units.
 
     `id` is null for entries of files of earlier versions.
     """
 
     id: str | None
     outcome: OutcomeKey | None
+    operation: OperationName | None
+    method: str | None
+    path: str | None
     fault: FaultKey | None
 
 
@@ -69,16 +84,17 @@ class Queue(View):
     example={"outcome": "lost_card", "operation": "sale"},
 )
 def queue_outcome(request: ControlRequest, body: NextOutcome) -> QueuedView:
-    """Queue an outcome for the next attempt that matches.
+    """Queue an outcome, or a transport fault, for the next request that matches.
 
     Source: assumed 6.3, D24.
     """
     must_be_known("outcome", body.outcome, outcomes.OUTCOMES)
-    must_be_known("fault", body.fault, outcomes.TRANSPORT_FAULTS)
+    must_be_known("fault", body.fault, TRANSPORT_FAULTS)
+    must_be_known("operation", body.operation, API_WORDS)
+    must_be_known("method", body.method, METHODS)
     if body.outcome is None and body.fault is None:
         raise invalid("outcome or fault is required")
-    if body.outcome and body.operation:
-        _find_outcome(body.outcome, body.operation, "operation")
+    _must_be_possible(request, body)
     if body.approved_amount is not None and body.outcome != PARTIAL_APPROVAL:
         raise invalid(f"approved_amount: belongs to the outcome {PARTIAL_APPROVAL} alone")
     if body.amount and body.approved_amount and body.approved_amount >= body.amount:
@@ -87,6 +103,28 @@ def queue_outcome(request: ControlRequest, body: NextOutcome) -> QueuedView:
             f"{body.approved_amount}"
         )
     return _view_queued(request.world.queue.add(outcomes.Queued(**body.__dict__)))
+
+
+def _must_be_possible(request: ControlRequest, body: NextOutcome) -> None:
+    """Raises ControlFault if no request can have the outcome or the fault."""
+    try:
+        fitting = find_operations(
+            *(None if one is None else [one] for one in (body.operation, body.method, body.path))
+        )
+    except UnknownWord as error:
+        raise invalid(str(error)) from None
+    why_not = request.world.why_not(body.fault, fitting)
+    if why_not is not None:
+        raise invalid(f"fault: {why_not}")
+    if body.outcome is None and body.amount is None:
+        return
+    attempts = {word for one in fitting for word in one.words if word in set(outcomes.Operation)}
+    if body.operation in attempts:
+        attempts = {body.operation}
+    if not attempts:
+        raise invalid(f"operation: {fitting[0].name} asks no processor; it can have a fault")
+    if body.outcome and not attempts.intersection(outcomes.operations_of(body.outcome)):
+        _find_outcome(body.outcome, outcomes.Operation(min(attempts)), "operation")
 
 
 def _view_queued(entry: outcomes.Queued) -> QueuedView:
@@ -156,9 +194,11 @@ async def tap_card(request: ControlRequest, body: TapBody) -> TappedView:
     tapped = _tapped(body, waiting)
     waiting.came.set_result(tapped)
     await waiting.left.wait()
-    tx = request.world.store.begin().get(Transaction, waiting.tap.transaction_id)
+    payment = request.world.store.begin().get(Payment, waiting.tap.transaction_id)
     return TappedView.of(
-        waiting.tap, status=tx and tx.status, status_reason=tx and tx.status_reason
+        waiting.tap,
+        status=payment and payment.status,
+        status_reason=payment and payment.transaction.status_reason,
     )
 
 
@@ -167,10 +207,10 @@ def _find_waiting(request: ControlRequest) -> Waiting:
     waiting = request.world.tap_desk.get(id)
     if waiting is not None:
         return waiting
-    tx = request.require(request.world.store.begin().get(Transaction, id), "transaction")
+    payment = request.require(request.world.store.begin().get(Payment, id), "transaction")
     raise conflict(
         "not_waiting",
-        f"the payment does not wait for a tap: it is {tx.status}",
+        f"the payment does not wait for a tap: it is {payment.status}",
         details="a payment waits where a scenario says tap = 'wait'; GET taps lists those that do",
     )
 

@@ -14,7 +14,7 @@ from sandbox.domain.batches import Batch
 from sandbox.domain.currencies import in_letters
 from sandbox.domain.directory import Terminal
 from sandbox.domain.keys import ApiKey, why_unusable
-from sandbox.domain.payments.transactions import STATUSES, Transaction
+from sandbox.domain.payments.transactions import STATUSES, Payment
 from sandbox.domain.webhooks import DeliveryStatus
 from sandbox.worlds.journal import Entry
 from sandbox.worlds.world import World
@@ -125,7 +125,7 @@ async def read_overview(request: ControlRequest) -> OverviewView:
 def _statuses(world: World) -> dict[str, int]:
     """How many payments have each status, without those that no payment has."""
     unit = world.store.begin()
-    totals = {one: unit.find(Transaction, {"status": one}, limit=1)[1] for one in STATUSES}
+    totals = {one: unit.find(Payment, {"status": one}, limit=1)[1] for one in STATUSES}
     return {status: total for status, total in totals.items() if total}
 
 
@@ -141,17 +141,17 @@ def _taps(world: World) -> Iterator[Need]:
 
 def _surcharges(world: World) -> list[Need]:
     where = {"status": "surcharge_pending"}
-    found, _ = world.store.begin().find(Transaction, where, limit=_NEEDS_OF_A_KIND_MAX)
+    found, _ = world.store.begin().find(Payment, where, limit=_NEEDS_OF_A_KIND_MAX)
     return [
         Need(
             kind="surcharge",
-            id=tx.transaction_id,
+            id=payment.id,
             says="waits for an answer to its surcharge",
-            since=tx.origin.created_at,
-            amount=tx.amounts.total,
-            currency=tx.origin.site.currency,
+            since=payment.transaction.created_at,
+            amount=payment.transaction.total_amount,
+            currency=payment.transaction.currency,
         )
-        for tx in found
+        for payment in found
     ]
 
 
@@ -172,12 +172,17 @@ def _batches(world: World) -> list[Need]:
         if batch.status == "rejected":
             says, amount = "was sent back: edit it and close it again", batch.captured_amount
         else:
-            refused, _ = unit.find(Transaction, {"refused_in": batch.id})
-            left = [tx for tx in refused if tx.batch_id is None and tx.ledger.kept]
+            refused, _ = unit.find(Payment, {"refused_in": batch.id})
+            left = [
+                payment for payment in refused if payment.batch_id is None and payment.ledger.kept
+            ]
             if not left:
                 continue
             count = f"{len(left)} record{'s' if len(left) > 1 else ''}"
-            says, amount = f"{count} came back and in no batch", sum(tx.ledger.kept for tx in left)
+            says, amount = (
+                f"{count} came back and in no batch",
+                sum(payment.ledger.kept for payment in left),
+            )
         terminal = world.store.get(Terminal, batch.terminal_id)
         currency = in_letters(None if terminal is None else terminal.currency_code)
         more = {"since": batch.closed_at, "amount": amount, "currency": currency}

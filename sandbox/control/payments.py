@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Final, Literal
 
+from msgspec import to_builtins
 from pydantic import Field
 
 from sandbox.control.clock import view_timer
 from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, parse_words
-from sandbox.control.journal import is_refused
+from sandbox.control.journal import OutcomeView, is_refused
 from sandbox.control.models import Body, LikeType, PageQuery, Time, View, Words
 from sandbox.control.routing import WORLD, get, post
 from sandbox.domain.batches import Batch
@@ -15,15 +16,17 @@ from sandbox.domain.clock import BATCH_RESULT, Timer
 from sandbox.domain.directory import Account, Terminal
 from sandbox.domain.events import Message
 from sandbox.domain.instants import Instant, to_ms
+from sandbox.domain.payments.action_records import record_id
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.late_answers import why_no_answer
 from sandbox.domain.payments.outcomes import OUTCOMES, Operation
-from sandbox.domain.payments.transaction_view import TransactionView, view
 from sandbox.domain.payments.transactions import (
     STATUS_REASONS,
     STATUSES,
     TRANSACTION_TYPES,
+    Payment,
     Transaction,
+    show,
 )
 from sandbox.domain.payments.transitions import BY_ITSELF
 from sandbox.domain.text import nearest
@@ -31,7 +34,7 @@ from sandbox.platform.context import OperationContext
 from sandbox.platform.payments import late_answers
 from sandbox.platform.payments.late_answers import OpenAttempt
 from sandbox.store.tables import EVERYTHING, LAST_DIGITS, NEWEST_FIRST, OLDEST_FIRST, Order
-from sandbox.worlds.journal import Entry, OutcomeView
+from sandbox.worlds.journal import Entry
 from sandbox.worlds.world import World
 
 _Amount = Annotated[int, Field(ge=0, le=99_999_999)]
@@ -60,7 +63,7 @@ class PaymentsQuery(PageQuery):
     shape: Literal["row", "full"] = "row"
 
 
-PaymentShown = Annotated[Any, LikeType(TransactionView)]
+PaymentShown = Annotated[Any, LikeType(Transaction)]
 _BRANDS: Final = sorted({card.brand for card in CARDS.values()})
 _ORDERS: Final = {
     "newest": NEWEST_FIRST,
@@ -100,24 +103,20 @@ class PaymentsPage(View):
     next: int | None
 
 
-def payment_row(tx: Transaction) -> PaymentRow:
+def payment_row(payment: Payment) -> PaymentRow:
     """A payment as lists show it."""
-    origin = tx.origin
+    tx, card = payment.transaction, payment.card
     return PaymentRow.of(
         tx,
-        id=tx.transaction_id,
-        created_at=origin.created_at,
+        id=payment.id,
         updated_at=tx.history[-1].created_at,
         type=tx.transaction_type,
-        currency=origin.site.currency,
-        total=tx.amounts.total,
-        tip=tx.amounts.tip,
-        refunded=tx.ledger.refunded,
-        reversed=tx.ledger.reversed_in_all,
-        brand=origin.card.brand,
-        last4=origin.card.masked[-LAST_DIGITS:],
-        merchant=origin.site.merchant_name,
-        terminal_id=origin.site.terminal_id,
+        total=tx.total_amount,
+        tip=tx.tip_amount,
+        brand=card.brand,
+        last4=card.masked[-LAST_DIGITS:],
+        merchant=tx.merchant_name,
+        terminal_id=tx.tid,
     )
 
 
@@ -125,14 +124,18 @@ def payment_row(tx: Transaction) -> PaymentRow:
 def search_payments(request: ControlRequest, query: PaymentsQuery) -> PaymentsPage:
     """Search the payments of a world, of all its accounts."""
     rows, total, after = request.find_page(
-        Transaction,
+        Payment,
         _where(request, query),
         query,
         between=(_ms(query.since), _ms(query.until)),
         order=_ORDERS[query.order],
     )
-    shape = payment_row if query.shape == "row" else view
+    shape = payment_row if query.shape == "row" else _view
     return PaymentsPage(payments=list(map(shape, rows)), total=total, next=after)
+
+
+def _view(payment: Payment) -> Any:
+    return to_builtins(show(payment))
 
 
 def _ms(at: Instant | None) -> int | None:
@@ -222,7 +225,7 @@ class Story(View):
 
     payment: PaymentShown
     ledger: Money
-    outcome: Annotated[Any, LikeType(OutcomeView)] | None
+    outcome: OutcomeView | None
     batch: BatchOfPayment | None
     unanswered: list[UnansweredAttempt]
     story: list[StoryStep]
@@ -234,30 +237,31 @@ def read_payment(request: ControlRequest) -> Story:
 
     Source: assumed 2.2, 2.10.
     """
-    tx = request.get_record(Transaction, "payment")
-    ids = [tx.transaction_id, *(one.record_id for one in tx.history if one.record_id)]
-    messages = [one for id in ids for one in request.world.store.messages_about(id)]
-    return view_story(request.world, tx, messages)
+    payment = request.get_record(Payment, "payment")
+    records = (record_id(payment, event_id) for event_id in payment.recorded)
+    about = request.world.store.messages_about
+    messages = [one for id in (payment.id, *records) if id for one in about(id)]
+    return view_story(request.world, payment, messages)
 
 
-def view_story(world: World, tx: Transaction, messages: Sequence[Message]) -> Story:
+def view_story(world: World, payment: Payment, messages: Sequence[Message]) -> Story:
     """Show a payment with all that happened to it and is due; `messages` are those about it."""
     asked = list(dict.fromkeys(one.request_id for one in messages if one.request_id is not None))
     entries = world.journal.entries()
     first = next((one for one in entries if asked and one.id == asked[0]), None)
     steps = [
-        *_attempts(tx),
+        *_attempts(payment),
         *(_message_step(world, one) for one in messages),
-        *(_refusal_step(world, one) for one in entries if _is_refusal(one, tx.transaction_id)),
+        *(_refusal_step(world, one) for one in entries if _is_refusal(one, payment.id)),
     ]
     steps.sort(key=lambda step: step.at)
     return Story(
-        payment=view(tx),
-        ledger=_money(tx),
-        outcome=first and world.journal.view(first)["outcome"],
-        batch=_view_batch(world, tx),
-        unanswered=[UnansweredAttempt.of(one) for one in _open_attempts(world, tx)],
-        story=[*steps, *_due(world, tx, asked)],
+        payment=_view(payment),
+        ledger=_money(payment),
+        outcome=first and first.choice,
+        batch=_view_batch(world, payment),
+        unanswered=[UnansweredAttempt.of(one) for one in _open_attempts(world, payment)],
+        story=[*steps, *_due(world, payment, asked)],
     )
 
 
@@ -279,17 +283,17 @@ def answer_payment(request: ControlRequest, body: LateAnswerBody) -> Story:
 
     Source: assumed D24, D24-late.
     """
-    world, tx = request.world, request.get_record(Transaction, "payment")
+    world, payment = request.world, request.get_record(Payment, "payment")
     must_be_known("outcome", body.outcome, OUTCOMES)
-    attempt = _choose_attempt(_open_attempts(world, tx), body.event_id)
+    attempt = _choose_attempt(_open_attempts(world, payment), body.event_id)
     why_not = why_no_answer(body.outcome, attempt.operation)
     if why_not is not None:
         raise invalid(f"outcome: {why_not}")
     context = _context(world)
-    if not late_answers.answer(context, tx, body.outcome, attempt.event_id):
+    if not late_answers.answer(context, payment, body.outcome, attempt.event_id):
         raise conflict(
             "no_effect",
-            f"{body.outcome} would change nothing: the payment is {tx.status}, so the "
+            f"{body.outcome} would change nothing: the payment is {payment.status}, so the "
             f"{attempt.operation} can no longer be carried out",
         )
     context.unit.commit()
@@ -315,8 +319,8 @@ def _choose_attempt(attempts: list[OpenAttempt], event_id: str | None) -> OpenAt
     return found[event_id]
 
 
-def _open_attempts(world: World, tx: Transaction) -> list[OpenAttempt]:
-    return late_answers.open_attempts(_context(world), tx)
+def _open_attempts(world: World, payment: Payment) -> list[OpenAttempt]:
+    return late_answers.open_attempts(_context(world), payment)
 
 
 def _context(world: World) -> OperationContext:
@@ -325,8 +329,8 @@ def _context(world: World) -> OperationContext:
     )
 
 
-def _money(tx: Transaction) -> Money:
-    money = tx.ledger
+def _money(payment: Payment) -> Money:
+    money = payment.ledger
     is_captured = money.captured > 0
     return Money.of(
         money,
@@ -337,15 +341,15 @@ def _money(tx: Transaction) -> Money:
     )
 
 
-def _view_batch(world: World, tx: Transaction) -> BatchOfPayment | None:
-    batch = world.store.get(Batch, tx.batch_id or "")
+def _view_batch(world: World, payment: Payment) -> BatchOfPayment | None:
+    batch = world.store.get(Batch, payment.batch_id or "")
     if batch is None:
         return None
     return BatchOfPayment.of(batch, number=batch.processor_batch_id)
 
 
-def _attempts(tx: Transaction) -> Iterator[StoryStep]:
-    for one in tx.history:
+def _attempts(payment: Payment) -> Iterator[StoryStep]:
+    for one in payment.history:
         says = f"{one.transaction_type}: {one.status} ({one.status_reason})"
         yield _step("attempt", one.event_id, one.created_at, says, one.amount)
 
@@ -362,9 +366,8 @@ def _is_refusal(entry: Entry, id: str) -> bool:
 
 
 def _refusal_step(world: World, entry: Entry) -> StoryStep:
-    shown = world.journal.view(entry)
-    why = shown["decisions"][-1] if shown["decisions"] else None
-    reason = "" if why is None else f": {why['reason']} ({why['clause']})"
+    _, _, why, clause = entry.decisions[-1]
+    reason = f": {world.profile.scrub(why)} ({clause})"
     status = f"refused with {entry.status}" if entry.status else "closed without an answer"
     says = f"{entry.method} {entry.path} was {status}{reason}"
     return _step("request", entry.id, entry.at, says)
@@ -377,12 +380,12 @@ def _message_step(world: World, message: Message) -> StoryStep:
     return _step("message", message.id, message.created_at, f"{message.event_type}: {told}")
 
 
-def _due(world: World, tx: Transaction, asked: list[str]) -> list[StoryStep]:
+def _due(world: World, payment: Payment, asked: list[str]) -> list[StoryStep]:
     """What is due for the payment and for its batch, the soonest first."""
     tags = ["", *(f"{id}/{number}" for id in asked for number in range(_FOLLOW_UPS_MAX))]
-    timers = [world.store.timer(kind, tx.transaction_id, tag) for kind in _KINDS for tag in tags]
-    if tx.batch_id is not None:
-        timers.append(world.store.timer(BATCH_RESULT, tx.batch_id))
+    timers = [world.store.timer(kind, payment.id, tag) for kind in _KINDS for tag in tags]
+    if payment.batch_id is not None:
+        timers.append(world.store.timer(BATCH_RESULT, payment.batch_id))
     due = sorted((one for one in timers if one is not None), key=lambda timer: timer.due)
     return [_falls_due(world, timer) for timer in due]
 

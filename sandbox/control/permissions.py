@@ -6,12 +6,13 @@ amounts.
 """
 
 from collections.abc import Callable
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
 from sandbox.control.context import ControlRequest, invalid, must_be_known
-from sandbox.control.models import Body, LikeType, Query, Time, View, Words
+from sandbox.control.journal import DecisionView, view_decision
+from sandbox.control.models import Body, Query, Time, View, Words
 from sandbox.control.routing import WORLD, get, post
 from sandbox.domain import access
 from sandbox.domain.access import AccessVerdict
@@ -21,7 +22,7 @@ from sandbox.domain.keys import ApiKey, why_unusable
 from sandbox.domain.payments.action_plans import ActionRequest, plan
 from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.payments.outcomes import Operation
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.payments.transitions import BY_ITSELF, EDIT, SETTLE, TRANSITIONS
 from sandbox.platform.access import look
 from sandbox.platform.context import OperationContext
@@ -29,7 +30,6 @@ from sandbox.platform.operation import Row
 from sandbox.platform.payments.actions import row_if_approved
 from sandbox.platform.routes import OPERATIONS
 from sandbox.worlds.background import select
-from sandbox.worlds.journal import DecisionView
 from sandbox.worlds.world import World
 
 
@@ -70,7 +70,7 @@ class LensView(View):
     status: int
     allowed: bool
     error: str | None
-    decisions: list[Annotated[Any, LikeType(DecisionView)]]
+    decisions: list[DecisionView]
     missing: list[str]
     could: list[KeyName]
 
@@ -119,14 +119,13 @@ def view_permission(
 ) -> LensView:
     """What the key would be answered for the operation on the record with this id."""
     seen = look(world, key, row, target)
-    names = DecisionView.__annotations__
     return LensView.of(
         seen,
         operation=row.name,
         key=key_name(world, key),
         target=target,
         allowed=seen.is_allowed,
-        decisions=[dict(zip(names, one, strict=True)) for one in seen.decisions],
+        decisions=list(map(view_decision, seen.decisions)),
         could=could,
     )
 
@@ -137,8 +136,7 @@ def _target_of(world: World, row: Row, text: str | None) -> str | None:
         return None
     if text is None:
         if row.target.where == "path":
-            kind = row.target.kind.__name__
-            raise invalid(f"target: {row.name} needs the id of a {kind}")
+            raise invalid(f"target: {row.name} needs the id of a {row.target.noun}")
         return None
     casts: dict[type, dict[str, Any]] = {
         Account: world.cast.accounts,
@@ -277,55 +275,55 @@ def list_available_actions(request: ControlRequest, query: MovesQuery) -> Moves:
     With `key`, by that key.
     """
     key = None if query.key is None else request.get_named(ApiKey, query.key)
-    return view_actions(request.world, request.get_record(Transaction, "payment"), key)
+    return view_actions(request.world, request.get_record(Payment, "payment"), key)
 
 
-def view_actions(world: World, tx: Transaction, key: ApiKey | None) -> Moves:
+def view_actions(world: World, payment: Payment, key: ApiKey | None) -> Moves:
     """What can be done with this payment, by the key if one is given."""
     context = OperationContext(
         world=world, unit=world.store.begin(), now=world.clock.now(), request_id=None
     )
     return Moves(
-        state=tx.status,
+        state=payment.status,
         moves=[
-            _view_action(world, context, tx, name, key)
+            _view_action(world, context, payment, name, key)
             for name, (action, _) in ACTIONS.items()
-            if action.confirms or tx.status == "surcharge_pending"
+            if action.confirms or payment.status == "surcharge_pending"
         ],
-        by_itself=_by_itself(world, tx),
+        by_itself=_by_itself(world, payment),
     )
 
 
 def _view_action(
-    world: World, context: OperationContext, tx: Transaction, name: str, key: ApiKey | None
+    world: World, context: OperationContext, payment: Payment, name: str, key: ApiKey | None
 ) -> Move:
     action, body = ACTIONS[name]
     row = _ROWS[name.partition(" ")[0]]
     shown: dict[str, Any] = {
         "operation": row.name,
         "status": row.status,
-        "path": row.path.replace("{id}", tx.transaction_id),
+        "path": row.path.replace("{id}", payment.id),
         "example": body,
         "clause": row.source,
     }
-    seen = None if key is None else look(world, key, row, tx.transaction_id)
+    seen = None if key is None else look(world, key, row, payment.id)
     if seen is not None and not seen.is_allowed:
         _, _, why, clause = seen.decisions[-1]
         refused = {"says": why, "error": seen.error, "status": seen.status, "clause": clause}
         return Move(**{**shown, **refused})
     try:
-        taken = row_if_approved(context, tx, action)
+        taken = row_if_approved(context, payment, action)
     except Refusal as refusal:
         fault = refusal.fault
         shown |= {"error": fault.code, "status": fault.status, "clause": refusal.source}
         return Move(**shown, row=_row_of(refusal), says=refusal.reason)
-    least, most = _limits(context, tx, action) if action.confirms else (None, None)
+    least, most = _limits(context, payment, action) if action.confirms else (None, None)
     natural = None
     if action.operation in _WITHOUT_NATURAL_AMOUNT:
         body = {**body, "amount": least}
     elif action.confirms:
-        natural = plan(tx, action).amount
-    status = tx.status if taken.next_status == "same" else taken.next_status
+        natural = plan(payment, action).amount
+    status = payment.status if taken.next_status == "same" else taken.next_status
     shown |= {"example": body, "clause": taken.source}
     return Move(
         **shown,
@@ -345,17 +343,17 @@ def _row_of(refusal: Refusal) -> str | None:
     return id if any(row.id == id for row in TRANSITIONS) else None
 
 
-def _limits(context: OperationContext, tx: Transaction, action: ActionRequest) -> tuple[int, int]:
+def _limits(context: OperationContext, payment: Payment, action: ActionRequest) -> tuple[int, int]:
     """The least and the greatest amount, around the one that an omitted amount stands for."""
 
     def fits(amount: int) -> bool:
         try:
-            row_if_approved(context, tx, replace(action, amount=amount))
+            row_if_approved(context, payment, replace(action, amount=amount))
         except Refusal:
             return False
         return True
 
-    known = plan(tx, action).amount
+    known = plan(payment, action).amount
     least = 0 if action.operation is Operation.ADJUST else 1
     return _last(fits, known, least), _last(fits, known, AMOUNT_MAX)
 
@@ -371,14 +369,14 @@ def _last(fits: Callable[[int], bool], known: int, end: int) -> int:
     return good
 
 
-def _by_itself(world: World, tx: Transaction) -> list[ByItself]:
+def _by_itself(world: World, payment: Payment) -> list[ByItself]:
     """The rows without a request that its state has, if something is to set them off."""
     found: list[ByItself] = []
     for row in BY_ITSELF:
-        if tx.status not in row.states or row.trigger == EDIT:
+        if payment.status not in row.states or row.trigger == EDIT:
             continue
-        timer = world.store.timer(row.trigger, tx.transaction_id)
-        if timer is None and not (row.trigger == SETTLE and tx.batch_id is not None):
+        timer = world.store.timer(row.trigger, payment.id)
+        if timer is None and not (row.trigger == SETTLE and payment.batch_id is not None):
             continue
         found.append(ByItself.of(row, row=row.id, due=timer and timer.due))
     return found

@@ -13,6 +13,7 @@ from sandbox.control.journal import get_entry
 from sandbox.control.models import Accepted, Body, HeaderFields, KeyWord, Milliseconds, View
 from sandbox.control.routing import PREFIX, WORLD, post
 from sandbox.domain.keys import ApiKey
+from sandbox.domain.transport_faults import NEED_BODY
 from sandbox.platform.context import Headers
 from sandbox.platform.internal_client import InternalAnswer, InternalRequest
 from sandbox.worlds.journal import CUT_OFF, MASK, Entry
@@ -158,7 +159,7 @@ async def _send(
 def _view_answer(answer: InternalAnswer) -> Answered:
     whole = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
     body: Any = None
-    if answer.fault == "malformed_json":
+    if answer.fault in NEED_BODY:
         body = whole.decode("utf-8", "replace")
     elif whole:
         body = from_json(whole)

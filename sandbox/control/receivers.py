@@ -12,16 +12,7 @@ from pydantic_core import from_json
 from sandbox.control.context import ControlRequest, conflict, invalid
 from sandbox.control.endpoints import EndpointView, add_endpoint, view_endpoint
 from sandbox.control.messages import get_message
-from sandbox.control.models import (
-    Body,
-    HeaderFields,
-    KeyWord,
-    Listing,
-    Query,
-    View,
-    shows,
-    window,
-)
+from sandbox.control.models import Body, HeaderFields, KeyWord, Listing, Query, View, shows, window
 from sandbox.control.routing import WORLD, delete, get, post
 from sandbox.domain.events import Message, body_of
 from sandbox.domain.field_types import WebhookSecret

@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import Field
 from pydantic_core import from_json
 
@@ -19,7 +20,7 @@ from sandbox.control.context import ControlFault, ControlRequest, invalid, parse
 from sandbox.control.models import Body, View, Words
 from sandbox.control.routing import WORLD, post
 from sandbox.domain.directory import Account
-from sandbox.domain.payments.transactions import STATUSES, Transaction
+from sandbox.domain.payments.transactions import STATUSES, Payment
 from sandbox.domain.text import did_you_mean, nearest
 from sandbox.store.tables import EVERYTHING, OLDEST_FIRST
 
@@ -94,10 +95,10 @@ def reconcile(request: ControlRequest, body: ReconciliationBody) -> Reconciliati
     statuses = parse_words("status", body.status, STATUSES)
     where = {"scope": request.find_id(Account, body.account) or EVERYTHING}
     theirs, ignored = _read(body.text)
-    payments, _ = request.world.store.begin().find(Transaction, where, order=OLDEST_FIRST)
+    payments, _ = request.world.store.begin().find(Payment, where, order=OLDEST_FIRST)
     by_event = bool(theirs) and all(one.event_id is not None for one in theirs)
-    wanted = [tx for tx in payments if body.batch in (None, tx.batch_id)]
-    ours = [one for tx in wanted for one in (_attempts(tx) if by_event else [_whole(tx)])]
+    wanted = [one for one in payments if body.batch in (None, one.batch_id)]
+    ours = [entry for one in wanted for entry in (_attempts(one) if by_event else [_whole(one)])]
     expected = [one for one in ours if not statuses or one.status in statuses]
     differences = list(_compare(theirs, payments, expected, by_event=by_event))
     wrong = {one.line for one in differences if one.line is not None}
@@ -113,36 +114,38 @@ def reconcile(request: ControlRequest, body: ReconciliationBody) -> Reconciliati
 # --- comparison -------------------------------------------------------------------------------
 
 
-def _whole(tx: Transaction) -> _Entry:
-    return _Entry(None, tx.id, tx.event_id, tx.amounts.total, tx.status)
+def _whole(payment: Payment) -> _Entry:
+    tx = payment.transaction
+    return _Entry(None, payment.id, tx.event_id, tx.total_amount, tx.status)
 
 
-def _attempts(tx: Transaction) -> list[_Entry]:
+def _attempts(payment: Payment) -> list[_Entry]:
     """The attempts by their event_ids: a creation and its outcome are one.
 
     One with a record of its own is that of the record.
     """
     found = {
-        one.event_id: _Entry(None, tx.id, one.event_id, one.amount, one.status)
-        for one in tx.history
-        if one.record_id is None
+        one.event_id: _Entry(None, payment.id, one.event_id, one.amount, one.status)
+        for one in payment.history
+        if one.event_id not in payment.recorded
     }
-    if tx.event_id in found:
+    last = found.get(payment.transaction.event_id)
+    if last is not None:
         # Settling is no attempt, and changes the status all the same.
-        last = found[tx.event_id]
-        found[tx.event_id] = _Entry(None, tx.id, tx.event_id, last.amount, tx.status)
+        found[payment.transaction.event_id] = replace(last, status=payment.status)
     return list(found.values())
 
 
 def _compare(
     theirs: Sequence[_Entry],
-    payments: Sequence[Transaction],
+    payments: Sequence[Payment],
     expected: Iterable[_Entry],
     *,
     by_event: bool,
 ) -> Iterator[DifferenceView]:
-    wholes = {tx.id: _whole(tx) for tx in payments}
-    attempts = {(one.transaction_id, one.event_id): one for tx in payments for one in _attempts(tx)}
+    wholes = {one.id: _whole(one) for one in payments}
+    found = [entry for one in payments for entry in _attempts(one)]
+    attempts = {(one.transaction_id, one.event_id): one for one in found}
     events = {event_id: one for (_, event_id), one in attempts.items()}
     named: set[tuple[str | None, str | None]] = set()
     for there in theirs:

@@ -15,6 +15,7 @@ from sandbox.control import (
     exports,
     journal,
     ledger,
+    maintenance,
     messages,
     outcomes,
     overview,
@@ -35,7 +36,18 @@ from sandbox.control.routing import PREFIX, ControlRow
 from sandbox.platform.routing import build_routes, rows_of
 
 CONTROL: Final[tuple[ControlRow, ...]] = rows_of(
-    *(servers, sessions, worlds, snapshots, clock, switches, overview, payments, permissions),
+    *(
+        servers,
+        sessions,
+        worlds,
+        snapshots,
+        clock,
+        maintenance,
+        switches,
+        overview,
+        payments,
+        permissions,
+    ),
     *(batches, reconciliation, outcomes, scenarios, catalogues, directory, messages),
     *(receivers, endpoints, platform_requests, journal, exports, stream, captures),
     *(coverage, ledger, docs, console_files),

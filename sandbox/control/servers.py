@@ -57,7 +57,7 @@ async def forward(
     if elsewhere is None or worlds.get(id) is not None:
         return False
     body: bytes | None = None
-    while (url := await elsewhere.have_world(id)) is not None:
+    while (peer := await elsewhere.have_world(id)) is not None:
         if was_forwarded(asgi[0]["headers"]):
             raise ControlFault(
                 MISDIRECTED.status,
@@ -67,7 +67,7 @@ async def forward(
             )
         if body is None:
             body = bytes(await read())
-        if await elsewhere.carry(url, *asgi, body):
+        if await elsewhere.carry(peer, peer.control_url, *asgi, body):
             return True
     if worlds.get(id) is None and "w" in params:
         ids = [one.id for one in await elsewhere.kept_beside(())]

@@ -13,16 +13,16 @@ from sandbox.control.clock import view_timer
 from sandbox.control.context import ControlFault, ControlRequest, must_be_known
 from sandbox.control.journal import request_row, view_entry
 from sandbox.control.messages import message_row, view_attempt, view_content
-from sandbox.control.models import Query
+from sandbox.control.models import Query, View
 from sandbox.control.outcomes import view_tap
 from sandbox.control.payments import payment_row
 from sandbox.control.routing import WORLD, get
-from sandbox.control.worlds import world_row
+from sandbox.control.worlds import running_name, world_row
 from sandbox.domain.batches import Batch
 from sandbox.domain.directory import Account, Credential, Location, Terminal
 from sandbox.domain.instants import to_wire
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.webhooks import Endpoint
 from sandbox.platform import wire
 from sandbox.platform.responses import ABORT
@@ -50,7 +50,7 @@ _NAMES: Final[dict[type, str]] = {
     Location: "location",
     Credential: "credential",
     ApiKey: "key",
-    Transaction: "payment",
+    Payment: "payment",
     Batch: "batch",
 }
 
@@ -82,23 +82,17 @@ def _tap(event: events.TapEvent) -> dict[str, Any]:
 
 def _record(world: World, record: Any) -> dict[str, Any]:
     """A record as its list shows it; `row` is null for kinds without one, and if it was removed."""
-    if isinstance(record, events.Removed):
-        kind, id = _NAMES[record.kind], record.id
-        return {"kind": kind, "id": id, "status": None, "removed": True, "row": None}
-    row: Any = None
-    if isinstance(record, Transaction):
-        id, row = record.transaction_id, payment_row(record)
+    is_gone = isinstance(record, events.Removed)
+    row: View | None = None
+    if isinstance(record, Payment):
+        row = payment_row(record)
     elif isinstance(record, Batch):
-        id, row = record.id, batch_row(world, record)
-    elif isinstance(record, Terminal):
-        id = record.terminal_id
-    else:
-        id = record.id
+        row = batch_row(world, record)
     return {
-        "kind": _NAMES[type(record)],
-        "id": id,
+        "kind": _NAMES[record.kind if is_gone else type(record)],
+        "id": record.id,
         "status": getattr(record, "status", None),
-        "removed": getattr(record, "deleted_at", None) is not None,
+        "removed": is_gone or getattr(record, "deleted_at", None) is not None,
         "row": row,
     }
 
@@ -117,10 +111,6 @@ def _agenda(world: World) -> dict[str, Any]:
     return {"next": first and view_timer(world, first), "total": len(timers)}
 
 
-def _scenario(world: World) -> dict[str, Any]:
-    return {"name": world.scenario and world.scenario.scenario.name}
-
-
 FULL_VIEWS: Final[Views] = {
     events.REQUEST: view_entry,
     events.MESSAGE: lambda world, message: view_content(message),
@@ -130,7 +120,7 @@ FULL_VIEWS: Final[Views] = {
     events.RECORD: _record,
     events.ENDPOINT: lambda world, endpoint: _endpoint(endpoint),
     events.AGENDA: lambda world, nothing: _agenda(world),
-    events.SCENARIO: lambda world, nothing: _scenario(world),
+    events.SCENARIO: lambda world, nothing: {"name": running_name(world)},
     events.WORLD: lambda world, nothing: world_row(world),
     events.GAP: lambda world, missed: {"missed": missed},
 }

@@ -16,7 +16,8 @@ def _describe_switch(switch: switches.Switch) -> dict[str, Any]:
     about = {"description": f"{switch.about} ({switch.source})", "default": switch.default}
     if switch.values:
         return {"enum": list(switch.values), **about}
-    return {"type": "number", "minimum": 0, "maximum": switch.number_max, **about}
+    kind = {"type": "integer", "format": "int64"} if switch.is_whole else {"type": "number"}
+    return {**kind, "minimum": 0, "maximum": switch.number_max, **about}
 
 
 def _describe_readings(*more: None) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from sandbox.domain import readings, switches
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.field_types import WorldId, WorldName
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.text import nearest
 from sandbox.domain.webhooks import ENDPOINTS_MAX
 from sandbox.store.fixture import Fixture, FixtureError
@@ -166,6 +166,11 @@ class Worlds(View):
     total: int
 
 
+def running_name(world: World) -> str | None:
+    """The name of the scenario that runs in a world; None without one."""
+    return None if world.scenario is None else world.scenario.scenario.name
+
+
 def view_world(world: World) -> WorldView:
     """The world as the control API shows it, with the cast and the plaintext of its keys."""
     spec, cast = world.spec, world.cast
@@ -175,7 +180,7 @@ def view_world(world: World) -> WorldView:
         name=spec.name,
         seed=spec.seed,
         fixture=spec.fixture.name,
-        scenario=world.scenario and world.scenario.scenario.name,
+        scenario=running_name(world),
         readings=readings_apart(world),
         clock=world.clock.view(),
         keys={name: KeyOfCast(id=id, key=key) for name, (id, key) in cast.keys.items()},
@@ -285,41 +290,43 @@ async def list_worlds(request: ControlRequest, query: WorldsQuery) -> Written[Wo
     worlds.drop_unused()
     name = None if elsewhere is None else elsewhere.name
     as_rows = query.shape == "row"
-    views: list[WorldView | WorldRow] = await collect(
+    # Written out at once: ten thousand views are much to keep.
+    shown = await collect(
         (
-            world_row(world, name) if as_rows else view_world(world)
+            _listed(world_row(world, name) if as_rows else view_world(world))
             for world in list(request.who.worlds(worlds))
         ),
         every=SHOWN_AT_ONCE,
     )
     if (others := servers.other_servers(request)) is not None:
-        views = await _with_others(request, others, views, as_rows=as_rows)
-    written = await collect(map(to_json, views), every=SHOWN_AT_ONCE)
-    return Written(b'{"worlds":[%b],"total":%d}' % (b",".join(written), len(written)))
+        await _add_others(request, others, shown, as_rows=as_rows)
+    listed = b",".join(written for _, written in shown)
+    return Written(b'{"worlds":[%b],"total":%d}' % (listed, len(shown)))
 
 
-async def _with_others(
-    request: ControlRequest,
-    others: Elsewhere,
-    views: list[WorldView | WorldRow],
-    *,
-    as_rows: bool,
-) -> list[WorldView | WorldRow]:
-    """Add the worlds that other servers have, or none has; sorted by id."""
+def _listed(view: WorldView | WorldRow) -> tuple[str, bytes]:
+    """The id of a world, and what the list has of it."""
+    return view.id, to_json(view)
+
+
+async def _add_others(
+    request: ControlRequest, others: Elsewhere, shown: list[tuple[str, bytes]], *, as_rows: bool
+) -> None:
+    """Add the worlds that other servers have, or none has, and sort all by id."""
     for said in await servers.ask_other_servers(request, others, Worlds):
-        views += said.worlds
-    stored = await servers.list_stored_worlds(request, others, {one.id for one in views})
+        shown += await collect(map(_listed, said.worlds), every=SHOWN_AT_ONCE)
+    stored = await servers.list_stored_worlds(request, others, {id for id, _ in shown})
     for number, one in enumerate(stored):
         if number % SHOWN_AT_ONCE == 0:
             await asyncio.sleep(0)
         try:
-            views.append(_view_stored(request, one, as_rows=as_rows))
+            shown.append(_listed(_view_stored(request, one, as_rows=as_rows)))
         except FixtureError:
             # It began from a file that only its own documents hold.
             await others.have_world(one.id)
             if (here := request.services.worlds.get(one.id)) is not None:
-                views.append(view_world(here))
-    return sorted(views, key=lambda one: one.id)
+                shown.append(_listed(view_world(here)))
+    shown.sort()
 
 
 def _view_stored(
@@ -391,8 +398,8 @@ def world_row(world: World, server: str | None = None) -> WorldRow:
         id=world.spec.id,
         name=world.spec.name,
         clock=world.clock.view(),
-        scenario=world.scenario and world.scenario.scenario.name,
-        payments=len(world.store.all(Transaction)),
+        scenario=running_name(world),
+        payments=len(world.store.all(Payment)),
         requests=world.store.counters.requests,
         refused=sum(
             count

@@ -17,7 +17,7 @@ from pydantic import Field
 from sandbox.domain.field_types import ProcessorBatchId
 from sandbox.domain.instants import Instant
 from sandbox.domain.payments.outcomes import SETTLEMENTS
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.states import Machine, Step
 from sandbox.domain.text import nearest
 
@@ -130,46 +130,46 @@ class Entries(Struct, frozen=True, kw_only=True, gc=False):
 _NO_ENTRIES: Final = Entries()
 
 
-def entries_of(tx: Transaction | None, batch_id: str) -> Entries:
+def entries_of(payment: Payment | None, batch_id: str) -> Entries:
     """The capture entry and the refund entries of a payment in a batch. Source: assumed M10.
 
     A captured payment counts its captured amount less reversals. Refunds do not reduce it: each is
     an entry of its own (assumed B3).
     """
-    if tx is None:
+    if payment is None:
         return _NO_ENTRIES
     captured = refunded = count = 0
-    ledger = tx.ledger
-    if tx.batch_id == batch_id:
+    ledger = payment.ledger
+    if payment.batch_id == batch_id:
         captured, count = ledger.captured - ledger.reversed, 1
     elif not ledger.refunded:
         return _NO_ENTRIES
     if ledger.refunded:
-        for amount in _refunds_in(tx, batch_id):
+        for amount in _refunds_in(payment, batch_id):
             refunded += amount
             count += 1
     return Entries(captured=captured, refunded=refunded, entries=count)
 
 
-def _refunds_in(tx: Transaction, batch_id: str) -> Iterable[int]:
-    for attempt in tx.history:
+def _refunds_in(payment: Payment, batch_id: str) -> Iterable[int]:
+    for attempt in payment.history:
         if attempt.transaction_type == "refund" and attempt.batch_id == batch_id:
             yield attempt.amount
 
 
-def refund_batches(tx: Transaction) -> tuple[str, ...]:
+def refund_batches(payment: Payment) -> tuple[str, ...]:
     """The batches in which the payment has refund entries."""
-    if not tx.ledger.refunded:
+    if not payment.ledger.refunded:
         return ()
     found = (
         attempt.batch_id
-        for attempt in tx.history
+        for attempt in payment.history
         if attempt.transaction_type == "refund" and attempt.batch_id is not None
     )
     return tuple(dict.fromkeys(found))
 
 
-def counting(batch: Batch, before: Transaction | None, after: Transaction) -> Batch:
+def counting(batch: Batch, before: Payment | None, after: Payment) -> Batch:
     """The batch after one of its payments changed. Source: assumed B2 to B4."""
     was, now = entries_of(before, batch.id), entries_of(after, batch.id)
     if was == now:
@@ -199,24 +199,24 @@ class Result(Struct, frozen=True, kw_only=True, gc=False):
 ACCEPTED: Final = Result(answer="accepted")
 
 
-def result_of(members: Iterable[Transaction]) -> Result | None:
+def result_of(members: Iterable[Payment]) -> Result | None:
     """The result of a batch by the amounts of its members; None if no result comes.
 
     A member that withholds the result wins, then one that has the whole batch rejected, in the
     order of the members. Otherwise single records are rejected (assumed 6.2-settlement).
     """
-    armed = [tx for tx in members if tx.settlement is not None]
+    armed = [payment for payment in members if payment.settlement is not None]
     rejection: Result | None = None
     refused = []
-    for tx in armed:
-        assert tx.settlement
-        row = SETTLEMENTS[tx.settlement]
+    for payment in armed:
+        assert payment.settlement
+        row = SETTLEMENTS[payment.settlement]
         if row.answer == "none":
             return None
         if row.answer == "rejected" and rejection is None:
             rejection = Result(answer="rejected", reason=row.reason)
         elif row.answer == "partially_accepted":
-            refused.append(tx.transaction_id)
+            refused.append(payment.id)
     if rejection is not None:
         return rejection
     return Result(answer="partially_accepted", rejected=tuple(refused)) if refused else ACCEPTED

@@ -98,6 +98,11 @@ class Account(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
         """An account belongs to itself."""
         return self.id
 
+    @property
+    def owner_id(self) -> str:
+        """The immediate parent, or the account itself if it is a root (assumed 7.1-owner)."""
+        return self.parent_account_ids[-1] if self.parent_account_ids else self.id
+
 
 class Relation(StrEnum):
     """The relation of the caller's account to the target account."""

@@ -11,6 +11,7 @@ from msgspec import Struct
 from sandbox.domain import keys
 from sandbox.domain.instants import Instant
 from sandbox.domain.keys import ApiKey
+from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.records import Record, to_bytes
 from sandbox.domain.text import OneOf
 
@@ -102,7 +103,7 @@ class Message(MessageHead, frozen=True, kw_only=True, gc=False):
     for which a scenario made the message up; None for every endpoint.
     """
 
-    record: Record | dict[str, Any]
+    record: Record | Transaction | dict[str, Any]
 
 
 def status_of(message: Message) -> Any:

@@ -77,6 +77,7 @@ ABOVE_THE_HOLD: Final = "above_the_hold"
 REFUSED_ATTEMPTS: Final = "refused_attempts"
 RATES_BELOW_ONE: Final = "rates_below_one"
 PAYMENTS_OF_A_TERMINAL: Final = "payments_of_a_terminal"
+REVERSAL_OF_A_TIMEOUT: Final = "reversal_of_a_timeout"
 DECLINE_STATUS: Final = "decline_status"
 DECLINE_STATUSES: Final = {f"http_{status}": status for status in (200, 400, 402, 422)}
 INCREMENT_AMOUNT: Final = "increment_amount"
@@ -234,6 +235,18 @@ _PAYMENT_ROWS: Final = (
             ),
         },
         clause="assumed D35-terminal",
+    ),
+    Reading(
+        id=REVERSAL_OF_A_TIMEOUT,
+        sentence="The reversal of a payment that timed out.",
+        values={
+            "refused": "It is 400: the payment ended in an error, and nothing is held.",
+            "allowed": (
+                "The whole of it can be reversed. The payment is reversed then, and a late "
+                "approval changes nothing any more."
+            ),
+        },
+        clause="assumed D35-timeout",
     ),
     Reading(
         id=DECLINE_STATUS,

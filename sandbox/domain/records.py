@@ -25,10 +25,9 @@ from sandbox.domain.directory import (
 )
 from sandbox.domain.instants import to_wire
 from sandbox.domain.keys import ApiKey, ApiKeyEvent, ApiKeyView
-from sandbox.domain.payments.transaction_view import show
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment, show
 
-Record = Account | ApiKey | Batch | Credential | Location | Terminal | Transaction
+Record = Account | ApiKey | Batch | Credential | Location | Terminal | Payment
 
 PART_BYTES: Final = 64 * 1024
 """A long answer is written and sent in parts of about this size."""
@@ -71,7 +70,7 @@ def show_all(value: Any, *, as_empty: bool = False) -> Any:
     Unset fields are null (spec 6.1.8), or those with the mark "" if `as_empty`.
     """
     kind = type(value)
-    if kind is Transaction:
+    if kind is Payment:
         return show(value)
     if isinstance(value, datetime):
         # The class is another one under freezegun.

@@ -17,13 +17,15 @@ from sandbox.domain.text import UnknownWord
 class Switch(Struct, frozen=True, kw_only=True, gc=False):
     """One switch: its name, its values, its default, and its effect.
 
-    A switch without `values` accepts a number from 0 to `number_max`. A switch with a `reading`
+    A switch without `values` accepts a number from 0 to `number_max`, which may have to be whole. A
+    switch with a `reading`
     sets that reading: its values stand for those of the reading, in the same order.
     """
 
     name: str
     values: tuple[Any, ...] = ()
     number_max: float = 0
+    is_whole: bool = False
     default: Any
     about: str
     source: str
@@ -33,14 +35,16 @@ class Switch(Struct, frozen=True, kw_only=True, gc=False):
     def choices(self) -> str:
         """The values in words."""
         if not self.values:
-            return f"a number from 0 to {self.number_max:g}"
+            number = "a whole number" if self.is_whole else "a number"
+            return f"{number} from 0 to {self.number_max:,g}"
         return "one of " + ", ".join(map(str, self.values)).lower()
 
     def accepts(self, value: Any) -> bool:
         """Whether the value is one of its own."""
         if self.values:
             return any(value is one or (value == one and type(value) is str) for one in self.values)
-        return type(value) in (int, float) and 0 <= value <= self.number_max
+        kinds = (int,) if self.is_whole else (int, float)
+        return type(value) in kinds and 0 <= value <= self.number_max
 
 
 SWITCHES: Final[dict[str, Switch]] = {
@@ -118,6 +122,18 @@ SWITCHES: Final[dict[str, Switch]] = {
             about="Whether the result of a closed batch comes right after the answer, or only by "
             "the control API.",
             source="assumed B9",
+        ),
+        *(
+            Switch(
+                name=f"quota.per_{window}",
+                number_max=100_000,
+                is_whole=True,
+                default=0,
+                about=f"How many requests each key may send in a {window} of the world's clock; "
+                "above that, 429. 0 is no quota.",
+                source="assumed 5.3-gateway",
+            )
+            for window in ("second", "minute")
         ),
     )
 }

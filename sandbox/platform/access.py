@@ -29,7 +29,7 @@ from sandbox.domain.instants import Instant
 from sandbox.domain.keys import ApiKey, KeyUsage
 from sandbox.domain.payments.action_records import payment_of
 from sandbox.domain.payments.outcomes import Operation
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.readings import FOREIGN_ACCOUNT_FILTER
 from sandbox.platform import wire
 from sandbox.platform.context import (
@@ -198,7 +198,7 @@ def _must_reach(
     if cell.verdict is not AccessVerdict.OK:
         raise _refuse(
             cell,
-            f"{target.kind.__name__} {id or 'own'}: {cell.reason} ({relation})",
+            f"{target.noun} {id or 'own'}: {cell.reason} ({relation})",
             details=f"requires {_form(row, relation)}",
         )
     context.decided("target", "ok", cell.reason, cell.source)
@@ -287,8 +287,8 @@ def _account_of(context: RequestContext, target: Target, id: str) -> Account | N
     Accounts named in a body are only the place of a change, not its target.
     """
     record = context.unit.get(target.kind, id)
-    if isinstance(record, Transaction) and context.incoming.method != "GET":
-        record = context.unit.get(Transaction, payment_of(record))
+    if isinstance(record, Payment) and context.incoming.method != "GET":
+        record = context.unit.get(Payment, payment_of(record))
     if target.kind is Account and target.where == "body":
         return record
     if record is None:

@@ -106,14 +106,7 @@ def need_to_create(sent: dict[str, Any]) -> Need:
 )
 def list_all(context: OperationContext, query: AccountsQuery) -> Any:
     """List accounts."""
-    return directory.page_of(
-        context,
-        ACCOUNTS,
-        type=query.type,
-        status=query.status,
-        parent=query.parent_id,
-        search=query.search,
-    )
+    return directory.page_of(context, ACCOUNTS)
 
 
 @_ACCOUNTS.operation("read", source="spec 4.4-paths-accounts")

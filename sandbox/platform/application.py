@@ -9,8 +9,8 @@ from starlette.types import Receive, Scope, Send
 from sandbox.domain import faults
 from sandbox.domain.faults import Refusal
 from sandbox.domain.keys import ApiKey, KeyFormat, KeyKind, KeyUsage
-from sandbox.domain.payments.outcomes import SLOW_MS, TRANSPORT_FAULTS
-from sandbox.platform import responses, wire
+from sandbox.domain.transport_faults import TRANSPORT_FAULTS
+from sandbox.platform import gateway, responses, wire
 from sandbox.platform.access import usable
 from sandbox.platform.context import (
     Answer,
@@ -21,10 +21,10 @@ from sandbox.platform.context import (
 )
 from sandbox.platform.form import OUTCOME_HEADER
 from sandbox.platform.forwarding import Forwarder
-from sandbox.platform.operation import is_key_path
-from sandbox.platform.payments.outcomes import Dropped
-from sandbox.platform.pipeline import NO_CONTENT, answer_request, methods_of
+from sandbox.platform.operation import NO_CONTENT, is_key_path
+from sandbox.platform.pipeline import answer_request, methods_of
 from sandbox.platform.recorder import Recorder
+from sandbox.platform.request_faults import Dropped
 from sandbox.platform.routes import MOUNTS
 from sandbox.platform.routing import find_match, match_of, path_of
 from sandbox.platform.security_headers import SHOWS_KEY
@@ -199,6 +199,7 @@ class Platform:
             status, body = await answer_request(context, self._worlds)
         except Dropped as dropped:
             context.fault = TRANSPORT_FAULTS[str(dropped)]
+            context.events = ()
             status, body = NO_ANSWER, b""
         except Refusal as refusal:
             status, body = self._refused(context, refusal)
@@ -209,10 +210,9 @@ class Platform:
         if context.caller is not None and context.unit.is_open:
             # Nothing was done, but the key was used.
             world.store.put(KeyUsage(key_id=context.caller.key.id, last_used_at=context.now))
-        answer = Answer(status, body, self._headers(context, status, body), context.fault)
+        headers = self._headers(context, status, body)
+        answer = Answer(status, body, headers, context.fault, context.late_ms)
         if (fault := context.fault) is not None:
-            if fault.key == "slow" and context.choice is not None:
-                answer.delay_ms = context.choice.delay_ms or SLOW_MS
             context.note(f"transport fault {fault.key}: {fault.effect}")
         self._recorder.record(context, status, body, (perf_counter() - started) * 1000)
         # A scenario may have webhooks of this request come before its answer (assumed D22).
@@ -311,8 +311,10 @@ class Platform:
         match = context.incoming.match
         if match is not None and match.row is not None and match.row.shows_key:
             headers += SHOWS_KEY
+        if context.quota is not None:
+            headers += gateway.headers_of(context, context.quota)
         if status in AGAIN_LATER:
-            headers.append((b"retry-after", b"1"))  # assumed 5.3
+            headers.append((b"retry-after", b"%d" % context.retry_after_s))
         if status == faults.UNSUPPORTED_MEDIA_TYPE.status:
             # RFC 9110, 15.5.16
             headers.append((b"accept-encoding", b"identity"))

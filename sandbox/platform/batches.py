@@ -14,8 +14,7 @@ from sandbox.domain.directory import Terminal, relate_to_its_records, relate_wit
 from sandbox.domain.faults import CONFLICT, VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import ProcessorBatchId, Text
 from sandbox.domain.payments.action_records import payment_of
-from sandbox.domain.payments.transaction_view import TransactionView
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment, Transaction
 from sandbox.domain.readings import EDIT_OF_CLOSED_BATCH
 from sandbox.domain.text import OneOf, did_you_mean
 from sandbox.platform import settlement
@@ -103,7 +102,7 @@ def list_all(context: OperationContext, query: ListBatches) -> Any:
     "/v1/batches/{batch_id}",
     needs="batches:read",
     target=Target("path", "batch_id", Batch, relate=relate_to_its_records),
-    response=records.Extended(Batch, {"transactions": list[TransactionView]}),
+    response=records.Extended(Batch, {"transactions": list[Transaction]}),
     source="assumed 1.11-members",
 )
 def read(context: OperationContext, batch: Batch, query: ReadBatch) -> Any:
@@ -119,8 +118,8 @@ def read(context: OperationContext, batch: Batch, query: ReadBatch) -> Any:
         return batch
     found = settlement.transactions_in(context, batch)
     # The record of a capture stands for its payment.
-    standing = {tx.original_id for tx in found if payment_of(tx) != tx.id}
-    shown = [tx for tx in found if tx.id not in standing]
+    standing = {one.original_id for one in found if payment_of(one) != one.id}
+    shown = [one for one in found if one.id not in standing]
     return records.Extended(batch, {"transactions": shown})
 
 
@@ -188,10 +187,13 @@ def edit(context: OperationContext, batch: Batch, body: EditBatch) -> Batch:
         processor_batch_id=body.processor_batch_id or batch.processor_batch_id,
     )
     context.unit.put(batch)
-    for tx, batch_id in [*((tx, batch.id) for tx in added), *((tx, None) for tx in removed)]:
-        moved = settlement.move(tx, batch_id)
+    for payment, batch_id in [
+        *((payment, batch.id) for payment in added),
+        *((payment, None) for payment in removed),
+    ]:
+        moved = settlement.move(payment, batch_id)
         context.unit.put(moved)
-        settlement.count(context, tx, moved)
+        settlement.count(context, payment, moved)
     batch = cast(Batch, context.unit.get(Batch, batch.id))
     assert step.event
     context.emit(step.event, batch)
@@ -205,34 +207,34 @@ def _must_be_distinct(body: EditBatch) -> None:
         raise Refusal(VALIDATION_ERROR, "a transaction is named twice", source="assumed B7")
 
 
-def _addable(context: OperationContext, batch: Batch, id: str) -> Transaction:
+def _addable(context: OperationContext, batch: Batch, id: str) -> Payment:
     """A captured payment of this terminal, unbatched or in a rejected batch (assumed B7, D10)."""
-    tx = _payment(context, id)
-    if tx is None or tx.account_id != batch.account_id:
+    payment = _payment(context, id)
+    if payment is None or payment.account_id != batch.account_id:
         raise _bad_member("added_transactions", id, "is not a transaction of this account")
-    if tx.origin.site.terminal_id != batch.terminal_id:
+    if payment.transaction.tid != batch.terminal_id:
         raise _bad_member("added_transactions", id, "belongs to another terminal")
-    if tx.status != "captured":
-        raise _bad_member("added_transactions", id, f"is {tx.status}, not captured")
-    if tx.batch_id is not None:
-        present = context.unit.get(Batch, tx.batch_id)
+    if payment.status != "captured":
+        raise _bad_member("added_transactions", id, f"is {payment.status}, not captured")
+    if payment.batch_id is not None:
+        present = context.unit.get(Batch, payment.batch_id)
         assert present
         if present.id == batch.id or present.status != "rejected":
             raise _bad_member("added_transactions", id, f"is in the batch {present.id}")
-    return tx
+    return payment
 
 
-def _removable(context: OperationContext, batch: Batch, id: str) -> Transaction:
-    tx = _payment(context, id)
-    if tx is None or tx.batch_id != batch.id:
+def _removable(context: OperationContext, batch: Batch, id: str) -> Payment:
+    payment = _payment(context, id)
+    if payment is None or payment.batch_id != batch.id:
         raise _bad_member("removed_transactions", id, "is not a member of this batch")
-    return tx
+    return payment
 
 
-def _payment(context: OperationContext, id: str) -> Transaction | None:
+def _payment(context: OperationContext, id: str) -> Payment | None:
     """The payment with this id, or whose capture has a record with it."""
-    tx = context.unit.get(Transaction, id)
-    return tx and context.unit.get(Transaction, payment_of(tx))
+    found = context.unit.get(Payment, id)
+    return found and context.unit.get(Payment, payment_of(found))
 
 
 def _bad_member(field: str, id: str, problem: str) -> Refusal:
@@ -247,6 +249,7 @@ def _bad_member(field: str, id: str, problem: str) -> Refusal:
     target=_BATCH,
     events=("batch.submitted", "batch.accepted", "batch.rejected", "batch.partially_accepted"),
     stops_at_block=True,
+    words=("close_batch",),
     source="spec 4.4-paths-batches",
 )
 def close(context: OperationContext, batch: Batch) -> Batch:

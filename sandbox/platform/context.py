@@ -1,7 +1,8 @@
 """The contexts of requests and operations: what was sent, and the results of the steps so far."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
+from math import ceil
 from typing import Any
 
 from msgspec import Struct
@@ -11,16 +12,18 @@ from sandbox.domain.directory import Account
 from sandbox.domain.events import EVENTS, Message
 from sandbox.domain.instants import to_ms
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.payments.outcomes import TransportFault
+from sandbox.domain.payments.transactions import Payment, Transaction, show
 from sandbox.domain.permissions import Grants
 from sandbox.domain.readings import UNSET_STRINGS
 from sandbox.domain.records import Record, filled_body
+from sandbox.domain.transport_faults import TransportFault
 from sandbox.platform.operation import Row
 from sandbox.platform.routing import Match
 from sandbox.platform.wire import Body, header, list_header
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.store.store import UnitOfWork
 from sandbox.worlds.journal import CLIENT, Decision, Origin
+from sandbox.worlds.quotas import Quota
 from sandbox.worlds.world import World
 
 Headers = list[tuple[bytes, bytes]]
@@ -131,7 +134,8 @@ class OperationContext(Struct, kw_only=True):
 
     def emit(self, event_type: str, record: Record) -> None:
         """Announce that this happened to the record, as it is now."""
-        shown: Record | dict[str, Any] = record
+        shown: Record | Transaction | dict[str, Any]
+        shown = show(record) if isinstance(record, Payment) else record
         if self.world.readings[UNSET_STRINGS] == "as_empty" and not EVENTS[event_type].sparse:
             shown = filled_body(record)  # assumed D35-unset
         id = self.world.draws.message_id()
@@ -152,7 +156,9 @@ class OperationContext(Struct, kw_only=True):
 class RequestContext(OperationContext, kw_only=True):
     """The state of a request in the pipeline; each step fills in what the next ones need.
 
-    `foreign` are accounts of a filter that are out of reach and that a reading ignores.
+    The answer comes `late_ms` after all is done. `quota` is what is left of the key's. `again_at`
+    is when a request that is refused for a while can succeed. `foreign` are accounts of a filter
+    that are out of reach and that a reading ignores.
     """
 
     request_id: str
@@ -160,11 +166,20 @@ class RequestContext(OperationContext, kw_only=True):
     presented: PresentedKey
     step: str = "route"
     fault: TransportFault | None = None
+    again_at: datetime | None = None
+    late_ms: int = 0
+    quota: Quota | None = None
     refusal: str | None = None
     notes: tuple[str, ...] = ()
     sent: dict[str, Any] | None = None
     may_hold_secret: bool = True
     foreign: frozenset[str] = frozenset()
+
+    @property
+    def retry_after_s(self) -> int:
+        """The seconds after which to try again. Source: assumed 5.3."""
+        wait = self.again_at - self.now if self.again_at is not None else timedelta()
+        return max(1, ceil(wait.total_seconds()))
 
     def note(self, note: str) -> None:
         """Add a note for the journal."""

@@ -19,7 +19,6 @@ from sandbox.domain.directory import (
     Location,
     Terminal,
     in_state,
-    relate,
     relate_with_admin_reach,
     state_of,
 )
@@ -42,20 +41,21 @@ def directory_of(record: Any) -> Directory:
     return _BY_KIND[type(record)]
 
 
-def page_of(context: OperationContext, directory: Directory, **filters: str | None) -> Any:
+_CONDITIONS: Final = {"parent_id": "parent", "processor_mid": "mid", "processor_tid": "tid"}
+"""The conditions of the store that parameters have another name for."""
+
+
+def page_of(context: OperationContext, directory: Directory) -> Any:
     """A page of the records in the caller's hierarchy, or in that of the account it names.
 
-    A filter is the name of a condition; None leaves it out. Deleted records are never listed.
+    Every parameter that was sent is a condition. Deleted records are never listed.
     """
     query: PageQuery = context.query
-    where: dict[str, str | list[str]] = {"scope": one_or_many(scopes_of(context))}
-    where.update({name: value for name, value in filters.items() if value})
-    rows, total = context.unit.find(
-        directory.kind,
-        where,
-        limit=query.limit,
-        offset=query.offset,
-    )
+    where: dict[str, Any] = {"scope": one_or_many(scopes_of(context))}
+    for name in query.model_fields_set - {"limit", "offset", "account_id"}:
+        if value := getattr(query, name):
+            where[_CONDITIONS.get(name, name)] = value
+    rows, total = context.unit.find(directory.kind, where, limit=query.limit, offset=query.offset)
     return page(directory.plural, rows, total, limit=query.limit, offset=query.offset)
 
 
@@ -135,28 +135,25 @@ class Resource(Struct, frozen=True):
     def operation(self, verb: str, **more: Any) -> Callable[[Run], Run]:
         """Register a function as the operation `verb`; `more` overrides what a verb means."""
         method, below, permission, events = _VERBS[verb]
-        name, plural = self.directory.name, self.directory.plural
-        view = view_of(self.directory.kind)
+        kind, plural, view = (
+            self.directory.kind,
+            self.directory.plural,
+            view_of(self.directory.kind),
+        )
+        how: dict[str, Any] = {"target": Target("path", self.id, kind)}
         if verb == "create":
-            target = Target("body", "account_id", is_required=True)
-            more = {"status": 201, **more}
+            how = {"target": Target("body", "account_id", is_required=True), "status": 201}
         elif verb == "list":
             target = Target("query", "account_id", relate=relate_with_admin_reach)
-            more = {"response": listing(plural, view), **more}
-        else:
-            reach = relate_with_admin_reach if verb == "read" else relate
-            target = Target("path", self.id, self.directory.kind, relate=reach)
-        if verb == "delete":
-            more = {"response": view, "status": 204, **more}
-        how: dict[str, Any] = {
-            "needs": f"{plural}:{permission}",
-            "target": target,
-            "events": tuple(
-                f"{name}.{event}"
-                for event in events
-                if event != "updated" or self.directory.has_updates
-            ),
-        }
+            how = {"target": target, "response": listing(plural, view)}
+        elif verb == "read":
+            how["target"] = Target("path", self.id, kind, relate=relate_with_admin_reach)
+        elif verb == "delete":
+            how |= {"response": view, "status": 204}
+        if not self.directory.has_updates:
+            events = tuple(event for event in events if event != "updated")
+        how["events"] = tuple(f"{self.directory.name}.{event}" for event in events)
+        how["needs"] = f"{plural}:{permission}"
         path = self.path + below.replace("id", self.id)
         return operation(f"{plural}.{verb}", method, path, **(how | more))
 

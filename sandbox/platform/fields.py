@@ -3,14 +3,7 @@
 import re
 from typing import Annotated, Any, ClassVar, Final
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StrictStr,
-    model_validator,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, model_validator
 
 from sandbox.domain.directory import Address, ResourceStatus
 from sandbox.domain.field_types import Flag, Rate, SurchargeBasis, TaxBasis

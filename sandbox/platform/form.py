@@ -14,10 +14,12 @@ from sandbox.domain import faults, readings
 from sandbox.domain.faults import Fault, Mistake, Refusal
 from sandbox.domain.instants import from_ms, with_offset
 from sandbox.domain.keys import KeyFormat
+from sandbox.domain.operations import API
 from sandbox.domain.payments.cards import CARD_FIELD, READER_FIELD
-from sandbox.domain.payments.outcomes import OUTCOMES, why_not_for
+from sandbox.domain.payments.outcomes import APPROVED, why_not_for
 from sandbox.domain.secrets import PRODUCTION_KEY, find_misplaced, may_hold_secret, write_out
 from sandbox.domain.text import did_you_mean
+from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform import wire
 from sandbox.platform.context import RequestContext
 from sandbox.platform.operation import Row, is_key_path
@@ -265,7 +267,8 @@ def _set_card_data_apart(fields: dict[str, Any], key_format: KeyFormat) -> None:
 def _forced_outcome(context: RequestContext, row: Row) -> str | None:
     """The outcome that the client asks for by header: a known one (assumed 6.3, D4).
 
-    It must be able to happen to what the row attempts (assumed D41).
+    It must be able to happen to what the row attempts (assumed D41). `approved` leaves any request
+    alone.
     """
     sent = context.incoming.header(OUTCOME_HEADER)
     if not sent:
@@ -274,13 +277,17 @@ def _forced_outcome(context: RequestContext, row: Row) -> str | None:
         word = check_word(sent.decode("latin-1").strip())
     except UnknownOutcome as error:
         raise _refused_outcome(str(error), "assumed D4") from None
-    if row.attempts is None:
-        raise _refused_outcome(
-            f"{word} cannot happen here: the header acts on payments and the actions on them, "
-            "so send it with those only",
-            "assumed D41",
+    if word in TRANSPORT_FAULTS:
+        why_not = context.world.why_not(word, [API[row.name]])
+    elif row.attempts is not None:
+        why_not = why_not_for(word, row.attempts)
+    elif word == APPROVED.key:
+        why_not = None
+    else:
+        why_not = (
+            f"{word} cannot happen here: no processor is asked; what can is a transport fault, "
+            f"{', '.join(TRANSPORT_FAULTS)}"
         )
-    why_not = why_not_for(word, row.attempts) if word in OUTCOMES else None
     if why_not is not None:
         raise _refused_outcome(why_not, "assumed D41")
     return word

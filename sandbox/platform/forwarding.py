@@ -10,7 +10,7 @@ from sandbox.platform.context import Headers, IncomingRequest
 from sandbox.platform.responses import render_refusal, send_answer
 from sandbox.platform.wire import BadInput
 from sandbox.store.files.port import StoreError, Unavailable
-from sandbox.worlds.elsewhere import Elsewhere
+from sandbox.worlds.elsewhere import Elsewhere, Peer
 from sandbox.worlds.registry import Worlds
 
 log = logging.getLogger("sandbox.cluster")
@@ -55,7 +55,7 @@ class Forwarder:
     async def knows(self, incoming: IncomingRequest) -> bool:
         """Whether another server has the world of the key."""
         try:
-            return await self._url(incoming) is not None
+            return await self._peer(incoming) is not None
         except StoreError:
             return False
 
@@ -69,13 +69,13 @@ class Forwarder:
         try:
             if self.brings_key(incoming):
                 await self._agree_on_keys(incoming)
-            while (url := await self._url(incoming)) is not None:
+            while (peer := await self._peer(incoming)) is not None:
                 if was_forwarded(incoming.headers):
                     answer = render_refusal(_NOT_HERE, path, profile)
                     answer.headers.append((FORWARDED, b"1"))
                     await send_answer(answer, scope, receive, send)
                     return True
-                if await self._elsewhere.carry(url, scope, receive, send, body):
+                if await self._elsewhere.carry(peer, peer.url, scope, receive, send, body):
                     return True
         except StoreError as error:
             # The log has the reason; the client must not learn about databases.
@@ -85,7 +85,7 @@ class Forwarder:
             return True
         return False
 
-    async def _url(self, incoming: IncomingRequest) -> str | None:
+    async def _peer(self, incoming: IncomingRequest) -> Peer | None:
         """The server that has the world of the key, unless it is this one. Raises Unavailable."""
         sent = self._sent(incoming)
         if not self._is_elsewhere(sent):

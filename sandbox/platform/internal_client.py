@@ -12,6 +12,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from sandbox.domain.keys import ApiKey
+from sandbox.domain.transport_faults import LOST, NEED_BODY
 from sandbox.platform.application import Platform
 from sandbox.platform.context import Headers, IncomingRequest, PresentedKey
 from sandbox.platform.wire import Body, by_name
@@ -19,7 +20,6 @@ from sandbox.worlds.journal import CONSOLE
 from sandbox.worlds.world import World
 
 _WITHOUT_KEY: Final = PresentedKey(None, None, "no API key was sent")
-_NO_ANSWER: Final = ("drop_before", "drop_after")
 
 
 class InternalRequest(Struct, frozen=True, kw_only=True, gc=False):
@@ -92,10 +92,10 @@ class InternalClient:
             await asyncio.sleep(answer.delay_ms / 1000)
         fault = None if answer.fault is None else answer.fault.key
         body: Body = answer.body
-        if fault == "malformed_json":
+        if fault in NEED_BODY:
             whole = body if isinstance(body, bytes) else b"".join(body)
             body = whole[: len(whole) // 2]
-        is_lost = fault in _NO_ANSWER
+        is_lost = fault in LOST
         return InternalAnswer(
             request_id=request_id,
             status=None if is_lost else answer.status,

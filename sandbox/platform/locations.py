@@ -5,13 +5,7 @@ from typing import Any, Final, cast
 from pydantic import Field, StrictStr
 
 from sandbox.domain.currencies import CurrencyWord
-from sandbox.domain.directory import (
-    LOCATIONS,
-    Account,
-    Location,
-    ResourceStatus,
-    Terminal,
-)
+from sandbox.domain.directory import LOCATIONS, Account, Location, ResourceStatus, Terminal
 from sandbox.domain.faults import VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import Text
 from sandbox.platform import directory
@@ -77,7 +71,7 @@ def create(context: OperationContext, body: CreateLocation) -> Location:
 @_LOCATIONS.operation("list", source="assumed 1.5")
 def list_all(context: OperationContext, query: LocationsQuery) -> Any:
     """List locations."""
-    return directory.page_of(context, LOCATIONS, status=query.status, search=query.search)
+    return directory.page_of(context, LOCATIONS)
 
 
 @_LOCATIONS.operation("read", source="spec 4.4-paths-locations")

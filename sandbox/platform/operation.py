@@ -17,8 +17,10 @@ from pydantic import BaseModel, Field
 from sandbox.domain.access import Need, need
 from sandbox.domain.directory import Account, Relation, relate
 from sandbox.domain.faults import Fault
+from sandbox.domain.operations import ApiOperation
 from sandbox.domain.payments.cards import CARD_FIELDS
 from sandbox.domain.payments.outcomes import Operation
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.profile import Profile
 from sandbox.domain.records import Extended
 from sandbox.platform.routing import register
@@ -29,6 +31,8 @@ Shape = Callable[[Profile], type[BaseModel]]
 """Gives the model of a body or query under a profile."""
 
 Run = TypeVar("Run", bound=Callable[..., Any])
+
+NO_CONTENT: Final = 204
 
 Relate = Callable[[Account, Account | None], Relation]
 
@@ -53,6 +57,11 @@ class Target(Struct, frozen=True, eq=False):
     is_repeatable: bool = False
     others: "tuple[Target, ...]" = ()
     aliases: tuple[tuple[str | None, str], ...] = ()
+
+    @property
+    def noun(self) -> str:
+        """The target in a sentence."""
+        return "Transaction" if self.kind is Payment else self.kind.__name__
 
     def ids_in(self, sent: dict[str, Any]) -> list[str]:
         """What the body has under the name and its aliases, without nulls. Raises BadInput."""
@@ -107,7 +116,8 @@ class Row(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     423. A row of status 204 has its `response` only where a reading shows what was deleted; then
     the status is 200. `may` checks the target before the body is read. A row that `attempts` an
     operation asks the processor, so its outcome can be forced: the row of a sale attempts an
-    authorization too. A row that `shows_key` may answer with the plaintext of an API key. With
+    authorization too. `words` are those of scenarios for what it does, if they are others than that
+    operation. A row that `shows_key` may answer with the plaintext of an API key. With
     `is_async` the result of `run` is awaited. `refuses` lists the faults of the operation itself,
     besides those of the pipeline; `refuses_where` those of a reading, with its id and value.
     """
@@ -132,6 +142,7 @@ class Row(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     stops_at_block: bool = False
     may: Callable[[Any], None] | None = None
     attempts: Operation | None = None
+    words: tuple[str, ...] = ()
     shows_key: bool = False
     refuses: tuple[Fault, ...] = ()
     refuses_where: tuple[tuple[str, str, Fault], ...] = ()
@@ -157,6 +168,11 @@ class Row(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         """A sentence on the permissions that depend on the body; empty without any."""
         words = [f"{word} needs {permission}" for word, permission in self.needs_besides]
         return f"By what the body reports, {', '.join(words)}." if words else ""
+
+    def for_rules(self) -> ApiOperation:
+        """What rules for requests know of it."""
+        words = self.words or ((self.attempts.value,) if self.attempts else ())
+        return ApiOperation(self.name, self.method, self.path, words, self.status != NO_CONTENT)
 
     @cached_property
     def found(self) -> Decision:

@@ -2,10 +2,12 @@
 
     1 route        a row for this path and method?                        404, 405
     2 authenticate header, key, world; usable at this world's now?         401
+                   no maintenance, and within the key's quota?             503, 429
     3 visibility   sees the type? holds the operation?                     404, 401
     4 target       exists, in the hierarchy? which form? not blocked?      404, 401, 423
     5 body         exactly the shape?                                      406, 413, 415, 400
     6 operation    may this be granted, tried, applied?                    403, 400, 409
+                   a transport fault comes before it, or as the processor is asked
     7 render       status and fields
     8 commit       records and messages, together or not at all
 
@@ -20,7 +22,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from sandbox.domain.faults import METHOD_NOT_ALLOWED, NOT_FOUND, RETIRED, Refusal
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.readings import (
     DECLINE_STATUS,
     DECLINE_STATUSES,
@@ -29,17 +31,17 @@ from sandbox.domain.readings import (
 )
 from sandbox.domain.records import rows_of, to_bytes, to_parts
 from sandbox.domain.text import nearest
+from sandbox.platform import gateway, request_faults
 from sandbox.platform.access import authenticate, check_visibility, find_target
 from sandbox.platform.context import RequestContext
 from sandbox.platform.form import check_form
-from sandbox.platform.operation import Row
+from sandbox.platform.operation import NO_CONTENT, Row
 from sandbox.platform.routes import OPERATIONS
 from sandbox.platform.routing import Match
 from sandbox.platform.wire import Body, in_parts
 from sandbox.worlds.registry import Worlds
 
 OK: Final = 200
-NO_CONTENT: Final = 204
 
 ROWS_AT_ONCE_MAX: Final = 1_000
 """The most rows of an answer that is rendered in one go. Others get their turn between parts."""
@@ -56,6 +58,8 @@ async def answer_request(context: RequestContext, worlds: Worlds) -> tuple[int, 
     row = route(context, worlds)
     while True:
         authenticate(context, worlds)
+        if context.world.has_gateway:
+            gateway.enter(context)
         check_visibility(context, row)
         find_target(context, row)
         check_form(context, row)
@@ -64,11 +68,16 @@ async def answer_request(context: RequestContext, worlds: Worlds) -> tuple[int, 
         # Another request on the same payment waits for its processor (assumed 2.6-serial).
         await busy.wait()
         context.begin_again()
+    if row.attempts is None:
+        request_faults.strike(context)
     context.step = "operation"
     assert row.run
     shown = row.run(context)
     if row.is_async:
         shown = await shown
+    if row.attempts is not None and context.choice is None:
+        # The attempt asked no processor: it is answered again, or reported by a passthrough.
+        request_faults.strike(context)
     if isinstance(shown, Refusal):
         # It was recorded: it is committed and announced all the same.
         context.unit.commit()
@@ -87,9 +96,9 @@ async def answer_request(context: RequestContext, worlds: Worlds) -> tuple[int, 
 def _busy_payment(context: RequestContext, row: Row) -> Event | None:
     """The event after which the request's payment accepts other requests; None at once."""
     record = context.record
-    if not context.world.busy or row.method == "GET" or not isinstance(record, Transaction):
+    if not context.world.busy or row.method == "GET" or not isinstance(record, Payment):
         return None
-    return context.world.busy.get(record.transaction_id)
+    return context.world.busy.get(record.id)
 
 
 def _render(context: RequestContext, row: Row, shown: Any) -> tuple[int, bytes]:

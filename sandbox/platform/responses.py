@@ -122,9 +122,15 @@ async def _send_with_fault(answer: Answer, scope: Scope, receive: Receive, send:
         await close_connection(scope, receive, f"the transport fault {fault.key} was requested")
         return
     body, headers = answer.body, answer.headers
-    if fault is not None and fault.key == "malformed_json":
+    if fault is not None and fault.needs_body:
         body = body if isinstance(body, bytes) else b"".join(body)
         body = body[: len(body) // 2]
+    if fault is not None and fault.key == "half_answer":
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+        await close_connection(scope, receive, "the transport fault half_answer was requested")
+        return
+    if fault is not None and fault.key == "malformed_json":
         headers = [
             (name, b"%d" % len(body) if name == b"content-length" else value)
             for name, value in headers

@@ -5,6 +5,7 @@ Source: spec 4.4-paths; retired endpoints are among them.
 
 from typing import Final
 
+from sandbox.domain.operations import add_operation
 from sandbox.platform import (
     accounts,
     apikeys,
@@ -22,6 +23,10 @@ OPERATIONS: Final[tuple[Row, ...]] = rows_of(
     *(accounts, credentials, terminals, locations, initiation, actions),
     *(transactions, batches, apikeys),
 )
+
+for _row in OPERATIONS:
+    if _row.run is not None:
+        add_operation(_row.for_rules())
 
 MOUNTS: Final = sorted(build_mounts("platform", OPERATIONS), key=lambda mount: mount.path != "/v3")
 """Starlette's routes to the operations: a mount for each version. Payments are tried first."""

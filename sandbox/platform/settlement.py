@@ -18,7 +18,7 @@ from sandbox.domain.faults import VALIDATION_ERROR, Refusal
 from sandbox.domain.instants import parse_duration
 from sandbox.domain.payments.action_records import settled
 from sandbox.domain.payments.outcomes import SETTLEMENTS
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment, change
 from sandbox.domain.payments.transitions import SETTLE, transitions_from
 from sandbox.domain.states import NoSuchStep, Step
 from sandbox.platform.context import OperationContext
@@ -37,9 +37,9 @@ def open_batch_of(context: OperationContext, terminal_id: str) -> Batch | None:
     return context.unit.newest(Batch, "open_at_terminal", terminal_id)
 
 
-def batch_for_entry(context: OperationContext, tx: Transaction) -> Batch:
+def batch_for_entry(context: OperationContext, payment: Payment) -> Batch:
     """The open batch of the payment's terminal; opens one if needed (assumed B2, B3)."""
-    terminal_id = tx.origin.site.terminal_id
+    terminal_id = payment.transaction.tid
     batch = open_batch_of(context, terminal_id)
     if batch is not None:
         return batch
@@ -78,8 +78,8 @@ def is_closed(context: OperationContext, batch_id: str | None) -> bool:
 
 def count(
     context: OperationContext,
-    before: Transaction | None,
-    after: Transaction,
+    before: Payment | None,
+    after: Payment,
     joined: Batch | None = None,
 ) -> None:
     """Bring the sums of the payment's batches up to date. Source: assumed B2 to B4, D10.
@@ -87,8 +87,8 @@ def count(
     `joined` is the batch of a new entry, if it differs from the payment's own batch.
     """
     concerned = {} if joined is None else {joined.id: joined}
-    for tx in (before, after) if joined is None or after.batch_id != joined.id else (before,):
-        id = tx.batch_id if tx else None
+    for payment in (before, after) if joined is None or after.batch_id != joined.id else (before,):
+        id = payment.batch_id if payment else None
         if (
             id is not None
             and id not in concerned
@@ -102,26 +102,27 @@ def count(
                 context.unit.put(counted)
 
 
-def members_of(context: OperationContext, batch: Batch) -> list[Transaction]:
+def members_of(context: OperationContext, batch: Batch) -> list[Payment]:
     """The payments whose capture settles in the batch, oldest first."""
-    return [tx for tx in transactions_in(context, batch) if tx.original_id is None]
+    found = transactions_in(context, batch)
+    return [payment for payment in found if payment.original_id is None]
 
 
-def transactions_in(context: OperationContext, batch: Batch) -> list[Transaction]:
+def transactions_in(context: OperationContext, batch: Batch) -> list[Payment]:
     """The payments of the batch, and its records of actions where a reading makes some."""
-    found, _ = context.unit.find(Transaction, {"batch_id": batch.id}, order=_OLDEST_FIRST)
+    found, _ = context.unit.find(Payment, {"batch_id": batch.id}, order=_OLDEST_FIRST)
     return found
 
 
-def move(tx: Transaction, batch_id: str | None) -> Transaction:
+def move(payment: Payment, batch_id: str | None) -> Payment:
     """The payment in another batch, or in none; its capture settles there (assumed 2.10)."""
     history = tuple(
         structs.replace(attempt, batch_id=batch_id)
         if attempt.status == "captured" and attempt.transaction_type != "refund"
         else attempt
-        for attempt in tx.history
+        for attempt in payment.history
     )
-    return structs.replace(tx, batch_id=batch_id, history=history)
+    return change(payment, batch_id=batch_id, history=history)
 
 
 # --- submission and result ---
@@ -151,6 +152,8 @@ def _result_to_come(context: OperationContext, batch: Batch) -> Timer | None:
     then = matched.then
     context.decided("outcome", then.batch or "", f"scenario: {matched.rule}", "assumed D4")
     schedule_follow_ups(context, then.follow or (), terminal_id=batch.terminal_id)
+    if then.batch == "no_result":
+        return None
     return Timer(
         kind=BATCH_RESULT,
         subject=batch.id,
@@ -203,7 +206,7 @@ def answer_by_itself(context: OperationContext, batch_id: str, planned: str) -> 
 
 
 def coming_result(
-    context: OperationContext, batch: Batch, planned: str, members: list[Transaction]
+    context: OperationContext, batch: Batch, planned: str, members: list[Payment]
 ) -> Result | None:
     """The result that the processor will give to a submitted batch; None if no result comes."""
     if planned:
@@ -231,9 +234,9 @@ def _repeats_a_number(context: OperationContext, batch: Batch) -> bool:
     )
 
 
-def _planned(then: dict[str, Any], members: list[Transaction]) -> Result:
+def _planned(then: dict[str, Any], members: list[Payment]) -> Result:
     """The result that the scenario planned. A number rejects that many of the first members."""
-    ids = [tx.transaction_id for tx in members]
+    ids = [payment.id for payment in members]
     wanted = then["rejected"] or 0
     rejected = wanted if isinstance(wanted, list) else ids[:wanted]
     return Result(
@@ -247,7 +250,7 @@ def answer(
     context: OperationContext,
     batch: Batch,
     result: Result,
-    members: list[Transaction] | None = None,
+    members: list[Payment] | None = None,
 ) -> Batch:
     """Apply the processor's result to a submitted batch. Source: assumed B10 to B12, F36, F37.
 
@@ -266,9 +269,9 @@ def answer(
         _use_up(context, members)
     else:
         refused = set(result.rejected)
-        for tx in members:
-            is_refused = tx.transaction_id in refused
-            context.unit.put(_released(tx, batch.id) if is_refused else _settled(tx))
+        for payment in members:
+            is_refused = payment.id in refused
+            context.unit.put(_released(payment, batch.id) if is_refused else _settled(payment))
         batch = structs.replace(
             batch,
             status=result.answer,
@@ -285,22 +288,24 @@ def _counts(batch: Batch, rejected: int) -> dict[str, int]:
     return {"accepted": batch.transaction_count - rejected, "rejected": rejected}
 
 
-def _settled(tx: Transaction) -> Transaction:
+def _settled(payment: Payment) -> Payment:
     """Captured payments become settled; fully refunded ones stay refunded (assumed F36, F37)."""
-    rows = transitions_from(SETTLE, tx.status)
-    return settled(structs.replace(tx, status=rows[0].next_status) if rows else tx)
+    rows = transitions_from(SETTLE, payment.status)
+    return settled(change(payment, status=rows[0].next_status) if rows else payment)
 
 
-def _released(tx: Transaction, batch_id: str) -> Transaction:
+def _released(payment: Payment, batch_id: str) -> Payment:
     """A record that was refused is free for the terminal's next batch (assumed B12)."""
-    return structs.replace(move(tx, None), settlement=None, refused_in=(*tx.refused_in, batch_id))
+    return structs.replace(
+        move(payment, None), settlement=None, refused_in=(*payment.refused_in, batch_id)
+    )
 
 
-def _use_up(context: OperationContext, members: list[Transaction]) -> None:
+def _use_up(context: OperationContext, members: list[Payment]) -> None:
     """A rejection that happens once does not happen again."""
-    for tx in members:
-        if tx.settlement is not None and SETTLEMENTS[tx.settlement].is_once:
-            context.unit.put(structs.replace(tx, settlement=None))
+    for payment in members:
+        if payment.settlement is not None and SETTLEMENTS[payment.settlement].is_once:
+            context.unit.put(structs.replace(payment, settlement=None))
 
 
 # --- schedules ---

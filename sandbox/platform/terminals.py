@@ -17,7 +17,7 @@ from sandbox.domain.directory import (
 from sandbox.domain.directory_readings import TERMINAL_CREATORS
 from sandbox.domain.faults import CONFLICT, NO_CREATOR, VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import Mcc, Text
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.readings import PAYMENTS_OF_A_TERMINAL
 from sandbox.platform import directory
 from sandbox.platform.context import OperationContext
@@ -198,15 +198,7 @@ def _must_be_a_creator(context: OperationContext) -> None:
 @_TERMINALS.operation("list", source="assumed 1.4-list")
 def list_all(context: OperationContext, query: TerminalsQuery) -> Any:
     """List terminals. Source: spec 4.4-paths-terminals; assumed 1.4-list."""
-    return directory.page_of(
-        context,
-        TERMINALS,
-        status=query.status,
-        processor_config_id=query.processor_config_id,
-        mid=query.processor_mid,
-        tid=query.processor_tid,
-        search=query.search,
-    )
+    return directory.page_of(context, TERMINALS)
 
 
 @_TERMINALS.operation("read", source="spec 4.4-paths-terminals")
@@ -222,7 +214,7 @@ def read(context: OperationContext, terminal: Terminal) -> Terminal:
     ):
         return terminal
     where = {"terminal_id": terminal.terminal_id}
-    latest, _ = context.unit.find(Transaction, where, limit=LISTED_MAX)
+    latest, _ = context.unit.find(Payment, where, limit=LISTED_MAX)
     return replace(terminal, transactions=tuple(latest))
 
 

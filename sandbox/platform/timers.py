@@ -12,7 +12,7 @@ from sandbox.domain.directory import state_of as state_of_terminal
 from sandbox.domain.keys import KEY_LIFE, ApiKey
 from sandbox.domain.keys import state_of as state_of_key
 from sandbox.domain.payments import follow_ups
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.payments.transitions import transitions_from
 from sandbox.platform import apikeys, directory, settlement
 from sandbox.platform.context import OperationContext
@@ -28,24 +28,28 @@ FallsDue = Callable[[OperationContext, Timer], None]
 
 def _end(context: OperationContext, timer: Timer) -> None:
     """End a payment as the row of this timer says, unless its state has changed."""
-    tx = context.unit.get(Transaction, timer.subject)
-    rows = transitions_from(timer.kind, tx.status) if tx is not None else ()
-    if tx is None or not rows:
+    payment = context.unit.get(Payment, timer.subject)
+    rows = transitions_from(timer.kind, payment.status) if payment is not None else ()
+    if payment is None or not rows:
         return
     # A pending payment and its expiry are one attempt (assumed D11).
-    is_begun = tx.status == "pending"
-    event_id = tx.event_id if is_begun else event_ids.new_event_id(context, tx.account_id)
+    is_begun = payment.status == "pending"
+    event_id = (
+        payment.transaction.event_id
+        if is_begun
+        else event_ids.new_event_id(context, payment.account_id)
+    )
     # The history has the moment at which the timer was due (assumed 8.1).
-    conclusion = follow_ups.expire(tx, rows[0], event_id=event_id, at=context.now_ms)
-    outcomes.save(context, conclusion, tx)
+    conclusion = follow_ups.expire(payment, rows[0], event_id=event_id, at=context.now_ms)
+    outcomes.save(context, conclusion, payment)
 
 
 def _late_answer(context: OperationContext, timer: Timer) -> None:
     """The late answer of a processor, if the attempt still waits for it. Source: assumed D24."""
-    tx = context.unit.get(Transaction, timer.subject)
-    if tx is not None:
+    payment = context.unit.get(Payment, timer.subject)
+    if payment is not None:
         outcome, _, event_id = timer.detail.partition(" ")
-        late_answers.answer(context, tx, outcome, event_id)
+        late_answers.answer(context, payment, outcome, event_id)
 
 
 def _batch(context: OperationContext, timer: Timer) -> None:

@@ -19,11 +19,12 @@ from sandbox.domain.faults import (
 )
 from sandbox.domain.field_types import Amount, PositiveAmount, Text
 from sandbox.domain.payments import edits
-from sandbox.domain.payments.transaction_view import AttemptView, TransactionView, show_history
 from sandbox.domain.payments.transactions import (
     STATUS_REASONS,
     STATUSES,
     TRANSACTION_TYPES,
+    Attempt,
+    Payment,
     Transaction,
 )
 from sandbox.domain.permissions import CHANGES_PAYMENTS
@@ -167,7 +168,7 @@ class EditTransaction(Body):
 
 _READ: Final = need("payments:read")
 
-_ONE: Final = Target("path", "transaction_id", Transaction, relate=relate_to_its_records)
+_ONE: Final = Target("path", "transaction_id", Payment, relate=relate_to_its_records)
 
 _EXACT = (
     "event_id",
@@ -201,7 +202,7 @@ _FILTERS = ("min_amount", "max_amount", "card_number", "search_term")
         is_repeatable=True,
     ),
     query=search_query,
-    response=listing("transactions", TransactionView),
+    response=listing("transactions", Transaction),
     source="spec 4.3-search",
 )
 def search(context: OperationContext, query: SearchTransactions) -> Any:
@@ -225,7 +226,7 @@ def search(context: OperationContext, query: SearchTransactions) -> Any:
         "" if query.sort_by == "created_at" else query.sort_by, query.sort_order == "desc"
     )
     rows, total = context.unit.find(
-        Transaction,
+        Payment,
         where,
         limit=query.limit,
         offset=query.offset,
@@ -250,10 +251,10 @@ def _scoped(scopes: list[str], query: "SearchTransactions") -> dict[str, Any]:
     "/v1/transactions",
     needs=_READ,
     target=Target("query", "account_id", relate=relate_with_admin_reach),
-    response=list[TransactionView],
+    response=list[Transaction],
     source="spec 4.3-search-v1",
 )
-def list_all(context: OperationContext, query: ListTransactions) -> list[Transaction]:
+def list_all(context: OperationContext, query: ListTransactions) -> list[Payment]:
     """List transactions, the older way. Source: spec 4.3-search-v1; assumed 1.7-v1."""
     where: dict[str, Any] = {"scope": one_or_many(scopes_of(context))}
     for name in _EXACT:
@@ -261,7 +262,7 @@ def list_all(context: OperationContext, query: ListTransactions) -> list[Transac
             where[name] = value
     if query.tid is not None:
         where["terminal_id"] = query.tid
-    rows, _ = context.unit.find(Transaction, where, limit=query.limit, offset=query.offset)
+    rows, _ = context.unit.find(Payment, where, limit=query.limit, offset=query.offset)
     return rows
 
 
@@ -284,11 +285,11 @@ register(
     needs=_READ,
     target=_ONE,
     source="spec 4.3-search-v1",
-    response=TransactionView,
+    response=Transaction,
 )
-def read(context: OperationContext, tx: Transaction) -> Transaction:
+def read(context: OperationContext, payment: Payment) -> Payment:
     """Read a transaction with its history."""
-    return tx
+    return payment
 
 
 @operation(
@@ -299,9 +300,9 @@ def read(context: OperationContext, tx: Transaction) -> Transaction:
     target=_ONE,
     source="assumed 1.7-history",
 )
-def history(context: OperationContext, tx: Transaction) -> list[AttemptView]:
+def history(context: OperationContext, payment: Payment) -> tuple[Attempt, ...]:
     """Read the attempts of a transaction. Source: assumed 1.7-history, 2.10."""
-    return show_history(tx)
+    return payment.history
 
 
 def must_be_passthrough(context: OperationContext) -> None:
@@ -309,12 +310,12 @@ def must_be_passthrough(context: OperationContext) -> None:
 
     Source: spec 4.3-search-edit; the order assumed 1.7-edit-order.
     """
-    tx = cast(Transaction, context.record)
-    if tx.origin.site.processor != PASSTHROUGH:
+    payment = cast(Payment, context.record)
+    if payment.transaction.processor != PASSTHROUGH:
         raise Refusal(
             PERMISSION_DENIED,
             "this edit is reserved for passthrough processors",
-            reason=f"the processor is {tx.origin.site.processor}, which is managed directly",
+            reason=f"the processor is {payment.transaction.processor}, which is managed directly",
             source="spec 4.3-search-edit",
             step="rule",
         )
@@ -325,10 +326,10 @@ def must_be_passthrough(context: OperationContext) -> None:
     "PUT",
     "/v1/transactions/{transaction_id}",
     needs=need(*CHANGES_PAYMENTS),
-    target=Target("path", "transaction_id", Transaction),
+    target=Target("path", "transaction_id", Payment),
     needs_besides=tuple(edits.PERMISSIONS.items()),
     may=must_be_passthrough,
-    response=TransactionView,
+    response=Transaction,
     events=(
         "transaction.authorize",
         "transaction.sale",
@@ -348,15 +349,15 @@ def must_be_passthrough(context: OperationContext) -> None:
         ),
     ),
 )
-def edit(context: OperationContext, tx: Transaction, body: EditTransaction) -> Transaction:
+def edit(context: OperationContext, payment: Payment, body: EditTransaction) -> Payment:
     """Reserved: tell the outcome of a passthrough transaction.
 
     The processor reports it afterwards. Source: assumed F8.
     """
-    if tx.status not in edits.EDITABLE or settlement.is_closed(context, tx.batch_id):
+    if payment.status not in edits.EDITABLE or settlement.is_closed(context, payment.batch_id):
         raise Refusal(
             INVALID_TRANSACTION_STATE,
-            f"Its status is {tx.status}.",
+            f"Its status is {payment.status}.",
             source="assumed F8",
             step="rule",
         )
@@ -368,9 +369,9 @@ def edit(context: OperationContext, tx: Transaction, body: EditTransaction) -> T
         status=body.status,
         status_reason=body.status_reason,
     )
-    _must_be_allowed(context, edits.needed(tx, wanted))
-    after, joined = tx, None
-    for step in edits.steps_of(tx, wanted):
+    _must_be_allowed(context, edits.needed(payment, wanted))
+    after, joined = payment, None
+    for step in edits.steps_of(payment, wanted):
         after, joined = _take(context, after, step, joined)
     return after
 
@@ -389,40 +390,40 @@ def _must_be_allowed(context: OperationContext, needed: tuple[str, ...]) -> None
 
 
 def _take(
-    context: OperationContext, tx: Transaction, step: edits.Edit, joined: Batch | None
-) -> tuple[Transaction, Batch | None]:
+    context: OperationContext, payment: Payment, step: edits.Edit, joined: Batch | None
+) -> tuple[Payment, Batch | None]:
     """Carry out one step of an edit. An outcome that is still open is no attempt.
 
     `joined` is the batch that an earlier step of the same edit joined.
     """
     shows = context.world.readings[STATUS_AFTER_PARTIAL_REFUND.id]
     try:
-        after = edits.edited(tx, step, partial_refund_shows=shows)
+        after = edits.edited(payment, step, partial_refund_shows=shows)
     except ValueError as error:
         raise Refusal(VALIDATION_ERROR, str(error), source="assumed F8", step="rule") from None
-    if after == tx:
-        return tx, joined
+    if after == payment:
+        return payment, joined
     if after.status == "pending":
         context.unit.put(after)
-        settlement.count(context, tx, after)
+        settlement.count(context, payment, after)
         return after, joined
     captures = after.ledger.captured > 0 and after.status != "reversed"
-    refunds = after.ledger.refunded > tx.ledger.refunded
+    refunds = after.ledger.refunded > payment.ledger.refunded
     batch = None
-    if (captures and tx.batch_id is None) or refunds:
+    if (captures and payment.batch_id is None) or refunds:
         # The store finds what is committed; this edit has not been yet.
         known = context.unit.get(Batch, joined.id) if joined else None
-        batch = known or settlement.batch_for_entry(context, tx)
+        batch = known or settlement.batch_for_entry(context, payment)
     conclusion = edits.conclude(
-        tx,
+        payment,
         after,
-        event_id=event_ids.event_id_for(context, tx.account_id, None),
+        event_id=event_ids.event_id_for(context, payment.account_id, None),
         at=context.now_ms,
-        capture_batch_id=_capture_batch(tx, captures, batch.id if batch else None),
+        capture_batch_id=_capture_batch(payment, captures, batch.id if batch else None),
         refund_batch_id=batch.id if batch and refunds else None,
     )
-    return outcomes.save(context, conclusion, tx, batch).record, batch or joined
+    return outcomes.save(context, conclusion, payment, batch).record, batch or joined
 
 
-def _capture_batch(tx: Transaction, captures: bool, new: str | None) -> str | None:
-    return (tx.batch_id or new) if captures else None
+def _capture_batch(payment: Payment, captures: bool, new: str | None) -> str | None:
+    return (payment.batch_id or new) if captures else None

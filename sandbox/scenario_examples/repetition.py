@@ -23,7 +23,8 @@ class SeenRequest(TypedDict):
 
     `before` are requests to the control API of its world, which come first: method, path and body.
     `key` is the name of a key of the cast, or one in full. `asserted` are the fields of the answer
-    that come again; `made` are its fields with ids, which later requests may name.
+    that come again, none if it `is_whole` not; `made` are its fields with ids, which later requests
+    may name.
     """
 
     id: str
@@ -33,7 +34,9 @@ class SeenRequest(TypedDict):
     query: str
     key: str | None
     body: Any
+    headers: dict[str, str]
     status: int
+    is_whole: bool
     asserted: dict[str, Any]
     made: dict[str, str]
 
@@ -113,7 +116,7 @@ class _Repeating:
         return None
 
     async def _ask(self, step: SeenRequest) -> httpx2.Response | None:
-        headers, content = {"accept": "application/json"}, None
+        headers, content = {"accept": "application/json", **step["headers"]}, None
         if (key := step["key"]) is not None:
             headers[self._key_header] = self._keys.get(key, key)
         if step["body"] is not None:

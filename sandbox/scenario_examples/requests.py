@@ -40,7 +40,10 @@ class ExampleAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request with an API key of the world. With `is_awaited` a client waits for its answer."""
+    """A request with an API key of the world. With `is_awaited` a client waits for its answer.
+
+    A look into the world meets no faults.
+    """
 
     method: str
     path: str
@@ -48,6 +51,12 @@ class Request:
     body: Any = None
     query: str = ""
     is_awaited: bool = False
+    is_look: bool = False
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers beside that of the key."""
+        return {"x-sandbox-outcome": "approved"} if self.is_look else {}
 
 
 async def ask(
@@ -63,7 +72,7 @@ async def ask(
 
         await sandbox.app(scope, receive, send_noted)
 
-    key = {sandbox.worlds.profile.api_key_header: request.key}
+    key = {sandbox.worlds.profile.api_key_header: request.key, **request.headers}
     answer = await send_json(
         noted, request.method, request.path, headers=key, body=request.body, query=request.query
     )

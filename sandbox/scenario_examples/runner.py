@@ -205,12 +205,14 @@ class ExampleRunner:
         if send.operation == "advance":
             return await self._advance(send, send.by or "0s"), []
         if send.operation == "find":
-            return await self._found(send, send.event_id or ""), []
+            return await self._found(send, send.event_id or "", is_look=False), []
         if send.operation == "close_batch":
             batch_id = (await self._payment(send, on)).get("batch_id")
             if batch_id is None:
                 return ExampleAnswer(0, {}, None), ["send.operation: the payment is in no batch"]
             return await self._ask(send, "POST", f"/v1/batches/{batch_id}/close", {}), []
+        if send.operation == "add_to_batch":
+            return await self._add_to_batch(send, on)
         path = _PATHS[send.operation].format(on)
         self._stage.answered.clear()
         request = asyncio.ensure_future(self._ask(send, "POST", path, self._body(send, number)))
@@ -219,6 +221,18 @@ class ExampleRunner:
             return await request, wrong
         finally:
             request.cancel()
+
+    async def _add_to_batch(self, send: Send, on: str) -> tuple[ExampleAnswer, list[str]]:
+        """Put the payment into the open batch of its terminal."""
+        terminal_id = (await self._payment(send, on)).get("tid", "")
+        query = urlencode({"terminal_id": terminal_id, "statuses": "open"})
+        found = (await self._ask(send, "GET", "/v1/batches", query=query)).body
+        batches = found.get("batches") if isinstance(found, dict) else None
+        if not batches:
+            wrong = "send.operation: the terminal of the payment has no open batch"
+            return ExampleAnswer(0, {}, None), [wrong]
+        path = f"/v1/batches/{batches[0]['id']}/edit"
+        return await self._ask(send, "PUT", path, {"added_transactions": [on]}), []
 
     async def _at_tap_desk(self, send: Send, request: asyncio.Future[ExampleAnswer]) -> list[str]:
         """Tap or cancel as the example says; returns the differences."""
@@ -284,30 +298,40 @@ class ExampleRunner:
         body = (await self._found(send, send.event_id or f"example-{number}")).body
         return str(body["transaction_id"]) if isinstance(body, dict) else ""
 
-    async def _found(self, send: Send, event_id: str) -> ExampleAnswer:
+    async def _found(self, send: Send, event_id: str, *, is_look: bool = True) -> ExampleAnswer:
         """The payment that has the event_id, or an answer without one."""
         query = urlencode({"event_id": event_id})
-        answer = await self._ask(send, "GET", "/v1/transactions", query=query)
+        path = "/v1/transactions"
+        answer = await self._ask(send, "GET", path, query=query, is_look=is_look)
         found = answer.body if isinstance(answer.body, list) else []
         return replace(answer, body=found[0] if found else None)
 
     async def _payment(self, send: Send, on: str) -> dict[str, Any]:
-        body = (await self._ask(send, "GET", f"/v1/transactions/{on}")).body
+        body = (await self._ask(send, "GET", f"/v1/transactions/{on}", is_look=True)).body
         return body if isinstance(body, dict) else {}
 
     async def _shown(self, send: Send, on: str, answer: ExampleAnswer) -> dict[str, Any]:
         """What `status` and the other fields are looked for in."""
         body = answer.body if isinstance(answer.body, dict) else {}
         if send.operation == "close_batch" and "id" in body:
-            batch = (await self._ask(send, "GET", f"/v1/batches/{body['id']}")).body
+            path = f"/v1/batches/{body['id']}"
+            batch = (await self._ask(send, "GET", path, is_look=True)).body
             return batch if isinstance(batch, dict) else body
         if "transaction_id" in body and send.operation != "advance":
             return body
         return await self._payment(send, on) if on else {}
 
     async def _ask(
-        self, send: Send, method: str, path: str, body: Any = None, *, query: str = ""
+        self,
+        send: Send,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: str = "",
+        is_look: bool = False,
     ) -> ExampleAnswer:
         is_awaited = path in _PATHS.values() or path.startswith("/v3/")
-        request = Request(method, path, self._stage.keys[send.key], body, query, is_awaited)
+        key = self._stage.keys[send.key]
+        request = Request(method, path, key, body, query, is_awaited, is_look)
         return await self._stage.ask(request)

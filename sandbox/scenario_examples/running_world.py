@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sandbox.control.context import Act
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.platform.internal_client import InternalClient, InternalRequest
 from sandbox.scenario_examples.requests import ExampleAnswer, Request
 from sandbox.scenario_examples.runner import ExampleRunner, Stage
@@ -175,7 +175,7 @@ class WorldStage(LocalStage):
             self._note(None, request, path, status, shown)
             return ExampleAnswer(status, {}, shown)
         payload = b"" if request.body is None else json.dumps(request.body).encode()
-        fields = {"accept": "application/json"}
+        fields = {"accept": "application/json", **request.headers}
         if payload:
             fields |= {"content-type": "application/json", "content-length": str(len(payload))}
         key_id, _ = self.world.cast.keys[request.key]
@@ -208,9 +208,11 @@ class WorldStage(LocalStage):
     async def waiting(self) -> Collection[str]:
         """The payments of these examples that wait for a tap."""
         unit = self.world.store.begin()
-        found = [unit.get(Transaction, id) for id in await super().waiting()]
+        found = [unit.get(Payment, id) for id in await super().waiting()]
         return [
-            tx.transaction_id for tx in found if tx is not None and tx.event_id in self._own_events
+            payment.id
+            for payment in found
+            if payment is not None and payment.transaction.event_id in self._own_events
         ]
 
     async def quiet(self) -> None:

@@ -1,13 +1,16 @@
 """A running scenario: the rule for each attempt, and how often each rule has applied."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, TypedDict
 
 from msgspec import Struct
 
+from sandbox.domain.operations import PathPattern
 from sandbox.scenarios.parser import ScenarioError
-from sandbox.scenarios.rules import Rule, Then, WebhookRule, WebhookThen
+from sandbox.scenarios.rules import Rule, Then
 from sandbox.scenarios.scenario import Scenario
+from sandbox.scenarios.webhook_rules import WebhookRule, WebhookThen
 from sandbox.scenarios.words import AmountRange
 
 NEAR_MISSES_MAX: Final = 20
@@ -55,6 +58,13 @@ RuleCounts = list[int]
 """How many attempts or deliveries fitted a rule, and to how many of them it applied."""
 
 _NAMED = ("terminal", "location", "account", "key")
+_OF_ANOTHER = ("operation", "method", "path")
+"""Words of rules that were not meant for a request: no near misses."""
+
+_LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+Draw = Callable[[str], float]
+"""Gives for a name a number from 0 to 1."""
 
 
 class RuleView(TypedDict):
@@ -76,10 +86,15 @@ class RunningView(TypedDict):
 
 
 class MatchedRule(NamedTuple):
-    """The effect of a rule on an attempt, and the rule's name in answers."""
+    """The effect of a rule on a request, and the rule's name in answers.
+
+    `delay_ms` is that of this request. A rule that always applies for a while ends at `until`.
+    """
 
     then: Then
     rule: str
+    delay_ms: int
+    until: datetime | None
 
 
 class MatchedWebhookRule(NamedTuple):
@@ -97,6 +112,7 @@ class _Entry(Struct):
     wanted: "dict[str, Wanted]"
     nth: frozenset[int] | None
     counts: RuleCounts
+    until: datetime | None = None
 
     @property
     def fitted(self) -> int:
@@ -125,13 +141,16 @@ class _Entry(Struct):
         """Count one more that fits."""
         self.counts[0] += 1
 
-    def use(self) -> str | None:
+    def use(self, draw: Draw) -> str | None:
         """Count one more that fits, and that the rule applies to it; why it does not, if so."""
         self.count()
         if self.nth is not None and self.fitted not in self.nth:
             return f"this is number {self.fitted}"
         if self.is_used_up:
             return "used up"
+        chance = getattr(self.rule.then, "probability", None)
+        if chance is not None and draw(f"rule {self.name}/{self.fitted}") >= chance:
+            return f"chance spares number {self.fitted}"
         self.counts[1] += 1
         return None
 
@@ -160,11 +179,28 @@ class Wanted:
         return fact in self._plain or any(one.matches(fact) for one in self._ranges)
 
 
+class Window(NamedTuple):
+    """The time in which a rule applies."""
+
+    begin: datetime
+    end: datetime
+
+    def matches(self, now: datetime) -> bool:
+        """Whether it is that time now."""
+        return self.begin <= now < self.end
+
+
 class Running(Struct, eq=False):
-    """A scenario in use in a world."""
+    """A scenario in use in a world.
+
+    `draw` gives for a name the number from 0 to 1 that the world's seed gives to it; times of rules
+    count from `since`. Source: assumed D24-requests.
+    """
 
     scenario: Scenario
     resolve: Resolve
+    draw: Draw = lambda _: 0.0
+    since: datetime = _LONG_AGO
     _attempts: list[_Entry] = []
     _webhooks: list[_Entry] = []
 
@@ -174,20 +210,31 @@ class Running(Struct, eq=False):
 
     def _entries(self, kind: str, rules: Sequence[Rule | WebhookRule]) -> list[_Entry]:
         return [
-            _Entry(
-                rule,
-                rule.name or str(number),
-                self._wanted(rule, f"{kind} {number}"),
-                None if rule.when.nth is None else frozenset(rule.when.nth),
-                [0, 0],
-            )
+            self._entry(rule, number, f"{kind} {number}")
             for number, rule in enumerate(rules, start=1)
         ]
 
+    def _entry(self, rule: Rule | WebhookRule, number: int, place: str) -> _Entry:
+        """The rule in use. Raises ScenarioError for unknown names."""
+        wanted = self._wanted(rule, place)
+        end = None
+        if isinstance(rule, Rule) and (times := rule.when.window(self.since)) is not None:
+            wanted["time"] = Wanted([Window(*times)])
+            if rule.when.until is not None and rule.then.probability is None:
+                end = times[1]
+        return _Entry(
+            rule,
+            rule.name or str(number),
+            wanted,
+            None if rule.when.nth is None else frozenset(rule.when.nth),
+            [0, 0],
+            end,
+        )
+
     def _wanted(self, rule: Rule | WebhookRule, place: str) -> dict[str, Wanted]:
-        """The words of `when` but for the counting ones. Raises ScenarioError for unknown names."""
+        """The words of `when` but for those of numbers and times. Raises ScenarioError."""
         wanted = {}
-        for word in rule.when.model_fields_set - {"nth"}:
+        for word in rule.when.model_fields_set - {"nth", "from_", "until"}:
             values = getattr(rule.when, word)
             if values is None:
                 continue
@@ -200,31 +247,41 @@ class Running(Struct, eq=False):
                         f"{place}{named}, when.{word}: {error}",
                         getattr(error, "nearest", None),
                     ) from None
+            elif word == "path":
+                values = list(map(PathPattern, values))
             wanted[word] = Wanted(values)
         return wanted
 
     def matched(
-        self, words: Words, is_possible: Callable[[Then], bool], near_misses: NearMisses
+        self, words: Words, is_possible: Callable[[Then], bool | None], near_misses: NearMisses
     ) -> MatchedRule | None:
         """The effect of the first rule that applies, or None.
 
-        The rules after it count an attempt that fits them all the same. Source: assumed D40.
+        A rule of which `is_possible` is None is meant for something else, and no near miss. The
+        rules after it count a request that fits them all the same. Source: assumed D40.
         """
         found: MatchedRule | None = None
         for entry in self._attempts:
-            mismatch, why_not = entry.mismatch(words), None
             then: Then = entry.rule.then  # type: ignore[assignment]
+            mismatch, why_not = entry.mismatch(words), None
             if mismatch is not None:
-                why_not = None if mismatch == "operation" else f"another {mismatch}"
-            elif not is_possible(then):
-                why_not = f"not for {words['operation']}"
+                is_near = mismatch in words and mismatch not in _OF_ANOTHER
+                why_not = f"another {mismatch}" if is_near else None
+            elif not (possible := is_possible(then)):
+                why_not = None if possible is None else f"not for {words['operation'][0]}"
             elif found is not None:
                 entry.count()
-            elif (why_not := entry.use()) is None:
-                found = MatchedRule(then, entry.name)
+            elif (why_not := entry.use(self.draw)) is None:
+                found = self._matched(entry, then)
             if found is None and why_not is not None:
                 near_misses.append(f"scenario {entry.name}: {why_not}")
         return found
+
+    def _matched(self, entry: _Entry, then: Then) -> MatchedRule:
+        delay_ms = then.delay_ms
+        if not isinstance(delay_ms, int):
+            delay_ms = delay_ms.at(self.draw(f"delay {entry.name}/{entry.fitted}"))
+        return MatchedRule(then, entry.name, delay_ms, entry.until)
 
     @property
     def is_about_webhooks(self) -> bool:
@@ -242,7 +299,7 @@ class Running(Struct, eq=False):
                 continue
             if found is not None:
                 entry.count()
-            elif entry.use() is None:
+            elif entry.use(self.draw) is None:
                 found = MatchedWebhookRule(entry.rule.then, entry.name)  # type: ignore[arg-type]
         return found
 
@@ -250,10 +307,9 @@ class Running(Struct, eq=False):
         """The counts of each rule, in order. They go on counting."""
         return [one.counts for one in (*self._attempts, *self._webhooks)]
 
-    def restart(self) -> None:
-        """Forget how often each rule applied."""
-        for counts in self.counts():
-            counts[:] = 0, 0
+    def begin_again(self, since: datetime) -> "Running":
+        """The same scenario from its beginning, which is then."""
+        return Running(self.scenario, self.resolve, self.draw, since)
 
     def go_on_from(self, counts: Sequence[Sequence[int]]) -> None:
         """Take over the counts of an earlier run. Raises ValueError if they are of other rules."""

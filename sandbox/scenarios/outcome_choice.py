@@ -5,7 +5,7 @@ operation wins. An outcome for another operation is noted as a near miss.
 """
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from msgspec import Struct
@@ -19,15 +19,20 @@ from sandbox.domain.payments.outcomes import (
     INITIATING,
     OUTCOMES,
     PARTIAL,
-    TRANSPORT_FAULTS,
     TRIGGERS,
     Operation,
     Outcome,
-    TransportFault,
     for_operation,
     operations_of,
 )
 from sandbox.domain.text import did_you_mean
+from sandbox.domain.transport_faults import (
+    NEED_BODY,
+    SLOW,
+    SLOW_MS,
+    TRANSPORT_FAULTS,
+    TransportFault,
+)
 from sandbox.scenarios.matcher import NearMisses, Running, Words
 from sandbox.scenarios.queue import Queue
 from sandbox.scenarios.rules import FollowUp, Then
@@ -55,21 +60,23 @@ class AttemptFacts(Struct, frozen=True, gc=False):
 
     def words(self) -> Words:
         """All facts that the rules of a scenario can use."""
+        more = self.more()
         return {
-            "operation": self.operation.value,
+            **more,
+            "operation": (self.operation.value, *more.get("operation", ())[-1:]),
             "amount": self.amount,
             "card": self.card.token,
             "card_brand": self.card.brand,
             "card_type": self.card.type,
             "terminal": self.terminal_id,
-            **self.more(),
         }
 
 
 class ChosenOutcome(Struct, frozen=True, gc=False):
     """The outcome of an attempt, and its source.
 
-    `fault` is a transport fault. `arms` and `settlement` are stored with a payment for later;
+    A request that is no attempt has only a `fault`, which is a transport fault, perhaps `until`
+    some moment. `arms` and `settlement` are stored with a payment for later;
     `disarms` marks an armed outcome as used. With `tap` the payment waits that long for a card,
     whose issuer then answers unless `is_final`. `follow` lists the follow-ups.
     """
@@ -87,11 +94,26 @@ class ChosenOutcome(Struct, frozen=True, gc=False):
     is_final: bool = True
     follow: Sequence[FollowUp] = ()
     near_misses: Sequence[str] = ()
+    is_attempt: bool = True
+    until: datetime | None = None
+
+    @property
+    def has_outcome(self) -> bool:
+        """Whether the processor is asked."""
+        return self.is_attempt and (self.fault is None or self.fault.when == "after")
+
+    @property
+    def late_ms(self) -> int:
+        """How late the answer is on its way back, after all is done."""
+        if self.fault is SLOW:
+            return self.delay_ms or SLOW_MS
+        # A processor has taken its time already.
+        return 0 if self.has_outcome else self.delay_ms
 
     @property
     def key(self) -> str:
         """The name of the choice: a fault without an outcome, else the outcome."""
-        if self.fault is not None and self.fault.when == "before":
+        if self.fault is not None and not self.has_outcome:
             return self.fault.key
         return self.outcome.key
 
@@ -127,13 +149,55 @@ def choose(facts: AttemptFacts, queue: Queue | None) -> ChosenOutcome:
         (_by_header(facts, near) if facts.header is not None else None)
         or (_by_queue(facts, queue, near) if queue is not None and queue.entries else None)
         or (_by_scenario(facts, facts.scenario, near) if facts.scenario is not None else None)
-        or (_by_card(facts, near) if facts.card.speaks else None)
-        or (_by_terminal(facts, near) if facts.terminal_outcome is not None else None)
-        or _by_amount(facts, near)
     )
+    if choice is None or (not choice.is_final and choice.tap is None):
+        own = (
+            (_by_card(facts, near) if facts.card.speaks else None)
+            or (_by_terminal(facts, near) if facts.terminal_outcome is not None else None)
+            or _by_amount(facts, near)
+        )
+        # A rule without an outcome leaves that to the sources after it.
+        choice = own if choice is None else _with_effects(own, choice)
     if choice is None:
         return ChosenOutcome(APPROVED, "default", "default", near_misses=near)
     return replace(choice, near_misses=near)
+
+
+def choose_fault(
+    request: Words, header: str | None, queue: Queue, scenario: Running | None, near: NearMisses
+) -> ChosenOutcome | None:
+    """The transport fault of a request that asks no processor; None if nothing goes wrong.
+
+    The sources and their order are those of `choose`.
+    """
+    if header is not None:
+        if header == APPROVED.key:
+            return _fault(None, 0, "header", "header")
+        # A passthrough asks no processor, and has no other outcome.
+        return _fault(header, 0, "header", "header") if header in TRANSPORT_FAULTS else None
+    entry = queue.take(request, None, None, near)
+    if entry is not None:
+        return _fault(entry.fault, entry.delay_ms, "queue", "queue")
+    if scenario is None:
+        return None
+
+    def is_possible(then: Then) -> bool | None:
+        if not then.is_of_requests:
+            return None
+        return then.fault not in NEED_BODY or bool(request["has_body"])
+
+    matched = scenario.matched(request, is_possible, near)
+    if matched is None:
+        return None
+    choice = _fault(matched.then.fault, matched.delay_ms, "scenario", matched.rule)
+    return replace(choice, until=matched.until)
+
+
+def _fault(word: str | None, delay_ms: int, source: str, rule: str) -> ChosenOutcome:
+    """The fault of a request that is no attempt. A delay alone is a slow answer."""
+    word = word or (SLOW.key if delay_ms else None)
+    fault = None if word is None else TRANSPORT_FAULTS[word]
+    return ChosenOutcome(APPROVED, source, rule, fault=fault, delay_ms=delay_ms, is_attempt=False)
 
 
 def _is_left_alone(facts: AttemptFacts) -> bool:
@@ -166,12 +230,19 @@ def choose_at_tap(facts: AttemptFacts, waiting: ChosenOutcome) -> ChosenOutcome:
     if choice.source == "default":
         # The scenario approved it, whatever the card.
         choice = replace(choice, source=waiting.source, rule=waiting.rule)
+    return replace(_with_effects(choice, waiting), near_misses=near)
+
+
+def _with_effects(own: ChosenOutcome | None, rule: ChosenOutcome) -> ChosenOutcome:
+    """The outcome that card, terminal or amount choose, with the other effects of the rule."""
+    if own is None:
+        return rule
     return replace(
-        choice,
-        delay_ms=waiting.delay_ms,
-        fault=waiting.fault or choice.fault,
-        follow=waiting.follow,
-        near_misses=near,
+        own,
+        delay_ms=rule.delay_ms,
+        fault=rule.fault or own.fault,
+        follow=rule.follow,
+        until=rule.until,
     )
 
 
@@ -196,7 +267,7 @@ def _by_header(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
 
 
 def _by_queue(facts: AttemptFacts, queue: Queue, near: NearMisses) -> ChosenOutcome | None:
-    entry = queue.take(facts.operation, facts.amount, near)
+    entry = queue.take(facts.words(), facts.operation, facts.amount, near)
     if entry is None:
         return None
     outcome = for_operation(entry.outcome or APPROVED.key, facts.operation)
@@ -217,7 +288,7 @@ def _by_scenario(facts: AttemptFacts, scenario: Running, near: NearMisses) -> Ch
     matched = scenario.matched(facts.words(), lambda then: operation in then.operations, near)
     if matched is None:
         return None
-    then, rule = matched
+    then, rule, delay_ms, until = matched
     outcome = for_operation(then.outcome or APPROVED.key, operation)
     assert outcome
     return ChosenOutcome(
@@ -225,11 +296,12 @@ def _by_scenario(facts: AttemptFacts, scenario: Running, near: NearMisses) -> Ch
         "scenario",
         rule,
         fault=TRANSPORT_FAULTS[then.fault] if then.fault else None,
-        delay_ms=then.delay_ms,
+        delay_ms=delay_ms,
         approved_amount=then.approved_amount,
         tap=_tap(then),
         is_final=then.outcome is not None,
         follow=then.follow or (),
+        until=until,
     )
 
 

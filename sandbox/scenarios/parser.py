@@ -202,7 +202,8 @@ def _meant(loc: tuple[int | str, ...]) -> str | None:
             found = [one for one in _types(inner) if issubclass(one, BaseModel)]
             if found:
                 shape = found[0]
-    return nearest(str(loc[-1]), shape.model_fields)
+    known = [field.alias or name for name, field in shape.model_fields.items()]
+    return nearest(str(loc[-1]), known)
 
 
 def _types(annotation: Any) -> list[type]:

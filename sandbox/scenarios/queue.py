@@ -6,7 +6,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from sandbox.domain.payments.outcomes import Operation, Queued
-from sandbox.scenarios.matcher import NearMisses
+from sandbox.scenarios.matcher import NearMisses, Words
 
 QUEUE_MAX: Final = 1_000
 """Next outcomes that wait in one world. Each attempt goes through them until one fits."""
@@ -49,11 +49,15 @@ class Queue:
         return True
 
     def take(
-        self, operation: Operation, amount: int | None, near_misses: NearMisses
+        self,
+        request: Words,
+        operation: Operation | None,
+        amount: int | None,
+        near_misses: NearMisses,
     ) -> Queued | None:
         """The first that fits, which leaves the queue; the ones passed over are near misses."""
         for place, entry in enumerate(self.entries):
-            mismatch = entry.mismatch(operation, amount)
+            mismatch = entry.mismatch(request, operation, amount)
             if mismatch is None:
                 self._store((*self.entries[:place], *self.entries[place + 1 :]))
                 return entry

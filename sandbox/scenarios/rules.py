@@ -1,27 +1,28 @@
-"""Rules of a scenario on attempts and on webhooks: conditions, effects and follow-ups.
+"""Rules of a scenario on requests and attempts: conditions, effects and follow-ups.
 
 Source: assumed D4, D22, D24, 6.3.
 """
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
-from sandbox.domain.batches import BATCH_STATUSES, REASONS
+from sandbox.domain.batches import REASONS
 from sandbox.domain.clock import (
     BLOCK_TERMINAL,
     CANCEL,
+    EARLIEST,
     LATE_ANSWER,
+    LATEST,
     REINSTATE_KEY,
     REVOKE_KEY,
     SURCHARGE_EXPIRES,
     UNBLOCK_TERMINAL,
 )
-from sandbox.domain.events import EVENTS
-from sandbox.domain.field_types import EndpointId, HttpUrl, WebhookSecret
-from sandbox.domain.instants import parse_duration
+from sandbox.domain.instants import parse_duration, parse_rfc3339
+from sandbox.domain.operations import API_WORDS, METHODS, ApiOperation, PathText, find_operations
 from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.outcomes import (
@@ -29,18 +30,21 @@ from sandbox.domain.payments.outcomes import (
     INITIATING,
     OUTCOMES,
     TIMED_OUT,
-    TRANSPORT_FAULTS,
     Operation,
     for_operation,
     why_not_for,
 )
-from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
+from sandbox.domain.payments.transactions import STATUSES
 from sandbox.domain.text import UnknownWord
+from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.scenarios.words import (
     Amount,
     AmountRange,
     Count,
     Duration,
+    Latency,
+    Millis,
+    Moment,
     Name,
     OneOf,
     Part,
@@ -49,12 +53,23 @@ from sandbox.scenarios.words import (
 )
 
 CLOSE_BATCH = "close_batch"
-OPERATIONS = (*(one.value for one in Operation), CLOSE_BATCH)
-DELAY_MS_MAX = 3_600_000
 BRANDS = tuple(dict.fromkeys(card.brand for card in CARDS.values()))
 TYPES = tuple(dict.fromkeys(card.type for card in CARDS.values()))
 
-_OF_A_BATCH = ("terminal", "account", "key", "processor", "nth")
+_OF_A_REQUEST = (
+    "operation",
+    "method",
+    "path",
+    "terminal",
+    "account",
+    "key",
+    "nth",
+    "from_",
+    "until",
+)
+"""The words for any request. Others are for payments and the actions on them."""
+
+_OF_A_BATCH = ("terminal", "account", "key", "processor", "nth", "from_", "until")
 
 
 class When(Part):
@@ -64,8 +79,16 @@ class When(Part):
     starting with its initiation.
     """
 
-    operation: Some[Annotated[str, OneOf(OPERATIONS, "operation")]] | None = None
-    """The operation."""
+    operation: Some[Annotated[str, OneOf(API_WORDS, "operation")]] | None = None
+    """What is done to a payment, closing a batch, or the name of any operation of the platform."""
+    method: Some[Annotated[str, OneOf(METHODS, "method")]] | None = None
+    """The method of the request."""
+    path: Some[PathText] | None = None
+    """The path of the request, with * for any text."""
+    from_: Annotated[Moment | None, Field(alias="from")] = None
+    """From when on the rule applies: a time of the world, or how long after the scenario began."""
+    until: Moment | None = None
+    """Until when the rule applies: a time of the world, or how long after the scenario began."""
     amount: Some[Amount] | None = None
     """The amount that the attempt asks for, in minor units."""
     tip_amount: Some[Amount] | None = None
@@ -83,7 +106,7 @@ class When(Part):
     location: Some[Name] | None = None
     """The location, by its cast name or id."""
     account: Some[Name] | None = None
-    """The merchant's account, by its cast name or id."""
+    """The merchant's account, or the one that a request is about, by its cast name or id."""
     key: Some[Name] | None = None
     """The API key that asks, by its cast name or id."""
     platform: Some[Annotated[str, OneOf(("ios", "android"), "platform")]] | None = None
@@ -99,19 +122,18 @@ class When(Part):
 
     @model_validator(mode="after")
     def _can_ever_fit(self) -> "When":
-        wanted = set(self.operation or OPERATIONS)
-        begins = {one.value for one in INITIATING}
-        if self.operation and CLOSE_BATCH in wanted and len(self.operation) > 1:
-            raise ValueError(f"operation: {CLOSE_BATCH} cannot be combined")
-        if CLOSE_BATCH in wanted and len(wanted) == 1:
-            named = sorted(self.model_fields_set - {"operation", *_OF_A_BATCH})
+        wanted = self.attempts
+        if self.is_of_a_batch:
+            named = sorted(self.model_fields_set - {*_OF_A_REQUEST, *_OF_A_BATCH})
             if named:
                 raise ValueError(f"{named[0]}: closing a batch has none")
-        if wanted <= begins and self.status is not None:
+        elif not wanted and self.of_payments:
+            raise ValueError(f"{self.of_payments[0]}: {self.operations[0].name} has none")
+        if wanted and wanted <= INITIATING and self.status is not None:
             raise ValueError("status: what begins a payment finds none")
-        if wanted <= begins and self.attempt is not None and 1 not in self.attempt:
+        if wanted and wanted <= INITIATING and self.attempt is not None and 1 not in self.attempt:
             raise ValueError("attempt: what begins a payment is its first attempt")
-        if self.operation and not wanted & begins and self.attempt == [1]:
+        if wanted and not wanted & INITIATING and self.attempt == [1]:
             raise ValueError("attempt: the first attempt at a payment begins it")
         for card in self.card or ():
             row = CARDS[card]
@@ -121,10 +143,66 @@ class When(Part):
                 raise ValueError(f"card_type: {card} is a {row.type} card")
         return self
 
+    @model_validator(mode="after")
+    def _begins_before_it_ends(self) -> "When":
+        if self.from_ and self.until and _is_date(self.from_) != _is_date(self.until):
+            raise ValueError("until: give both times, or both durations")
+        window = self.window(_AT_ANY_TIME)
+        if window is not None and window[1] <= window[0]:
+            raise ValueError("until: the time ends before it begins")
+        return self
+
+    @cached_property
+    def operations(self) -> list[ApiOperation]:
+        """The operations of the platform that fit. Raises UnknownWord if there are none."""
+        return find_operations(self.operation, self.method, self.path)
+
+    @cached_property
+    def attempts(self) -> frozenset[Operation]:
+        """What is done to payments that fits; nothing for rules on other requests."""
+        asked = self.operation
+        found = {
+            word
+            for one in self.operations
+            for word in one.words
+            if asked is None or one.name in asked or word in asked
+        }
+        return frozenset(map(Operation, found - {CLOSE_BATCH}))
+
+    @property
+    def of_payments(self) -> list[str]:
+        """The words that only payments and the actions on them have, in order."""
+        return sorted(self.model_fields_set - set(_OF_A_REQUEST))
+
     @property
     def is_of_a_batch(self) -> bool:
         """Whether it is closing a batch that the rule is for."""
         return self.operation == [CLOSE_BATCH]
+
+    def window(self, since: datetime) -> tuple[datetime, datetime] | None:
+        """From when until when the rule applies in a scenario that began then; None for always."""
+        if self.from_ is None and self.until is None:
+            return None
+        begin = EARLIEST if self.from_ is None else _moment_of(self.from_, since)
+        end = LATEST if self.until is None else _moment_of(self.until, since)
+        return begin, end
+
+
+_AT_ANY_TIME: Final = datetime(2000, 1, 1, tzinfo=UTC)
+"""Durations are compared as if the scenario began then."""
+
+
+def _is_date(moment: str) -> bool:
+    return "-" in moment
+
+
+def _moment_of(moment: str, since: datetime) -> datetime:
+    if _is_date(moment):
+        return parse_rfc3339(moment)
+    try:
+        return since + parse_duration(moment)
+    except OverflowError:
+        return LATEST
 
 
 def check_outcome(word: str) -> str:
@@ -196,22 +274,22 @@ _A_REASON: Final[JsonValue] = [{"enum": list(REASONS)}, {"pattern": " "}]
 class Then(Part):
     """The effect on an attempt that matches.
 
-    The rule applies `times` times. `after` is the time that a batch waits for its result, or a
-    payment for its tap.
+    The rule applies `times` times, and with a `probability` by chance. `after` is the time that a
+    batch waits for its result, or a payment for its tap.
     """
 
     outcome: Outcome | None = None
     """The outcome of the attempt, by its key."""
     approved_amount: Annotated[int, Field(ge=1, le=AMOUNT_MAX)] | None = None
     """How much a partial approval approves, in minor units."""
-    delay_ms: Annotated[int, Field(ge=0, le=DELAY_MS_MAX)] = 0
-    """The delay of the answer, in milliseconds of real time."""
+    delay_ms: Millis | Latency = 0
+    """The delay of the answer, in milliseconds of real time: a number, a range, or percentiles."""
     tap: Literal["wait"] | None = None
     """Lets the payment wait until its card is tapped."""
     fault: Annotated[str, OneOf(tuple(TRANSPORT_FAULTS), "transport fault")] | None = None
     """The transport fault between client and platform."""
-    batch: Literal["accepted", "rejected", "partially_accepted"] | None = None
-    """The result of a batch that is closed."""
+    batch: Literal["accepted", "rejected", "partially_accepted", "no_result"] | None = None
+    """The result of a batch that is closed; with no_result it waits until you answer."""
     reason: (
         Annotated[
             str,
@@ -226,6 +304,8 @@ class Then(Part):
     """How long a batch waits for its result, or a payment for its tap."""
     times: Count | None = None
     """How often the rule applies before it is used up."""
+    probability: Annotated[float, Field(gt=0, le=1, strict=False)] | None = None
+    """How probable it is that the rule applies, from 0 to 1; the seed of the world decides."""
     follow: Annotated[list[FollowUp], Field(min_length=1, max_length=20)] | None = None
     """Follow-ups, which happen later without a request."""
 
@@ -249,9 +329,7 @@ class Then(Part):
 
     @model_validator(mode="after")
     def _goes_together(self) -> "Then":
-        given = {
-            name for name in self.model_fields_set - {"times"} if getattr(self, name) is not None
-        }
+        given = self._given
         if not given:
             raise ValueError("says nothing")
         if self.approved_amount is not None and self.outcome != "partial_approval":
@@ -260,6 +338,8 @@ class Then(Part):
             raise ValueError('reason: belongs to batch = "rejected" alone')
         if (self.rejected is not None) != (self.batch == "partially_accepted"):
             raise ValueError('rejected: belongs to batch = "partially_accepted", which needs it')
+        if self.after is not None and self.batch == "no_result":
+            raise ValueError("after: with no_result a batch waits until you answer")
         if self.after is not None and self.batch is None and self.tap is None:
             raise ValueError("after: belongs to the result of a batch, or to a tap, alone")
         if self.batch is not None and given & {"outcome", "fault", "delay_ms", "tap"}:
@@ -289,6 +369,16 @@ class Then(Part):
             raise ValueError(f"follow: after {self.outcome} no {late.outcome} comes: it approved")
         if not self.operations:
             raise ValueError(f"follow: {late.outcome} answers nothing that ends as {self.outcome}")
+
+    @property
+    def _given(self) -> set[str]:
+        names = self.model_fields_set - {"times", "probability"}
+        return {name for name in names if getattr(self, name) is not None}
+
+    @cached_property
+    def is_of_requests(self) -> bool:
+        """Whether it can happen to any request, also to one that asks no processor."""
+        return self._given <= {"fault", "delay_ms"}
 
     @cached_property
     def operations(self) -> frozenset[Operation]:
@@ -320,14 +410,31 @@ class Rule(Part):
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Rule":
-        if (self.then.batch is not None) != self.when.is_of_a_batch:
+        when, then = self.when, self.then
+        if then.batch is not None and (when.method or when.path):
+            raise ValueError("when: a batch closes without a request too; name the operation alone")
+        if then.is_of_requests:
+            return self
+        if CLOSE_BATCH in (when.operation or ()) and not when.is_of_a_batch:
+            raise ValueError(f"when.operation: {CLOSE_BATCH} cannot be combined")
+        if (then.batch is not None) != when.is_of_a_batch:
             raise ValueError(
                 f'then.batch: belongs to when.operation = "{CLOSE_BATCH}", which needs it'
             )
+        if then.batch is not None:
+            return self
         self._must_be_a_part()
-        if self.when.operation and not self.when.is_of_a_batch:
-            for one in map(Operation, self.when.operation):
-                self._must_be_possible(one)
+        if not when.attempts:
+            (name, *_) = sorted(then.model_fields_set - {"fault", "delay_ms"})
+            raise ValueError(
+                f"then.{name}: {when.operations[0].name} asks no processor; it can have a fault "
+                "and a delay_ms"
+            )
+        named = set(when.operation or ())
+        for one in sorted(when.attempts & named):
+            self._must_be_possible(one)
+        if not when.attempts & then.operations:
+            self._must_be_possible(min(when.attempts))
         return self
 
     def _must_be_a_part(self) -> None:
@@ -355,142 +462,3 @@ class Rule(Part):
                 raise ValueError(f"then.follow: {one.do} is for {fitting}, not for {operation}")
             if one.outcome is not None and (why := why_not_for(one.outcome, operation)):
                 raise ValueError(f"then.follow.outcome: {why}")
-
-
-# --- webhooks ---------------------------------------------------------------------------------
-
-COPIES_MAX: Final = 100
-STATUSES_IN_BODIES: Final = tuple(
-    dict.fromkeys((*STATUSES, *BATCH_STATUSES, "active", "blocked", "revoked", "deleted"))
-)
-
-
-class WebhookWhen(Part):
-    """The condition of a rule; fields that are not given match everything.
-
-    `transaction_type` and `status` are those of the body; `endpoint` is an id, a description or a
-    URL. `nth` counts the deliveries that fit everything else of the rule.
-    """
-
-    event: Some[Annotated[str, OneOf(tuple(EVENTS), "event")]] | None = None
-    """The type of the event."""
-    transaction_type: Some[Annotated[str, OneOf(TRANSACTION_TYPES, "transaction_type")]] | None = (
-        None
-    )
-    """The transaction_type of the body."""
-    status: Some[Annotated[str, OneOf(STATUSES_IN_BODIES, "status")]] | None = None
-    """The status of the body."""
-    account: Some[Name] | None = None
-    """The account of the event, by its cast name or id."""
-    endpoint: Some[Annotated[str, Field(min_length=1, max_length=2_000)]] | None = None
-    """The endpoint, by its id, description or URL."""
-    nth: Some[Count] | None = None
-    """The number of the delivery among those that match the rest of the rule, from 1."""
-
-    @model_validator(mode="after")
-    def _can_ever_fit(self) -> "WebhookWhen":
-        if self.transaction_type and self.event:
-            strange = [one for one in self.event if EVENTS[one].category != "transaction"]
-            if strange:
-                raise ValueError(f"transaction_type: {strange[0]} has none")
-        return self
-
-
-class WebhookThen(Part):
-    """The effect on a delivery that matches.
-
-    `duplicate` is how many copies are sent in all; `order` the place among the webhooks of one
-    request; `truncate` how many bytes are left of the body, half of them with true; `contradict`
-    are fields to change in an extra copy under an id of its own; `times` how often the rule
-    applies before it is used up. Faults apply to the first attempt only: a retry is correct.
-    """
-
-    drop: bool | None = None
-    """Whether it is not sent at all."""
-    duplicate: Annotated[int, Field(ge=2, le=COPIES_MAX)] | None = None
-    """How many copies are sent in all."""
-    delay_ms: Annotated[int, Field(ge=1, le=DELAY_MS_MAX)] | None = None
-    """The delay, in milliseconds."""
-    order: Literal["first", "last"] | None = None
-    """Its place among the webhooks of one request."""
-    signature: Literal["wrong", "missing", "old_secret"] | None = None
-    """The fault of its signature."""
-    stale_timestamp: bool | None = None
-    """Whether its timestamp is too old to be accepted."""
-    truncate: Annotated[int, Field(ge=0)] | bool | None = None
-    """How many bytes are left of the body, or half of them with true."""
-    before_answer: bool | None = None
-    """Whether it is sent before the client has its answer."""
-    contradict: Annotated[dict[str, Any], Field(min_length=1)] | None = None
-    """Fields to change in an extra copy, which has an id of its own."""
-    times: Count | None = None
-    """How often the rule applies before it is used up."""
-
-    @model_validator(mode="after")
-    def _goes_together(self) -> "WebhookThen":
-        given = [name for name in WebhookThen.model_fields if self._says(name)]
-        if not given:
-            raise ValueError("says nothing")
-        if self.drop and len(given) > 1:
-            raise ValueError(f"{given[1]}: a dropped webhook is not sent at all")
-        if self.before_answer and self.delay_ms is not None:
-            raise ValueError("before_answer: a delayed webhook cannot come before the answer")
-        return self
-
-    def _says(self, name: str) -> bool:
-        given = getattr(self, name)
-        return name != "times" and given is not None and given is not False
-
-
-class ScenarioEndpoint(Part):
-    """A webhook endpoint that the scenario registers when it starts. Source: assumed 8.3-declared.
-
-    `account` is a cast name or id; without one it hears the whole world.
-    """
-
-    name: EndpointId
-    """The id of the endpoint."""
-    url: HttpUrl
-    """The URL that webhooks go to."""
-    account: Name | None = None
-    """The account whose events it gets, by cast name or id; without one, all."""
-    event_types: Annotated[
-        list[Annotated[str, OneOf(tuple(EVENTS), "event")]], Field(fail_fast=True)
-    ] = Field(default_factory=list)
-    """The events that it gets; without them, all."""
-    transaction_type: Some[Annotated[str, OneOf(TRANSACTION_TYPES, "transaction_type")]] | None = (
-        None
-    )
-    """The transaction_type of the bodies that it gets."""
-    status: Some[Annotated[str, OneOf(STATUSES_IN_BODIES, "status")]] | None = None
-    """The status of the bodies that it gets."""
-    processor: Some[Name] | None = None
-    """The processor of the payments that it gets."""
-    secret: WebhookSecret | None = None
-    """Its signing secret; without one, the world makes it."""
-
-    def fields(self, account_id: str | None) -> dict[str, Any]:
-        """The fields of the endpoint, without its id."""
-        filters = {
-            name: tuple(values)
-            for name in ("transaction_type", "status", "processor")
-            if (values := getattr(self, name)) is not None
-        }
-        return {
-            "url": self.url,
-            "account_id": account_id,
-            "event_types": tuple(dict.fromkeys(self.event_types)),
-            "filters": filters,
-            "secret": self.secret,
-        }
-
-
-class WebhookRule(Part):
-    """One rule: a condition and an effect. Without a name its number names it."""
-
-    name: RuleName | None = None
-    """The name of the rule; without one its number names it."""
-    when: WebhookWhen = Field(default_factory=WebhookWhen)
-    """Which deliveries the rule is for; without it, all of them."""
-    then: WebhookThen
-    """The effect on a delivery that matches."""

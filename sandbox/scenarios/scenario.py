@@ -12,7 +12,8 @@ from pydantic import Field, field_validator, model_validator
 from sandbox.domain.events import EVENTS
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.webhooks import ENDPOINTS_MAX
-from sandbox.scenarios.rules import Outcome, Rule, ScenarioEndpoint, WebhookRule, check_outcome
+from sandbox.scenarios.rules import Outcome, Rule, check_outcome
+from sandbox.scenarios.webhook_rules import ScenarioEndpoint, WebhookRule
 from sandbox.scenarios.words import RULES_MAX, WEBHOOK_RULES_MAX, Duration, Name, OneOf, Part
 
 Event = Annotated[str, OneOf(tuple(EVENTS), "event")]
@@ -64,10 +65,12 @@ class Send(Part):
         "reverse",
         "confirm",
         "close_batch",
+        "add_to_batch",
         "find",
         "advance",
     ]
-    """The operation, or advance to let time pass, or find to look up a payment."""
+    """The operation, add_to_batch to put the payment into its terminal's open batch, advance to
+    let time pass, or find to look up a payment."""
     on: Name | None = None
     """The example whose payment this acts on; the default is the one before."""
     amount: int | None = None

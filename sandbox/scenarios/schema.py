@@ -14,9 +14,10 @@ from typing import Any, Final
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from sandbox.scenarios.rules import Then, WebhookThen
+from sandbox.scenarios.rules import Then
 from sandbox.scenarios.scenario import AtTheDesk, Scenario
-from sandbox.scenarios.words import AmountRange
+from sandbox.scenarios.webhook_rules import WebhookThen
+from sandbox.scenarios.words import AmountRange, Latency
 
 NAME: Final = "scenario.schema.json"
 """The name of the schema's file, and the last part of its URL."""
@@ -47,6 +48,7 @@ class _ForFiles(GenerateJsonSchema):
         # The docstring is for readers of the code; editors show those of the fields.
         kept = {name: value for name, value in shown.items() if name not in _FOR_CODE}
         for name, docstring in _docstrings_of(schema["cls"]).items():
+            name = name.rstrip("_")
             kept["properties"][name] = {"description": docstring} | kept["properties"][name]
         least = {"minProperties": 1} if schema["cls"] in _NEVER_EMPTY else {}
         return kept | least
@@ -65,7 +67,7 @@ def _docstrings_of(shape: type) -> dict[str, str]:
 
 
 _FOR_CODE: Final = ("title", "description")
-_NEVER_EMPTY: Final = (AmountRange, AtTheDesk, Then, WebhookThen)
+_NEVER_EMPTY: Final = (AmountRange, AtTheDesk, Latency, Then, WebhookThen)
 
 
 @cache

@@ -4,6 +4,7 @@ Each is checked when the file is read, and describes its values in the JSON Sche
 """
 
 from collections.abc import Collection
+from itertools import pairwise
 from typing import Annotated, Any, Final, TypeVar
 
 from msgspec import Struct
@@ -19,7 +20,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from sandbox.domain.instants import DURATION_PATTERN, parse_duration
+from sandbox.domain.instants import DURATION_PATTERN, parse_duration, parse_rfc3339
 from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.text import UnknownWord, obeyed_in
 
@@ -39,7 +40,9 @@ class Part(BaseModel):
     The docstrings of the fields are their descriptions in the JSON Schema.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, defer_build=True, serialize_by_alias=True
+    )
 
 
 class OneOf(Struct, frozen=True, gc=False):
@@ -118,6 +121,67 @@ Duration = Annotated[
     ),
 ]
 """A length of time as people write it; `parse_duration` reads it."""
+
+
+def _moment(text: str) -> str:
+    try:
+        parse_duration(text)
+    except ValueError:
+        try:
+            parse_rfc3339(text)
+        except ValueError:
+            raise ValueError(
+                'must be a duration from the start of the scenario like "10m", '
+                'or a time like "2030-01-31T12:00:00Z"'
+            ) from None
+    return text
+
+
+Moment = Annotated[str, AfterValidator(_moment)]
+"""A moment of the world's clock: how long after the start of the scenario, or a date and time."""
+
+DELAY_MS_MAX: Final = 3_600_000
+Millis = Annotated[int, Field(ge=0, le=DELAY_MS_MAX)]
+
+
+class Latency(Part):
+    """A delay that differs from request to request: a range, or percentiles, in milliseconds.
+
+    Between the given points it is spread evenly, from `min` or 0 up to `max` or the last point.
+    """
+
+    min: Millis | None = None
+    """The shortest delay; without it, 0."""
+    p50: Millis | None = None
+    """Half of the requests take at most this long."""
+    p90: Millis | None = None
+    """Nine requests of ten take at most this long."""
+    p95: Millis | None = None
+    """Of a hundred requests 95 take at most this long."""
+    p99: Millis | None = None
+    """Of a hundred requests 99 take at most this long."""
+    max: Millis | None = None
+    """The longest delay; without it, the last percentile."""
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> "Latency":
+        points = self._points()
+        if len(points) == 1:
+            raise ValueError("says nothing: give max, or a percentile such as p50")
+        if any(one > other for (_, one), (_, other) in pairwise(points)):
+            raise ValueError("min, p50, p90, p95, p99 and max must not become less")
+        return self
+
+    def _points(self) -> list[tuple[float, int]]:
+        given = {0.5: self.p50, 0.9: self.p90, 0.95: self.p95, 0.99: self.p99, 1.0: self.max}
+        return [(0.0, self.min or 0), *((at, ms) for at, ms in given.items() if ms is not None)]
+
+    def at(self, fraction: float) -> int:
+        """The delay of a request that is slower than this fraction of all."""
+        for (low, least), (high, most) in pairwise(self._points()):
+            if fraction < high:
+                return round(least + (most - least) * (fraction - low) / (high - low))
+        return self._points()[-1][1]
 
 
 class AmountRange(Part):

@@ -23,7 +23,7 @@ from typing import (
 )
 
 import msgspec
-from msgspec import NODEFAULT, Struct, structs
+from msgspec import NODEFAULT, Struct, UnsetType, structs
 from pydantic import (
     AllowInfNan,
     BaseModel,
@@ -152,8 +152,8 @@ def model_of(kind: Any, base: type[M], *, without: Collection[str] = (), **own: 
 def _default_of(one: Any) -> Any:
     """The default of a field, as `create_model` takes it."""
     if one.default_factory is not NODEFAULT:
-        return Field(default_factory=one.default_factory)
-    return ... if one.default is NODEFAULT else one.default
+        return Field(default_factory=one.default_factory, alias=one.encode_name)
+    return Field(... if one.default is NODEFAULT else one.default, alias=one.encode_name)
 
 
 @cache
@@ -168,7 +168,8 @@ def _door(hint: Any) -> Any:
     if origin is Annotated:
         return Annotated[(_door(arguments[0]), *hint.__metadata__)]
     if origin in (Union, UnionType):
-        return Union[tuple(map(_door, arguments))]  # noqa: UP007 - of any number
+        kinds = [_door(one) for one in arguments if one is not UnsetType]
+        return Union[tuple(kinds)]  # noqa: UP007 - of any number
     if arguments and origin is not Literal:
         return origin[tuple(one if one is Ellipsis else _door(one) for one in arguments)]
     if hint is datetime:

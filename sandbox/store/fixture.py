@@ -182,7 +182,7 @@ def parse_fixture(name: str, document: Any) -> Fixture:
 
 def _given(document: _Document) -> dict[str, Any]:
     """The fields that the document gives, read; the others are the record's defaults."""
-    return {name: getattr(document, name) for name in document.model_fields_set}
+    return {name: getattr(document, name) for name in document.model_fields_set - {"cast"}}
 
 
 def _mistake(error: ErrorDetails) -> str:
@@ -203,25 +203,24 @@ def _by_cast(table: str, documents: Mapping[str, _Document]) -> dict[str, dict[s
     return by_cast
 
 
+_REFERENCES: Final = (
+    *((table, "account", "accounts") for table in ("terminals", "locations", "api_keys")),
+    ("locations", "terminal", "terminals"),
+    ("endpoints", "account", "accounts"),
+)
+"""A table, its field with a cast name, and the table of those names."""
+
+
 def _check_names(fixture: Fixture) -> None:
     """Check that every mentioned cast name exists, and that parents come before their children."""
     before: set[str] = set()
     for name, account in fixture.accounts.items():
-        parent = account.get("parent")
-        if parent is not None:
-            _must_exist(f"accounts.{name}.parent", parent, before, "account before it")
+        _must_exist(f"accounts.{name}.parent", account.get("parent"), before, "account before it")
         before.add(name)
-    for table in ("terminals", "locations", "api_keys"):
+    for table, part, target in _REFERENCES:
+        known, what = getattr(fixture, target), target.removesuffix("s")
         for name, document in getattr(fixture, table).items():
-            _must_exist(f"{table}.{name}.account", document["account"], before, "account")
-    for name, location in fixture.locations.items():
-        terminal = location.get("terminal")
-        if terminal is not None:
-            _must_exist(f"locations.{name}.terminal", terminal, fixture.terminals, "terminal")
-    for name, hook in fixture.endpoints.items():
-        heard = hook.get("account")
-        if heard is not None:
-            _must_exist(f"endpoints.{name}.account", heard, before, "account")
+            _must_exist(f"{table}.{name}.{part}", document.get(part), known, what)
     if len(fixture.endpoints) > ENDPOINTS_MAX:
         raise FixtureError(f"endpoints: a world has {ENDPOINTS_MAX} at most")
     _check_keys(fixture)
@@ -235,8 +234,8 @@ def _check_keys(fixture: Fixture) -> None:
         lookups.add(key["lookup"])
 
 
-def _must_exist(where: str, word: str, known: Collection[str], what: str) -> None:
-    if word not in known:
+def _must_exist(where: str, word: str | None, known: Collection[str], what: str) -> None:
+    if word is not None and word not in known:
         raise FixtureError(f"{where}: there is no {what} {word!r}{did_you_mean(word, known)}")
 
 
@@ -306,26 +305,24 @@ def _records(
     fixed_chars: Callable[[str, int], str] | None,
 ) -> Iterator[Record]:
     """The records of a fixture, parents before children; the cast is filled on the way."""
-    for name, account in fixture.accounts.items():
-        fields = dict(account)
-        cast.accounts[name] = draws.named_uuid(f"account:{fields.pop('cast')}")
-        fields["parent_account_ids"] = _path(fixture, cast, fields.pop("parent", None))
-        yield Account(id=cast.accounts[name], **fields)
-    for name, terminal in fixture.terminals.items():
-        fields = dict(terminal)
-        cast.terminals[name] = draws.named_uuid(f"terminal:{fields.pop('cast')}")
-        fields["account_id"] = cast.accounts[fields.pop("account")]
-        yield Terminal(terminal_id=cast.terminals[name], **fields)
-    for name, location in fixture.locations.items():
-        fields = dict(location)
-        cast.locations[name] = draws.named_uuid(f"location:{fields.pop('cast')}")
+    for name, document in fixture.accounts.items():
+        fields = dict(document)
+        id = cast.accounts[name] = draws.named_uuid(f"account:{name}")
+        path = _path(fixture, cast, fields.pop("parent", None))
+        yield Account(id=id, parent_account_ids=path, **fields)
+    for name, document in fixture.terminals.items():
+        fields = dict(document)
+        id = cast.terminals[name] = draws.named_uuid(f"terminal:{name}")
+        yield Terminal(terminal_id=id, account_id=cast.accounts[fields.pop("account")], **fields)
+    for name, document in fixture.locations.items():
+        fields = dict(document)
+        id = cast.locations[name] = draws.named_uuid(f"location:{name}")
         fields["account_id"] = cast.accounts[fields.pop("account")]
         pointed_at = fields.pop("terminal", None)
         fields["terminal_id"] = cast.terminals[pointed_at] if pointed_at else None
-        yield Location(id=cast.locations[name], **fields)
+        yield Location(id=id, **fields)
     for name, document in fixture.api_keys.items():
-        account_id = cast.accounts[document["account"]]
-        key, plaintext = _key(document, account_id, draws, key_format, fixed_chars)
+        key, plaintext = _key(name, document, cast, draws, key_format, fixed_chars)
         cast.keys[name] = (key.id, plaintext)
         yield key
 
@@ -340,14 +337,15 @@ def _path(fixture: Fixture, cast: Cast, parent: str | None) -> tuple[str, ...]:
 
 
 def _key(
+    name: str,
     document: Mapping[str, Any],
-    account_id: str,
+    cast: Cast,
     draws: Ids,
     key_format: KeyFormat,
     fixed_chars: Callable[[str, int], str] | None,
 ) -> tuple[ApiKey, str]:
-    fields = {name: document[name] for name in document if name not in ("cast", "account")}
-    name, lookup = document["cast"], fields.pop("lookup")
+    fields = dict(document)
+    account_id, lookup = cast.accounts[fields.pop("account")], fields.pop("lookup")
     chars = fixed_chars or draws.named_chars
     secret = chars(f"secret:{name}", SECRET_CHARS)
     is_readable = fields.get("is_legacy") or fields.get("always_retrievable")

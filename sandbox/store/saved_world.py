@@ -6,7 +6,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from sandbox.domain.clock import Timer
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.store.documents import Read, Unreadable, from_document, from_own
 from sandbox.store.files.port import (
     COUNTERS,
@@ -15,7 +15,6 @@ from sandbox.store.files.port import (
     TIMERS,
     WORLD,
     Document,
-    Parsed,
     fields_of,
 )
 from sandbox.store.records import Records
@@ -39,7 +38,7 @@ class SavedWorld(Struct, frozen=True):
     edit are trusted: their types are checked, and nothing else.
     """
 
-    tables: Mapping[str, Sequence[Document | Parsed]]
+    tables: Mapping[str, Sequence[Document]]
     is_from_file: bool = False
     is_trusted: bool = False
 
@@ -127,7 +126,7 @@ def _load_table(records: Records, saved: SavedWorld) -> None:
 
 
 def _load_messages(store: Store, saved: SavedWorld) -> None:
-    payments, found = store.all(Transaction), []
+    payments, found = store.all(Payment), []
     bodies = {one.id: one for one in saved.tables.get(RECORDS, ())}
     for document in saved.tables.get(MESSAGES, ()):
         id = document.id

@@ -14,9 +14,9 @@ from sandbox.domain.batches import Batch, refund_batches
 from sandbox.domain.directory import Account, Credential, Location, Terminal
 from sandbox.domain.keys import ApiKey, KeyUsage
 from sandbox.domain.payments.action_records import records_of
-from sandbox.domain.payments.cards import NOT_READ, STORED_CARDS
+from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.late_answers import Unanswered
-from sandbox.domain.payments.transactions import BusyPayment, Transaction
+from sandbox.domain.payments.transactions import BusyPayment, Payment
 from sandbox.domain.records import Record
 from sandbox.domain.webhooks import Application, Delivery, Endpoint
 from sandbox.store.world_state import WorldState
@@ -82,34 +82,34 @@ def used_event(account_id: str, event_id: str) -> str:
     return f"{account_id} {event_id}"
 
 
-def _used_events(tx: Transaction) -> Sequence[str]:
-    if tx.original_id is not None:
+def _used_events(payment: Payment) -> Sequence[str]:
+    tx = payment.transaction
+    if payment.original_id is not None:
         # The payment has used them.
         return ()
-    account_id = tx.origin.site.account_id
-    return list({used_event(account_id, attempt.event_id): None for attempt in tx.history})
+    return list({used_event(tx.account_id, attempt.event_id): None for attempt in tx.history})
 
 
-def _with_event(payments: list[Transaction], wanted: str) -> list[Transaction]:
+def _with_event(payments: list[Payment], wanted: str) -> list[Payment]:
     """Those with an attempt that has this event_id."""
     return [
-        tx
-        for tx in payments
-        if (history := tx.history)[0].event_id == wanted
+        payment
+        for payment in payments
+        if (history := payment.transaction.history)[0].event_id == wanted
         or (
             len(history) > _OF_A_CREATION and any(attempt.event_id == wanted for attempt in history)
         )
     ]
 
 
-def _with_card(payments: list[Transaction], wanted: str) -> list[Transaction]:
+def _with_card(payments: list[Payment], wanted: str) -> list[Payment]:
     """Those whose card has these last four digits, or a masked number that begins like this."""
-    numbers = [card.masked for card in STORED_CARDS.values()]
+    numbers = [card.masked for card in CARDS.values()]
     if len(wanted) == LAST_DIGITS:
         fitting = {number for number in numbers if number.endswith(wanted)}
     else:
         fitting = {number for number in numbers if number.startswith(wanted)}
-    return [tx for tx in payments if tx.origin.card.masked in fitting]
+    return [payment for payment in payments if payment.transaction.card in fitting]
 
 
 LAST_DIGITS: Final = 4
@@ -118,15 +118,15 @@ _OF_A_CREATION: Final = 2
 """A creation and its outcome are two attempts, which share one event_id (assumed D11)."""
 
 
-def _texts_of(tx: Transaction) -> tuple[str | None, ...]:
+def _texts_of(payment: Payment) -> tuple[str | None, ...]:
     """The texts of a payment for its search."""
-    origin = tx.origin
+    tx = payment.transaction
     return (
-        origin.transaction_id,
+        tx.transaction_id,
         tx.gateway_transaction_id,
-        origin.card.masked,
-        origin.site.merchant_name,
-        origin.reader_identifier,
+        tx.card,
+        tx.merchant_name,
+        tx.reader_identifier,
         tx.batch_id,
         *{attempt.event_id for attempt in tx.history},
     )
@@ -211,67 +211,52 @@ TABLES: Final[tuple[Table, ...]] = (
     ),
     Table(
         name="transactions",
-        kind=Transaction,
-        key="transaction_id",
-        moment=attrgetter("origin.created_at"),
+        kind=Payment,
+        key="transaction.transaction_id",
+        moment=attrgetter("transaction.created_at"),
         derives=records_of,
         unique={"used_event": _used_events},
         lookups={
-            "account": _one("origin.site.account_id"),
-            "batch_id": _one("batch_id"),
+            "account": _one("transaction.account_id"),
+            "batch_id": _one("transaction.batch_id"),
             "refund_batch_id": refund_batches,
             "refused_in": attrgetter("refused_in"),
         },
         fields={
-            "account": lambda txs, of: [tx for tx in txs if tx.origin.site.account_id in of],
-            "batch_id": lambda txs, of: [tx for tx in txs if tx.batch_id in of],
-            "status": lambda txs, of: [tx for tx in txs if tx.status in of],
-            "transaction_type": lambda txs, of: [tx for tx in txs if tx.transaction_type in of],
-            "status_reason": lambda txs, of: [tx for tx in txs if tx.status_reason in of],
-            "transaction_id": lambda txs, of: [tx for tx in txs if tx.origin.transaction_id in of],
-            "terminal_id": lambda txs, of: [tx for tx in txs if tx.origin.site.terminal_id in of],
-            "location_id": lambda txs, of: [tx for tx in txs if tx.origin.site.location_id in of],
-            "mid": lambda txs, of: [tx for tx in txs if tx.origin.site.account_id in of],
-            "processor_mid": lambda txs, of: [
-                tx for tx in txs if tx.origin.site.processor_mid in of
-            ],
-            "processor_tid": lambda txs, of: [
-                tx for tx in txs if tx.origin.site.processor_tid in of
-            ],
-            "reader_identifier": lambda txs, of: [
-                tx for tx in txs if tx.origin.reader_identifier in of
-            ],
-            "gateway_transaction_id": lambda txs, of: [
-                tx for tx in txs if tx.gateway_transaction_id in of
-            ],
-            "owner_id": lambda txs, of: [tx for tx in txs if tx.origin.site.owner_id in of],
-            # Only a payment whose card was read has these (assumed D29).
-            "card_brand": lambda txs, of: [
-                tx for tx in txs if (card := tx.origin.card).brand in of and card is not NOT_READ
-            ],
-            "payment_method": lambda txs, of: [
-                tx
-                for tx in txs
-                if (made := tx.origin).payment_method in of and made.card is not NOT_READ
-            ],
+            "account": _having("transaction.account_id"),
+            "terminal_id": _having("transaction.tid"),
+            **{
+                name: _having(f"transaction.{name}")
+                for name in (
+                    "transaction_id",
+                    "mid",
+                    "processor_mid",
+                    "processor_tid",
+                    "owner_id",
+                    "location_id",
+                    "status",
+                    "status_reason",
+                    "transaction_type",
+                    "batch_id",
+                    "gateway_transaction_id",
+                    "reader_identifier",
+                    "card_brand",
+                    "payment_method",
+                )
+            },
         },
         filters={
             "event_id": _with_event,
             "card_number": _with_card,
-            "min_amount": lambda txs, least: [
-                tx
-                for tx in txs
-                # The total is at least the subtotal, and seldom more.
-                if (amounts := tx.amounts).subtotal >= least or amounts.total >= least
+            "min_amount": lambda payments, least: [
+                payment for payment in payments if payment.transaction.total_amount >= least
             ],
-            "max_amount": lambda txs, most: [
-                tx
-                for tx in txs
-                if (amounts := tx.amounts).subtotal <= most and amounts.total <= most
+            "max_amount": lambda payments, most: [
+                payment for payment in payments if payment.transaction.total_amount <= most
             ],
         },
         texts=("search_term", _texts_of),
-        orders={"total_amount": attrgetter("amounts.total")},
+        orders={"total_amount": attrgetter("transaction.total_amount")},
     ),
     Table(
         name="batches",

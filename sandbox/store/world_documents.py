@@ -1,8 +1,7 @@
 """The documents of a world: of its records, messages, timers and counters.
 
 A message has two documents, of which one is its body: the record of that moment, or of a sample the
-body as it is. A payment's own record has its origin, so the body of a message about it has only the
-card of that moment.
+body as it is.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,23 +11,21 @@ from msgspec import structs
 
 from sandbox.domain.events import Message, MessageHead
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.payments.cards import STORED_CARDS
-from sandbox.domain.payments.transactions import Transaction
-from sandbox.store.documents import Read, Unreadable, to_document, to_text
+from sandbox.domain.payments.transactions import Payment, Transaction
+from sandbox.store.documents import Read, Unreadable, to_text
 from sandbox.store.files.port import COUNTERS, FIXTURE, MESSAGES, RECORDS, TIMERS, Document
 from sandbox.store.store import Store
-from sandbox.store.tables import NAMES, TABLES
+from sandbox.store.tables import TABLES
 from sandbox.store.world_state import Counters
-
-CARD: Final = "card"
-"""The field of a message about a payment that holds the card of that moment."""
 
 BODY: Final = "body"
 """The kind of a message that has a body of its own."""
 
-_KINDS: Final = {table.name: table.kind for table in TABLES}
+_KINDS: Final = {table.name: table.kind for table in TABLES} | {"transactions": Transaction}
+_NAMES: Final = {kind: name for name, kind in _KINDS.items()}
+"""The kinds of record in bodies: of a payment they have what is shown."""
 
-PaymentOf = Callable[[str], Transaction | None]
+PaymentOf = Callable[[str], Payment | None]
 """Gives the payment with this id, or None."""
 
 
@@ -84,14 +81,10 @@ def body_text(message: Message) -> str:
     record = message.record
     if isinstance(record, dict):
         return to_text({BODY: record})
-    if isinstance(record, Transaction):
-        fields = to_document(structs.replace(record, origin=None))
-        del fields["origin"]
-        return to_text({CARD: record.origin.card, NAMES[Transaction]: fields})
     if isinstance(record, ApiKey):
         # Only the key's own record has a key that can be read again (D26).
         record = structs.replace(record, readable_key=None)
-    return to_text({NAMES[type(record)]: record})
+    return to_text({_NAMES[type(record)]: record})
 
 
 def read_message(fields: Any, record: Any, read_record: Read) -> Message:
@@ -102,20 +95,20 @@ def read_message(fields: Any, record: Any, read_record: Read) -> Message:
 
 def read_body(body: Any, subject: Any, payment_of: PaymentOf, read_record: Read) -> Any:
     """The record of a message, or for a sample its body. Raises Unreadable, ValueError, ..."""
-    fields = dict(body)
-    token = fields.pop(CARD, None)
-    ((kind, document),) = fields.items()
+    ((kind, document),) = body.items()
     if kind == BODY:
         return document
-    if token is None:
-        return read_record(_KINDS[kind], document)
+    read = read_record(_KINDS[kind], document)
+    if not isinstance(read, Transaction):
+        return read
     payment = payment_of(subject)
     if payment is None:
         raise Unreadable("subject: there is no such payment")
-    origin = payment.origin
-    if origin.card.token != token:
-        origin = structs.replace(origin, card=STORED_CARDS[token])
-    read: Transaction = read_record(Transaction, document | {"origin": origin})
-    # Attempts are held once, however many messages there are about them.
+    # Memory holds once what a payment and the messages about it have in common.
+    pairs = [
+        (name, getattr(read, name), getattr(payment.transaction, name))
+        for name in Transaction.__struct_fields__
+    ]
+    read = Transaction(**{name: known if own == known else own for name, own, known in pairs})
     known = payment.history[: len(read.history)]
     return structs.replace(read, history=known) if known == read.history else read

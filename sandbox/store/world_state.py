@@ -82,8 +82,8 @@ class WorldState(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True
 
     `queue` are the next outcomes, `spoiled` the next deliveries to spoil. `terminal_outcomes` are
     the fixed outcomes of test terminals, by terminal id. `scenario` is the document of the scenario
-    that is running, since that moment. `readings` are those that the world chose itself; the
-    profile decides the others.
+    that is running, since that moment. In a maintenance every request is refused. `readings` are
+    those that the world chose itself; the profile decides the others.
     """
 
     id: str
@@ -95,6 +95,7 @@ class WorldState(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True
     terminal_outcomes: Mapping[str, OutcomeName] = field(default_factory=dict)
     scenario: Mapping[str, Any] | None = None
     scenario_since: Instant | None = None
+    maintenance_until: Instant | None = None
     readings: Annotated[Mapping[str, str], AfterValidator(readings_table.checked)] = field(
         default_factory=dict
     )

@@ -15,7 +15,7 @@ from sandbox.domain.events import Message, body_of
 from sandbox.domain.webhooks import AttemptTrigger, Endpoint, SentHead
 from sandbox.scenarios.fault_injection import WebhookRules
 from sandbox.scenarios.matcher import MatchedWebhookRule
-from sandbox.scenarios.rules import WebhookThen
+from sandbox.scenarios.webhook_rules import WebhookThen
 from sandbox.webhooks.signing import headers_of, write_secret
 
 STALE_S: Final = 600

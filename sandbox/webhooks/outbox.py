@@ -28,7 +28,7 @@ from sandbox.domain.webhooks import (
 )
 from sandbox.scenarios.fault_injection import WebhookRules
 from sandbox.scenarios.matcher import MatchedWebhookRule
-from sandbox.scenarios.rules import WebhookThen
+from sandbox.scenarios.webhook_rules import WebhookThen
 from sandbox.store.ids import Ids
 from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.tables import OLDEST_FIRST, Where

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from sandbox.domain.batches import Batch
 from sandbox.domain.events import Message
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment, Transaction
 from sandbox.scenarios.matcher import Running
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.store.store import Store
@@ -78,9 +78,7 @@ class CoverageCounters:
         outcome = fault = None
         if choice is not None:
             fault = choice.fault.key if choice.fault else None
-            # A fault that comes before the outcome leaves none.
-            if choice.fault is None or choice.fault.when == "after":
-                outcome = choice.outcome.key
+            outcome = choice.outcome.key if choice.has_outcome else None
         self.answers[AnswerKind(route, status, refusal, outcome, fault)] += 1
 
     def announced(self, messages: Sequence[Message], store: Store) -> None:
@@ -93,10 +91,11 @@ class CoverageCounters:
                 kind = MessageKind(message.event_type, None, None)
             self.messages[kind] += 1
             if message.event_type in SETTLES and isinstance(message.record, Batch):
-                members, _ = store.begin().find(Transaction, {"batch_id": message.subject})
+                members, _ = store.begin().find(Payment, {"batch_id": message.subject})
                 # Those that were refunded in full before stay refunded (assumed F36).
                 self.settled += sum(
-                    tx.status == "settled" and tx.original_id is None for tx in members
+                    payment.status == "settled" and payment.original_id is None
+                    for payment in members
                 )
 
     def add(self, other: "CoverageCounters") -> None:

@@ -15,6 +15,15 @@ class WorldLost(Exception):
     """
 
 
+class Peer(NamedTuple):
+    """Another server: its session, its name, and where it answers."""
+
+    session: int
+    name: str
+    url: str
+    control_url: str
+
+
 class KeptWorld(NamedTuple):
     """A world that this server does not have, as it was last written.
 
@@ -45,14 +54,14 @@ class Elsewhere(Protocol):
     All of this raises Unavailable while nobody can tell.
     """
 
-    async def have_world(self, id: str) -> str | None:
-        """Have the world be here; else the URL of the control API of the server that has it.
+    async def have_world(self, id: str) -> Peer | None:
+        """Have the world be here; else the server that has it.
 
         None as well if there is no such world.
         """
 
-    async def have_key(self, sent: bytes, key: ParsedKey, *, afresh: bool = False) -> str | None:
-        """Have the world of this key be here; else the URL of the server that has it.
+    async def have_key(self, sent: bytes, key: ParsedKey, *, afresh: bool = False) -> Peer | None:
+        """Have the world of this key be here; else the server that has it.
 
         It is looked up `afresh` where what is remembered may be old. A key of no world leads to
         `default`, whose journal has the requests of strangers.
@@ -64,8 +73,13 @@ class Elsewhere(Protocol):
         If so, no other world gets it for some seconds.
         """
 
-    async def carry(self, url: str, scope: Any, receive: Any, send: Any, body: bytes) -> bool:
-        """Have that server answer the request; False if it does not have the world any more."""
+    async def carry(
+        self, peer: Peer, url: str, scope: Any, receive: Any, send: Any, body: bytes
+    ) -> bool:
+        """Have that server answer the request at one of its URLs.
+
+        False if it does not have the world any more.
+        """
 
     async def ask_all(
         self, path: str, query: bytes, headers: Sequence[tuple[bytes, bytes]]

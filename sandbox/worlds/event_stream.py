@@ -17,7 +17,7 @@ from sandbox.domain.directory import Account, Credential, Location, Terminal
 from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.cards import Tap
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.webhooks import Delivery, DeliveryAttempt, Endpoint
 from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.world_state import WorldState
@@ -44,7 +44,7 @@ KINDS: Final = (*USUAL, TAP, RECORD, ENDPOINT, AGENDA, SCENARIO, WORLD)
 _OF_COMMITS: Final = frozenset({RECORD, ENDPOINT, AGENDA, SCENARIO, WORLD})
 """The kinds that follow from what is stored."""
 
-_RECORDS: Final = (Transaction, Batch, Account, Terminal, Location, Credential, ApiKey)
+_RECORDS: Final = (Payment, Batch, Account, Terminal, Location, Credential, ApiKey)
 
 GAP: Final = "gap"
 """Marks the place at which a slow subscriber missed events."""

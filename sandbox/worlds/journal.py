@@ -10,15 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from heapq import merge
 from itertools import chain
-from typing import Any, Final, Literal, TypedDict
+from typing import Any, Final, Literal
 
 from msgspec import Struct
 from pydantic_core import from_json, to_json
 
-from sandbox.domain.instants import Instant, to_wire
+from sandbox.domain.instants import Instant
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.profile import SECRET_CHARS_MAX, Profile
-from sandbox.scenarios import matcher
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.store.world_state import Counters
 
@@ -58,56 +57,6 @@ Decision = tuple[str, str, str, str]
 """One step of the way of a request: the step, the verdict, why, and the clause."""
 
 Scrub = Callable[[str], str]
-
-
-class DecisionView(TypedDict):
-    """A decision as the control API shows it."""
-
-    step: str
-    verdict: str
-    reason: str
-    clause: str
-
-
-class OutcomeView(TypedDict):
-    """The outcome of an attempt, who chose it, and by which rule."""
-
-    key: str
-    source: str
-    rule: str
-
-
-class EntryView(TypedDict):
-    """A journal entry as the control API shows it.
-
-    `key_name` is the name of the key in the cast, or its own. `subject` is the id of the record
-    that the request was about. `client` is the program that sent it, `headers` are those of
-    SHOWN_HEADERS.
-    """
-
-    id: str
-    at: str
-    method: str
-    path: str
-    query: str
-    route: str | None
-    key: str | None
-    key_id: str | None
-    key_name: str | None
-    account_id: str | None
-    subject: str | None
-    origin: Origin
-    client: str | None
-    headers: dict[str, str]
-    status: int
-    duration_ms: float
-    request: Any
-    response: Any
-    decisions: list[DecisionView]
-    outcome: OutcomeView | None
-    near_misses: list[str]
-    events: tuple[str, ...]
-    notes: list[str]
 
 
 class Entry(Struct, frozen=True, gc=False):
@@ -153,39 +102,6 @@ class Entry(Struct, frozen=True, gc=False):
         """The program that sent it, as it names itself first."""
         return client_of(self.headers)
 
-    def view(self, scrub: Scrub, key_name: str | None) -> EntryView:
-        """The entry written out; reasons and notes may quote names and are scrubbed now."""
-        return {
-            "id": self.id,
-            "at": to_wire(self.at),
-            "method": self.method,
-            "path": self.path,
-            "query": self.query,
-            "route": self.route,
-            "key": self.key,
-            "key_id": self.key_id,
-            "key_name": key_name,
-            "account_id": self.account_id,
-            "subject": self.subject,
-            "origin": self.origin,
-            "client": self.client,
-            "headers": dict(self.headers),
-            "status": self.status,
-            "duration_ms": round(self.duration_ms, 3),
-            "request": _shown(self.request),
-            "response": _shown(self.response),
-            "decisions": [
-                {"step": step, "verdict": verdict, "reason": scrub(reason), "clause": source}
-                for step, verdict, reason, source in self.decisions
-            ],
-            "outcome": _outcome(self.choice),
-            "near_misses": matcher.show_near_misses(
-                self.near_misses, self.choice.near_misses if self.choice else ()
-            ),
-            "events": self.events,
-            "notes": [scrub(note) for note in self.notes],
-        }
-
 
 def client_of(headers: Headers) -> str | None:
     """The program that sends these headers, as it names itself first."""
@@ -207,12 +123,6 @@ class WaitingRequest(Struct, frozen=True, gc=False):
     origin: Origin
     headers: Headers
     payment: str
-
-
-def _outcome(choice: ChosenOutcome | None) -> OutcomeView | None:
-    if choice is None:
-        return None
-    return {"key": choice.key, "source": choice.source, "rule": choice.rule}
 
 
 def headers_shown_by(profile: Profile) -> Callable[[tuple[bytes | None, ...]], Headers]:
@@ -331,16 +241,6 @@ def _masked(value: Any) -> Any:
     return value if isinstance(value, str) and value in CARDS else MASK.decode()
 
 
-def _shown(body: bytes | None) -> Any:
-    """A recorded body as JSON if it is JSON, else as text."""
-    if body is None:
-        return None
-    try:
-        return from_json(body)
-    except ValueError:
-        return body.decode("utf-8", "replace")
-
-
 UNKEYED_MAX: Final = 100
 """Requests without a known key that a journal keeps. Source: assumed D25."""
 
@@ -389,10 +289,6 @@ class Journal:
         """The entry with this id, or None."""
         rings = chain(self._entries, self._unkeyed)
         return next((entry for _, entry in rings if entry.id == id), None)
-
-    def view(self, entry: Entry) -> EntryView:
-        """An entry as the control API shows it."""
-        return entry.view(self._scrub, self.key_name(entry))
 
     def key_name(self, entry: Entry | WaitingRequest) -> str | None:
         """The name of the key of a request; None without one, or if it is gone."""

@@ -8,7 +8,7 @@ from sandbox.domain.clock import RUNNING, TAP_EXPIRES, Timer
 from sandbox.domain.directory import Account
 from sandbox.domain.instants import from_ms
 from sandbox.domain.keys import ApiKey, expiry_of
-from sandbox.domain.payments.transactions import BusyPayment, Transaction
+from sandbox.domain.payments.transactions import BusyPayment, Payment
 from sandbox.domain.webhooks import Endpoint
 from sandbox.store.fixture import Cast, seed
 from sandbox.store.generated_data import generate
@@ -42,13 +42,14 @@ def begin_anew(world: World, fresh: World) -> None:
     state = replace(fresh.state, switches=world.state.switches, readings=world.state.readings)
     scenario = fresh.scenario
     endpoints: tuple[Endpoint, ...] = ()
-    if scenario is None and (scenario := world.scenario) is not None:
-        scenario.restart()
-        state = replace(state, scenario=world.state.scenario)
     if world.spec.fixture.snapshot is None:
         endpoints = tuple(world.outbox.endpoints.values())
         clock = RUNNING.after(world.spec.clock, world.system_clock())
         state = replace(state, clock=clock)
+    if scenario is None and world.scenario is not None:
+        since = state.clock.time_at(world.system_clock())
+        scenario = world.scenario.begin_again(since)
+        state = replace(state, scenario=world.state.scenario, scenario_since=since)
     world.take_over(fresh, state, scenario)
     unit = world.store.begin()
     for endpoint in endpoints:
@@ -67,9 +68,9 @@ def end_busy_payments(world: World) -> None:
         return
     unit = world.store.begin()
     for id in busy:
-        tx = world.store.get(Transaction, id)
-        if tx is not None and world.store.timer(TAP_EXPIRES, id) is None:
-            due = from_ms(tx.origin.created_at)
+        payment = world.store.get(Payment, id)
+        if payment is not None and world.store.timer(TAP_EXPIRES, id) is None:
+            due = from_ms(payment.transaction.created_at)
             unit.schedule(Timer(kind=TAP_EXPIRES, subject=id, due=due))
         unit.remove(BusyPayment, id)
     unit.commit()
@@ -99,7 +100,7 @@ def _begin(world: World) -> None:
 def _endpoints(world: World) -> Iterator[Endpoint]:
     """The webhook endpoints of the fixture, each known by its cast name."""
     for name, document in world.spec.fixture.endpoints.items():
-        fields = {one: value for one, value in document.items() if one != "cast"}
+        fields = dict(document)
         account, created_at = fields.pop("account", None), fields.pop("created_at")
         fields["account_id"] = world.cast.accounts[account] if account else None
         yield endpoint_of(name, fields, created_at=created_at, named_chars=world.draws.named_chars)

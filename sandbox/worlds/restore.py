@@ -17,7 +17,7 @@ from sandbox.domain.events import EVENTS, body_of
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.edits import broken
 from sandbox.domain.payments.outcomes import OUTCOMES
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.records import Record
 from sandbox.domain.switches import defaults, parted
 from sandbox.domain.webhooks import ENDPOINTS_MAX, Delivery
@@ -31,7 +31,6 @@ from sandbox.store.files.port import (
     TIMERS,
     WORLD,
     Document,
-    Parsed,
     fields_of,
 )
 from sandbox.store.fixture import Fixture
@@ -175,9 +174,9 @@ _REFERENCES: Final[Sequence[References]] = (
     (Batch, "terminal_id", lambda batch: [batch.terminal_id], Terminal),
 )
 _OF_PAYMENTS: Final[Sequence[References]] = (
-    (Transaction, "account_id", lambda tx: [tx.account_id], Account),
-    (Transaction, "terminal_id", lambda tx: [tx.origin.site.terminal_id], Terminal),
-    (Transaction, "batch_id", lambda tx: [tx.batch_id] if tx.batch_id else [], Batch),
+    (Payment, "account_id", lambda payment: [payment.account_id], Account),
+    (Payment, "terminal_id", lambda payment: [payment.transaction.tid], Terminal),
+    (Payment, "batch_id", lambda payment: [payment.batch_id] if payment.batch_id else [], Batch),
 )
 
 
@@ -187,8 +186,8 @@ def _check(store: Store, saved: SavedWorld) -> None:
     if saved.is_trusted:
         return
     _check_references(store, _OF_PAYMENTS)
-    for id, tx in store.all(Transaction).items():
-        for clause, about in broken(tx):
+    for id, payment in store.all(Payment).items():
+        for clause, about in broken(payment):
             raise NotRestored(f"transactions, {id}: {about} (assumed {clause})")
 
 
@@ -229,7 +228,7 @@ def _check_schedule(detail: str) -> None:
         raise Unreadable(f"detail: {error}") from None
 
 
-def _check_messages(world: World, documents: Sequence[Document | Parsed]) -> None:
+def _check_messages(world: World, documents: Sequence[Document]) -> None:
     """Check that every message can be read and sent, and every delivery is one of a message."""
     ids: set[str] = set()
     for place, document in enumerate(documents):

@@ -1,6 +1,7 @@
 """Runs a scenario in a world: its names become ids, its endpoints are registered."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from sandbox.domain.secrets import find_misplaced
 from sandbox.domain.text import UnknownWord
@@ -19,9 +20,10 @@ def run_scenario(world: World, scenario: Scenario) -> Running:
     document = scenario.model_dump(mode="json", exclude_unset=True)
     if found := find_misplaced(document, world.profile.key_format):
         raise ScenarioError(str(found))
-    running = Running(scenario, world.named)
+    running = _running(world, scenario, world.now())
+    _must_have_bodies(world, scenario)
     _declare_endpoints(world, scenario)
-    world.put_state(scenario=document, scenario_since=world.now())
+    world.put_state(scenario=document, scenario_since=running.since)
     world.coverage.ran(scenario.name)
     return world.count_rules(running)
 
@@ -32,10 +34,24 @@ def run_stored_scenario(world: World, counts: Sequence[Sequence[int]] = ()) -> N
     Raises ScenarioError, or ValueError if the counts are of another scenario.
     """
     if world.state.scenario is not None:
-        running = Running(parse_scenario(dict(world.state.scenario)), world.named)
+        since = world.state.scenario_since or world.now()
+        running = _running(world, parse_scenario(dict(world.state.scenario)), since)
         if counts:
             running.go_on_from(counts)
         world.count_rules(running)
+
+
+def _running(world: World, scenario: Scenario, since: datetime) -> Running:
+    return Running(scenario, world.named, lambda name: world.draws.fraction(name), since)
+
+
+def _must_have_bodies(world: World, scenario: Scenario) -> None:
+    """Raises ScenarioError for a fault in the body of answers that have none in this world."""
+    for number, rule in enumerate(scenario.rule, start=1):
+        why_not = world.why_not(rule.then.fault, rule.when.operations)
+        if why_not is not None:
+            named = f" {rule.name!r}" if rule.name else ""
+            raise ScenarioError(f"rule {number}{named}, then.fault: {why_not}")
 
 
 def _declare_endpoints(world: World, scenario: Scenario) -> None:

@@ -24,7 +24,6 @@ from sandbox.store.files.port import (
     FORMAT,
     PROGRAM,
     Document,
-    Parsed,
     UnknownFormat,
     check_format,
     fields_of,
@@ -83,7 +82,7 @@ def _check_head(document: dict[str, Any]) -> None:
         raise NotRestored(f"{FILE}: {error}; save the world anew with this version") from None
 
 
-def _documents(table: str, entries: Any) -> list[Parsed]:
+def _documents(table: str, entries: Any) -> list[Document]:
     if not isinstance(entries, dict):
         raise NotRestored(f"{table[:80]}: must be an object of numbered documents")
     found = []
@@ -94,7 +93,7 @@ def _documents(table: str, entries: Any) -> list[Parsed]:
         if not _NUMBER.fullmatch(number):
             raise NotRestored(f"{table[:80]}: {number[:80]!r} is no number")
         own = fields.copy()
-        found.append(Parsed(own.pop("_id"), int(number), own))
+        found.append(Document(own.pop("_id"), int(number), to_json(own).decode()))
     return sorted(found, key=lambda one: one.number)
 
 

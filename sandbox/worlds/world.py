@@ -16,12 +16,15 @@ from msgspec.structs import replace
 from sandbox.domain import readings, switches
 from sandbox.domain.clock import Timer
 from sandbox.domain.directory import Account, Location, Terminal
+from sandbox.domain.directory_readings import DELETE_ANSWERS
 from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey
+from sandbox.domain.operations import ApiOperation
 from sandbox.domain.payments.cards import Tap
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import UnknownWord
+from sandbox.domain.transport_faults import NEED_BODY, TRANSPORT_FAULTS
 from sandbox.scenarios.fault_injection import Spoiling, WebhookRules
 from sandbox.scenarios.matcher import Running
 from sandbox.scenarios.queue import Queue
@@ -37,6 +40,7 @@ from sandbox.worlds.coverage_counters import CoverageCounters
 from sandbox.worlds.elsewhere import WorldLost
 from sandbox.worlds.event_stream import Subscriptions
 from sandbox.worlds.journal import Journal
+from sandbox.worlds.quotas import QUOTAS, Quotas
 from sandbox.worlds.spec import DEFAULT_WORLD, WorldSpec
 from sandbox.worlds.tap_desk import TapDesk
 
@@ -166,6 +170,10 @@ class World:
             self._noted = state.switches, state.readings
             self.readings = readings.in_force(self.profile.readings, state.readings)
             self.switches = switches.in_force(state.switches, self.readings)
+        # Most worlds have none, and ask no further.
+        self.has_gateway = state.maintenance_until is not None or any(
+            self.switches[name] for name in QUOTAS
+        )
         self.clock.state, self.queue.entries = state.clock, state.queue
         self.spoiling.entries = state.spoiled
 
@@ -190,6 +198,20 @@ class World:
         if self.has_record(kind, name):
             return name
         raise UnknownWord(f"the world has no {kind} {name[:80]!r}", name, cast)
+
+    def has_body(self, operation: ApiOperation) -> bool:
+        """Whether answers of the operation have a body, by the readings of this world."""
+        return operation.has_body or self.readings[DELETE_ANSWERS] == "resource"
+
+    def why_not(self, fault: str | None, operations: Sequence[ApiOperation]) -> str | None:
+        """Why this fault can happen to no answer of the operations; None if it can."""
+        if fault not in NEED_BODY or any(map(self.has_body, operations)):
+            return None
+        others = ", ".join(key for key in TRANSPORT_FAULTS if key not in NEED_BODY)
+        return (
+            f"{fault} cannot happen to {operations[0].name}, whose answer has no body; "
+            f"what can is {others}"
+        )
 
     def _key_name(self, id: str) -> str | None:
         """The name of a key in the cast, else its own; None if it is gone."""
@@ -227,6 +249,7 @@ class World:
         self.taken_events: dict[str, str] = {}
         self.tap_desk = TapDesk(self._tap_changed)
         self.inbox = Inbox()
+        self.quotas = Quotas()
         self.coverage = CoverageCounters()
 
     def take_over(self, fresh: "World", state: WorldState, scenario: Running | None) -> None:
@@ -367,8 +390,8 @@ class World:
     def check_tap_desk(self) -> None:
         """Wake up the requests whose payment ended without a tap."""
         for waiting in self.tap_desk:
-            tx = self.store.get(Transaction, waiting.tap.transaction_id)
-            if (tx is None or tx.status != "pending") and not waiting.came.done():
+            payment = self.store.get(Payment, waiting.tap.transaction_id)
+            if (payment is None or payment.status != "pending") and not waiting.came.done():
                 waiting.came.set_result(None)
 
     def now(self) -> datetime:

@@ -49,6 +49,7 @@ def test_payments_go_through_the_proxy_that_the_user_named(proxy, world):
     assert urlsplit(proxy.url).path + "/v3/preauth" in proxy.asked
 
 
+@pytest.mark.parametrize("proxy", ["both"], indirect=True)
 def test_a_scenario_plays_through_the_proxy(proxy):
     said = at(proxy, "scenario", "play", "late_answer", "--auto")
 

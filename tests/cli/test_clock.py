@@ -113,3 +113,24 @@ def test_the_agenda_tells_what_an_advance_brings(served, world):
     assert "canceled: timed_out" in told_of
     assert [one["kind"] for one in brought["fired"]] == ["authorization_expires"]
     assert left == "nothing falls due\n"
+
+
+def test_a_maintenance_is_begun_shown_and_ended(served, world):
+    at = ("--world", world["id"])
+    key = world["keys"]["merchant"]["key"]
+
+    none = told("maintenance", *at, server=served)
+    begun = told("maintenance", "10m", *at, server=served)
+    refused = served.ask("GET", "/v2/terminals", key=key)
+    ended = told("maintenance", "--end", *at, server=served)
+
+    assert (none, ended) == ("no maintenance\n", "no maintenance\n")
+    assert begun == "under maintenance until 2026-03-01T12:10:00.000Z\n"
+    assert refused.status_code == 503
+    assert served.ask("GET", "/v2/terminals", key=key).status_code == 200
+
+
+def test_a_maintenance_is_not_begun_and_ended_at_once(served, world):
+    ended = ask("maintenance", "10m", "--end", "--world", world["id"], server=served)
+
+    assert_refused(ended, 2, "give either a duration or --end")

@@ -16,8 +16,9 @@ import pytest
 from sandbox import library
 from sandbox.domain.events import EVENTS
 from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS, TRIGGERS
+from sandbox.domain.payments.outcomes import OUTCOMES, TRIGGERS
 from sandbox.domain.switches import SWITCHES
+from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from tests.cli.asking import add_world, commands, told
 from tests.driving import Served, serving
 

@@ -10,13 +10,13 @@ import pytest
 
 from sandbox.conformance import verification_report as report
 from sandbox.conformance.clients import InProcess, Platform, control
-from sandbox.conformance.plan import Wanted
 from sandbox.conformance.probe_runner import Asker, HttpAnswer, Pace, Register, Run, Sends, Stopped
 from sandbox.conformance.probes.conditions import ConditionError, holds, parse_condition
-from sandbox.conformance.probes.steps import ProbeRequest as Asked
 from sandbox.conformance.probes.table import PHASES, Probe, ProbeError, probes_of, read_probes
+from sandbox.conformance.probes.table import ProbeRequest as Asked
 from sandbox.conformance.verification import ask as ask_platform
 from sandbox.conformance.verification import write
+from sandbox.conformance.verification_report import Wanted
 from sandbox.domain.profile import Profile, parse_profile
 from sandbox.settings import read_profile
 from tests.cli.asking import ask, assert_refused

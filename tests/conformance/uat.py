@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.conformance.clients import HttpAnswer, InProcess, Request, control
-from sandbox.conformance.plan import Wanted
 from sandbox.conformance.probe_runner import Pace
-from sandbox.conformance.probes.steps import ProbeRequest as Asked
 from sandbox.conformance.probes.table import Probe
+from sandbox.conformance.probes.table import ProbeRequest as Asked
 from sandbox.conformance.verification import ask
+from sandbox.conformance.verification_report import Wanted
 from sandbox.domain.profile import Profile, parse_profile
 
 RUN = "0a1b2c3d"

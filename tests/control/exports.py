@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from tests.support.payments import act, fresh_sandbox, paid
+from tests.support.payments import act, fresh_sandbox, paid, read
 from tests.testing.pytesting import run_pytest
 from tests.webhooks.calling import control, living
 
@@ -28,6 +28,19 @@ def ran(folder: Path, test: str) -> tuple[int, str]:
     (folder / "test_what_was_seen.py").write_text(test, "utf-8")
     run = run_pytest(folder, "test_what_was_seen.py")
     return run.code, run.output
+
+
+def refunded_twice():
+    """A test of a refund that timed out, was sent again, and was carried out late."""
+    sandbox = fresh_sandbox()
+    name = {"name": "refund_answered_late"}
+    assert sandbox.control("PUT", "/worlds/default/scenario", name).status == 200
+    sale = paid(sandbox, 5000)
+    act(sandbox, sale, "refund", amount=2000)
+    act(sandbox, sale, "refund", amount=2000)
+    sandbox.control("POST", "/worlds/default/clock/advance", {"by": "30s"})
+    assert read(sandbox, sale)["refunded"] == 4000
+    return exported(sandbox)
 
 
 def contradicted_sale():

@@ -8,9 +8,10 @@ import pytest
 from sandbox.app import build
 from sandbox.domain.events import EVENTS
 from sandbox.domain.faults import FAULTS, MISDIRECTED
-from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
+from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import STATUS_REASONS, STATUSES
 from sandbox.domain.payments.transitions import TRANSITIONS
+from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform.routes import OPERATIONS
 from sandbox.settings import Settings
 from tests.conftest import NOW

@@ -2,7 +2,15 @@
 
 import pytest
 
-from tests.control.exports import EXPORT, RIGHT, contradicted_sale, export, exported, ran
+from tests.control.exports import (
+    EXPORT,
+    RIGHT,
+    contradicted_sale,
+    export,
+    exported,
+    ran,
+    refunded_twice,
+)
 from tests.control.refusals import assert_refused
 from tests.support.payments import act, close_batch, fresh_sandbox, paid, pay, read, set_switches
 
@@ -70,6 +78,29 @@ def test_a_contradiction_is_a_test_that_passes_where_the_record_is_believed(
     assert right != contradiction
     assert (status, "1 passed" in said) == (0, True), said
     assert "wait_for('transaction.refund', subject=seen_" in contradiction
+
+
+@pytest.fixture(scope="module")
+def refund():
+    return refunded_twice()
+
+
+@pytest.mark.proves("assumed D24-late, D25-export")
+def test_a_refund_that_is_sent_again_is_a_test_that_fails_while_it_is_sent_again(refund, tmp_path):
+    status, said = ran(tmp_path, refund)
+
+    assert status == 1, said
+    assert "the first was carried out at 2026-03-01T12:00:30.000Z, and this one too" in said
+    assert refund.count("your_retry(sandbox, lambda: ") == 1
+
+
+def test_a_refund_that_is_sent_again_is_a_test_that_passes_where_it_is_looked_up(refund, tmp_path):
+    right = refund.replace("return send()", "return None")
+
+    status, said = ran(tmp_path, right)
+
+    assert right != refund
+    assert (status, "1 passed" in said) == (0, True), said
 
 
 def test_requests_come_with_those_that_made_what_they_name():

@@ -4,7 +4,8 @@ import pytest
 
 from sandbox.domain.batches import REASONS
 from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS, TRIGGERS
+from sandbox.domain.payments.outcomes import OUTCOMES, TRIGGERS
+from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from tests.control.refusals import assert_refused
 from tests.support.payments import paid_id, pay, read
 
@@ -41,6 +42,8 @@ def test_a_queued_outcome_is_that_of_the_next_attempt_alone(sandbox):
         "id": "next_1",
         "outcome": "insufficient_funds",
         "operation": None,
+        "method": None,
+        "path": None,
         "amount": None,
         "delay_ms": 0,
         "fault": None,
@@ -108,7 +111,7 @@ def test_a_queued_fault_needs_no_outcome(sandbox):
         ({"outcome": "insufficient_fund"}, "insufficient_funds"),
         ({"outcome": "http_503"}, None),
         ({"fault": "htp_503"}, "http_503"),
-        ({"outcome": "lost_card", "operation": "salle"}, None),
+        ({"outcome": "lost_card", "operation": "salle"}, "sale"),
         ({"outcome": "refund_declined", "operation": "sale"}, None),
         ({"outcome": "lost_card", "approved_amount": 5}, None),
         ({"outcome": "lost_card", "amount": 0}, None),
@@ -269,3 +272,53 @@ def test_the_amounts_that_choose_an_outcome_can_be_listed(sandbox):
     assert [one["amount"] for one in listed["triggers"]] == list(TRIGGERS)
     shown = {one["amount"]: one for one in listed["triggers"]}[900_051]
     assert (shown["kind"], shown["key"]) == ("outcome", "insufficient_funds")
+
+
+@pytest.mark.proves("assumed 5.3-anywhere")
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"operation": "terminals.list"},
+        {"method": "GET"},
+        {"path": "/v2/*"},
+        {"operation": "terminals.list", "method": "GET", "path": "*terminals"},
+        {},
+    ],
+)
+def test_a_queued_fault_is_for_the_next_request_that_it_names(sandbox, entry):
+    queued = queue(sandbox, fault="http_503", **entry)
+    passed = [] if not entry else [sandbox.ask("POST", "/v1/batches/open", key="psp")]
+
+    failed, spared = (sandbox.ask("GET", "/v2/terminals", key="psp") for _ in range(2))
+
+    assert queued.json().items() >= entry.items()
+    assert all(one.status != 503 for one in passed)
+    assert (failed.status, spared.status) == (503, 200)
+    assert failed.headers["x-sandbox-outcome"] == "http_503; source=queue; rule=queue"
+
+
+def test_an_outcome_waits_for_a_payment_while_other_requests_pass(sandbox):
+    queue(sandbox, outcome="lost_card", fault="drop_after", path="/v3/*")
+
+    assert sandbox.ask("GET", "/v2/terminals", key="psp").status == 200
+    assert sandbox.control("GET", NEXT).json()["total"] == 1
+
+
+@pytest.mark.proves("assumed D41")
+@pytest.mark.parametrize(
+    ("entry", "said", "nearest"),
+    [
+        ({"fault": "http_503", "operation": "terminal.list"}, "operation: there", "terminals.list"),
+        ({"fault": "http_503", "path": "/v2/terminal"}, "path: no operation has the path", None),
+        ({"fault": "http_503", "method": "PATCH"}, "method: there is no 'PATCH'", None),
+        ({"fault": "http_503", "operation": "sale", "method": "GET"}, "no operation of the", None),
+        ({"outcome": "lost_card", "operation": "terminals.list"}, "asks no processor", None),
+        ({"fault": "half_answer", "operation": "terminals.delete"}, "fault: half_answer", None),
+    ],
+)
+def test_what_no_request_can_meet_is_not_queued(sandbox, entry, said, nearest):
+    answer = queue(sandbox, **entry)
+
+    assert_refused(answer, 400, "validation_error", nearest)
+    assert said in answer.json()["message"]
+    assert sandbox.control("GET", NEXT).json()["total"] == 0

@@ -264,7 +264,7 @@ def test_a_merchants_key_reaches_its_own_account_and_nothing_else(sandbox, name)
     case = CASES[name]
     granted = case.needs_own or case.needs
     keys = [
-        mint(sandbox, [granted], by="merchant")["key"],
+        mint(sandbox, [granted, *case.also], by="merchant")["key"],
         mint(sandbox, ["all"], by="merchant")["key"],
     ]
     own = [target_of(sandbox, name, "merchant") for _ in keys]

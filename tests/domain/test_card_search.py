@@ -174,7 +174,7 @@ DIGITS = st.text(alphabet="0123456789 -", max_size=60)
 
 
 @pytest.mark.proves("assumed 6.4-spelling")
-@settings(max_examples=examples(1_500))
+@settings(max_examples=examples(600))
 @given(SOUP | DIGITS)
 def test_it_finds_what_a_slow_and_plain_search_finds(text):
     assert list(secrets.find_cards(text)) == Slow(text).found()

@@ -12,6 +12,7 @@ from sandbox.scenarios.fault_injection import SPOILED_MAX
 from sandbox.scenarios.queue import QUEUE_MAX
 from sandbox.settings import Settings
 from tests.conftest import NOW
+from tests.driving import InProcess
 from tests.openapi.asking import Request
 from tests.openapi.described import Checked, checked, described
 from tests.payments.tapping import at_desk, desk_opens
@@ -193,13 +194,14 @@ def test_what_is_there_already_is_refused_as_the_document_says(sandbox):
     sandbox.control("POST", f"{WORLD}/messages", {"event_type": "account.created"})
     sold = Request(sandbox, "payments.create").send().json()
     message = _newest(sandbox, "messages")
-    for _ in range(10):
-        sandbox.control("POST", f"{WORLD}/endpoints/taken/rotate-secret", {})
-    for _ in range(SPOILED_MAX):
-        sandbox.control("POST", f"{WORLD}/webhooks/next", {"then": {"drop": True}})
-    for _ in range(QUEUE_MAX):
-        sandbox.control("POST", f"{WORLD}/scenario/next", {"outcome": "lost_card"})
-
+    unchecked = InProcess(sandbox.sandbox)
+    for times, path, body in (
+        (10, "endpoints/taken/rotate-secret", {}),
+        (SPOILED_MAX, "webhooks/next", {"then": {"drop": True}}),
+        (QUEUE_MAX, "scenario/next", {"outcome": "lost_card"}),
+    ):
+        for _ in range(times):
+            unchecked.control("POST", f"{WORLD}/{path}", body)
     sandbox.control("PUT", f"{WORLD}/scenario", {"toml": 'name = "without examples"'})
     long = {"method": "POST", "path": "/v3/payment", "key": "merchant", "body": "x" * 20_000}
     sent = sandbox.control("POST", f"{WORLD}/send", long).json()["request_id"]

@@ -167,7 +167,7 @@ def test_every_amount_says_that_it_is_in_minor_units(document):
         one["description"]
         for schema in document["components"]["schemas"].values()
         for name, one in schema.get("properties", {}).items()
-        if name in MINOR_UNITS
+        if MINOR_UNITS.fullmatch(name)
     ]
 
     assert ABOUT_AMOUNTS in amounts

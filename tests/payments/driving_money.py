@@ -151,11 +151,16 @@ def check_it_is_untouched(before: Transaction, after: Transaction) -> None:
 def check_event_ids(transactions: list[Transaction], *, ends_at_once: bool = True) -> None:
     """M11: one attempt for each, within a merchant; creation and outcome are one (D11).
 
-    Where a payment does not end at once, other attempts may come between the two.
+    Where a payment does not end at once, other attempts may come between the two. A late answer is
+    one to an attempt that timed out, and has its event_id (D24-late).
     """
     uses: Counter[tuple[str, str]] = Counter()
     for transaction in transactions:
-        history = transaction["history"]
+        history = [
+            one
+            for number, one in enumerate(transaction["history"])
+            if not _answers_late(one, transaction["history"][:number])
+        ]
         first = history[0]["event_id"]
         uses[transaction["account_id"], first] += 1
         later = [one["event_id"] for one in history[1:] if one["event_id"] != first]
@@ -165,6 +170,14 @@ def check_event_ids(transactions: list[Transaction], *, ends_at_once: bool = Tru
             assert begun == sorted(begun, reverse=True)
             assert sum(begun) <= 2
     assert set(uses.values()) <= {1}
+
+
+def _answers_late(attempt: Any, before: list[Any]) -> bool:
+    return any(
+        one["event_id"] == attempt["event_id"]
+        and one["status_reason"] in ("processor_timeout", "timed_out")
+        for one in before
+    )
 
 
 # --- batches ----------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from sandbox.domain.currencies import CURRENCIES
-from sandbox.domain.payments.transaction_view import view
+from sandbox.domain.directory import Account
 from tests.directory.making import (
     a_location,
     a_terminal,
@@ -15,7 +15,7 @@ from tests.directory.making import (
     location_id,
     terminal_id,
 )
-from tests.support.payments import ask, pay, record_of, refused, sold
+from tests.support.payments import ask, pay, refused, sold
 
 ATTEMPT = {
     "transaction_type": "sale",
@@ -160,10 +160,12 @@ def test_the_merchant_goes_by_the_name_that_its_terminal_has_for_it(sandbox):
 
 @pytest.mark.proves("assumed 7.1-owner")
 def test_a_merchant_that_stands_below_nobody_owns_its_payments(sandbox):
-    tx = record_of(sandbox, sold(sandbox)["transaction_id"])
-    site = replace(tx.origin.site, parent_account_ids=())
+    unit = sandbox.sandbox.worlds.default.store.begin()
+    account = unit.get(Account, account_id(sandbox, "merchant"))
+    unit.put(replace(account, parent_account_ids=()))
+    unit.commit()
 
-    shown = view(replace(tx, origin=replace(tx.origin, site=site)))
+    shown = sold(sandbox, by="merchant")
 
     assert (shown["owner_id"], shown["parent_account_ids"]) == (shown["account_id"], [])
 

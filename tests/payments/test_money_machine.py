@@ -59,9 +59,11 @@ AT_FIRST = st.sampled_from(["partial_approval", "do_not_honor", "timed_out", "us
 AFTERWARDS = st.sampled_from(
     [
         *("invalid_transaction", "processor_timeout", "refund_declined", "already_reversed"),
-        *("exceeds_original_auth", "do_not_honor", None, None),
+        *("exceeds_original_auth", "do_not_honor", "timed_out", "timed_out", None, None),
     ]
 )
+LATE = st.sampled_from(["approved", "approved", "do_not_honor", "general_error"])
+"""What the processor answers to an attempt that timed out."""
 STYLES = st.sampled_from(["none", "part", "part", "part", "all", "more", "any", "parts"])
 
 WHICH = st.integers(min_value=0, max_value=99)
@@ -195,6 +197,32 @@ class Money(RuleBasedStateMachine):
         if not failed:
             check_what_moved(before, after, operation, body)
 
+    # --- late answers
+
+    @precondition(lambda self: any(map(timed_out, self.known.values())))
+    @rule(which=WHICH, late=LATE)
+    def answer_late(self, which, late):
+        """Whatever comes late, no more money moves than there was: assumed D24-late."""
+        found = [one for one in self.known.values() if timed_out(one)]
+        before = found[which % len(found)]
+        path = f"/worlds/default/payments/{before['transaction_id']}"
+        attempts = self.sandbox.control("GET", path).json()["unanswered"]
+
+        answer = self.sandbox.control("POST", f"{path}/answer", {"outcome": late})
+
+        after = read(self.sandbox, before["transaction_id"])
+        assert answer.status in (200, 400, 409), answer.body
+        if answer.status != 200:
+            assert after == before
+            return
+        attempt = attempts[-1]
+        assert after["history"][-1]["event_id"] == attempt["event_id"]
+        is_failed = after["history"][-1]["status"] in ("declined", "error")
+        if not is_failed and attempt["operation"] in ("refund", "reverse", "incremental_auth"):
+            body = {"amount": attempt["amount"]}
+            operation = attempt["operation"].replace("incremental_auth", "increment")
+            check_what_moved(before, after, operation, body)
+
     # --- batches
 
     @rule(at=st.sampled_from(MERCHANTS))
@@ -322,6 +350,11 @@ class Money(RuleBasedStateMachine):
         assert sorted(members) == sorted(
             one["transaction_id"] for one in now if one["batch_id"] is not None
         )
+
+
+def timed_out(payment):
+    reasons = ("processor_timeout", "timed_out")
+    return any(one["status_reason"] in reasons for one in payment["history"])
 
 
 def some_of(payments, which):

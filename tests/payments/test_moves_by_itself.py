@@ -30,8 +30,9 @@ from tests.support.payments import (
 )
 
 
-def kind_of(record):
-    return f"{record.transaction_type}/{record.status}/{record.status_reason}"
+def kind_of(payment):
+    tx = payment.transaction
+    return f"{tx.transaction_type}/{tx.status}/{tx.status_reason}"
 
 
 def told_since(sandbox, seen):
@@ -197,7 +198,7 @@ def test_f9_a_payment_that_waited_too_long_ends_in_error(sandbox, preauth, event
 
     after = concluded.record
     assert kind_of(after) == f"{shown_type}/error/timed_out"
-    assert (after.event_id, after.ledger, len(after.history)) == ("E-1", EMPTY, 2)
+    assert (after.transaction.event_id, after.ledger, len(after.history)) == ("E-1", EMPTY, 2)
     assert [(name, kind_of(told)) for name, told in concluded.events] == [(event, kind_of(after))]
 
 

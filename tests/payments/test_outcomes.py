@@ -209,14 +209,27 @@ ELSEWHERE = [
 
 
 @pytest.mark.proves("assumed D41")
-@pytest.mark.parametrize("outcome", ["do_not_honor", "http_503", "approved"])
+@pytest.mark.parametrize("outcome", ["do_not_honor", "partial_approval"])
 @pytest.mark.parametrize(("method", "path", "body"), ELSEWHERE, ids=lambda one: str(one)[:20])
-def test_the_header_is_refused_where_nothing_is_paid(sandbox, method, path, body, outcome):
+def test_an_outcome_is_refused_where_nothing_is_paid(sandbox, method, path, body, outcome):
     answer = ask(sandbox, method, path, body, by="psp", outcome=outcome)
 
     assert (answer.status, answer.json()["error"]) == (400, "validation_error")
-    assert f"x-sandbox-outcome: {outcome} cannot happen here" in answer.body.decode()
+    said = answer.body.decode()
+    assert f"x-sandbox-outcome: {outcome} cannot happen here" in said
+    assert "http_503" in said
     assert sandbox.journal(answer)["decisions"][-1]["clause"] == "assumed D41"
+
+
+@pytest.mark.proves("assumed 5.3")
+@pytest.mark.parametrize(("method", "path", "body"), ELSEWHERE, ids=lambda one: str(one)[:20])
+def test_a_transport_fault_happens_where_nothing_is_paid_too(sandbox, method, path, body):
+    failed = ask(sandbox, method, path, body, by="psp", outcome="http_503")
+    spared = ask(sandbox, method, path, body, by="psp", outcome="approved")
+
+    assert (failed.status, failed.json()["error"]) == (503, "unavailable")
+    assert failed.headers["x-sandbox-outcome"] == "http_503; source=header; rule=header"
+    assert spared.status in (200, 201)
 
 
 @pytest.mark.proves("assumed D41")

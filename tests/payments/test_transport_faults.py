@@ -102,16 +102,33 @@ def test_the_journal_says_which_fault_was_asked_for(sandbox, key):
     )
 
 
-@pytest.mark.parametrize("key", ["http_503", "drop_before", "malformed_json"])
-def test_what_is_no_attempt_refuses_the_header(sandbox, key):
+@pytest.mark.parametrize("key", ["http_503", "malformed_json"])
+def test_a_look_at_a_payment_can_fail_too(sandbox, key):
     id = ready_for(sandbox, "refund")
     sandbox.defaults["x-sandbox-outcome"] = key
 
     answer = sandbox.ask("GET", f"/v1/transactions/{id}", key="partner")
 
-    # assumed D41.
+    if key == "http_503":
+        assert (answer.status, answer.json()["error"]) == (503, "unavailable")
+    else:
+        assert answer.status == 200
+        assert answer.body.decode().startswith('{"transaction_id":"' + id)
+        assert not answer.body.endswith(b"}")
+
+
+@pytest.mark.proves("assumed D41")
+@pytest.mark.parametrize("key", ["malformed_json", "half_answer"])
+def test_an_answer_without_a_body_cannot_be_cut_off(sandbox, key):
+    path = f"/v2/terminals/{terminal_id(sandbox, 'merchant')}"
+    sandbox.defaults["x-sandbox-outcome"] = key
+
+    answer = sandbox.ask("DELETE", path, key="psp")
+
     assert answer.status == 400
-    assert f"x-sandbox-outcome: {key} cannot happen here" in answer.json()["detail"]
+    said = answer.json()["detail"]
+    assert f"{key} cannot happen to terminals.delete, whose answer has no body" in said
+    assert "drop_after" in said
 
 
 @pytest.mark.parametrize("key", ["http_503", "drop_before", "drop_after"])

@@ -2,6 +2,7 @@
 
 import pytest
 
+from sandbox.domain.payments.edits import broken
 from tests.directory.making import messages, terminal_id
 from tests.readings.choosing import choose
 from tests.support.payments import (
@@ -16,6 +17,7 @@ from tests.support.payments import (
     paid,
     pay,
     read,
+    record_of,
     sold,
 )
 
@@ -47,6 +49,65 @@ def test_a_partial_approval_shows_the_requested_or_the_approved_total(sandbox, v
     assert captured["total_amount"] == total
     assert captured["additional_details"]["captured_amount"] == 500
     assert acted(sandbox, tx, "refund")["refunded"] == 500
+
+
+TIMED_OUT = [("sale", "processor_timeout"), ("auth", "timed_out"), ("sale", "timed_out_held")]
+
+
+@pytest.mark.proves("assumed D35-timeout")
+@pytest.mark.parametrize(("operation", "outcome"), TIMED_OUT)
+def test_a_payment_that_timed_out_can_be_reversed(sandbox, operation, outcome):
+    choose(sandbox, reversal_of_a_timeout="allowed")
+    tx = paid(sandbox, operation=operation, outcome=outcome)
+
+    part = act(sandbox, tx, "reverse", amount=400)
+    more = act(sandbox, tx, "reverse", amount=1001)
+    reversed_ = acted(sandbox, tx, "reverse", amount=1000)
+    late = sandbox.control("POST", f"/worlds/default/payments/{tx['transaction_id']}/answer", {})
+    sandbox.control("POST", "/worlds/default/clock/advance", {"by": "1h"})
+
+    assert (part.status, part.json()["error"]) == (400, "validation_error")
+    assert (more.status, more.json()["error"]) == (400, "reverse_exceeds_available")
+    assert (reversed_["status"], reversed_["status_reason"]) == ("reversed", "approved")
+    assert reversed_["history"][-1]["amount"] == 1000
+    assert (late.status, late.json()["error"]) == (409, "not_waiting")
+    assert read(sandbox, tx) == reversed_
+    assert events(sandbox)[-1] == ("transaction.reverse", "reversed", "approved")
+    assert broken(record_of(sandbox, tx["transaction_id"])) == []
+    assert act(sandbox, tx, "reverse").status == 400
+
+
+@pytest.mark.proves("assumed D35-timeout")
+def test_a_reversal_of_a_time_out_can_fail_and_be_carried_out_late(sandbox):
+    choose(sandbox, reversal_of_a_timeout="allowed")
+    tx = paid(sandbox, outcome="timed_out")
+
+    declined = acted(sandbox, tx, "reverse", outcome="do_not_honor")
+    timed_out = acted(sandbox, tx, "reverse", outcome="timed_out")
+    late = sandbox.control("POST", f"/worlds/default/payments/{tx['transaction_id']}/answer", {})
+
+    assert (declined["status"], timed_out["status"]) == ("declined", "error")
+    assert late.json()["unanswered"] == []
+    assert (late.status, read(sandbox, tx)["status"]) == (200, "reversed")
+
+
+@pytest.mark.proves("assumed D35-timeout")
+@pytest.mark.parametrize(
+    ("value", "outcome"),
+    [
+        ("refused", "processor_timeout"),
+        ("refused", "timed_out_held"),
+        ("allowed", "general_error"),
+    ],
+)
+def test_otherwise_a_payment_that_ended_in_an_error_cannot_be_reversed(sandbox, value, outcome):
+    choose(sandbox, reversal_of_a_timeout=value)
+    tx = paid(sandbox, outcome=outcome)
+
+    refused = act(sandbox, tx, "reverse")
+
+    assert (refused.status, refused.json()["error"]) == (400, "invalid_transaction_state")
+    assert read(sandbox, tx)["status"] == "error"
 
 
 @pytest.mark.proves("assumed D35-lost")

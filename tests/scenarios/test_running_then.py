@@ -21,7 +21,6 @@ from tests.support.payments import (
 )
 
 NEXT = f"{SCENARIO}/next"
-BY_AMOUNT = 900_051
 CLOSING = {"operation": "close_batch"}
 
 
@@ -46,13 +45,18 @@ def test_an_outcome_is_that_of_the_attempt(sandbox):
 
 
 @pytest.mark.proves("assumed D24")
-def test_a_rule_without_an_outcome_approves(sandbox):
+def test_a_rule_without_an_outcome_leaves_it_to_card_and_amount(sandbox):
     running(sandbox, {"then": {"delay_ms": 0}})
 
-    answer = pay(sandbox, **carrying("tok_declined"))
+    declined = pay(sandbox, **carrying("tok_declined"))
+    by_amount = pay(sandbox, 900051)
+    approved = pay(sandbox)
 
-    assert answer.json()["status"] == "captured"
-    assert answer.headers["x-sandbox-outcome"] == "approved; source=scenario; rule=1"
+    assert [one.json()["status"] for one in (declined, by_amount)] == ["declined", "declined"]
+    assert declined.headers["x-sandbox-outcome"].endswith("; source=card; rule=tok_declined")
+    assert by_amount.headers["x-sandbox-outcome"].endswith("; source=amount; rule=amount:900051")
+    assert approved.json()["status"] == "captured"
+    assert approved.headers["x-sandbox-outcome"] == "approved; source=scenario; rule=1"
 
 
 @pytest.mark.parametrize(("then", "approved"), [({"approved_amount": 700}, 700), ({}, None)])
@@ -139,29 +143,6 @@ def test_a_fault_after_the_engine_spoils_an_answer_of_any_outcome(sandbox):
 
 
 # --- who is heard first -----------------------------------------------------------------------
-
-
-@pytest.mark.proves("assumed D4")
-def test_header_then_queue_then_scenario_then_card_then_amount(sandbox):
-    running(sandbox, {"name": "mine", "then": LOST | {"times": 1}})
-    sandbox.control("POST", NEXT, {"outcome": "expired_card"})
-    everything = carrying("tok_declined")
-
-    sources = [
-        source(pay(sandbox, BY_AMOUNT, outcome="stolen_card", **everything)),
-        *(source(pay(sandbox, BY_AMOUNT, **everything)) for _ in range(3)),
-        source(pay(sandbox, BY_AMOUNT)),
-        source(pay(sandbox)),
-    ]
-
-    assert sources == [
-        "header header",
-        "queue queue",
-        "scenario mine",
-        "card tok_declined",
-        f"amount amount:{BY_AMOUNT}",
-        "default default",
-    ]
 
 
 def test_what_others_decide_is_not_counted_for_a_rule(sandbox):

@@ -5,6 +5,7 @@ what was acknowledged at its beginning; money is in order; and what was announce
 """
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -314,6 +315,11 @@ def _load(server: SavedWorld, choices: Random, name: str, moments: Random) -> li
     for thread in threads:
         thread.start()
     ready.wait()
+    # On a busy machine the first answers take a while, and there has to be something to lose.
+    deadline_s = time.monotonic() + QUIET_S
+    while not any(client.answers for client in clients):
+        assert time.monotonic() < deadline_s, "nothing was answered"
+        threading.Event().wait(0.005)
     # The moment is what is tested: nothing is waited for but that it has come.
     threading.Event().wait(moments.uniform(*LOAD_S))
     server.kill()

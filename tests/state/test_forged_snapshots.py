@@ -54,8 +54,8 @@ def _unreadable_account(whole: dict[str, Any]) -> None:
 def _false_claims(whole: dict[str, Any]) -> None:
     # Believed, they would have the payment found by what it does not say.
     one = _first(whole, "transactions")
-    one["_claims"] = [["used_event", one["origin"]["site"]["account_id"], "ANOTHER"]]
-    one["amounts"] = "none"
+    one["_claims"] = [["used_event", one["transaction"]["account_id"], "ANOTHER"]]
+    one["transaction"]["subtotal"] = "none"
 
 
 def _unreadable_credential(whole: dict[str, Any]) -> None:
@@ -72,7 +72,7 @@ def _digest_that_is_none(whole: dict[str, Any]) -> None:
     [
         (_unreadable_record, ("records, msg_",)),
         (_unreadable_account, ("accounts, ", "type")),
-        (_false_claims, ("transactions, ", "amounts")),
+        (_false_claims, ("transactions, ", "subtotal")),
         (_unreadable_credential, ("credentials, ", "created_at")),
         (_digest_that_is_none, ("api_keys, ", "digest")),
     ],

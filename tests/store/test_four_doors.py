@@ -347,7 +347,7 @@ def _generated(**counts: Any) -> Edit:
 
 
 def _rates(**fields: Any) -> Edit:
-    return lambda tables: next(iter(tables["transactions"].values())).update(rates=fields)
+    return lambda tables: next(iter(tables["transactions"].values()))["transaction"].update(fields)
 
 
 @pytest.fixture(scope="module")
@@ -370,10 +370,10 @@ def sold() -> Document:
         (_generated(merchants=10_001), "begins.generated_data.merchants"),
         (_generated(merchants=-1), "begins.generated_data.merchants"),
         (_generated(merchants=10_000, terminals_per_merchant=6), "begins.generated_data"),
-        (_rates(tax_rate=-5), "rates.tax_rate"),
-        (_rates(surcharge_rate=400.0), "rates.surcharge_rate"),
-        (_rates(surcharge_basis="nonsense"), "rates.surcharge_basis"),
-        (_rates(tax_basis="Total"), "rates.tax_basis"),
+        (_rates(tax_rate=-5), "transaction.tax_rate"),
+        (_rates(surcharge_rate=400.0), "transaction.surcharge_rate"),
+        (_rates(surcharge_basis="nonsense"), "transaction.surcharge_basis"),
+        (_rates(tax_basis="Total"), "transaction.tax_basis"),
     ],
 )
 def test_a_snapshot_says_elsewhere_too_only_what_the_api_takes(

@@ -278,7 +278,7 @@ def test_a_reset_to_what_cannot_be_used_changes_nothing(friday):
     began = begun(friday)
     document = saved(began)
     (fixture,) = document["fixture"].values()
-    next(iter(fixture["transactions"].values()))["status"] = "paid"
+    next(iter(fixture["transactions"].values()))["transaction"]["status"] = "paid"
     sandbox = begun("demo")
     assert (
         sandbox.ask(

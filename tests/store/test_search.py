@@ -200,35 +200,3 @@ def test_a_piece_of_any_length_is_found_in_any_one_text_in_any_case(piece, ids):
     found = asked(store, Query("root", search=piece))
 
     assert found == ids
-
-
-def test_a_search_that_was_never_asked_before_knows_what_was_put_before_it():
-    store = with_tree()
-    for number in range(20):
-        put(store, a_terminal(str(number), name=f"desk {number}"))
-    put(store, a_terminal("3", name="renamed"), a_terminal("4", deleted_at=AT))
-
-    found = asked(store, Query("root", search="desk 1"))
-
-    assert found == ["19", "18", "17", "16", "15", "14", "13", "12", "11", "10", "1"]
-
-
-def test_a_unit_that_was_not_committed_is_not_found():
-    store = with_tree()
-    put(store, a_terminal("1", name="desk"))
-    assert asked(store, Query("root", search="desk")) == ["1"]
-
-    store.begin().put(a_terminal("2", name="desk"))
-
-    assert asked(store, Query("root", search="desk")) == ["1"]
-
-
-def test_a_store_that_was_cleared_has_no_answers_left():
-    store = with_tree()
-    put(store, a_terminal("1", name="desk"))
-    assert asked(store, Query("root", search="desk")) == ["1"]
-
-    store.clear()
-    put(store, account("root"), account("left", "root"), account("leaf", "root", "left"))
-
-    assert asked(store, Query("root", search="desk")) == []

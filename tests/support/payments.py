@@ -13,7 +13,7 @@ from sandbox.app import build
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.events import Message
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.directory.making import account_id, detail, location_id, made, shown, terminal_id
@@ -210,11 +210,11 @@ def _id_of(tx: dict[str, Any] | str) -> str:
     return tx if isinstance(tx, str) else str(tx["transaction_id"])
 
 
-def record_of(sandbox: InProcess, id: str) -> Transaction:
+def record_of(sandbox: InProcess, id: str) -> Payment:
     """The stored record itself, for what only the domain can be asked."""
     world = sandbox.sandbox.worlds.get(sandbox.world)
     assert world is not None
-    record = world.store.begin().get(Transaction, id)
+    record = world.store.begin().get(Payment, id)
     assert record is not None
     return record
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sandbox.domain import events
-from sandbox.domain.payments.transaction_view import TransactionView
+from sandbox.domain.payments.transactions import Transaction
 from tests.conftest import NOW
 from tests.directory import contract
 from tests.driving import Served, serving
@@ -35,7 +35,7 @@ CREDENTIAL = {"id", "account_id", "code", "pin", "is_active", "created_at"}
 
 FIELDS = {
     # tests/payments/test_fields.py has them one by one.
-    "transaction": set(TransactionView.__struct_fields__),
+    "transaction": set(Transaction.__struct_fields__),
     "batch": BATCH,
     "account": ACCOUNT,
     "terminal": TERMINAL_FIELDS,

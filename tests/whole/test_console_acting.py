@@ -81,6 +81,24 @@ def test_an_endpoint_is_recovered_rotated_and_says_when_failures_disable_it(page
 # --- payments ---------------------------------------------------------------------------------
 
 
+def test_a_refund_that_timed_out_is_answered_late(page, desk):
+    desk.world("late")
+    id = desk.pay("late", 5000)["transaction_id"]
+    desk.ask("POST", "/worlds/late/scenario/next", {"outcome": "timed_out", "operation": "refund"})
+    refund = {"method": "POST", "path": f"/v3/payments/{id}/refund", "key": "merchant"}
+    desk.ask("POST", "/worlds/late/send", refund | {"body": {"amount": 2000}})
+    desk.open(f"payments/{id}", at="late")
+    payment = page.get_by_role("region", name="Payment")
+    expect(payment).to_contain_text("refund of $20.00")
+    assert faults(page) == []
+
+    payment.get_by_role("button", name="Approve it late").click()
+
+    expect(payment.get_by_role("button", name="Approve it late")).to_have_count(0)
+    expect(payment).to_contain_text("refund: captured (approved)")
+    assert desk.ask("GET", f"/worlds/late/payments/{id}")["ledger"]["refunded"] == 2000
+
+
 def test_a_long_list_has_few_rows_in_the_page_and_reads_what_is_looked_at(page, desk):
     desk.world("busy", fixture="busy")
     total = desk.ask("GET", "/worlds/busy/payments?limit=1")["total"]

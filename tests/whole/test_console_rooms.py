@@ -412,7 +412,10 @@ def test_a_batch_is_closed_and_accepted_in_part_and_says_where_each_record_is(de
     refused = detail.get_by_role("row", name=first[:8])
     expect(refused).to_contain_text("refused")
     expect(refused).to_contain_text("in no batch")
-    refused.get_by_role("link").click()
+    refused.get_by_role("button", name="Put into the open batch").click()
+    refused.get_by_role("link", name="in another batch").click()
+    expect(detail.locator(".st").first).to_have_text("open")
+    detail.get_by_role("row", name=first[:8]).get_by_role("link").click()
     expect(page.get_by_role("region", name="Payment")).to_contain_text("$136.84")
 
 

@@ -236,6 +236,31 @@ def test_tables_of_an_earlier_version_are_refused(url: str, tmp_path: Path, post
     assert "its tables have version 1, and this server knows version 2" in refused(url)
 
 
+def test_a_world_that_cannot_be_read_is_told_of_once_and_keeps_no_other_waiting(
+    url: str, tmp_path: Path, postgres: Postgres
+):
+    damage = "UPDATE uat_sandbox.documents SET text = '{}' FROM uat_sandbox.worlds w"
+    due = "UPDATE uat_sandbox.worlds SET next_due = now() WHERE id = "
+    with serving(url, tmp_path, "one") as one:
+        for world in ("broken", "whole"):
+            one.control("POST", "/worlds", json={"id": world})
+    postgres.asked(
+        url, f"{damage} WHERE w.wid = documents.wid AND tbl = 'world' AND w.id = 'broken'"
+    )
+    postgres.asked(url, "UPDATE uat_sandbox.worlds SET next_due = NULL WHERE id <> 'default'")
+    with serving(url, tmp_path, "two") as other:
+
+        def said(text: str) -> list[str]:
+            return [line["message"] for line in other.said() if text in line["message"]]
+
+        postgres.asked(url, f"{due} 'broken'")
+        until(lambda: bool(said("'broken' cannot be read")))
+        postgres.asked(url, f"{due} 'whole'")
+        until(lambda: bool(said("'whole' is here now")))
+
+        assert len(said("'broken' cannot be read")) == 1
+
+
 # --- tasks that end ---------------------------------------------------------------------------
 
 

@@ -102,7 +102,7 @@ def _first(document: dict[str, Any], table: str) -> dict[str, Any]:
 
 
 def _amount(document: dict[str, Any]) -> None:
-    _first(document, "transactions")["amounts"]["subtotal"] = "hunter2"
+    _first(document, "transactions")["transaction"]["subtotal"] = "hunter2"
 
 
 def _money(document: dict[str, Any]) -> None:
@@ -116,7 +116,7 @@ def _switch(document: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("edit", "named"),
     [
-        (_amount, ("transactions", "amounts.subtotal", "whole number")),
+        (_amount, ("transactions", "transaction.subtotal", "whole number")),
         (_money, ("transactions", "M3")),
         (_switch, ("world", "lights")),
     ],

@@ -353,8 +353,9 @@ declare namespace Api {
     next_attempt_at: string | null;
     rule: string | null;
   };
+  type DifferenceKind = "missing_here" | "missing_there" | "other_amount" | "other_status";
   type DifferenceView = {
-    kind: "missing_here" | "missing_there" | "other_amount" | "other_status";
+    kind: DifferenceKind;
     line: number | null;
     transaction_id: string | null;
     event_id: string | null;
@@ -625,6 +626,12 @@ declare namespace Api {
     machines: Array<MachineView>;
     total: number;
   };
+  type Maintenance = {
+    until: string | null;
+  };
+  type MaintenanceBody = {
+    lasts: string;
+  };
   type MarkBody = {
     name?: string;
   };
@@ -728,7 +735,9 @@ declare namespace Api {
   };
   type NextOutcome = {
     outcome?: string | null;
-    operation?: Operation | null;
+    operation?: string | null;
+    method?: string | null;
+    path?: string | null;
     amount?: number | null;
     delay_ms?: number;
     fault?: string | null;
@@ -750,6 +759,7 @@ declare namespace Api {
     until: string;
   };
   type Operation = "sale" | "auth" | "capture" | "incremental_auth" | "tip_adjust" | "refund" | "reverse" | "confirm";
+  type OperationName = "accounts.list" | "accounts.read" | "accounts.update" | "accounts.delete" | "accounts.create" | "accounts.block" | "accounts.unblock" | "accounts.list_v2" | "accounts.read_v2" | "accounts.update_v2" | "accounts.delete_v2" | "accounts.create_v2" | "credentials.create" | "credentials.list" | "credentials.read" | "credentials.update" | "credentials.delete" | "credentials.block" | "credentials.unblock" | "terminals.create" | "terminals.list" | "terminals.read" | "terminals.update" | "terminals.delete" | "terminals.block" | "terminals.unblock" | "locations.create" | "locations.list" | "locations.read" | "locations.update" | "locations.delete" | "locations.block" | "locations.unblock" | "sale" | "auth" | "payments.create" | "payments.preauth" | "capture" | "payments.capture" | "payments.capture_v1" | "incremental_auth" | "payments.increment" | "payments.increment_v1" | "reverse" | "payments.reverse" | "payments.reverse_v1" | "tip_adjust" | "payments.adjust" | "payments.adjust_v1" | "refund" | "payments.refund" | "payments.refund_v1" | "confirm" | "payments.confirm" | "payments.confirm_v1" | "refunds.create" | "transactions.search" | "transactions.list" | "transactions.read" | "transactions.history" | "transactions.edit" | "batches.list" | "batches.read" | "batches.open" | "batches.edit" | "close_batch" | "batches.close" | "apikeys.create" | "apikeys.list" | "apikeys.read" | "apikeys.update" | "apikeys.delete";
   type OutcomeName = "approved" | "approved_with_id" | "no_reason_to_decline" | "partial_approval" | "refer_to_issuer" | "refer_to_issuer_special" | "invalid_merchant" | "pick_up_card" | "do_not_honor" | "general_error" | "pick_up_fraud" | "invalid_transaction" | "invalid_amount" | "invalid_card_number" | "no_such_issuer" | "re_enter" | "unable_to_back_out" | "file_unavailable" | "format_error" | "lost_card" | "stolen_card" | "insufficient_funds" | "expired_card" | "incorrect_pin" | "not_permitted_card" | "not_permitted_terminal" | "suspected_fraud" | "exceeds_withdrawal_limit" | "restricted_card" | "security_violation" | "activity_limit_exceeded" | "pin_required" | "pin_tries_exceeded" | "no_matching_original" | "inconsistent_data" | "no_account" | "already_reversed" | "crypto_error" | "issuer_unavailable" | "invalid_routing" | "violation" | "duplicate_event" | "system_malfunction" | "payment_failed" | "processor_timeout" | "timed_out" | "network_connectivity_error" | "invalid_gateway_response" | "invalid_terminal" | "user_canceled" | "merchant_canceled" | "surcharge_prompt" | "surcharge_declined_by_payer" | "surcharge_expired" | "incremental_auth_declined" | "incremental_insufficient_funds" | "exceeds_original_auth" | "invalid_capture_sequence" | "invalid_tip_adjustment" | "pending_forever" | "refund_declined" | "capture_declined" | "insert_card" | "use_another_card" | "contactless_limit_exceeded" | "strong_authentication_required" | "timed_out_held" | "surcharge_not_permitted";
   type OutcomeView = {
     key: string;
@@ -874,13 +884,16 @@ declare namespace Api {
   };
   type QueuedView = {
     outcome: OutcomeName | null;
-    operation: Operation | null;
+    operation: OperationName | null;
+    method: string | null;
+    path: string | null;
     amount: number | null;
     delay_ms: number;
     fault: TransportFault | null;
     approved_amount: number | null;
     id: string | null;
   };
+  type RateBasis = "subtotal" | "subtotal_plus_tax" | "subtotal_plus_tip" | "total";
   type ReadingValueView = {
     name: string;
     meaning: string;
@@ -910,6 +923,7 @@ declare namespace Api {
     refused_attempts?: "named_rules" | "all" | null;
     rates_below_one?: "percent" | "fraction" | null;
     payments_of_a_terminal?: "empty" | "latest" | null;
+    reversal_of_a_timeout?: "refused" | "allowed" | null;
     decline_status?: "http_200" | "http_400" | "http_402" | "http_422" | null;
     increment_amount?: "addition" | "new_total" | null;
     capture_amount?: "with_tip" | "without_tip" | null;
@@ -953,6 +967,7 @@ declare namespace Api {
     refused_attempts: "named_rules" | "all";
     rates_below_one: "percent" | "fraction";
     payments_of_a_terminal: "empty" | "latest";
+    reversal_of_a_timeout: "refused" | "allowed";
     decline_status: DeclineStatus;
     increment_amount: "addition" | "new_total";
     capture_amount: "with_tip" | "without_tip";
@@ -996,6 +1011,7 @@ declare namespace Api {
     refused_attempts: "named_rules" | "all";
     rates_below_one: "percent" | "fraction";
     payments_of_a_terminal: "empty" | "latest";
+    reversal_of_a_timeout: "refused" | "allowed";
     decline_status: DeclineStatus;
     increment_amount: "addition" | "new_total";
     capture_amount: "with_tip" | "without_tip";
@@ -1255,6 +1271,8 @@ declare namespace Api {
     "webhooks.time_scale"?: number;
     "webhooks.timestamp"?: "wall" | "world";
     "batch.settlement"?: "auto" | "manual";
+    "quota.per_second"?: number;
+    "quota.per_minute"?: number;
   };
   type SwitchesReadAnswer = {
     strict_headers: false | true;
@@ -1266,6 +1284,8 @@ declare namespace Api {
     "webhooks.time_scale": number;
     "webhooks.timestamp": "wall" | "world";
     "batch.settlement": "auto" | "manual";
+    "quota.per_second": number;
+    "quota.per_minute": number;
   };
   type SwitchesSetAnswer = {
     strict_headers: false | true;
@@ -1277,6 +1297,8 @@ declare namespace Api {
     "webhooks.time_scale": number;
     "webhooks.timestamp": "wall" | "world";
     "batch.settlement": "auto" | "manual";
+    "quota.per_second": number;
+    "quota.per_minute": number;
   };
   type TapBody = {
     card?: string | null;
@@ -1360,9 +1382,9 @@ declare namespace Api {
     tax_rate: number;
     surcharge_rate: number;
     tax_source: string | null;
-    tax_basis: string | null;
+    tax_basis: RateBasis | null;
     surcharge_source: string | null;
-    surcharge_basis: string | null;
+    surcharge_basis: RateBasis | null;
     surcharge_applied: boolean;
     surcharge_confirmation_required: boolean | null;
     created_at: number;
@@ -1388,7 +1410,7 @@ declare namespace Api {
     terminal_details: Record<string, any>;
     history: Array<AttemptView>;
   };
-  type TransportFault = "http_500" | "http_502" | "http_503" | "http_504" | "http_429" | "drop_before" | "drop_after" | "slow" | "malformed_json";
+  type TransportFault = "http_500" | "http_502" | "http_503" | "http_504" | "http_429" | "drop_before" | "drop_after" | "slow" | "malformed_json" | "half_answer";
   type TriggerView = {
     amount: number;
     kind: string;
@@ -1613,6 +1635,24 @@ declare namespace Api {
       path: ["worlds", string, "agenda"];
       body: undefined;
       answer: Agenda;
+    };
+    "maintenance.read": {
+      method: "GET";
+      path: ["worlds", string, "maintenance"];
+      body: undefined;
+      answer: Maintenance;
+    };
+    "maintenance.begin": {
+      method: "PUT";
+      path: ["worlds", string, "maintenance"];
+      body: MaintenanceBody;
+      answer: Maintenance;
+    };
+    "maintenance.end": {
+      method: "DELETE";
+      path: ["worlds", string, "maintenance"];
+      body: undefined;
+      answer: null;
     };
     "switches.read": {
       method: "GET";

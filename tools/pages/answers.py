@@ -11,15 +11,13 @@ from sandbox.domain.payments.outcomes import (
     LAST_AMOUNT,
     OUTCOMES,
     PARTIAL,
-    SLOW_MS,
-    TRANSPORT_FAULTS,
     TRIGGERS,
     Operation,
     Outcome,
-    TransportFault,
     Trigger,
     for_operation,
 )
+from sandbox.domain.transport_faults import SLOW_MS, TRANSPORT_FAULTS, TransportFault
 from tools.pages.markdown import NONE, code, dollars, listed, page, table
 
 _ANY: Final = "any"

@@ -91,7 +91,8 @@ def transactions() -> str:
         "`status_after_partial_refund` has the payment shown as refunded; it can be refunded\n"
         "further all the same. After a part was reversed, `status_of_partial_reverse` has the\n"
         "answer and the event say reversed. With `tip_on_a_hold`, an adjustment of an authorized\n"
-        "payment takes the rows of a captured one. With `refused_attempts`, every refused row\n"
+        "payment takes the rows of a captured one. With `reversal_of_a_timeout`, a payment that\n"
+        "timed out can be reversed as a whole. With `refused_attempts`, every refused row\n"
         "is a rule failure.\n\n"
         "Money: A authorized, C captured, R0 reversed before the capture, R1 reversed after it,\n"
         "F refunded. Shown: `transaction_type` / `status` / `status_reason`.\n",

@@ -1,7 +1,7 @@
 // Batches: what each terminal submitted, what the processor answered, and where every record is now.
 
 import { useEffect, useState } from "preact/hooks";
-import { ask, inWorld } from "./api.js";
+import { ask, inWorld, refusal } from "./api.js";
 import { isReport } from "./capture.js";
 import { refine, route } from "./route.js";
 import { act, beat, send, world } from "./state.js";
@@ -39,6 +39,20 @@ function Close({ batch, onDone }) {
   return html`<${Act} class="btn p" run=${run}>Close it<//>`;
 }
 
+/** Puts a refused record into the open batch of its terminal, and opens one if there is none. */
+async function putBack(id, batch, onDone) {
+  const key = keyOf(batch.account_id);
+  const open = new URLSearchParams({ status: "open", terminal: batch.terminal_id, limit: "1" });
+  let [into] = (await act("GET", ["batches"], undefined, open)).batches;
+  if (!into) {
+    /** @type {any} */
+    const opened = await send({ method: "POST", path: "/v1/batches/open", key, body: { terminal_id: batch.terminal_id } });
+    if (refusal(opened)) return onDone(refusal(opened));
+    into = opened.body;
+  }
+  return onDone(refusal(await send({ method: "PUT", path: `/v1/batches/${into.id}/edit`, key, body: { added_transactions: [id] } })));
+}
+
 const Settlement = ({ open }) => html`<p class="note row wrap"><span class="grow">The switch <code>batch.settlement</code> is auto: the processor answers by
   itself, ${open ? "at once or when a scenario says." : "and you may answer before it does."}</span><${Act} run=${() => act("PUT", ["switches"], { "batch.settlement": "manual" })}
   done="Batches that are closed from now on wait for you">Have batches wait for me<//></p>`;
@@ -65,12 +79,13 @@ function Sums({ batch, sums }) {
     <tr><td>Refused</td><td></td><td class="r">${money(sums.refused_amount, batch.currency)}</td><td></td></tr></tbody></table></div><//>`;
 }
 
-function Where({ record, batch }) {
-  if (record.now_in === null) return "in no batch";
+function Where({ record, batch, onDone }) {
+  if (record.now_in === null && record.status !== "captured") return "in no batch";
+  if (record.now_in === null) return html`in no batch <${Act} class="btn g s" run=${() => putBack(record.transaction_id, batch, onDone)}>Put into the open batch<//>`;
   return record.now_in === batch.id ? "in this batch" : html`<${Go} room="batches" id=${record.now_in}>in another batch<//>`;
 }
 
-function Records({ found, chosen, onChoose }) {
+function Records({ found, chosen, onChoose, onDone }) {
   const { batch, records } = found;
   const ticks = batch.status === "submitted";
   const toggle = (id) => onChoose(chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id]);
@@ -82,7 +97,7 @@ function Records({ found, chosen, onChoose }) {
     <td>${time(one.at)}</td><td><${Go} room="payments" id=${one.transaction_id}>${one.kind} of ${one.transaction_id.slice(0, 8)}<//></td>
     <td class="r">${money(one.amount, batch.currency)}</td><td>${one.brand} ${one.last4}</td>
     <td>${one.result === "refused" ? html`<b class="x">refused</b>` : one.result ?? html`<span class="q">no answer yet</span>`}</td>
-    <td><${Where} record=${one} batch=${batch} /></td></tr>`)}</tbody></table></div>
+    <td><${Where} record=${one} batch=${batch} onDone=${onDone} /></td></tr>`)}</tbody></table></div>
     ${records.length ? "" : html`<${Empty}><p class="q">No record is in it yet.</p><//>`}<//>`;
 }
 
@@ -152,7 +167,7 @@ function Detail({ id }) {
     ${batch.status === "open" ? html`<${Close} batch=${batch} onDone=${setRefused} />` : ""}<${Files} id=${id} /></div><${Trouble} error=${refused} />
   ${auto && ["open", "submitted"].includes(batch.status) ? html`<${Settlement} open=${batch.status === "open"} />` : ""}
   ${batch.status === "submitted" ? html`<${Answer} batch=${batch} chosen=${chosen} auto=${auto} />` : ""}
-  <${Records} found=${found} chosen=${chosen} onChoose=${setChosen} /><div class="cols"><${Sums} batch=${batch} sums=${found.sums} />
+  <${Records} found=${found} chosen=${chosen} onChoose=${setChosen} onDone=${setRefused} /><div class="cols"><${Sums} batch=${batch} sums=${found.sums} />
     <${Panel} title="Payments"><p class="pad"><${Go} room="payments" query=${{ q: `batch:${id}` }}>Those that are in it now<//></p><//></div>`;
 }
 

@@ -8,7 +8,7 @@ import { CopyCurl, Save } from "./exporting.js";
 import { Slip } from "./receipt.js";
 import { keysOn } from "./keys.js";
 import { refine, route } from "./route.js";
-import { beat, send, world } from "./state.js";
+import { act, beat, send, world } from "./state.js";
 import { Act, Choice, Copy, Empty, Go, html, Icon, Json, Mark, Panel, Status, Trouble, copy, walk } from "./ui.js";
 import { useWindows, Windowed } from "./windowed.js";
 import { cardOf, minor, money, time, units } from "./words.js";
@@ -93,6 +93,16 @@ function Moves({ payment, as, setAs, moves, onDone }) {
       <dd>then ${one.next_status}${one.due ? `, due ${time(one.due)}` : ""}</dd>`)}</dl>` : ""}<//>`;
 }
 
+/** The attempts whose processor has not answered yet: an operator can answer for it, late. */
+function Unanswered({ found }) {
+  const { payment, unanswered = [] } = found;
+  if (!unanswered.length) return "";
+  const give = (one, outcome) => () => act("POST", ["payments", payment.transaction_id, "answer"], { event_id: one.event_id, outcome });
+  return html`<${Panel} title="The processor may still answer" about="it timed out, or left it pending"><ul class="mv">${unanswered.map((one) => html`<li key=${one.event_id} class="row wrap">
+    <span class="grow">${one.operation.replaceAll("_", " ")} of ${money(one.amount, payment.currency)}</span>
+    <${Act} run=${give(one, "approved")} done="Approved late">Approve it late<//><${Act} run=${give(one, "do_not_honor")} done="Declined late">Decline it late<//></li>`)}</ul><//>`;
+}
+
 const MONEY = [["authorized", "Authorized"], ["captured", "Captured"], ["released", "Released"], ["refunded", "Refunded"],
   ["reversed_before", "Reversed before capture"], ["reversed_after", "Reversed after capture"], ["refundable", "Can be refunded"], ["remaining", "Remains"]];
 
@@ -155,7 +165,7 @@ function Detail({ id }) {
     ${tab === "story" ? html`<${Story} story=${found.story} currency=${payment.currency} />`
       : tab === "receipt" ? html`<div class="slip"><${Slip} record=${payment} /></div>` : html`<${Json} value=${payment} />`}<//></div>
   <div class="side"><${Moves} payment=${payment} as=${as} setAs=${(one) => refine({ as: one })} moves=${moves} onDone=${onDone} />
-    <${Trouble} error=${refused} /><${Money} ledger=${found.ledger} currency=${payment.currency} />
+    <${Trouble} error=${refused} /><${Unanswered} found=${found} /><${Money} ledger=${found.ledger} currency=${payment.currency} />
     ${found.batch ? html`<${Panel} title="Batch"><p class="pad"><${Go} room="batches" id=${found.batch.id}>${found.batch.number ?? found.batch.id}<//> is ${found.batch.status}</p><//>` : ""}</div></div>`;
 }
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from sandbox.domain.payments.amounts import AMOUNT_MAX, Amounts, Ledger, percent_of
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.pricing import Breakdown, tip_type_of
-from sandbox.domain.payments.transactions import Rates, TipCapture, Transaction
+from sandbox.domain.payments.transactions import Payment, Rates, TipCapture
 
 TIP_HEADROOM_PERCENT: Final = 100
 """The most by which a tip may raise a capture above the hold, in percent of the subtotal.
@@ -60,9 +60,9 @@ class Plan(Struct, frozen=True, kw_only=True, gc=False):
     is_full: bool = False
 
 
-def plan(tx: Transaction, action: ActionRequest) -> Plan:
+def plan(payment: Payment, action: ActionRequest) -> Plan:
     """The payment after the action. Raises ValueError if the request makes no sense."""
-    return _PLANS[action.operation](tx, action)
+    return _PLANS[action.operation](payment, action)
 
 
 def headroom(amounts: Amounts, limit: str = "") -> int:
@@ -78,16 +78,16 @@ def _exceeds(amounts: Amounts, held: int, limit: str) -> bool:
     return goods > held or amounts.tip > headroom(amounts, limit)
 
 
-def _plan(tx: Transaction, amount: int, **changes: object) -> Plan:
+def _plan(payment: Payment, amount: int, **changes: object) -> Plan:
     """A plan that changes only the named fields."""
     unchanged = Plan(
         amount=amount,
-        amounts=tx.amounts,
-        ledger=tx.ledger,
-        rates=tx.rates,
-        tip_type=tx.tip_type,
-        tip_capture_mode=tx.tip_capture_mode,
-        is_partial=tx.is_partial,
+        amounts=payment.amounts,
+        ledger=payment.ledger,
+        rates=payment.rates,
+        tip_type=payment.transaction.tip_type,
+        tip_capture_mode=payment.transaction.tip_capture_mode,
+        is_partial=payment.is_partial,
     )
     return replace(unchanged, **changes)
 
@@ -95,31 +95,31 @@ def _plan(tx: Transaction, amount: int, **changes: object) -> Plan:
 # --- capture ----------------------------------------------------------------------------------
 
 
-def _capture(tx: Transaction, action: ActionRequest) -> Plan:
+def _capture(payment: Payment, action: ActionRequest) -> Plan:
     """The one capture of an authorization; the rest of the hold is released.
 
     `amount` is the whole captured total, tip included; a tip alone captures the whole hold plus
     the tip (assumed D15).
     """
     if action.breakdown is not None:
-        return _capture_as_stated(tx, action, _with_tip(action.breakdown, action.tip_amount))
-    held, tip = tx.ledger.held, action.tip_amount or 0
+        return _capture_as_stated(payment, action, _with_tip(action.breakdown, action.tip_amount))
+    held, tip = payment.ledger.held, action.tip_amount or 0
     amount = held + tip if action.amount is None else action.amount
     rest = amount - tip
     if rest < 1:
         raise ValueError("tip_amount: leaves nothing of the amount")
     if (amount if action.limit == "nothing" else rest) > held:
-        return _plan(tx, amount, exceeds=True)
+        return _plan(payment, amount, exceeds=True)
     # A partial approval keeps showing the requested amount (assumed 2.7).
-    amounts = tx.amounts if tx.is_partial else tx.amounts.scaled_to(rest)
+    amounts = payment.amounts if payment.is_partial else payment.amounts.scaled_to(rest)
     if action.limit != "nothing" and tip > headroom(amounts, action.limit):
-        return _plan(tx, amount, exceeds=True)
+        return _plan(payment, amount, exceeds=True)
     changes: dict[str, object] = {}
     if tip:
         amounts = amounts.with_tip(amounts.tip + tip)
         changes = {"tip_type": "fixed", "tip_capture_mode": "capture"}
-    ledger = replace(tx.ledger, captured=amount, added=max(0, amount - held))
-    return _plan(tx, amount, amounts=amounts, ledger=ledger, **changes)
+    ledger = replace(payment.ledger, captured=amount, added=max(0, amount - held))
+    return _plan(payment, amount, amounts=amounts, ledger=ledger, **changes)
 
 
 def _with_tip(breakdown: Breakdown, tip: int | None) -> Breakdown:
@@ -130,29 +130,29 @@ def _with_tip(breakdown: Breakdown, tip: int | None) -> Breakdown:
     return replace(breakdown, tip_amount=tip)
 
 
-def _capture_as_stated(tx: Transaction, action: ActionRequest, stated: Breakdown) -> Plan:
+def _capture_as_stated(payment: Payment, action: ActionRequest, stated: Breakdown) -> Plan:
     """A capture whose components replace those of the payment. Source: assumed 2.5-breakdown."""
-    amounts = _stated(tx, stated, action.amount)
+    amounts = _stated(payment, stated, action.amount)
     _must_be_within_its_own_rate(stated, amounts)
-    amount, held = amounts.total, tx.ledger.held
-    ledger = replace(tx.ledger, captured=amount, added=max(0, amount - held))
+    amount, held = amounts.total, payment.ledger.held
+    ledger = replace(payment.ledger, captured=amount, added=max(0, amount - held))
     return _plan(
-        tx,
+        payment,
         amount,
         amounts=amounts,
         ledger=ledger,
-        rates=_rates(tx, stated, amounts),
+        rates=_rates(payment, stated, amounts),
         is_partial=False,
         exceeds=_exceeds(amounts, held, action.limit),
-        **_tip_changes(tx, stated, amounts, "capture"),
+        **_tip_changes(payment, stated, amounts, "capture"),
     )
 
 
-def _stated(tx: Transaction, stated: Breakdown, amount: int | None) -> Amounts:
+def _stated(payment: Payment, stated: Breakdown, amount: int | None) -> Amounts:
     """The components that replace those of the payment, once they add up."""
     if amount is not None:
         stated.must_sum_to(amount)
-    if stated.surcharge and not stated.bypass and not tx.origin.card.is_credit:
+    if stated.surcharge and not stated.bypass and not payment.card.is_credit:
         raise ValueError("breakdown.surcharge: debit and prepaid cards are never surcharged")
     amounts = stated.amounts.without_surcharge() if stated.bypass else stated.amounts
     if not 1 <= amounts.total <= AMOUNT_MAX:
@@ -175,13 +175,13 @@ def _must_be_within_its_own_rate(stated: Breakdown, amounts: Amounts) -> None:
         )
 
 
-def _rates(tx: Transaction, stated: Breakdown, amounts: Amounts) -> Rates:
+def _rates(payment: Payment, stated: Breakdown, amounts: Amounts) -> Rates:
     """The rates beside replaced components: the old ones where a component stayed as it was."""
-    rates = tx.rates
-    if amounts.tax != tx.amounts.tax:
+    rates = payment.rates
+    if amounts.tax != payment.amounts.tax:
         source, basis = ("transaction", "subtotal") if amounts.tax else (None, None)
         rates = replace(rates, tax_rate=stated.tax_rate or 0, tax_source=source, tax_basis=basis)
-    if amounts.surcharge != tx.amounts.surcharge:
+    if amounts.surcharge != payment.amounts.surcharge:
         source, basis = ("transaction", "total") if amounts.surcharge else (None, None)
         rates = replace(
             rates,
@@ -193,9 +193,9 @@ def _rates(tx: Transaction, stated: Breakdown, amounts: Amounts) -> Rates:
 
 
 def _tip_changes(
-    tx: Transaction, stated: Breakdown, amounts: Amounts, mode: TipCapture
+    payment: Payment, stated: Breakdown, amounts: Amounts, mode: TipCapture
 ) -> dict[str, object]:
-    if amounts.tip == tx.amounts.tip:
+    if amounts.tip == payment.amounts.tip:
         return {}
     return {
         "tip_type": tip_type_of(stated),
@@ -206,53 +206,53 @@ def _tip_changes(
 # --- increment, adjust ------------------------------------------------------------------------
 
 
-def _increment(tx: Transaction, action: ActionRequest) -> Plan:
+def _increment(payment: Payment, action: ActionRequest) -> Plan:
     """`amount` comes on top, or is what is held then, by the reading increment_amount.
 
     Source: spec 6.3-transaction.increment; assumed 2.5-increment, D35-increment.
     """
     assert action.amount is not None
-    stated, held = Amounts(subtotal=action.amount), tx.ledger.held
+    stated, held = Amounts(subtotal=action.amount), payment.ledger.held
     if action.breakdown is not None:
-        stated = _stated(tx, action.breakdown, action.amount)
+        stated = _stated(payment, action.breakdown, action.amount)
     if not action.is_new_total:
-        amounts = tx.amounts.plus(stated)
+        amounts = payment.amounts.plus(stated)
     elif stated.total <= held:
         raise ValueError(f"amount: is the new total, so it must be more than the {held} held")
     elif action.breakdown is None:
-        amounts = tx.amounts.plus(Amounts(subtotal=stated.total - held))
+        amounts = payment.amounts.plus(Amounts(subtotal=stated.total - held))
     else:
         # The part of the total that is not held was reversed or never approved, and stays.
-        amounts = stated.plus(Amounts(subtotal=tx.amounts.total - held))
+        amounts = stated.plus(Amounts(subtotal=payment.transaction.total_amount - held))
     changes: dict[str, object] = {}
     if action.breakdown is not None:
-        changes = _tip_changes(tx, action.breakdown, amounts, "sale")
-        changes["rates"] = _rates(tx, action.breakdown, amounts)
+        changes = _tip_changes(payment, action.breakdown, amounts, "sale")
+        changes["rates"] = _rates(payment, action.breakdown, amounts)
     if amounts.total > AMOUNT_MAX:
         raise ValueError(f"amount: the authorization would exceed {AMOUNT_MAX}")
-    authorized = tx.ledger.authorized + amounts.total - tx.amounts.total
-    ledger = replace(tx.ledger, authorized=authorized)
-    return _plan(tx, stated.total, amounts=amounts, ledger=ledger, **changes)
+    authorized = payment.ledger.authorized + amounts.total - payment.transaction.total_amount
+    ledger = replace(payment.ledger, authorized=authorized)
+    return _plan(payment, stated.total, amounts=amounts, ledger=ledger, **changes)
 
 
-def _adjust(tx: Transaction, action: ActionRequest) -> Plan:
+def _adjust(payment: Payment, action: ActionRequest) -> Plan:
     """The new tip replaces the old one; a surcharge is not counted anew (assumed 2.5-adjust).
 
     An adjustment that would leave nothing captured is beyond the limit too.
     """
-    ledger, tip, tip_type = tx.ledger, action.amount or 0, "fixed"
+    ledger, tip, tip_type = payment.ledger, action.amount or 0, "fixed"
     if action.percentage is not None:
-        tip, tip_type = percent_of(tx.amounts.subtotal, action.percentage), "percentage"
-    if tx.status == "authorized":
-        return _adjust_hold(tx, tip, tip_type, action.limit)
-    captured = ledger.captured - tx.amounts.tip + tip
-    limit = ledger.held + headroom(tx.amounts, action.limit)
+        tip, tip_type = percent_of(payment.amounts.subtotal, action.percentage), "percentage"
+    if payment.status == "authorized":
+        return _adjust_hold(payment, tip, tip_type, action.limit)
+    captured = ledger.captured - payment.amounts.tip + tip
+    limit = ledger.held + headroom(payment.amounts, action.limit)
     if action.limit == "tip_tax_and_surcharge":
-        limit += tx.amounts.tax
+        limit += payment.amounts.tax
     return _plan(
-        tx,
+        payment,
         tip,
-        amounts=tx.amounts.with_tip(tip),
+        amounts=payment.amounts.with_tip(tip),
         ledger=replace(ledger, captured=captured, added=max(0, captured - ledger.held)),
         tip_type=tip_type,
         tip_capture_mode="adjust" if tip else None,
@@ -260,14 +260,16 @@ def _adjust(tx: Transaction, action: ActionRequest) -> Plan:
     )
 
 
-def _adjust_hold(tx: Transaction, tip: int, tip_type: str, limit: str) -> Plan:
+def _adjust_hold(payment: Payment, tip: int, tip_type: str, limit: str) -> Plan:
     """The hold changes with the tip. Source: assumed D35-tip."""
-    amounts = tx.amounts.with_tip(tip)
+    amounts = payment.amounts.with_tip(tip)
     if amounts.total > AMOUNT_MAX:
         raise ValueError(f"amount: the authorization would exceed {AMOUNT_MAX}")
-    ledger = replace(tx.ledger, authorized=tx.ledger.authorized + tip - tx.amounts.tip)
+    ledger = replace(
+        payment.ledger, authorized=payment.ledger.authorized + tip - payment.amounts.tip
+    )
     return _plan(
-        tx,
+        payment,
         tip,
         amounts=amounts,
         ledger=ledger,
@@ -280,33 +282,41 @@ def _adjust_hold(tx: Transaction, tip: int, tip_type: str, limit: str) -> Plan:
 # --- reverse, refund --------------------------------------------------------------------------
 
 
-def _reverse(tx: Transaction, action: ActionRequest) -> Plan:
+def _reverse(payment: Payment, action: ActionRequest) -> Plan:
     """Before the capture this voids part of the hold, afterwards part of the captured amount."""
-    ledger = tx.ledger
-    if tx.status in ("pending", "surcharge_pending"):
+    ledger = payment.ledger
+    if payment.status in ("pending", "surcharge_pending"):
         # Nothing is held yet, so it can only be canceled as a whole (assumed F5).
-        whole = tx.amounts.total
+        whole = payment.amounts.total
         amount = whole if action.amount is None else action.amount
-        back = tx.amounts
-        if tx.status == "surcharge_pending":
+        back = payment.amounts
+        if payment.status == "surcharge_pending":
             back = back.without_surcharge()
-        return _plan(tx, amount, amounts=back, is_full=amount in (whole, back.total))
-    is_captured = tx.status == "captured"
+        return _plan(payment, amount, amounts=back, is_full=amount in (whole, back.total))
+    if payment.status == "error":
+        # Nobody knows whether it is held, so it can only be reversed as a whole.
+        whole = payment.amounts.total
+        amount = whole if action.amount is None else action.amount
+        if amount < whole:
+            raise ValueError(f"amount: a payment that timed out is reversed as a whole, {whole}")
+        ledger = replace(ledger, voided=ledger.authorized)
+        return _plan(payment, amount, ledger=ledger, exceeds=amount > whole, is_full=True)
+    is_captured = payment.status == "captured"
     there = ledger.kept if is_captured else ledger.held
     amount = there if action.amount is None else action.amount
     if is_captured:
         after = replace(ledger, reversed=ledger.reversed + amount)
     else:
         after = replace(ledger, voided=ledger.voided + amount)
-    return _plan(tx, amount, ledger=after, exceeds=amount > there, is_full=amount == there)
+    return _plan(payment, amount, ledger=after, exceeds=amount > there, is_full=amount == there)
 
 
-def _refund(tx: Transaction, action: ActionRequest) -> Plan:
+def _refund(payment: Payment, action: ActionRequest) -> Plan:
     """The surcharge is given back pro rata by being part of the amount (assumed 2.5-refund)."""
-    ledger = tx.ledger
+    ledger = payment.ledger
     amount = ledger.refundable if action.amount is None else action.amount
     return _plan(
-        tx,
+        payment,
         amount,
         ledger=replace(ledger, refunded=ledger.refunded + amount),
         exceeds=amount > ledger.refundable,
@@ -317,30 +327,30 @@ def _refund(tx: Transaction, action: ActionRequest) -> Plan:
 # --- confirm ----------------------------------------------------------------------------------
 
 
-def _confirm(tx: Transaction, action: ActionRequest) -> Plan:
+def _confirm(payment: Payment, action: ActionRequest) -> Plan:
     """The proposal, or what overrides it. Source: assumed 1.8-confirm, 2.5.
 
     An amount alone is the whole total: the surcharge takes the difference.
     """
-    amounts, rates = tx.amounts, tx.rates
+    amounts, rates = payment.amounts, payment.rates
     if not action.confirms:
         back = amounts.without_surcharge()
-        return _plan(tx, back.total, amounts=back)
+        return _plan(payment, back.total, amounts=back)
     changes: dict[str, object] = {}
     if action.breakdown is not None:
-        amounts = _stated(tx, action.breakdown, action.amount)
-        rates = _rates(tx, action.breakdown, amounts)
-        changes = _tip_changes(tx, action.breakdown, amounts, "sale")
+        amounts = _stated(payment, action.breakdown, action.amount)
+        rates = _rates(payment, action.breakdown, amounts)
+        changes = _tip_changes(payment, action.breakdown, amounts, "sale")
     elif action.amount is not None and action.amount != amounts.total:
         surcharge = action.amount - amounts.without_surcharge().total
         if surcharge < 0:
             raise ValueError("amount: is less than the total without a surcharge")
         amounts = replace(amounts, surcharge=surcharge)
     ledger = Ledger(authorized=amounts.total, captured=amounts.total)
-    return _plan(tx, amounts.total, amounts=amounts, ledger=ledger, rates=rates, **changes)
+    return _plan(payment, amounts.total, amounts=amounts, ledger=ledger, rates=rates, **changes)
 
 
-_PLANS: Final[dict[Operation, Callable[[Transaction, ActionRequest], Plan]]] = {
+_PLANS: Final[dict[Operation, Callable[[Payment, ActionRequest], Plan]]] = {
     Operation.CAPTURE: _capture,
     Operation.INCREMENT: _increment,
     Operation.ADJUST: _adjust,

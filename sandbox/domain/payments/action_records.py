@@ -10,122 +10,141 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from sandbox.domain.payments.amounts import EMPTY, Ledger
-from sandbox.domain.payments.transactions import Attempt, Transaction
+from sandbox.domain.payments.amounts import EMPTY, Amounts, Ledger
+from sandbox.domain.payments.transactions import Attempt, Payment
 from sandbox.domain.payments.transitions import Conclusion
 
 _DONE: Final = {"capture": "captured", "refund": "refunded", "reverse": "reversed"}
 """The types of attempts that have a record, and its status where the action succeeded."""
 
 _FAILED: Final = ("declined", "error", "canceled")
+_OF_PAYMENTS: Final = ("authorized_amount", "captured_amount", "remaining_amount")
+"""The additional details that only a payment has."""
 
 
-def with_own_record(conclusion: Conclusion, before: Transaction) -> Conclusion:
+def with_own_record(conclusion: Conclusion, before: Payment) -> Conclusion:
     """The conclusion with a record for its attempt, if the action has one.
 
     The record is what is shown and announced. The payment keeps the event_id, the type and the
     answer that it had.
     """
-    record = conclusion.record
-    *earlier, last = record.history
-    if last.transaction_type not in _DONE or len(earlier) < len(before.history):
+    payment, kept = conclusion.record, before.transaction
+    last = payment.history[-1]
+    if last.transaction_type not in _DONE or len(payment.history) == len(before.history):
         return conclusion
-    digest = blake2b(f"{record.id} {last.event_id}".encode(), digest_size=16).digest()
-    last = replace(last, record_id=str(UUID(bytes=digest, version=4)))
-    record = replace(
-        record,
-        event_id=before.event_id,
-        transaction_type=before.transaction_type,
-        answer=before.answer,
-        history=(*earlier, last),
+    payment = replace(
+        payment,
+        recorded=tuple(dict.fromkeys((*payment.recorded, last.event_id))),
+        transaction=replace(
+            payment.transaction,
+            event_id=kept.event_id,
+            transaction_type=kept.transaction_type,
+            gateway_transaction_response=kept.gateway_transaction_response,
+            processor_response_code=kept.processor_response_code,
+            processor_response_message=kept.processor_response_message,
+        ),
     )
-    own = _records(record)[last.record_id or ""]
+    own = record_with(payment, last.event_id)
     events = tuple((event, own) for event, _ in conclusion.events)
-    return replace(conclusion, record=record, shown=own, events=events)
+    return replace(conclusion, record=payment, shown=own, events=events)
 
 
-def records_of(tx: Transaction) -> list[Transaction]:
-    """The records of the payment's actions, oldest first."""
-    return list(_records(tx).values())
+def records_of(payment: Payment) -> list[Payment]:
+    """The records of the payment's actions.
+
+    A late answer is another attempt at the same action (assumed D24-late).
+    """
+    found: dict[str, Payment] = {}
+    for one in payment.history if payment.recorded else ():
+        if one.event_id in payment.recorded:
+            found[one.event_id] = _record_of(payment, one, found.get(one.event_id))
+    return list(found.values())
 
 
-def _records(tx: Transaction) -> dict[str, Transaction]:
-    """The same by their ids. A late answer is an attempt at the same action (assumed D24-late)."""
-    found: dict[str, Transaction] = {}
-    for one in tx.history:
-        if one.record_id is not None:
-            found[one.record_id] = _record_of(tx, one, found.get(one.record_id))
-    return found
-
-
-def record_with(tx: Transaction, event_id: str) -> Transaction:
+def record_with(payment: Payment, event_id: str) -> Payment:
     """The record of the action with this event_id; the payment itself if it has none."""
-    return next((one for one in records_of(tx) if one.event_id == event_id), tx)
+    found = (one for one in records_of(payment) if one.transaction.event_id == event_id)
+    return next(found, payment)
 
 
-def payment_of(tx: Transaction) -> str:
+def record_id(payment: Payment, event_id: str) -> str | None:
+    """The transaction_id of that record, or None."""
+    if event_id not in payment.recorded:
+        return None
+    digest = blake2b(f"{payment.id} {event_id}".encode(), digest_size=16).digest()
+    return str(UUID(bytes=digest, version=4))
+
+
+def payment_of(payment: Payment) -> str:
     """The id of the payment on which an action acts that names this record.
 
     The record of a capture stands for its payment. Those of refunds and reversals are final.
     """
-    if tx.original_id is not None and tx.transaction_type == "capture":
-        return tx.original_id
-    return tx.id
+    if payment.original_id is not None and payment.transaction.transaction_type == "capture":
+        return payment.original_id
+    return payment.id
 
 
-def settled(tx: Transaction) -> Transaction:
+def settled(payment: Payment) -> Payment:
     """The payment whose batch was accepted, with the record of its capture settled too."""
-    if all(one.record_id is None for one in tx.history):
-        return tx
+    if not payment.recorded:
+        return payment
     history = (
         replace(one, status="settled")
-        if one.record_id and one.transaction_type == "capture" and one.status == "captured"
+        if one.event_id in payment.recorded
+        and one.transaction_type == "capture"
+        and one.status == "captured"
         else one
-        for one in tx.history
+        for one in payment.history
     )
-    return replace(tx, history=tuple(history))
+    return replace(payment, transaction=replace(payment.transaction, history=tuple(history)))
 
 
-def _record_of(tx: Transaction, attempt: Attempt, earlier: Transaction | None) -> Transaction:
+def _record_of(payment: Payment, attempt: Attempt, earlier: Payment | None) -> Payment:
     """The record of an action after an attempt; `earlier` is the same after the one before."""
-    type_, amount = attempt.transaction_type, attempt.amount
+    kind, amount, tx = attempt.transaction_type, attempt.amount, payment.transaction
     has_failed = attempt.status in _FAILED
-    status = attempt.status if has_failed or attempt.status == "settled" else _DONE[type_]
-    ledger = (
-        EMPTY
-        if has_failed
-        else Ledger(
-            authorized=amount,
-            captured=amount if type_ != "reverse" else 0,
-            voided=amount if type_ == "reverse" else 0,
-            refunded=amount if type_ == "refund" else 0,
-        )
+    status = attempt.status if has_failed or attempt.status == "settled" else _DONE[kind]
+    whole = Amounts(
+        subtotal=attempt.subtotal,
+        tax=attempt.tax_amount,
+        tip=attempt.tip_amount,
+        surcharge=attempt.surcharge_amount,
     )
-    amounts = attempt.amounts.scaled_to(amount)
+    amounts, done = whole.scaled_to(amount), 0 if has_failed else amount
+    refunded, reversed_ = (done if kind == one else 0 for one in ("refund", "reverse"))
+    ledger = Ledger(authorized=done, captured=done - reversed_, voided=reversed_, refunded=refunded)
+    told = replace(attempt, status=status, refunded=refunded, reversed=reversed_, **amounts.fields)
+    details = {
+        name: value for name, value in tx.additional_details.items() if name not in _OF_PAYMENTS
+    }
     return replace(
-        tx,
-        origin=replace(
-            tx.origin,
-            transaction_id=attempt.record_id,
-            created_at=earlier.origin.created_at if earlier else attempt.created_at,
+        payment,
+        transaction=replace(
+            tx,
+            transaction_id=record_id(payment, attempt.event_id),
+            created_at=earlier.transaction.created_at if earlier else attempt.created_at,
+            event_id=attempt.event_id,
+            transaction_type=kind,
+            status=status,
+            status_reason=attempt.status_reason,
+            **amounts.fields,
+            refunded=refunded,
+            reversed=reversed_,
+            surcharge_applied=amounts.surcharge > 0,
+            gateway_transaction_id=attempt.gateway_transaction_id,
+            gateway_transaction_response=attempt.gateway_transaction_response,
+            processor_response_code=attempt.processor_response_code,
+            processor_response_message=attempt.processor_response_message,
+            batch_id=attempt.batch_id,
+            additional_details={**details, "original_transaction_id": payment.id},
+            history=(*(earlier.history if earlier else ()), told),
         ),
-        event_id=attempt.event_id,
-        transaction_type=type_,
-        status=status,
-        status_reason=attempt.status_reason,
-        amounts=amounts,
-        ledger=ledger,
-        surcharge_applied=amounts.surcharge > 0,
-        gateway_transaction_id=attempt.gateway_transaction_id,
-        answer=attempt.answer,
-        batch_id=attempt.batch_id,
+        ledger=EMPTY if has_failed else ledger,
         is_partial=False,
         armed=None,
         settlement=None,
-        history=(
-            *(earlier.history if earlier else ()),
-            replace(attempt, status=status, amounts=amounts, record_id=None),
-        ),
         refused_in=(),
-        original_id=tx.id,
+        recorded=(),
+        original_id=payment.id,
     )

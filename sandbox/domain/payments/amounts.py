@@ -5,7 +5,7 @@ Source: spec 2.4-money; rounding assumed 2.8-rounding.
 
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -47,6 +47,17 @@ class Amounts(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
         # Usually nothing is added, so the same number object is stored once.
         added = self.tax + self.tip + self.surcharge
         return self.subtotal + added if added else self.subtotal
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The same under the names of a transaction's fields."""
+        return {
+            "subtotal": self.subtotal,
+            "tax_amount": self.tax,
+            "tip_amount": self.tip,
+            "surcharge_amount": self.surcharge,
+            "total_amount": self.total,
+        }
 
     @property
     def goods(self) -> int:

@@ -17,34 +17,46 @@ from sandbox.domain.payments.amounts import Ledger
 from sandbox.domain.payments.cards import NOT_READ
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.pricing import Breakdown
-from sandbox.domain.payments.transactions import Status, Transaction, with_attempt
+from sandbox.domain.payments.transactions import Payment, Status, change, with_attempt
 from sandbox.domain.payments.transitions import EDIT, TRANSITIONS, Conclusion
 
 
-def _components_are_not_negative(tx: Transaction) -> bool:
-    amounts, ledger = tx.amounts, tx.ledger
+def _shows_its_money(payment: Payment) -> bool:
+    tx = payment.transaction
+    return (
+        tx
+        == change(
+            payment,
+            amounts=payment.amounts,
+            answer=tx.gateway_transaction_response,
+        ).transaction
+    )
+
+
+def _components_are_not_negative(payment: Payment) -> bool:
+    amounts, ledger = payment.amounts, payment.ledger
     parts = (amounts.subtotal, amounts.tax, amounts.tip, amounts.surcharge)
     money = (ledger.authorized, ledger.voided, ledger.captured, ledger.reversed, ledger.refunded)
     return all(type(one) is int and one >= 0 for one in (*parts, *money))
 
 
-def _captures_no_more_than_was_held(tx: Transaction) -> bool:
-    ledger = tx.ledger
-    limit = headroom(tx.amounts) + tx.amounts.surcharge
+def _captures_no_more_than_was_held(payment: Payment) -> bool:
+    ledger = payment.ledger
+    limit = headroom(payment.amounts) + payment.amounts.surcharge
     return ledger.captured <= ledger.held + ledger.added and 0 <= ledger.added <= limit
 
 
-def _refunds_at_most_the_captured(tx: Transaction) -> bool:
-    return tx.ledger.refunded <= tx.ledger.kept
+def _refunds_at_most_the_captured(payment: Payment) -> bool:
+    return payment.ledger.refunded <= payment.ledger.kept
 
 
-def _reverses_no_more_than_there_was(tx: Transaction) -> bool:
-    ledger = tx.ledger
+def _reverses_no_more_than_there_was(payment: Payment) -> bool:
+    ledger = payment.ledger
     return ledger.reversed_in_all <= ledger.authorized + ledger.added
 
 
-def _money_fits_the_status(tx: Transaction) -> bool:
-    ledger, status = tx.ledger, tx.status
+def _money_fits_the_status(payment: Payment) -> bool:
+    ledger, status = payment.ledger, payment.status
     if status == "authorized":
         return ledger.captured == ledger.refunded == 0 and ledger.held > 0
     if status in ("captured", "settled"):
@@ -60,27 +72,27 @@ def _money_fits_the_status(tx: Transaction) -> bool:
     return ledger.captured == ledger.refunded == ledger.reversed_in_all == 0
 
 
-def _the_total_is_what_was_approved(tx: Transaction) -> bool:
-    total, ledger = tx.amounts.total, tx.ledger
-    if tx.is_partial:
+def _the_total_is_what_was_approved(payment: Payment) -> bool:
+    total, ledger = payment.amounts.total, payment.ledger
+    if payment.is_partial:
         return total > (ledger.captured or ledger.authorized)
-    if tx.status == "authorized":
+    if payment.status == "authorized":
         return total == ledger.authorized
-    if tx.status in ("captured", "settled", "refunded"):
+    if payment.status in ("captured", "settled", "refunded"):
         return total == ledger.captured
     return True
 
 
-def _surcharge_is_applied_when_there_is_one(tx: Transaction) -> bool:
-    is_charged, card = tx.amounts.surcharge > 0, tx.origin.card
+def _surcharge_is_applied_when_there_is_one(payment: Payment) -> bool:
+    is_charged, card = payment.amounts.surcharge > 0, payment.card
     if is_charged and not card.is_credit and card is not NOT_READ:
         return False
-    if tx.status == "surcharge_pending":
-        return not tx.surcharge_applied
-    return tx.surcharge_applied == is_charged
+    if payment.status == "surcharge_pending":
+        return not payment.transaction.surcharge_applied
+    return payment.transaction.surcharge_applied == is_charged
 
 
-INVARIANTS: Final[tuple[tuple[str, str, Callable[[Transaction], bool]], ...]] = (
+INVARIANTS: Final[tuple[tuple[str, str, Callable[[Payment], bool]], ...]] = (
     ("M2", "no amount may be negative", _components_are_not_negative),
     ("M3", "no more can be captured than was authorized", _captures_no_more_than_was_held),
     ("M4", "no more can be refunded than was captured", _refunds_at_most_the_captured),
@@ -96,16 +108,14 @@ INVARIANTS: Final[tuple[tuple[str, str, Callable[[Transaction], bool]], ...]] = 
         "the surcharge does not fit the card or the status",
         _surcharge_is_applied_when_there_is_one,
     ),
+    ("M1", "the amounts shown do not follow from the money", _shows_its_money),
 )
-"""Clause, what is wrong where it does not hold, and whether it holds.
-
-M1 holds by construction: the total is the sum of its components.
-"""
+"""Clause, what is wrong where it does not hold, and whether it holds."""
 
 
-def broken(tx: Transaction) -> list[tuple[str, str]]:
+def broken(payment: Payment) -> list[tuple[str, str]]:
     """The clauses that do not hold for this record, and what is wrong."""
-    return [(clause, about) for clause, about, holds in INVARIANTS if not holds(tx)]
+    return [(clause, about) for clause, about, holds in INVARIANTS if not holds(payment)]
 
 
 _EDIT: Final = next(row for row in TRANSITIONS if row.trigger == EDIT)
@@ -142,19 +152,19 @@ class Edit(Struct, frozen=True, kw_only=True, gc=False):
     status_reason: str | None = None
 
 
-def needed(tx: Transaction, edit: Edit) -> tuple[str, ...]:
+def needed(payment: Payment, edit: Edit) -> tuple[str, ...]:
     """The permissions for what the edit reports beyond what is known. Source: assumed D37."""
     wanted = []
-    if edit.status is not None and edit.status != tx.status and edit.status in PERMISSIONS:
+    if edit.status is not None and edit.status != payment.status and edit.status in PERMISSIONS:
         wanted.append(PERMISSIONS[edit.status])
-    if edit.refunded is not None and edit.refunded != tx.ledger.refunded:
+    if edit.refunded is not None and edit.refunded != payment.ledger.refunded:
         wanted.append(PERMISSIONS["refunded"])
-    if edit.reversed is not None and edit.reversed != tx.ledger.reversed_in_all:
+    if edit.reversed is not None and edit.reversed != payment.ledger.reversed_in_all:
         wanted.append(PERMISSIONS["reversed"])
     return tuple(dict.fromkeys(wanted))
 
 
-def steps_of(tx: Transaction, edit: Edit) -> list[Edit]:
+def steps_of(payment: Payment, edit: Edit) -> list[Edit]:
     """The changes that the edit reports, each an attempt of its own. Source: assumed D37.
 
     The outcome comes first, then what was reversed of it, then what was refunded.
@@ -174,17 +184,17 @@ _BEFORE_REVERSAL: Final = (None, "authorized", "captured")
 """Beside these statuses an amount reversed is a step of its own."""
 
 
-def edited(tx: Transaction, edit: Edit, *, partial_refund_shows: str = "unchanged") -> Transaction:
+def edited(payment: Payment, edit: Edit, *, partial_refund_shows: str = "unchanged") -> Payment:
     """The transaction after one step of an edit, without a new event_id.
 
     `partial_refund_shows` is the reading status_after_partial_refund. Raises ValueError when the
     money would no longer add up, or the reason contradicts the status.
     """
-    _must_not_be_taken_back(tx, edit)
+    _must_not_be_taken_back(payment, edit)
     if edit.status is None and edit.breakdown is None and edit.authorized_amount is None:
-        after = _with_money_back(tx, edit, partial_refund_shows)
+        after = _with_money_back(payment, edit, partial_refund_shows)
     else:
-        after = _as_told(tx, edit)
+        after = _as_told(payment, edit)
     if edit.status_reason is not None:
         _must_fit(after)
     if wrong := broken(after):
@@ -200,18 +210,18 @@ def edited(tx: Transaction, edit: Edit, *, partial_refund_shows: str = "unchange
     return after
 
 
-def _must_not_be_taken_back(tx: Transaction, edit: Edit) -> None:
+def _must_not_be_taken_back(payment: Payment, edit: Edit) -> None:
     for name, new, old in (
-        ("refunded", edit.refunded, tx.ledger.refunded),
-        ("reversed", edit.reversed, tx.ledger.reversed_in_all),
+        ("refunded", edit.refunded, payment.ledger.refunded),
+        ("reversed", edit.reversed, payment.ledger.reversed_in_all),
     ):
         if new is not None and new < old:
             raise ValueError(f"{name}: {new} is less than the {old} reported before")
 
 
-def _with_money_back(tx: Transaction, edit: Edit, partial_refund_shows: str) -> Transaction:
+def _with_money_back(payment: Payment, edit: Edit, partial_refund_shows: str) -> Payment:
     """The transaction with more reversed or refunded, as an action would leave it."""
-    ledger, status = tx.ledger, tx.status
+    ledger, status = payment.ledger, payment.status
     if edit.reversed is not None:
         if ledger.captured:
             ledger = replace(ledger, reversed=edit.reversed - ledger.voided)
@@ -223,39 +233,38 @@ def _with_money_back(tx: Transaction, edit: Edit, partial_refund_shows: str) -> 
         ledger = replace(ledger, refunded=edit.refunded)
         if edit.refunded and (not ledger.refundable or partial_refund_shows == "refunded"):
             status = "refunded"
-    reason = edit.status_reason or tx.status_reason
-    return replace(tx, status=status, status_reason=reason, ledger=ledger)
+    reason = edit.status_reason or payment.transaction.status_reason
+    return change(payment, status=status, status_reason=reason, ledger=ledger)
 
 
-def _as_told(tx: Transaction, edit: Edit) -> Transaction:
+def _as_told(payment: Payment, edit: Edit) -> Payment:
     """The transaction with the outcome and the amounts that are told."""
-    status = edit.status or tx.status
-    amounts = edit.breakdown.amounts if edit.breakdown else tx.amounts
+    status = edit.status or payment.status
+    amounts = edit.breakdown.amounts if edit.breakdown else payment.amounts
     authorized = edit.authorized_amount
     if authorized is None:
-        authorized = tx.ledger.authorized if edit.breakdown is None else 0
+        authorized = payment.ledger.authorized if edit.breakdown is None else 0
     authorized = authorized or amounts.total
     if authorized > amounts.total:
         raise ValueError("authorized_amount: is more than the total")
     is_partial = status in _APPROVED and authorized < amounts.total
-    reason = edit.status_reason or tx.status_reason
+    reason = edit.status_reason or payment.transaction.status_reason
     if edit.status is not None and edit.status_reason is None:
         reason = _REASONS.get(status, "partial_approval" if is_partial else "approved")
-    return replace(
-        tx,
+    return change(
+        payment,
         status=status,
         status_reason=reason,
         amounts=amounts,
-        ledger=_ledger(tx, edit, status, authorized),
+        ledger=_ledger(payment, edit, status, authorized),
         is_partial=is_partial,
-        surcharge_applied=amounts.surcharge > 0,
-        tip_capture_mode=(tx.tip_capture_mode or "sale") if amounts.tip else None,
+        tip_capture_mode=(payment.transaction.tip_capture_mode or "sale") if amounts.tip else None,
     )
 
 
-def _must_fit(after: Transaction) -> None:
+def _must_fit(after: Payment) -> None:
     """Raises ValueError for a reason that contradicts the status. Source: assumed D37."""
-    status, reason = after.status, after.status_reason
+    status, reason = after.status, after.transaction.status_reason
     if status in _APPROVED:
         fits = reason in _SUCCESS or (status == "reversed" and reason in _GAVE_UP)
     elif status in ("pending", "surcharge_pending"):
@@ -272,23 +281,23 @@ _GAVE_UP: Final = ("processor_timeout", "timed_out", "user_canceled", "merchant_
 """Why what was approved is reversed all the same."""
 
 
-def _ledger(tx: Transaction, edit: Edit, status: str, authorized: int) -> Ledger:
-    refunded = tx.ledger.refunded if edit.refunded is None else edit.refunded
-    back = tx.ledger.reversed_in_all if edit.reversed is None else edit.reversed
+def _ledger(payment: Payment, edit: Edit, status: str, authorized: int) -> Ledger:
+    refunded = payment.ledger.refunded if edit.refunded is None else edit.refunded
+    back = payment.ledger.reversed_in_all if edit.reversed is None else edit.reversed
     if status not in _APPROVED:
         return Ledger(voided=back, refunded=refunded)
     if status == "reversed" and edit.reversed is None:
         back = authorized
     if status == "refunded" and edit.refunded is None:
         refunded = authorized - back
-    if status == "authorized" or (status == "reversed" and not tx.ledger.captured):
+    if status == "authorized" or (status == "reversed" and not payment.ledger.captured):
         return Ledger(authorized=authorized, voided=back, refunded=refunded)
     return Ledger(authorized=authorized, captured=authorized, reversed=back, refunded=refunded)
 
 
 def conclude(
-    tx: Transaction,
-    after: Transaction,
+    payment: Payment,
+    after: Payment,
     *,
     event_id: str,
     at: int,
@@ -296,26 +305,24 @@ def conclude(
     refund_batch_id: str | None,
 ) -> Conclusion:
     """The edited transaction with what changed as an attempt of its own. Source: assumed D37."""
-    refunded = after.ledger.refunded - tx.ledger.refunded
-    reversed_ = after.ledger.reversed_in_all - tx.ledger.reversed_in_all
+    refunded = after.ledger.refunded - payment.ledger.refunded
+    reversed_ = after.ledger.reversed_in_all - payment.ledger.reversed_in_all
     told = after.status
     amount = after.amounts.total
     if refunded:
         told, amount = "refunded", refunded
-    elif told == "reversed" or (told == tx.status and reversed_):
+    elif told == "reversed" or (told == payment.status and reversed_):
         told, amount = "reversed", reversed_
-    shown_type, event = _shown_as(tx, told)
-    after = replace(
-        after, event_id=event_id, transaction_type=shown_type, batch_id=capture_batch_id
-    )
+    shown_type, event = _shown_as(payment, told)
+    after = change(after, event_id=event_id, transaction_type=shown_type, batch_id=capture_batch_id)
     settles_in = refund_batch_id or capture_batch_id
     after = with_attempt(after, amount, at, batch_id=settles_in)
     return Conclusion(taken=_EDIT, record=after, shown=after, events=((event, after),))
 
 
-def _shown_as(tx: Transaction, status: str) -> tuple[str, str]:
+def _shown_as(payment: Payment, status: str) -> tuple[str, str]:
     """Transaction type and event of a reported status. Source: assumed F8, D17."""
-    operation = tx.origin.operation
+    operation = payment.operation
     by_status = {
         "authorized": ("auth", "transaction.authorize"),
         "refunded": ("refund", "transaction.refund"),

@@ -13,12 +13,19 @@ from sandbox.domain.faults import VALIDATION_ERROR, Refusal
 from sandbox.domain.payments.action_plans import ActionRequest, Plan, plan
 from sandbox.domain.payments.amounts import EMPTY, Ledger
 from sandbox.domain.payments.initiation import part_of
-from sandbox.domain.payments.outcomes import FORCED_RULES, Operation, Outcome, Verdict
-from sandbox.domain.payments.transactions import Transaction, with_attempt
+from sandbox.domain.payments.outcomes import (
+    FORCED_RULES,
+    TIMED_OUT,
+    Operation,
+    Outcome,
+    Verdict,
+)
+from sandbox.domain.payments.transactions import Payment, change, with_attempt
 from sandbox.domain.payments.transitions import (
     AS_ANSWERED,
     AS_BEGUN,
     SAME,
+    TIMEOUT_REVERSED,
     UNSETTLED,
     Conclusion,
     Transition,
@@ -31,6 +38,7 @@ from sandbox.domain.readings import (
     DEFAULTS,
     REFUND_BEFORE_SETTLEMENT,
     REFUSED_ATTEMPTS,
+    REVERSAL_OF_A_TIMEOUT,
     TIP_ON_A_HOLD,
     TOTAL_OF_PARTIAL_APPROVAL,
 )
@@ -44,7 +52,7 @@ class Case(Struct, eq=False, kw_only=True):
     (ValueError) as nonsense.
     """
 
-    tx: Transaction
+    payment: Payment
     action: ActionRequest
     batch_is_closed: bool = False
     readings: Mapping[str, str] = field(default_factory=lambda: DEFAULTS)
@@ -54,7 +62,7 @@ class Case(Struct, eq=False, kw_only=True):
     def plan(self) -> Plan:
         """The plan of the action for the money."""
         if self.known_plan is None:
-            self.known_plan = plan(self.tx, self.action)
+            self.known_plan = plan(self.payment, self.action)
         return self.known_plan
 
     @property
@@ -69,16 +77,20 @@ class Case(Struct, eq=False, kw_only=True):
         A payment that shows `refunded` after a part of it (a reading) is as refundable as before,
         and by another reading a hold takes tips like a captured payment.
         """
-        tx, operation = self.tx, self.action.operation
-        if operation is Operation.REFUND and tx.status == "refunded" and tx.ledger.refundable > 0:
+        payment, operation = self.payment, self.action.operation
+        if (
+            operation is Operation.REFUND
+            and payment.status == "refunded"
+            and payment.ledger.refundable > 0
+        ):
             return "captured"
         if (
             operation is Operation.ADJUST
-            and tx.status == "authorized"
+            and payment.status == "authorized"
             and self.readings[TIP_ON_A_HOLD] == "allowed"
         ):
             return "captured"
-        return tx.status
+        return payment.status
 
     @property
     def rows(self) -> tuple[Transition, ...]:
@@ -87,10 +99,17 @@ class Case(Struct, eq=False, kw_only=True):
         rows = transitions_from(operation, self.state)
         if (
             operation is Operation.REFUND
-            and self.tx.status == "captured"
+            and self.payment.status == "captured"
             and self.readings[REFUND_BEFORE_SETTLEMENT] == "refused"
         ):
             return (UNSETTLED, *rows)
+        if (
+            operation is Operation.REVERSE
+            and self.payment.status == "error"
+            and self.payment.transaction.status_reason in TIMED_OUT
+            and self.readings[REVERSAL_OF_A_TIMEOUT] == "allowed"
+        ):
+            return TIMEOUT_REVERSED
         return rows
 
 
@@ -108,10 +127,10 @@ CONDITIONS: Final[Mapping[str, Callable[[Case], bool]]] = {
     "in full": lambda case: case.plan.is_full,
     "approved in part": lambda case: case.plan.ledger.captured < case.plan.amount,
     "refunded in part, or its batch closed": lambda case: (
-        case.tx.ledger.refunded > 0 or case.batch_is_closed
+        case.payment.ledger.refunded > 0 or case.batch_is_closed
     ),
     "refunded or reversed in part, or its batch closed": lambda case: (
-        case.tx.ledger.refunded > 0 or case.tx.ledger.reversed > 0 or case.batch_is_closed
+        case.payment.ledger.refunded > 0 or case.payment.ledger.reversed > 0 or case.batch_is_closed
     ),
 }
 """The words under `when` in the rows of a follow-up, but for those about the answer."""
@@ -140,7 +159,7 @@ def rule_for(case: Case) -> Transition | None:
 def refusal(case: Case, taken: Transition) -> Refusal:
     """The 400 of a row, silent or announced."""
     assert taken.fault
-    status = case.tx.status
+    status = case.payment.status
     return Refusal(
         taken.fault,
         f"Its status is {status}.",
@@ -191,7 +210,7 @@ def approve_in_part(case: Case, approved_amount: int | None) -> bool:
 
 def transition_for(case: Case, outcome: Outcome) -> Transition:
     """The row that the processor's answer leads to."""
-    rows = transitions_from(case.action.operation, case.state)
+    rows = case.rows
     if outcome.key in FORCED_RULES:
         return _forced(case.action.operation, outcome)
     wanted = "approved" if outcome.is_approval else "failed"
@@ -229,12 +248,12 @@ def conclude(
 
     `batch_id` is the batch of the row's entry.
     """
-    tx, operation = case.tx, case.action.operation
+    tx, operation = case.payment.transaction, case.action.operation
     shown_type = "sale" if operation is Operation.CONFIRM else operation.value
     # A refund is sent to the host by itself, and gets a code of its own (assumed D28).
-    earlier = None if operation is Operation.REFUND else tx.answer
-    attempted = replace(
-        tx,
+    earlier = None if operation is Operation.REFUND else tx.gateway_transaction_response
+    attempted = change(
+        case.payment,
         event_id=event_id,
         transaction_type=shown_type,
         answer=host_answer(outcome, event_id, earlier),
@@ -249,14 +268,13 @@ def conclude(
         status = status if wanted == "unchanged" else wanted
     plan = case.plan
     is_captured = taken.batch_entry == "capture"
-    after = replace(
+    after = change(
         attempted,
         status=status,
         status_reason=taken.reason,
         amounts=plan.amounts,
         ledger=plan.ledger,
         rates=plan.rates,
-        surcharge_applied=plan.amounts.surcharge > 0,
         tip_type=plan.tip_type,
         tip_capture_mode=plan.tip_capture_mode,
         gateway_transaction_id=tx.gateway_transaction_id or gateway_id(tx.transaction_id),
@@ -269,22 +287,22 @@ def conclude(
     if taken.shown_reading is None or case.readings[taken.shown_reading] == "unchanged":
         return Conclusion(taken=taken, record=after, shown=after, events=((taken.event, after),))
     shown = _shown_as(after, case.readings[taken.shown_reading])
-    after = replace(after, history=shown.history)
+    after = change(after, history=shown.history)
     return Conclusion(taken=taken, record=after, shown=shown, events=((taken.event, shown),))
 
 
-def _shown_as(tx: Transaction, status: str) -> Transaction:
+def _shown_as(payment: Payment, status: str) -> Payment:
     """The payment with this status, in its last history element too."""
-    *before, last = tx.history
-    return replace(tx, status=status, history=(*before, replace(last, status=status)))
+    *before, last = payment.history
+    return change(payment, status=status, history=(*before, replace(last, status=status)))
 
 
-def _with(tx: Transaction, case: Case, at: int, batch_id: str | None = None) -> Transaction:
-    return with_attempt(tx, case.amount, at, batch_id=batch_id)
+def _with(payment: Payment, case: Case, at: int, batch_id: str | None = None) -> Payment:
+    return with_attempt(payment, case.amount, at, batch_id=batch_id)
 
 
 def _failed(
-    case: Case, taken: Transition, outcome: Outcome | None, attempted: Transaction, at: int
+    case: Case, taken: Transition, outcome: Outcome | None, attempted: Payment, at: int
 ) -> Conclusion:
     """The attempt laid over an unchanged record; F2 alone ends the payment itself."""
     if taken.reason == AS_ANSWERED:
@@ -292,50 +310,48 @@ def _failed(
         status, reason = outcome.verdict.value, outcome.status_reason
     else:
         status, reason = taken.shown_status, taken.reason
-    over = replace(attempted, status=status, status_reason=reason)
+    over = change(attempted, status=status, status_reason=reason)
     event = taken.event
     assert event
     if taken.money == "emptied":
         # Confirming completes the sale, so its failure is the sale's (assumed F2).
-        over = replace(over, amounts=over.amounts.without_surcharge(), ledger=EMPTY)
+        over = change(over, amounts=over.amounts.without_surcharge(), ledger=EMPTY)
         if status == "canceled":
             event = "transaction.cancel"  # spec 6.3-transaction.cancel: for every cancellation
         record = over = _with(over, case, at)
     else:
         over = _with(over, case, at)
-        record = replace(case.tx, history=over.history)
+        record = change(case.payment, history=over.history)
     return Conclusion(taken=taken, record=record, shown=over, events=((event, over),))
 
 
-def _canceled(case: Case, taken: Transition, attempted: Transaction, at: int) -> Conclusion:
+def _canceled(case: Case, taken: Transition, attempted: Payment, at: int) -> Conclusion:
     """Called off before anything was captured: the proposal of a surcharge goes (assumed D12)."""
-    tx = case.tx
-    after = replace(
+    after = change(
         attempted,
-        transaction_type=tx.origin.operation.value,  # assumed D17
+        transaction_type=attempted.operation.value,  # assumed D17
         status="canceled",
         status_reason=taken.reason,
         amounts=case.plan.amounts,
-        surcharge_applied=case.plan.amounts.surcharge > 0,
     )
     after = _with(after, case, at)
     assert taken.event
     return Conclusion(taken=taken, record=after, shown=after, events=((taken.event, after),))
 
 
-def expire(tx: Transaction, taken: Transition, *, event_id: str, at: int) -> Conclusion:
+def expire(payment: Payment, taken: Transition, *, event_id: str, at: int) -> Conclusion:
     """What ends a payment without a request (rows F4, F5, F9, F21, F42), at the moment itself."""
-    amounts, ledger, shown_type = tx.amounts, tx.ledger, tx.origin.operation
-    if tx.status == "surcharge_pending":
+    amounts, ledger, shown_type = payment.amounts, payment.ledger, payment.operation
+    if payment.status == "surcharge_pending":
         amounts = amounts.without_surcharge()
     assert taken.event
     event = taken.event
     if event == AS_BEGUN:
-        event = EVENT_OF[tx.origin.operation]
+        event = EVENT_OF[payment.operation]
     if taken.next_status == "reversed":
         shown_type, ledger = Operation.REVERSE, replace(ledger, voided=ledger.authorized)
-    after = replace(
-        tx,
+    after = change(
+        payment,
         event_id=event_id,
         transaction_type=shown_type.value,
         status=taken.next_status,

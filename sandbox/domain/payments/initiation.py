@@ -4,12 +4,13 @@ Applies the rows I1 to I10 of `transitions`.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from sandbox.domain.payments.amounts import Amounts, Ledger
+from sandbox.domain.payments.amounts import Ledger
+from sandbox.domain.payments.cards import NOT_READ, Card
 from sandbox.domain.payments.outcomes import (
     AFTER_PROMPT,
     APPROVED,
@@ -20,7 +21,7 @@ from sandbox.domain.payments.outcomes import (
     Verdict,
 )
 from sandbox.domain.payments.pricing import Price
-from sandbox.domain.payments.transactions import Origin, Transaction, with_attempt
+from sandbox.domain.payments.transactions import Payment, Transaction, change, with_attempt
 from sandbox.domain.payments.transitions import (
     AS_ANSWERED,
     Conclusion,
@@ -31,34 +32,29 @@ from sandbox.domain.payments.transitions import (
 )
 
 
-def created(
-    origin: Origin,
-    price: Price,
-    event_id: str,
-    *,
-    armed: tuple[Operation, str, int] | None = None,
-    settlement: str | None = None,
-) -> Transaction:
-    """The record at its creation: pending, in no batch. Source: spec 6.3-transaction.create.
+def created(fields: dict[str, Any], card: Card, price: Price, **hidden: Any) -> Payment:
+    """The payment at its creation: pending, in no batch. Source: spec 6.3-transaction.create.
 
-    It leaves out a surcharge that is still to be confirmed (assumed D12).
+    `fields` are those of its transaction that card and price do not decide, and `hidden` those of
+    the payment. It leaves out a surcharge that is still to be confirmed (assumed D12), and a card
+    that is not read shows nothing (assumed D29).
     """
     amounts = price.amounts.without_surcharge() if price.needs_prompt else price.amounts
     tx = Transaction(
-        origin=origin,
-        event_id=event_id,
-        transaction_type=origin.operation.value,
-        status="pending",
-        status_reason="pending",
-        amounts=amounts,
-        rates=price.rates,
+        **fields,
+        **amounts.fields,
+        **asdict(price.rates),
         surcharge_applied=amounts.surcharge > 0,
         tip_type=price.tip_type,
         tip_capture_mode="sale" if amounts.tip else None,
-        armed=armed,
-        settlement=settlement,
+        card_type=card.type,
+        card_brand=card.brand,
+        card=card.masked,
     )
-    return with_attempt(tx, amounts.total, origin.created_at)
+    if card is NOT_READ:
+        tx = replace(tx, payment_method=None, card_type=None, card_brand=None, card=None)
+    payment = Payment(transaction=tx, card=card, **hidden)
+    return with_attempt(payment, amounts.total, tx.created_at)
 
 
 class Start(Struct, frozen=True, kw_only=True, gc=False):
@@ -68,7 +64,7 @@ class Start(Struct, frozen=True, kw_only=True, gc=False):
     `shows_approved` is whether a partial approval shows that amount as its total.
     """
 
-    tx: Transaction
+    payment: Payment
     price: Price
     outcome: Outcome | None
     is_passthrough: bool = False
@@ -81,7 +77,7 @@ class Start(Struct, frozen=True, kw_only=True, gc=False):
         """The amount of a partial approval; None if everything was approved."""
         if self.outcome is not PARTIAL:
             return None
-        return part_of(self.tx.amounts.total, self.approved_amount)
+        return part_of(self.payment.transaction.total_amount, self.approved_amount)
 
 
 def part_of(total: int, approved_amount: int | None) -> int | None:
@@ -93,15 +89,17 @@ def part_of(total: int, approved_amount: int | None) -> int | None:
     return part if 0 < part < total else None
 
 
-def answered_late(tx: Transaction, outcome: Outcome) -> Start:
+def answered_late(payment: Payment, outcome: Outcome) -> Start:
     """An initiation whose answer comes after its request. Source: assumed D24.
 
     The surcharge can no longer be confirmed, so it is not charged.
     """
-    amounts = tx.amounts.without_surcharge() if not tx.surcharge_applied else tx.amounts
+    tx, amounts = payment.transaction, payment.amounts
+    if not tx.surcharge_applied:
+        amounts = amounts.without_surcharge()
     return Start(
-        tx=tx,
-        price=Price(amounts=amounts, rates=tx.rates, tip_type=tx.tip_type, needs_prompt=False),
+        payment=payment,
+        price=Price(amounts=amounts, rates=payment.rates, tip_type=tx.tip_type, needs_prompt=False),
         outcome=outcome,
     )
 
@@ -136,11 +134,11 @@ def transition_for(start: Start) -> Transition:
         start.price.needs_prompt or start.is_passthrough or start.is_misconfigured
     ):
         # Most initiations: no condition holds.
-        return _APPROVED[start.tx.origin.operation]
-    for row, applies in _ROWS[start.tx.origin.operation]:
+        return _APPROVED[start.payment.operation]
+    for row, applies in _ROWS[start.payment.operation]:
         if applies(start):
             return row
-    raise AssertionError(f"no row for {start.tx.origin.operation}")
+    raise AssertionError(f"no row for {start.payment.operation}")
 
 
 _ROWS: Final = {
@@ -160,7 +158,7 @@ def resolves_prompt(start: Start) -> bool:
         start.outcome is not None
         and start.outcome.key in AFTER_PROMPT
         and start.price.needs_prompt
-        and start.tx.origin.operation is Operation.SALE
+        and start.payment.operation is Operation.SALE
     )
 
 
@@ -173,51 +171,44 @@ def conclude(
     payment that stays pending adds nothing to the history: it is one attempt with its creation
     (assumed D11, D17).
     """
-    tx, outcome = start.tx, start.outcome
+    payment, outcome = start.payment, start.outcome
     if taken.is_told_later:
         # The outcome is reported later, through an edit (spec 4.3-search-edit).
-        return Conclusion(taken=taken, record=tx, shown=tx)
+        return Conclusion(taken=taken, record=payment, shown=payment)
     reason = taken.reason
     if reason == AS_ANSWERED:
         assert outcome
         reason = outcome.status_reason
     with_id = outcome is not None and outcome.has_gateway_id
-    host_id = gateway_id(tx.origin.transaction_id) if with_id else None
-    answer = host_answer(outcome, tx.event_id)
-    amounts, ledger, is_partial = _money(start, taken)
-    after = replace(
-        tx,
+    after = change(
+        payment,
+        **_money(start, taken),
         status=taken.next_status,
         status_reason=reason,
-        amounts=amounts,
-        ledger=ledger,
-        surcharge_applied=tx.surcharge_applied and amounts.surcharge > 0,
-        gateway_transaction_id=host_id,
-        answer=answer,
+        gateway_transaction_id=gateway_id(payment.id) if with_id else None,
+        answer=host_answer(outcome, payment.transaction.event_id),
         batch_id=batch_id,
-        is_partial=is_partial,
     )
     if taken.event is None:
         return Conclusion(taken=taken, record=after, shown=after)
-    after = with_attempt(after, amounts.total, at, batch_id=batch_id)
+    after = with_attempt(after, after.transaction.total_amount, at, batch_id=batch_id)
     return Conclusion(taken=taken, record=after, shown=after, events=((taken.event, after),))
 
 
-def _money(start: Start, taken: Transition) -> tuple[Amounts, Ledger, bool]:
+def _money(start: Start, taken: Transition) -> dict[str, Any]:
     """Amounts, ledger, and whether the approval is partial, as the row says."""
-    tx = start.tx
+    total = start.payment.transaction.total_amount
     if taken.money == "proposed":
-        return start.price.amounts, Ledger(authorized=tx.amounts.total), False
+        return {"amounts": start.price.amounts, "ledger": Ledger(authorized=total)}
     if taken.money == "unchanged":
-        return tx.amounts, tx.ledger, False
+        return {}
     part = start.approved_part
-    approved = tx.amounts.total if part is None else part
-    captured = approved if taken.money == "captured" else 0
-    ledger = Ledger(authorized=approved, captured=captured)
+    approved = total if part is None else part
+    ledger = Ledger(authorized=approved, captured=approved if taken.money == "captured" else 0)
     if part is not None and start.shows_approved:
         # Source: assumed D35-partial-approval.
-        return tx.amounts.scaled_to(part), ledger, False
-    return tx.amounts, ledger, part is not None
+        return {"amounts": start.payment.amounts.scaled_to(part), "ledger": ledger}
+    return {"ledger": ledger, "is_partial": part is not None}
 
 
 def prompt_and_resolve(start: Start, at: int) -> Conclusion:
@@ -230,7 +221,7 @@ def prompt_and_resolve(start: Start, at: int) -> Conclusion:
     shown = conclude(asking, transition_for(asking), at=at)
     waiting = shown.record
     back = waiting.amounts.without_surcharge()
-    canceled = replace(
+    canceled = change(
         waiting,
         status="canceled",
         status_reason=start.outcome.status_reason,

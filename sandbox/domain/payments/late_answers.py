@@ -23,7 +23,7 @@ from sandbox.domain.payments.outcomes import (
     Outcome,
     why_not_for,
 )
-from sandbox.domain.payments.transactions import StatusWord, Transaction
+from sandbox.domain.payments.transactions import Payment, StatusWord, change
 from sandbox.domain.payments.transitions import transitions_from
 
 
@@ -62,37 +62,40 @@ def unanswered_action(case: Case, event_id: str) -> UnansweredAction:
         event_id=event_id,
         action=action,
         amount=plan.amount,
-        status=case.tx.status,
-        amounts=case.tx.amounts,
+        status=case.payment.status,
+        amounts=case.payment.amounts,
     )
 
 
-def can_be_answered(tx: Transaction, late: Outcome | None = None) -> bool:
+def can_be_answered(payment: Payment, late: Outcome | None = None) -> bool:
     """Whether the processor may still answer the initiation, and so."""
-    if tx.origin.card is NOT_READ or not transitions_from(LATE_ANSWER, tx.status):
+    if payment.card is NOT_READ or not transitions_from(LATE_ANSWER, payment.status):
         return False
-    if tx.status == "pending":
+    if payment.status == "pending":
         return True
     # The host that holds the amount has approved it.
-    is_known = tx.ledger.held > 0 and late is not None and not late.is_approval
+    is_known = payment.ledger.held > 0 and late is not None and not late.is_approval
+    tx = payment.transaction
     return tx.status_reason in TIMED_OUT and tx.status == "error" and not is_known
 
 
 def case_now(
     waiting: UnansweredAction,
-    tx: Transaction,
+    payment: Payment,
     *,
     batch_is_closed: bool,
     readings: Mapping[str, str],
 ) -> Case | None:
     """The case of the action on the payment as it is now; None if it cannot be carried out."""
     operation = waiting.action.operation
-    if operation is Operation.CONFIRM and tx.status == "error":
+    if operation is Operation.CONFIRM and payment.status == "error":
         # The time-out ended the sale, and dropped its surcharge.
-        tx = replace(tx, status=waiting.status, amounts=waiting.amounts)
-    elif tx.status != waiting.status and operation is not Operation.REFUND:
+        payment = change(payment, status=waiting.status, amounts=waiting.amounts)
+    elif payment.status != waiting.status and operation is not Operation.REFUND:
         return None
-    case = Case(tx=tx, action=waiting.action, batch_is_closed=batch_is_closed, readings=readings)
+    case = Case(
+        payment=payment, action=waiting.action, batch_is_closed=batch_is_closed, readings=readings
+    )
     try:
         return case if rule_for(case) is None else None
     except Refusal:

@@ -7,23 +7,18 @@ to $9,004.99 are triggers, so ordinary test amounts never are. Transport faults 
 client and platform, not in a payment. Source: assumed 5.2, 5.3, 6.2.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sandbox.domain.faults import (
-    BAD_GATEWAY,
-    GATEWAY_TIMEOUT,
-    RATE_LIMITED,
-    SERVER_FAILED,
-    UNAVAILABLE,
-    Fault,
-)
 from sandbox.domain.field_types import DelayMs, PositiveAmount
+from sandbox.domain.operations import Method, OperationWord, PathPattern, PathText
 from sandbox.domain.text import known
+from sandbox.domain.transport_faults import NEED_BODY, FaultName
 
 
 class Operation(StrEnum):
@@ -399,69 +394,45 @@ TRIGGERS: Final[dict[int, Trigger]] = {row.amount: row for row in _trigger_rows(
 assert all(row.key in OUTCOMES for row in TRIGGERS.values() if row.kind in ("outcome", "later"))
 
 
-When = Literal["before", "after"]
-
-SLOW_MS: Final = 3_000
-"""The default delay of `slow`."""
-
-
-class TransportFault(Struct, frozen=True, gc=False):
-    """One fault. `before` the engine runs nothing is recorded; `after` it, everything is.
-
-    `answer` is the refusal that is answered instead; None where the answer itself is spoiled.
-    """
-
-    key: str
-    when: When
-    effect: str
-    answer: Fault | None = None
-
-
-TRANSPORT_FAULTS: Final[dict[str, TransportFault]] = {
-    fault.key: fault
-    for fault in (
-        TransportFault("http_500", "before", "500 internal_error", SERVER_FAILED),
-        TransportFault("http_502", "before", "502 bad_gateway", BAD_GATEWAY),
-        TransportFault("http_503", "before", "503 unavailable", UNAVAILABLE),
-        TransportFault("http_504", "before", "504 gateway_timeout", GATEWAY_TIMEOUT),
-        TransportFault("http_429", "before", "429 rate_limited, Retry-After: 1", RATE_LIMITED),
-        TransportFault("drop_before", "before", "connection closed, nothing done"),
-        TransportFault("drop_after", "after", "done and committed, then connection closed"),
-        TransportFault("slow", "after", "a normal answer, late"),
-        TransportFault("malformed_json", "after", "done and committed; the body is cut off"),
-    )
-}
-
-
 OutcomeName = Annotated[str, known("a known outcome", OUTCOMES)]
 """The key of an outcome."""
 
-FaultName = Annotated[str, known("a known transport fault", TRANSPORT_FAULTS)]
-"""The key of a transport fault."""
-
 
 class Queued(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
-    """One next outcome, for the next attempt that matches. Source: assumed D24.
+    """One next outcome, for the next request that matches. Source: assumed D24.
 
-    `amount` (minor units) must be equal. Without `operation` it matches every operation that the
-    outcome applies to. `approved_amount` belongs to a partial approval; `delay_ms` is real time.
-    The queue gives it its `id`.
+    `operation` is the name of one, or a word of scenarios; `path` can have `*`. `amount` (minor
+    units) must be equal. An `outcome` is for attempts alone; without `operation` it matches every
+    one that it applies to. `approved_amount` belongs to a partial approval; `delay_ms` is real
+    time. The queue gives it its `id`.
     """
 
     outcome: OutcomeName | None = None
-    operation: Operation | None = None
+    operation: OperationWord | None = None
+    method: Method | None = None
+    path: PathText | None = None
     amount: PositiveAmount | None = None
     delay_ms: DelayMs = 0
     fault: FaultName | None = None
     approved_amount: PositiveAmount | None = None
     id: str = ""
 
-    def mismatch(self, operation: Operation, amount: int | None) -> str | None:
-        """Why this is not for such an attempt; None when it is."""
-        if self.operation is not None and operation is not self.operation:
+    def mismatch(
+        self, request: Mapping[str, Any], operation: Operation | None, amount: int | None
+    ) -> str | None:
+        """Why this is not for such a request or attempt; None when it is."""
+        if self.operation is not None and self.operation not in request["operation"]:
             return f"waits for {self.operation}"
+        if self.method is not None and self.method != request.get("method"):
+            return f"waits for {self.method}"
+        if self.path is not None and not PathPattern(self.path).matches(request.get("path", "")):
+            return f"waits for {self.path}"
         if self.amount is not None and amount != self.amount:
             return f"waits for the amount {self.amount}"
-        if self.outcome is not None and for_operation(self.outcome, operation) is None:
-            return f"{self.outcome} is not for {operation}"
+        if self.outcome is not None and (
+            operation is None or for_operation(self.outcome, operation) is None
+        ):
+            return f"{self.outcome} is not for {operation or request['operation'][-1]}"
+        if self.fault in NEED_BODY and not request.get("has_body", True):
+            return f"{self.fault} needs an answer with a body"
         return None

@@ -249,7 +249,7 @@ def _surcharge(
         surcharge_rate=rate,
         surcharge_source=source,
         surcharge_basis=basis,
-        confirmation_required=asks,
+        surcharge_confirmation_required=asks,
     )
     return amount, rates, asks and amount > 0
 
@@ -272,7 +272,7 @@ def _stated_surcharge(
             rates,
             surcharge_rate=rate,
             surcharge_basis=DEFAULT_SURCHARGE_BASIS,
-            confirmation_required=False,
+            surcharge_confirmation_required=False,
         )
     return amount, rates, False
 

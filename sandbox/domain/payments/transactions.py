@@ -1,4 +1,4 @@
-"""The transaction record: the constant fields of a payment, and those that change.
+"""The transaction, which is shown, and the payment, which is stored with it.
 
 One payment is one record for its whole life; every attempt is appended to its history (assumed
 2.1). Source of the fields: spec 2.4; of a history element: assumed 2.10.
@@ -6,15 +6,15 @@ One payment is one record for its whole life; every attempt is appended to its h
 
 from typing import Annotated, Any, Final, Literal, get_args
 
-from msgspec import Struct
-from msgspec.structs import replace
-from pydantic import Field
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import asdict, replace
+from pydantic import AfterValidator, Field
 
 from sandbox.domain.clock import EARLIEST, LATEST
 from sandbox.domain.field_types import Percent, SurchargeBasis
 from sandbox.domain.instants import to_ms
 from sandbox.domain.payments.amounts import EMPTY, Amounts, Ledger
-from sandbox.domain.payments.cards import Card
+from sandbox.domain.payments.cards import NOT_READ, Card
 from sandbox.domain.payments.outcomes import SETTLEMENTS, Operation, OutcomeName
 from sandbox.domain.text import KnownWord
 
@@ -83,86 +83,51 @@ TipCapture = Literal["sale", "capture", "adjust"]
 Moment = Annotated[int, Field(ge=to_ms(EARLIEST), le=to_ms(LATEST))]
 """A moment of a world's clock in Unix milliseconds."""
 
-
-class TransactionSite(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
-    """The place of a payment: the fields that all its transactions share (assumed 7.1).
-
-    `device_id` is that of the terminal, for clients that name none.
-    """
-
-    account_id: str
-    parent_account_ids: tuple[str, ...]
-    terminal_id: str
-    processor_mid: str | None
-    processor_tid: str | None
-    location_id: str | None
-    processor: str
-    gateway: str
-    currency: str
-    merchant_name: str | None
-    mcc: str | None
-    device_id: str
-
-    @property
-    def owner_id(self) -> str:
-        """The immediate parent, or the account itself if it is a root (assumed 7.1-owner)."""
-        return self.parent_account_ids[-1] if self.parent_account_ids else self.account_id
-
-
-class Origin(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
-    """The parts of a payment that never change after its creation.
-
-    `created_at` is in Unix milliseconds; `details` are the client's own, as it sent them.
-    """
-
-    transaction_id: str
-    operation: Operation
-    site: TransactionSite
-    card: Card
-    created_at: Moment
-    device_id: str
-    reader_identifier: str
-    apple_transaction_id: str
-    payment_method: str
-    details: dict[str, Any] | None
-
+AppliedRate = Annotated[Percent, AfterValidator(lambda rate: rate or 0)]
+"""A rate in percent. That of nothing is written as 0, not as 0.0."""
 
 Basis = Annotated[str, KnownWord(get_args(SurchargeBasis))]
 """The base of a rate. Source: assumed 2.8-values."""
 
 
-class Rates(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+class Rates(Struct, frozen=True, kw_only=True, gc=False):
     """The rates that a payment was made at, in percent, and where each came from.
 
     Sources and bases are None when nothing applied (assumed 2.8-values).
     """
 
-    tax_rate: Percent = 0
+    tax_rate: AppliedRate = 0
     tax_source: str | None = None
     tax_basis: Basis | None = None
-    surcharge_rate: Percent = 0
+    surcharge_rate: AppliedRate = 0
     surcharge_source: str | None = None
     surcharge_basis: Basis | None = None
-    confirmation_required: bool | None = None
+    surcharge_confirmation_required: bool | None = None
 
 
 NO_RATES: Final = Rates()
 
 
-class HostAnswer(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
-    """The gateway's answer to an attempt. Source: spec 2.4-response."""
+class GatewayResponse(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
+    """The gateway's answer to an attempt. Source: spec 2.4-response; assumed 0.4-gateway-response.
+
+    A reading shows the last four beside a payment's last answer (assumed D35-response).
+    """
 
     response_code: str | None
-    message: str | None
+    response_message: str | None
     approval_code: str | None
-    host_code: str | None
+    processor_response_code: str | None
+    authorized_amount: int | UnsetType = UNSET
+    type: Type | UnsetType = UNSET
+    status: StatusWord | UnsetType = UNSET
+    currency: str | UnsetType = UNSET
 
 
-class Attempt(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
-    """One element of the history. `amount` is that of the operation; times are Unix ms.
+class Attempt(Struct, frozen=True, kw_only=True, gc=False):
+    """One element of the history. Source: assumed 2.10.
 
-    `batch_id` is the batch in which this entry settles, and `record_id` the transaction_id of the
-    action's own record, where a reading gives it one (assumed D35-action).
+    `amount` is that of the operation, and `batch_id` the batch in which this entry settles.
     """
 
     event_id: str
@@ -170,93 +135,260 @@ class Attempt(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     status: StatusWord
     status_reason: Reason
     amount: int
-    amounts: Amounts
+    subtotal: int
+    tax_amount: int
+    tip_amount: int
+    surcharge_amount: int
+    total_amount: int
     refunded: int
     reversed: int
     gateway_transaction_id: str | None
-    answer: HostAnswer | None
+    gateway_transaction_response: GatewayResponse | None
+    processor_response_code: str | None
+    processor_response_message: str | None
     batch_id: str | None
     created_at: Moment
-    record_id: str | None = None
 
 
-class Transaction(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
-    """A payment as stored.
+class Transaction(Struct, frozen=True, kw_only=True, gc=False):
+    """A payment as answers and webhooks show it: the fields of spec 2.4, in its order.
 
-    `ledger` is the state of the money. `is_partial` marks a partial approval; `armed` is a later
-    operation that will fail once, with its outcome and the amount that armed it; `settlement` is
-    the future settlement of this record (a key of `triggers.SETTLEMENTS`). With `tells_amounts` the
-    processor's response is shown with more fields (assumed D35-response). `refused_in` are the
-    batches whose processor sent the capture back, which the platform itself never shows. The record
-    of an action has its payment as `original_id` (assumed D35-action).
+    A card that was not read shows nothing (assumed D29).
     """
 
-    origin: Origin
+    transaction_id: str
     event_id: str
-    transaction_type: Type
-    status: StatusWord
-    status_reason: Reason
-    amounts: Amounts
-    ledger: Ledger = EMPTY
-    rates: Rates = NO_RATES
-    surcharge_applied: bool = False
+    mid: str
+    tid: str
+    processor_mid: str | None
+    processor_tid: str | None
+    account_id: str
+    device_id: str
+    location_id: str | None
+    processor: str
+    gateway: str
+    currency: str
+    gateway_transaction_id: str | None = None
+    subtotal: int = 0
+    tip_amount: int = 0
+    tax_amount: int = 0
+    total_amount: int = 0
+    surcharge_amount: int = 0
+    refunded: int = 0
+    reversed: int = 0
     tip_type: TipType = "fixed"
     tip_capture_mode: TipCapture | None = None
-    gateway_transaction_id: str | None = None
-    answer: HostAnswer | None = None
+    tax_rate: AppliedRate = 0
+    surcharge_rate: AppliedRate = 0
+    tax_source: str | None = None
+    tax_basis: Basis | None = None
+    surcharge_source: str | None = None
+    surcharge_basis: Basis | None = None
+    surcharge_applied: bool = False
+    surcharge_confirmation_required: bool | None = None
+    created_at: Moment
+    status: StatusWord = "pending"
+    status_reason: Reason = "pending"
+    payment_method: str | None = None
+    card_type: str | None = None
+    card_brand: str | None = None
+    card: str | None = None
+    additional_details: dict[str, Any]
+    gateway_transaction_response: GatewayResponse | None = None
+    processor_response_code: str | None = None
+    processor_response_message: str | None = None
+    transaction_type: Type
+    apple_transaction_id: str
+    reader_identifier: str
+    owner_id: str
+    parent_account_ids: tuple[str, ...]
+    merchant_name: str | None
+    psp: None = None
     batch_id: str | None = None
+    device_type: None = None
+    terminal_details: None = None
+    history: Annotated[tuple[Attempt, ...], Field(min_length=1)] = ()
+
+
+class Payment(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+    """A payment as stored: its transaction, and what clients never see.
+
+    `operation` began it, with `card`; `mcc` is the merchant's category. `ledger` is the state of
+    the money, and `is_partial` marks a partial approval. `armed` is a later operation that will
+    fail once, with its outcome and the amount that armed it; `settlement` is the future settlement
+    of this record (a key of `triggers.SETTLEMENTS`). With `tells_amounts` the processor's response
+    is shown with more fields (assumed D35-response). `refused_in` are the batches whose processor
+    sent the capture back. `recorded` are the event_ids of actions that have a record of their own,
+    which has this payment as `original_id` (assumed D35-action).
+    """
+
+    transaction: Transaction
+    operation: Operation
+    card: Card = NOT_READ
+    mcc: str | None = None
+    ledger: Ledger = EMPTY
     is_partial: bool = False
     armed: tuple[Operation, OutcomeName, int] | None = None
     settlement: Annotated[str, KnownWord(SETTLEMENTS)] | None = None
-    history: Annotated[tuple[Attempt, ...], Field(min_length=1)] = ()
     tells_amounts: bool = False
     refused_in: tuple[str, ...] = ()
+    recorded: tuple[str, ...] = ()
     original_id: str | None = None
 
     @property
     def id(self) -> str:
-        """The id of the payment."""
-        return self.origin.transaction_id
-
-    @property
-    def transaction_id(self) -> str:
-        """The same, as answers call it."""
-        return self.origin.transaction_id
+        """The id of its transaction."""
+        return self.transaction.transaction_id
 
     @property
     def account_id(self) -> str:
         """The merchant's account."""
-        return self.origin.site.account_id
+        return self.transaction.account_id
+
+    @property
+    def status(self) -> str:
+        """The status of its transaction."""
+        return self.transaction.status
+
+    @property
+    def batch_id(self) -> str | None:
+        """The batch in which its capture settles."""
+        return self.transaction.batch_id
+
+    @property
+    def history(self) -> tuple[Attempt, ...]:
+        """Its attempts, the oldest first."""
+        return self.transaction.history
+
+    @property
+    def amounts(self) -> Amounts:
+        """The components of its total."""
+        tx = self.transaction
+        return Amounts(
+            subtotal=tx.subtotal,
+            tax=tx.tax_amount,
+            tip=tx.tip_amount,
+            surcharge=tx.surcharge_amount,
+        )
+
+    @property
+    def rates(self) -> Rates:
+        """The rates that it was made at."""
+        return Rates(**{name: getattr(self.transaction, name) for name in Rates.__struct_fields__})
 
     @property
     def deleted_at(self) -> None:
-        """Transactions are never deleted."""
+        """Payments are never deleted."""
         return None
 
 
-def with_attempt(
-    tx: Transaction, amount: int, at: int, *, batch_id: str | None = None
-) -> Transaction:
-    """The record with its present state as the next history element. `at` is in Unix milliseconds.
+def change(
+    payment: Payment,
+    *,
+    amounts: Amounts | None = None,
+    rates: Rates | None = None,
+    ledger: Ledger | None = None,
+    answer: GatewayResponse | UnsetType | None = UNSET,
+    is_partial: bool | None = None,
+    **fields: Any,
+) -> Payment:
+    """The payment with these changes, and all that its transaction shows of them.
+
+    `fields` are those of the transaction. None leaves money as it is, and takes an answer away.
+    """
+    ledger = payment.ledger if ledger is None else ledger
+    is_partial = payment.is_partial if is_partial is None else is_partial
+    if amounts is not None:
+        fields |= amounts.fields
+        is_proposed = fields.get("status", payment.status) == "surcharge_pending"
+        fields["surcharge_applied"] = amounts.surcharge > 0 and not is_proposed
+    if rates is not None:
+        fields |= asdict(rates)
+    if answer is not UNSET:
+        fields |= {
+            "gateway_transaction_response": answer,
+            "processor_response_code": answer and answer.response_code,
+            "processor_response_message": answer and answer.response_message,
+        }
+    tx = replace(payment.transaction, **fields)
+    details = tx.additional_details
+    if payment.original_id is None:
+        details = _details(tx, ledger, is_partial=is_partial)
+    tx = replace(
+        tx,
+        refunded=ledger.refunded,
+        reversed=ledger.reversed_in_all,
+        additional_details=details,
+    )
+    return replace(payment, transaction=tx, ledger=ledger, is_partial=is_partial)
+
+
+def _details(tx: Transaction, ledger: Ledger, *, is_partial: bool) -> dict[str, Any]:
+    """The client's own details, and the amounts of the authorization (assumed 2.2).
+
+    Once a hold is released nothing is authorized (assumed D12). The remainder of a partial approval
+    is the amount still to be paid; a tip that changes later changes both sides.
+    """
+    authorized = 0 if tx.status == "canceled" else ledger.authorized
+    details = {
+        **tx.additional_details,
+        "authorized_amount": authorized,
+        "captured_amount": ledger.captured,
+    }
+    details.pop("remaining_amount", None)
+    if is_partial:
+        details["remaining_amount"] = tx.total_amount - (ledger.captured or ledger.authorized)
+    elif tx.status_reason == "partial_approval":
+        details["remaining_amount"] = max(one.amount for one in tx.history) - tx.total_amount
+    return details
+
+
+def with_attempt(payment: Payment, amount: int, at: int, *, batch_id: str | None = None) -> Payment:
+    """The payment with its present state as the next history element. `at` is in Unix milliseconds.
 
     It is at least a millisecond later than the one before, so times order the events of a payment
     strictly, also in a world whose clock stands still. Source: spec 6.1.10; assumed 2.10-order.
     """
+    tx = payment.transaction
     attempt = Attempt(
         event_id=tx.event_id,
         transaction_type=tx.transaction_type,
         status=tx.status,
         status_reason=tx.status_reason,
         amount=amount,
-        amounts=tx.amounts,
-        refunded=tx.ledger.refunded,
-        reversed=tx.ledger.reversed_in_all,
+        subtotal=tx.subtotal,
+        tax_amount=tx.tax_amount,
+        tip_amount=tx.tip_amount,
+        surcharge_amount=tx.surcharge_amount,
+        total_amount=tx.total_amount,
+        refunded=tx.refunded,
+        reversed=tx.reversed,
         gateway_transaction_id=tx.gateway_transaction_id,
-        answer=tx.answer,
+        gateway_transaction_response=tx.gateway_transaction_response,
+        processor_response_code=tx.processor_response_code,
+        processor_response_message=tx.processor_response_message,
         batch_id=batch_id,
         created_at=max(at, tx.history[-1].created_at + 1) if tx.history else at,
     )
-    return replace(tx, history=(*tx.history, attempt))
+    payment = replace(payment, transaction=replace(tx, history=(*tx.history, attempt)))
+    # The remainder follows from the amounts of all attempts.
+    return change(payment) if tx.status_reason == "partial_approval" else payment
+
+
+def show(payment: Payment) -> Transaction:
+    """The transaction as answers and webhooks show it (assumed D35-response)."""
+    tx = payment.transaction
+    answer = tx.gateway_transaction_response
+    if answer is None or not payment.tells_amounts:
+        return tx
+    answer = replace(
+        answer,
+        authorized_amount=payment.ledger.held,
+        type=tx.transaction_type,
+        status=tx.status,
+        currency=tx.currency,
+    )
+    return replace(tx, gateway_transaction_response=answer)
 
 
 class BusyPayment(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):

@@ -44,7 +44,7 @@ from sandbox.domain.faults import (
     Fault,
 )
 from sandbox.domain.payments.outcomes import Operation, Outcome
-from sandbox.domain.payments.transactions import STATUSES, HostAnswer, Origin, Transaction
+from sandbox.domain.payments.transactions import STATUSES, GatewayResponse, Payment
 from sandbox.domain.readings import STATUS_AFTER_PARTIAL_REFUND, STATUS_OF_PARTIAL_REVERSE
 
 HostAnswered = Literal["approved", "failed"]
@@ -405,6 +405,13 @@ UNSETTLED: Final = Transition(
 )
 """A refund before settlement, refused. Source: assumed D35-refund."""
 
+TIMEOUT_REVERSED: Final = (
+    _refused("F35", _REVERSE, "error", REVERSE_EXCEEDS_AVAILABLE, "above the limit"),
+    _failed("F40", _REVERSE, "error", "transaction.reverse"),
+    _done("D35-timeout", _REVERSE, "error", "reversed", "transaction.reverse"),
+)
+"""The reversal of a payment that timed out, where it is allowed. Source: assumed D35-timeout."""
+
 _EVENTS: Final[Mapping[str, str]] = {
     Operation.CONFIRM: "transaction.sale",
     Operation.CAPTURE: "transaction.capture",
@@ -433,14 +440,14 @@ class Conclusion(Struct, frozen=True, kw_only=True, gc=False):
     """
 
     taken: Transition
-    record: Transaction
-    shown: Transaction
-    events: tuple[tuple[str, Transaction], ...] = ()
+    record: Payment
+    shown: Payment
+    events: tuple[tuple[str, Payment], ...] = ()
 
 
 def host_answer(
-    outcome: Outcome | None, event_id: str, earlier: HostAnswer | None = None
-) -> HostAnswer | None:
+    outcome: Outcome | None, event_id: str, earlier: GatewayResponse | None = None
+) -> GatewayResponse | None:
     """The gateway's answer; None if no answer came. Source: assumed 5.1.
 
     It repeats the approval code of an earlier one, which receipts print (assumed D28).
@@ -448,11 +455,11 @@ def host_answer(
     if outcome is None or outcome.response_code is None:
         return None
     code = (earlier.approval_code if earlier else None) or approval_code(event_id)
-    return HostAnswer(
+    return GatewayResponse(
         response_code=outcome.response_code,
-        message=outcome.message,
+        response_message=outcome.message,
         approval_code=code if outcome.has_approval_code else None,
-        host_code=outcome.host_code,
+        processor_response_code=outcome.host_code,
     )
 
 
@@ -484,8 +491,8 @@ TAP: Final = timedelta(seconds=60)
 """The default time that a payment waits for its tap. Source: assumed 8.2-deadline."""
 
 
-def authorization_lifetime(origin: Origin) -> timedelta:
+def authorization_lifetime(payment: Payment) -> timedelta:
     """How long an authorization holds; an increment does not begin it anew."""
-    if origin.site.mcc in LONG_STAY_MCCS:
+    if payment.mcc in LONG_STAY_MCCS:
         return timedelta(days=LONG_STAY_DAYS)
-    return timedelta(days=AUTHORIZATION_DAYS.get(origin.card.brand, OTHER_BRANDS_DAYS))
+    return timedelta(days=AUTHORIZATION_DAYS.get(payment.card.brand, OTHER_BRANDS_DAYS))

@@ -16,11 +16,12 @@ from sandbox.domain.directory_readings import BLOCK_ANSWER, BLOCK_STOPS, DELETE_
 from sandbox.domain.events import EVENTS, EventRow
 from sandbox.domain.faults import Fault, Refusal
 from sandbox.domain.keys import ApiKeyEvent
-from sandbox.domain.payments.outcomes import OUTCOMES, TRANSPORT_FAULTS
-from sandbox.domain.payments.transaction_view import TransactionView
+from sandbox.domain.payments.outcomes import OUTCOMES
+from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.profile import Profile
 from sandbox.domain.readings import DECLINE_STATUS, DECLINE_STATUSES, in_force
 from sandbox.domain.records import Extended
+from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform import wire
 from sandbox.platform.openapi.examples import VERSION_OF_NAME, Cast, example_of
 from sandbox.platform.openapi.schemas import Mode, Schema
@@ -36,7 +37,7 @@ ANSWERS: Final = Path(__file__).parent / "platform_answers.json"
 """The recorded answers of a demo world, by row."""
 
 BODIES: Final[dict[str, Any]] = {
-    "transaction": TransactionView,
+    "transaction": Transaction,
     "batch": Batch,
     "account": Account,
     "terminal": Terminal,
@@ -219,12 +220,13 @@ def _parameters(
         about = {"description": "An account that the caller may see."}
         fields[row.target.name] = fields.get(row.target.name, TEXT) | about
     yield from in_query(fields)
-    if row.is_attempt and not writer.is_pure:
+    if not writer.is_pure:
         words = {"type": "string", "enum": [*OUTCOMES, *TRANSPORT_FAULTS]}
         forced = {
             "name": "x-sandbox-outcome",
             "in": "header",
-            "description": "How the attempt is to end; a word for other operations is refused.",
+            "description": "How the attempt is to end, or a transport fault of any request; a "
+            "word for other operations is refused.",
             "schema": writer.named("schemas", "ForcedOutcome", words),
         }
         yield writer.named("parameters", "SandboxOutcome", forced)

@@ -81,8 +81,8 @@ FOLDERS: Final = (
 )
 """The resources in an order in which all requests succeed."""
 
-_LASTING: Final = ("create", "open", "list", "read", "update", "edit")
-"""Operations after which the record that they were given is as good as new."""
+_LASTING: Final = ("create", "open", "update", "edit")
+"""Operations after which the record that they were given is as good as new. All reads are."""
 
 _PARAMETER: Final = re.compile(r"\{\w+\}")
 
@@ -130,7 +130,8 @@ def _folder(name: str, header: str, made: list[Example]) -> Iterator[Item]:
             maker = next(one for one in OPERATIONS if one.name == first.operation)
             yield _item(maker, first, header, made)
         yield _item(row, example, header, made)
-        if first is not None and verb not in _LASTING and first in made:
+        is_spent = row.method != "GET" and verb not in _LASTING
+        if is_spent and first is not None and first in made:
             made.remove(first)
 
 

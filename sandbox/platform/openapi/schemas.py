@@ -5,11 +5,13 @@ generators of clients: they have no rules between fields, and answers may have f
 """
 
 import dataclasses
+import re
 from collections.abc import Iterable, Iterator
 from functools import cache, reduce
 from operator import or_
 from types import UnionType
 from typing import (
+    Annotated,
     Any,
     Final,
     Literal,
@@ -27,7 +29,15 @@ from pydantic import AliasChoices, BaseModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from sandbox.domain.payments.transactions import Attempt, GatewayResponse, Transaction
 from sandbox.platform.fields import Body, CreateBody
+
+NAMES: Final[dict[type, str]] = {
+    Transaction: "TransactionView",
+    Attempt: "AttemptView",
+    GatewayResponse: "HostAnswerView",
+}
+"""The names of schemas that differ from those of their classes."""
 
 Schema = dict[str, Any]
 Mode = Literal["validation", "serialization"]
@@ -177,6 +187,8 @@ def _in_classes(hint: Any) -> Any:
     """
     if is_typeddict(hint) or (isinstance(hint, type) and issubclass(hint, Struct)):
         return as_class(hint)
+    if get_origin(hint) is Annotated:
+        return Annotated[(_in_classes(hint.__origin__), *hint.__metadata__)]
     if get_origin(hint) in (UnionType, Union):
         return reduce(or_, map(_in_classes, get_args(hint)))
     if get_origin(hint) in (list, dict, tuple):
@@ -216,7 +228,7 @@ def as_class(kind: Any) -> type:
         (names[name], _in_classes(_without_absence(of)), _field(required[name]))
         for name, of in hints.items()
     ]
-    made = dataclasses.make_dataclass(kind.__name__, fields, kw_only=True)
+    made = dataclasses.make_dataclass(NAMES.get(kind, kind.__name__), fields, kw_only=True)
     made.__doc__, made.__module__ = kind.__doc__, kind.__module__
     return made
 
@@ -240,7 +252,7 @@ ENUMS: Final = {
     "KeyStatus": ("ApiKeyView", "status"),
     "KeyEventStatus": ("ApiKeyEvent", "status"),
     "BatchStatus": ("Batch", "status"),
-    "RateBasis": ("Account", "tax_basis"),
+    "RateBasis": ("TransactionView", "tax_basis"),
     "AdjustmentType": ("Adjust", "type"),
     "PaymentMethod": ("StartPayment", "payment_method"),
     "Platform": ("StartPayment", "platform"),
@@ -248,6 +260,7 @@ ENUMS: Final = {
     "TipType": ("TransactionView", "tip_type"),
     "TipCaptureMode": ("TransactionView", "tip_capture_mode"),
     "EventType": ("MessageView", "event_type"),
+    "OperationName": ("QueuedView", "operation"),
     "OutcomeName": ("CatalogueOutcome", "key"),
     "TransportFault": ("FaultView", "key"),
     "DeliveryTrigger": ("DeliveryAttemptView", "trigger"),
@@ -260,6 +273,7 @@ ENUMS: Final = {
     "VerifyStep": ("VerifyView", "step"),
     "SubjectKind": ("Subject", "kind"),
     "ExportFormat": ("ExportBody", "as"),
+    "DifferenceKind": ("DifferenceView", "kind"),
     "RequestMethod": ("SendBody", "method"),
     "RecordKind": ("DirectoryEntry", "kind"),
     "StoryKind": ("StoryStep", "kind"),
@@ -278,28 +292,7 @@ PARAMETERS: Final = {
 }
 """Name of a parameter to the name of its enum."""
 
-MINOR_UNITS: Final = frozenset(
-    {
-        "amount",
-        "subtotal",
-        "tax_amount",
-        "tip_amount",
-        "surcharge_amount",
-        "total_amount",
-        "refunded",
-        "reversed",
-        "captured_amount",
-        "refunded_amount",
-        "authorized_amount",
-        "approved_amount",
-        "above_amount",
-        "taxAmount",
-        "tipAmount",
-        "surchargeAmount",
-        "min_amount",
-        "max_amount",
-    }
-)
+MINOR_UNITS: Final = re.compile(r"(\w+_)?amount|\w+Amount|subtotal|refunded|reversed")
 """Fields and parameters with an amount of money. Source: spec 2.4."""
 
 MILLISECONDS: Final = frozenset({"created_at", "start_date", "end_date"})
@@ -373,7 +366,7 @@ def _add_words(name: str, fields: Schema) -> None:
 
 
 def _add_unit(field: str, schema: Schema) -> None:
-    if field in MINOR_UNITS and "description" not in schema:
+    if MINOR_UNITS.fullmatch(field) and "description" not in schema:
         schema["description"] = ABOUT_AMOUNTS
     elif field in MILLISECONDS and "integer" in str(schema.get("type", schema.get("schema"))):
         schema.setdefault("description", ABOUT_INSTANTS)

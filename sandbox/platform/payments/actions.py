@@ -21,8 +21,7 @@ from sandbox.domain.payments.outcomes import (
     Outcome,
 )
 from sandbox.domain.payments.pricing import Breakdown
-from sandbox.domain.payments.transaction_view import TransactionView
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment, Transaction
 from sandbox.domain.payments.transitions import TRANSITIONS, Transition
 from sandbox.domain.readings import (
     ABOVE_THE_HOLD,
@@ -59,7 +58,7 @@ from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.store.tables import used_event
 
 Run = TypeVar("Run", bound=Callable[..., Any])
-Acted = Transaction | Refusal
+Acted = Payment | Refusal
 """The result of an action: the payment as it is then, or a refusal that was recorded."""
 
 
@@ -84,8 +83,8 @@ def _action(
                 "POST",
                 f"/{version}/payments/{{id}}/{segment}",
                 needs=needs,
-                target=Target("path", "id", Transaction),
-                response=TransactionView,
+                target=Target("path", "id", Payment),
+                response=Transaction,
                 events=events,
                 stops_at_block=True,
                 attempts=kind,
@@ -105,12 +104,12 @@ def _action(
     events=("batch.opened", "transaction.capture"),
     example=Example(body={"amount": 2500}, first=_HOLD),
 )
-async def capture(context: RequestContext, tx: Transaction, body: Capture) -> Acted:
+async def capture(context: RequestContext, payment: Payment, body: Capture) -> Acted:
     """Capture an authorization. Source: assumed 1.8-capture."""
     parts = parts_of(context, body.breakdown)
     return await _act(
         context,
-        tx,
+        payment,
         body.event_id,
         ActionRequest(
             operation=Operation.CAPTURE,
@@ -129,11 +128,11 @@ async def capture(context: RequestContext, tx: Transaction, body: Capture) -> Ac
     events=("transaction.increment",),
     example=Example(body={"amount": 500}, first=_HOLD),
 )
-async def increment(context: RequestContext, tx: Transaction, body: Increment) -> Acted:
+async def increment(context: RequestContext, payment: Payment, body: Increment) -> Acted:
     """Add to an authorization. Source: assumed 1.8-increment."""
     return await _act(
         context,
-        tx,
+        payment,
         body.event_id,
         ActionRequest(
             operation=Operation.INCREMENT,
@@ -151,10 +150,13 @@ async def increment(context: RequestContext, tx: Transaction, body: Increment) -
     events=("transaction.reverse", "transaction.cancel"),
     example={},
 )
-async def reverse(context: RequestContext, tx: Transaction, body: Reverse) -> Acted:
+async def reverse(context: RequestContext, payment: Payment, body: Reverse) -> Acted:
     """Reverse a payment before settlement. Source: assumed 1.8-reverse."""
     return await _act(
-        context, tx, body.event_id, ActionRequest(operation=Operation.REVERSE, amount=body.amount)
+        context,
+        payment,
+        body.event_id,
+        ActionRequest(operation=Operation.REVERSE, amount=body.amount),
     )
 
 
@@ -165,7 +167,7 @@ async def reverse(context: RequestContext, tx: Transaction, body: Reverse) -> Ac
     events=("transaction.tip_adjust",),
     example={"type": "fixed", "amount": 400},
 )
-async def adjust(context: RequestContext, tx: Transaction, body: Adjust) -> Acted:
+async def adjust(context: RequestContext, payment: Payment, body: Adjust) -> Acted:
     """Adjust the tip of a captured payment. Source: assumed 1.8-adjust."""
     is_percentage, percentage = body.type == "percentage", body.percentage
     if is_percentage and context.world.readings[RATES_BELOW_ONE] == "fraction":
@@ -174,7 +176,7 @@ async def adjust(context: RequestContext, tx: Transaction, body: Adjust) -> Acte
         note_small_rate(context, "percentage", percentage)
     return await _act(
         context,
-        tx,
+        payment,
         body.event_id,
         ActionRequest(
             operation=Operation.ADJUST,
@@ -192,11 +194,14 @@ async def adjust(context: RequestContext, tx: Transaction, body: Adjust) -> Acte
     events=("batch.opened", "transaction.refund"),
     example={"amount": 1000},
 )
-async def refund(context: RequestContext, tx: Transaction, body: Refund) -> Acted:
+async def refund(context: RequestContext, payment: Payment, body: Refund) -> Acted:
     """Refund a payment. Source: assumed 1.8-refund."""
     card_in(body)
     return await _act(
-        context, tx, body.event_id, ActionRequest(operation=Operation.REFUND, amount=body.amount)
+        context,
+        payment,
+        body.event_id,
+        ActionRequest(operation=Operation.REFUND, amount=body.amount),
     )
 
 
@@ -213,11 +218,11 @@ async def refund(context: RequestContext, tx: Transaction, body: Refund) -> Acte
         ),
     ),
 )
-async def confirm(context: RequestContext, tx: Transaction, body: Confirm) -> Acted:
+async def confirm(context: RequestContext, payment: Payment, body: Confirm) -> Acted:
     """Tell the cardholder's answer to a surcharge. Source: assumed 1.8-confirm."""
     return await _act(
         context,
-        tx,
+        payment,
         body.event_id,
         ActionRequest(
             operation=Operation.CONFIRM,
@@ -233,8 +238,8 @@ async def confirm(context: RequestContext, tx: Transaction, body: Confirm) -> Ac
     "POST",
     "/v3/refund",
     needs="payments:refund",
-    target=Target("body", "transaction_id", Transaction, is_required=True),
-    response=TransactionView,
+    target=Target("body", "transaction_id", Payment, is_required=True),
+    response=Transaction,
     events=("batch.opened", "transaction.refund"),
     stops_at_block=True,
     attempts=Operation.REFUND,
@@ -242,9 +247,9 @@ async def confirm(context: RequestContext, tx: Transaction, body: Confirm) -> Ac
     source="spec 4.4-paths-refunds",
     example=Example(body={"transaction_id": NOWHERE, "amount": 1000}, takes="transaction_id"),
 )
-async def refund_by_id(context: RequestContext, tx: Transaction, body: StandaloneRefund) -> Acted:
+async def refund_by_id(context: RequestContext, payment: Payment, body: StandaloneRefund) -> Acted:
     """Refund a payment, named in the body. Source: assumed 1.8-standalone."""
-    return await refund(context, tx, body)
+    return await refund(context, payment, body)
 
 
 def _with_tip(
@@ -260,44 +265,43 @@ def _with_tip(
 
 
 async def _act(
-    context: RequestContext, tx: Transaction, sent: str | None, action: ActionRequest
+    context: RequestContext, payment: Payment, sent: str | None, action: ActionRequest
 ) -> Acted:
     """Rules first, then the processor's answer, then the record (rows F1 to F41).
 
     `sent` is the event_id of the body.
     """
     again = event_ids.earlier_use(
-        context, tx.account_id, sent, action.operation, action.amount, tx.transaction_id
+        context, payment.account_id, sent, action.operation, action.amount, payment.id
     )
-    if isinstance(again, Transaction):
+    if isinstance(again, Payment):
         return again
     new_id = sent if again is None else None
-    case = _case(context, tx, action)
+    case = _case(context, payment, action)
     ruled = follow_ups.rule_for(case)
     if ruled is not None:
-        event_id = event_ids.event_id_for(context, tx.account_id, new_id)
+        event_id = event_ids.event_id_for(context, payment.account_id, new_id)
         return _conclude(context, case, ruled, None, event_id)
     if again is None:
-        choice = _choose(context, tx, action)
+        choice = _choose(context, payment, action)
     else:
         choice = outcomes.repeated(context, again, sent)
-    event_id = event_ids.event_id_for(context, tx.account_id, new_id)
-    context.fault = choice.fault
+    event_id = event_ids.event_id_for(context, payment.account_id, new_id)
     delay_ms, lost = outcomes.delay_ms(context, choice), None
     if delay_ms == 0:
-        return _finish(context, tx, action, choice, event_id)
-    async with processor.in_flight(context, tx.transaction_id):
+        return _finish(context, payment, action, choice, event_id)
+    async with processor.in_flight(context, payment.id):
         # No record holds the event_id yet.
-        event = used_event(tx.account_id, event_id)
-        await processor.wait_for_answer(context, tx.transaction_id, delay_ms, event=event)
+        event = used_event(payment.account_id, event_id)
+        await processor.wait_for_answer(context, payment.id, delay_ms, event=event)
         lost = processor.begin_second_phase(context)
-        acted = _finish(context, tx, action, choice, event_id, is_key_lost=lost is not None)
+        acted = _finish(context, payment, action, choice, event_id, is_key_lost=lost is not None)
         return lost or acted
 
 
 def _finish(
     context: RequestContext,
-    before: Transaction,
+    before: Payment,
     action: ActionRequest,
     choice: ChosenOutcome,
     event_id: str,
@@ -308,10 +312,10 @@ def _finish(
 
     With a lost key the processor has failed (assumed D2).
     """
-    tx = context.unit.get(Transaction, before.transaction_id)
-    assert tx
-    case = _case(context, tx, action)
-    scenario_follow_ups.follow_outcome(context, choice, tx, event_id=event_id)
+    payment = context.unit.get(Payment, before.id)
+    assert payment
+    case = _case(context, payment, action)
+    scenario_follow_ups.follow_outcome(context, choice, payment, event_id=event_id)
     taken = follow_ups.rule_for(case)
     if taken is not None:
         return _conclude(context, case, taken, None, event_id)
@@ -324,13 +328,13 @@ def _finish(
 
 
 def row_if_approved(
-    context: OperationContext, tx: Transaction, action: ActionRequest
+    context: OperationContext, payment: Payment, action: ActionRequest
 ) -> Transition:
     """The row that the action would take now if its processor approved. Nothing is changed.
 
     Raises Refusal, as the action itself would, also for a rule failure.
     """
-    case = _case(context, tx, action)
+    case = _case(context, payment, action)
     ruled = follow_ups.rule_for(case)
     if ruled is None:
         return follow_ups.transition_for(case, OUTCOMES["approved"])
@@ -339,28 +343,30 @@ def row_if_approved(
     return ruled
 
 
-def _choose(context: OperationContext, tx: Transaction, action: ActionRequest) -> ChosenOutcome:
+def _choose(context: RequestContext, payment: Payment, action: ActionRequest) -> ChosenOutcome:
     return outcomes.decide(
         context,
         action.operation,
         amount=action.amount,
-        card=tx.origin.card,
-        terminal_id=tx.origin.site.terminal_id,
-        armed=tx.armed,
+        card=payment.card,
+        terminal_id=payment.transaction.tid,
+        armed=payment.armed,
         more=lambda: outcomes.words_of(
             context,
-            tx.origin.site,
+            payment.transaction,
             tip_amount=action.tip_amount,
-            status=tx.status,
+            status=payment.status,
             # The creation and its outcome are one attempt.
-            attempt=max(2, len(tx.history)),
+            attempt=max(2, len(payment.history)),
         ),
     )
 
 
-def _case(context: OperationContext, tx: Transaction, action: ActionRequest) -> Case:
-    is_closed = settlement.is_closed(context, tx.batch_id)
-    return Case(tx=tx, action=action, batch_is_closed=is_closed, readings=context.world.readings)
+def _case(context: OperationContext, payment: Payment, action: ActionRequest) -> Case:
+    is_closed = settlement.is_closed(context, payment.batch_id)
+    return Case(
+        payment=payment, action=action, batch_is_closed=is_closed, readings=context.world.readings
+    )
 
 
 def _conclude(
@@ -371,14 +377,14 @@ def _conclude(
     event_id: str,
     *,
     disarms: bool = False,
-) -> Transaction | Refusal:
+) -> Payment | Refusal:
     """Store the result of the row and fire its events.
 
     Returns a refusal for a rule failure, which is announced all the same (assumed 2.1-rule, Q3,
     Q4).
     """
-    tx = case.tx
-    batch = settlement.batch_for_entry(context, tx) if taken.batch_entry else None
+    payment = case.payment
+    batch = settlement.batch_for_entry(context, payment) if taken.batch_entry else None
     conclusion = follow_ups.conclude(
         case,
         taken,
@@ -389,7 +395,7 @@ def _conclude(
     )
     if disarms:
         conclusion = follow_ups.disarmed(conclusion)
-    conclusion = outcomes.save(context, conclusion, tx, batch)
+    conclusion = outcomes.save(context, conclusion, payment, batch)
     if taken.answer == "failed" and outcome is not None and outcome.key in TIMED_OUT:
         late_answers.remember(context, case, event_id)
     if not taken.is_rule_failure or context.world.readings[RULE_FAILURES.id] == "http_200":

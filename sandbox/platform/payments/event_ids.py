@@ -3,7 +3,7 @@
 from sandbox.domain.faults import DUPLICATE_EVENT, Refusal
 from sandbox.domain.payments.action_records import record_with
 from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.readings import DUPLICATE_EVENT_ID
 from sandbox.platform.context import OperationContext
 from sandbox.store.tables import used_event
@@ -24,7 +24,7 @@ def new_event_id(context: OperationContext, account_id: str) -> str:
         used = used_event(account_id, event_id)
         if used in context.world.taken_events:
             continue
-        if context.unit.one(Transaction, "used_event", used) is None:
+        if context.unit.one(Payment, "used_event", used) is None:
             return event_id
 
 
@@ -34,45 +34,46 @@ def earlier_use(
     sent: str | None,
     operation: Operation,
     amount: int | None,
-    payment: str | None = None,
-) -> Transaction | Outcome | None:
+    acted_on: str | None = None,
+) -> Payment | Outcome | None:
     """The transaction to answer again, if this event_id was used for the same attempt before.
 
     None if the event_id is new, and the outcome of the attempt if a repetition counts as one. Any
     other repetition is refused silently, before the state is checked (assumed F38, 2.6). The
-    reading duplicate_event_id decides. `payment` is the one to act on, None for an initiation.
+    reading duplicate_event_id decides. `acted_on` is the id of the payment to act on, None for an
+    initiation.
     """
     if sent is None:
         return None
     used = used_event(account_id, sent)
-    tx = context.unit.one(Transaction, "used_event", used)
-    if tx is None and used not in context.world.taken_events:
+    payment = context.unit.one(Payment, "used_event", used)
+    if payment is None and used not in context.world.taken_events:
         return None
     if (
-        tx is not None
+        payment is not None
         and context.world.readings[DUPLICATE_EVENT_ID.id] == "replay"
-        and payment in (None, tx.transaction_id)
-        and _is_same(tx, sent, operation, amount, begins=payment is None)
+        and acted_on in (None, payment.id)
+        and _is_same(payment, sent, operation, amount, begins=acted_on is None)
     ):
-        context.decided("rule", "replay", f"{tx.transaction_id} is answered again", "assumed 2.6")
-        return record_with(tx, sent)
+        context.decided("rule", "replay", f"{payment.id} is answered again", "assumed 2.6")
+        return record_with(payment, sent)
     if context.world.readings[DUPLICATE_EVENT_ID.id] == "failed_attempt":
         return OUTCOMES["duplicate_event"]
-    user = tx.transaction_id if tx is not None else context.world.taken_events[used]
+    user = payment.id if payment is not None else context.world.taken_events[used]
     raise Refusal(DUPLICATE_EVENT, f"event_id was used by transaction {user}", step="rule")
 
 
 def _is_same(
-    tx: Transaction, event_id: str, operation: Operation, amount: int | None, *, begins: bool
+    payment: Payment, event_id: str, operation: Operation, amount: int | None, *, begins: bool
 ) -> bool:
     """Whether the event_id belongs to this operation with this amount.
 
     The event_id of the initiation belongs to the first attempt, and to no action on the payment.
     """
     shown = "sale" if operation is Operation.CONFIRM else operation.value
-    return begins == (tx.history[0].event_id == event_id) and any(
+    return begins == (payment.history[0].event_id == event_id) and any(
         attempt.event_id == event_id
         and attempt.transaction_type == shown
         and amount in (None, attempt.amount)
-        for attempt in tx.history
+        for attempt in payment.history
     )

@@ -10,7 +10,7 @@ from sandbox.domain.access import Need, need
 from sandbox.domain.clock import TAP_EXPIRES, Timer
 from sandbox.domain.directory import AccountType, Location, Terminal
 from sandbox.domain.faults import DUPLICATE_EVENT, Refusal
-from sandbox.domain.payments import initiation, transaction_view
+from sandbox.domain.payments import initiation
 from sandbox.domain.payments.cards import NOT_READ, READER_FIELD, Card, Tap, Tapped
 from sandbox.domain.payments.initiation import Start
 from sandbox.domain.payments.outcomes import (
@@ -25,8 +25,8 @@ from sandbox.domain.payments.outcomes import (
     Verdict,
 )
 from sandbox.domain.payments.pricing import Breakdown, PointOfSale, Price, price
-from sandbox.domain.payments.transaction_view import TransactionView
-from sandbox.domain.payments.transactions import Origin, Transaction, TransactionSite
+from sandbox.domain.payments.receipts import with_receipt
+from sandbox.domain.payments.transactions import Payment, Transaction, change
 from sandbox.domain.readings import RECEIPT_DATA, RESPONSE_FIELDS, TOTAL_OF_PARTIAL_APPROVAL
 from sandbox.platform.context import RequestContext
 from sandbox.platform.operation import Target, operation
@@ -39,6 +39,7 @@ from sandbox.platform.payments import (
 )
 from sandbox.platform.payments.bodies import StartPayment, card_in, example_of_sale, parts_of
 from sandbox.platform.payments.points_of_sale import KnownPlace
+from sandbox.platform.request_faults import let_happen
 from sandbox.scenarios.matcher import NearMisses
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 
@@ -77,7 +78,7 @@ def need_to_tap(sent: dict[str, Any]) -> Need:
     needs=_EITHER,
     narrow=need_to_tap,
     target=_PLACE,
-    response=TransactionView,
+    response=Transaction,
     events=(
         "transaction.create",
         "batch.opened",
@@ -87,11 +88,12 @@ def need_to_tap(sent: dict[str, Any]) -> Need:
     ),
     stops_at_block=True,
     attempts=Operation.SALE,
+    words=("sale", "auth"),
     refuses=(DUPLICATE_EVENT,),
     source="spec 4.4-paths-payments",
     example=example_of_sale(),
 )
-async def create(context: RequestContext, body: StartPayment) -> Transaction | Refusal:
+async def create(context: RequestContext, body: StartPayment) -> Payment | Refusal:
     """Take a payment.
 
     It is an authorization if the body says so. Source: assumed 1.8-start.
@@ -106,15 +108,16 @@ async def create(context: RequestContext, body: StartPayment) -> Transaction | R
     needs=_EITHER,
     narrow=need_to_tap,
     target=_PLACE,
-    response=TransactionView,
+    response=Transaction,
     events=("transaction.create", "batch.opened", "transaction.authorize", "transaction.cancel"),
     stops_at_block=True,
     attempts=Operation.SALE,
+    words=("auth",),
     refuses=(DUPLICATE_EVENT,),
     source="spec 4.4-paths-payments",
     example=example_of_sale(),
 )
-async def preauthorize(context: RequestContext, body: StartPayment) -> Transaction | Refusal:
+async def preauthorize(context: RequestContext, body: StartPayment) -> Payment | Refusal:
     """Authorize a payment, to be captured later.
 
     The type in the body does not matter. Source: assumed 1.8-start.
@@ -125,15 +128,18 @@ async def preauthorize(context: RequestContext, body: StartPayment) -> Transacti
 # --- the two phases ---------------------------------------------------------------------------
 
 
-class _Payment(Struct):
+class _Initiation(Struct):
     """A payment that has begun: what the client asked for, and what is known of its outcome.
 
-    `choice` is None at a passthrough terminal, whose processor reports later. `tapped_card` is the
-    card that was held to the reader, if the payment waited for one.
+    `fields` are those of the transaction that price and card do not decide. `card` is that of the
+    request. `choice` is None at a passthrough terminal, whose processor reports later.
+    `tapped_card` is the card that was held to the reader, if the payment waited for one.
     """
 
-    origin: Origin
+    fields: dict[str, Any]
+    operation: Operation
     known: KnownPlace
+    card: Card
     amount: int
     stated: Breakdown | None
     cost: Price
@@ -143,12 +149,25 @@ class _Payment(Struct):
     @property
     def id(self) -> str:
         """The id of the payment."""
-        return self.origin.transaction_id
+        return str(self.fields["transaction_id"])
+
+    def created(self, card: Card) -> Payment:
+        """The pending payment, with the card that was read."""
+        choice, place = self.choice, self.known.place
+        return initiation.created(
+            self.fields,
+            card,
+            self.cost,
+            operation=self.operation,
+            mcc=place.terminal.merchant_category_code or place.account.mcc,
+            armed=choice.arms if choice else None,
+            settlement=choice.settlement if choice else None,
+        )
 
     def price_with(self, card: Card, outcome: Outcome | None) -> Price:
         """The price with this card. Raises Refusal."""
-        place, operation = self.known.place, self.origin.operation
-        return _price(operation, place, self.amount, self.stated, card, outcome)
+        place = self.known.place
+        return _price(self.operation, place, self.amount, self.stated, card, outcome)
 
     def why_not_with(self, card: Card) -> str | None:
         """Why this card cannot pay: an explicit surcharge on a debit card (assumed D12)."""
@@ -161,45 +180,43 @@ class _Payment(Struct):
 
 async def _start(
     context: RequestContext, body: StartPayment, operation: Operation
-) -> Transaction | Refusal:
+) -> Payment | Refusal:
     """Begin the payment, let card and processor answer, and finish it.
 
     An attempt that is answered again has its record.
     """
     known = points_of_sale.find(context, _place(context, body))
-    site = known.site
-    if body.currency not in (None, site.currency):
+    if body.currency not in (None, known.currency):
         raise points_of_sale.invalid(
-            f"currency: must be {site.currency} here", "assumed 1.8-currency"
+            f"currency: must be {known.currency} here", "assumed 1.8-currency"
         )
     card = card_in(body)
-    again = event_ids.earlier_use(context, site.account_id, body.event_id, operation, body.amount)
-    if isinstance(again, Transaction):
+    again = event_ids.earlier_use(context, known.account_id, body.event_id, operation, body.amount)
+    if isinstance(again, Payment):
         return again
-    payment, tx = _begin(context, body, operation, known, card, again)
-    choice = payment.choice
-    context.fault = choice.fault if choice else None
+    begun, payment = _begin(context, body, operation, known, card, again)
+    choice = begun.choice
     if choice is None or known.problem is not None:
         # No processor is asked.
-        return _finish(context, payment)
+        return _finish(context, begun)
     delay_ms, tap = outcomes.delay_ms(context, choice), None
     if choice.tap is not None:
-        scenario_follow_ups.follow_meanwhile(context, choice, tx)
-        tap = _tap(context, tx, choice.tap)
+        scenario_follow_ups.follow_meanwhile(context, choice, payment)
+        tap = _tap(context, payment, choice.tap)
     if tap is None and delay_ms == 0:
         # No request can see it in between, and one commit is enough.
-        return _finish(context, payment)
+        return _finish(context, begun)
     async with processor.in_flight(context, payment.id):
         if tap is not None:
-            tapped = await processor.wait_for_tap(context, tap, payment)
-            delay_ms = _note_tap(context, payment, tapped)
+            tapped = await processor.wait_for_tap(context, tap, begun)
+            delay_ms = _note_tap(context, begun, tapped)
         if delay_ms > 0:
             await processor.wait_for_answer(context, payment.id, delay_ms)
         lost = processor.begin_second_phase(context)
         if tap is not None:
             context.unit.cancel(TAP_EXPIRES, payment.id)
-        tx = _finish(context, payment, was_tapped=tap is not None, is_key_lost=lost is not None)
-        return lost or tx
+        payment = _finish(context, begun, was_tapped=tap is not None, is_key_lost=lost is not None)
+        return lost or payment
 
 
 def _begin(
@@ -209,9 +226,9 @@ def _begin(
     known: KnownPlace,
     card: Card,
     again: Outcome | None,
-) -> tuple[_Payment, Transaction]:
+) -> tuple[_Initiation, Payment]:
     """The first phase: choose the outcome, work out the price, and store a pending payment."""
-    site, stated = known.site, parts_of(context, body.breakdown)
+    stated = parts_of(context, body.breakdown)
     if again is None:
         choice = _choose(context, body, operation, known, card, stated)
     else:
@@ -221,107 +238,95 @@ def _begin(
     if choice is not None:
         choice = context.choice = _as_priced(choice, cost)
     sent = body.event_id if again is None else None
-    event_id = event_ids.event_id_for(context, site.account_id, sent)
-    origin = _origin(context, body, operation, site, card)
-    tx = initiation.created(
-        origin if _is_read_at_once(choice) else replace(origin, card=NOT_READ),
-        cost,
-        event_id,
-        armed=choice.arms if choice else None,
-        settlement=choice.settlement if choice else None,
-    )
-    context.unit.put(tx)
-    context.emit("transaction.create", tx)
-    return _Payment(origin, known, body.amount, stated, cost, choice), tx
+    event_id = event_ids.event_id_for(context, known.account_id, sent)
+    fields = _fields(context, body, known, operation, event_id)
+    begun = _Initiation(fields, operation, known, card, body.amount, stated, cost, choice)
+    payment = begun.created(card if _is_read_at_once(choice) else NOT_READ)
+    context.unit.put(payment)
+    context.emit("transaction.create", payment)
+    return begun, payment
 
 
-def _note_tap(context: RequestContext, payment: _Payment, tapped: Tapped | None) -> int:
+def _note_tap(context: RequestContext, begun: _Initiation, tapped: Tapped | None) -> int:
     """Note the outcome after the tap, or after the payment ended without one (None).
 
     Returns the time that the processor takes.
     """
-    choice = payment.choice
+    choice = begun.choice
     assert choice
     if tapped is None:
-        ended = context.unit.get(Transaction, payment.id)
-        if ended is not None and ended.status_reason in OUTCOMES:
-            context.choice = replace(choice, outcome=OUTCOMES[ended.status_reason])
-        context.fault = context.choice.fault if context.choice else None
+        ended = context.unit.get(Payment, begun.id)
+        if ended is not None and ended.transaction.status_reason in OUTCOMES:
+            context.choice = replace(choice, outcome=OUTCOMES[ended.transaction.status_reason])
         return 0
-    operation, terminal_id = payment.origin.operation, payment.origin.site.terminal_id
-    choice = outcomes.decide_at_tap(context, choice, operation, payment.amount, tapped, terminal_id)
+    terminal_id = begun.known.place.terminal.terminal_id
+    choice = outcomes.decide_at_tap(
+        context, choice, begun.operation, begun.amount, tapped, terminal_id
+    )
     if tapped.card is not None:
-        payment.cost = payment.price_with(tapped.card, choice.outcome)
-        choice = _as_priced(choice, payment.cost)
+        begun.cost = begun.price_with(tapped.card, choice.outcome)
+        choice = _as_priced(choice, begun.cost)
     else:
-        choice = _as_partial(choice, payment.cost)
-    payment.choice = context.choice = choice
-    payment.tapped_card = tapped.card
-    context.fault = choice.fault
+        choice = _as_partial(choice, begun.cost)
+    begun.choice = context.choice = choice
+    begun.tapped_card = tapped.card
+    let_happen(context, choice)
     return outcomes.delay_ms(context, choice)
 
 
 def _finish(
     context: RequestContext,
-    payment: _Payment,
+    begun: _Initiation,
     *,
     was_tapped: bool = False,
     is_key_lost: bool = False,
-) -> Transaction:
+) -> Payment:
     """The second phase: the processor has answered. With a lost key it failed (assumed D2)."""
-    tx = context.unit.get(Transaction, payment.id)
-    assert tx
-    if tx.status != "pending":
+    payment = context.unit.get(Payment, begun.id)
+    assert payment
+    if payment.status != "pending":
         # It ended meanwhile through a timer, and stays ended.
-        return tx
-    choice = payment.choice
+        return payment
+    choice = begun.choice
     if choice is not None:
-        scenario_follow_ups.follow_outcome(context, choice, tx, was_tapped=was_tapped)
-    begun = _as_read(payment, tx)
+        scenario_follow_ups.follow_outcome(context, choice, payment, was_tapped=was_tapped)
+    payment = _as_read(begun, payment)
     readings = context.world.readings
     if readings[RECEIPT_DATA] == "emv" and choice and choice.outcome.response_code:
-        begun = transaction_view.with_receipt(begun)
+        payment = with_receipt(payment)
     if readings[RESPONSE_FIELDS] == "amounts":
-        begun = replace(begun, tells_amounts=True)
+        payment = replace(payment, tells_amounts=True)
     outcome = choice.outcome if choice else None
     start = Start(
-        tx=begun,
-        price=payment.cost,
+        payment=payment,
+        price=begun.cost,
         outcome=OUTCOMES["payment_failed"] if is_key_lost else outcome,
-        is_passthrough=payment.known.is_passthrough,
-        is_misconfigured=payment.known.problem is not None,
+        is_passthrough=begun.known.is_passthrough,
+        is_misconfigured=begun.known.problem is not None,
         approved_amount=choice.approved_amount if choice else None,
         shows_approved=readings[TOTAL_OF_PARTIAL_APPROVAL] == "approved",
     )
     if initiation.resolves_prompt(start):
         conclusion = initiation.prompt_and_resolve(start, context.now_ms)
-        outcomes.save(context, conclusion, start.tx)
+        outcomes.save(context, conclusion, start.payment)
         return conclusion.shown
     return outcomes.save_initiation(context, start)
 
 
-def _as_read(payment: _Payment, tx: Transaction) -> Transaction:
-    """The record with the card that was tapped, or the one of the request.
+def _as_read(begun: _Initiation, payment: Payment) -> Payment:
+    """The payment with the card that was tapped, or the one of the request.
 
     Nothing was read if the payment was canceled at the reader first (assumed D29).
     """
-    card, choice = payment.tapped_card, payment.choice
+    card, choice = begun.tapped_card, begun.choice
     if card is None:
-        if tx.origin.card is not NOT_READ or (
+        if payment.card is not NOT_READ or (
             choice is not None and choice.outcome.key in AT_THE_READER
         ):
-            return tx
-        card = payment.origin.card
-    assert choice
-    # The pending record as it would be had this card been known from the beginning.
-    begun = initiation.created(
-        replace(tx.origin, card=card),
-        payment.cost,
-        tx.event_id,
-        armed=choice.arms,
-        settlement=choice.settlement,
-    )
-    return replace(begun, history=tx.history)
+            return payment
+        card = begun.card
+    # The pending payment as it would be had this card been known from the beginning.
+    return change(begun.created(card), history=payment.history)
 
 
 # --- the parts of the first phase -------------------------------------------------------------
@@ -352,7 +357,7 @@ def _choose(
     stated: Breakdown | None,
 ) -> ChosenOutcome | None:
     """The outcome; None at a passthrough terminal."""
-    terminal_id = known.site.terminal_id
+    terminal_id = known.place.terminal.terminal_id
     if known.problem is not None:
         context.decided("outcome", MISCONFIGURED.key, known.problem, "assumed I10")
         context.choice = ChosenOutcome(MISCONFIGURED, "terminal", terminal_id)
@@ -368,7 +373,7 @@ def _choose(
         terminal_id=terminal_id,
         more=lambda: outcomes.words_of(
             context,
-            known.site,
+            known,
             tip_amount=stated.tip if stated else 0,
             platform=body.platform,
             attempt=1,
@@ -433,38 +438,44 @@ def _as_priced(choice: ChosenOutcome, cost: Price) -> ChosenOutcome:
     return replace(choice, outcome=APPROVED, near_misses=near)
 
 
-def _origin(
+def _fields(
     context: RequestContext,
     body: StartPayment,
+    known: KnownPlace,
     operation: Operation,
-    site: TransactionSite,
-    card: Card,
-) -> Origin:
-    device = body.device_id or body.reader_identifier or site.device_id
-    return Origin(
-        transaction_id=context.world.draws.uuid(),
-        operation=operation,
-        site=site,
-        card=card,
-        created_at=context.now_ms,
-        device_id=device,
-        reader_identifier=body.reader_identifier or device,
-        apple_transaction_id=body.apple_transaction_id or "",
-        payment_method=body.payment_method or "contactlessIcc",
-        details=body.additional_details,
-    )
+    event_id: str,
+) -> dict[str, Any]:
+    """The fields of the transaction that its price and card do not decide."""
+    device = body.device_id or body.reader_identifier
+    device = device or points_of_sale.device_of(known.place.terminal.terminal_id)
+    return {
+        **points_of_sale.fields_of(known),
+        "transaction_id": context.world.draws.uuid(),
+        "event_id": event_id,
+        "device_id": device,
+        "created_at": context.now_ms,
+        "payment_method": body.payment_method or "contactlessIcc",
+        "additional_details": {
+            **(body.additional_details or {}),
+            "authorized_amount": 0,
+            "captured_amount": 0,
+        },
+        "transaction_type": operation.value,
+        "apple_transaction_id": body.apple_transaction_id or "",
+        "reader_identifier": body.reader_identifier or device,
+    }
 
 
-def _tap(context: RequestContext, tx: Transaction, lasts: timedelta) -> Tap:
+def _tap(context: RequestContext, payment: Payment, lasts: timedelta) -> Tap:
     """The tap that the payment waits for, first of all. Source: assumed D24, 8.2-deadline."""
     until = context.now + lasts
-    context.unit.schedule(Timer(kind=TAP_EXPIRES, subject=tx.transaction_id, due=until))
+    context.unit.schedule(Timer(kind=TAP_EXPIRES, subject=payment.id, due=until))
     return Tap(
-        transaction_id=tx.transaction_id,
-        operation=tx.origin.operation,
-        amount=tx.amounts.total,
-        currency=tx.origin.site.currency,
-        terminal_id=tx.origin.site.terminal_id,
+        transaction_id=payment.id,
+        operation=payment.operation,
+        amount=payment.transaction.total_amount,
+        currency=payment.transaction.currency,
+        terminal_id=payment.transaction.tid,
         since=context.now,
         until=until,
     )

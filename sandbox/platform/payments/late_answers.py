@@ -22,7 +22,7 @@ from sandbox.domain.payments.outcomes import (
     Operation,
     for_operation,
 )
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.payments.transitions import Conclusion, Transition
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext
@@ -46,56 +46,58 @@ class _Effect(Struct, frozen=True, gc=False):
 
 def remember(context: OperationContext, case: Case, event_id: str) -> None:
     """Remember an action that has timed out, so that its answer can come late."""
-    id = case.tx.transaction_id
+    id = case.payment.id
     known = context.unit.get(Unanswered, id)
     actions = (*(known.actions if known else ()), unanswered_action(case, event_id))
     context.unit.put(Unanswered(transaction_id=id, actions=actions))
 
 
-def open_attempts(context: OperationContext, tx: Transaction) -> list[OpenAttempt]:
+def open_attempts(context: OperationContext, payment: Payment) -> list[OpenAttempt]:
     """The attempts at the payment that the processor may still answer, the oldest first."""
-    waiting = context.unit.get(Unanswered, tx.transaction_id)
-    if waiting is not None:
-        return [
-            OpenAttempt(one.event_id, one.action.operation, one.amount) for one in waiting.actions
-        ]
-    if not can_be_answered(tx):
-        return []
-    return [OpenAttempt(tx.event_id, tx.origin.operation, tx.amounts.total)]
+    waiting = context.unit.get(Unanswered, payment.id)
+    found = [
+        OpenAttempt(one.event_id, one.action.operation, one.amount)
+        for one in (waiting.actions if waiting is not None else ())
+    ]
+    if can_be_answered(payment) and all(one.operation is not Operation.CONFIRM for one in found):
+        tx = payment.transaction
+        found.insert(0, OpenAttempt(tx.event_id, payment.operation, tx.total_amount))
+    return found
 
 
 def preview(
-    context: OperationContext, tx: Transaction, key: str, event_id: str
-) -> tuple[Transition, Transaction] | None:
+    context: OperationContext, payment: Payment, key: str, event_id: str
+) -> tuple[Transition, Payment] | None:
     """The row that the answer would take now, and the payment after it; None for no effect."""
-    effect = _effect(context, tx, key, event_id)
+    effect = _effect(context, payment, key, event_id)
     return None if effect is None else (effect.taken, effect.conclude(None).record)
 
 
-def answer(context: OperationContext, tx: Transaction, key: str, event_id: str) -> bool:
+def answer(context: OperationContext, payment: Payment, key: str, event_id: str) -> bool:
     """Have the processor answer the attempt, of an action by its event_id; False for no effect."""
-    effect = _effect(context, tx, key, event_id)
+    effect = _effect(context, payment, key, event_id)
     if effect is None:
         return False
-    batch = settlement.batch_for_entry(context, tx) if effect.taken.batch_entry else None
-    outcomes.save(context, effect.conclude(batch.id if batch else None), tx, batch)
-    waiting = context.unit.get(Unanswered, tx.transaction_id)
+    batch = settlement.batch_for_entry(context, payment) if effect.taken.batch_entry else None
+    outcomes.save(context, effect.conclude(batch.id if batch else None), payment, batch)
+    waiting = context.unit.get(Unanswered, payment.id)
     if waiting is not None and (left := waiting.without(event_id)) != waiting:
         if left.actions:
             context.unit.put(left)
         else:
-            context.unit.remove(Unanswered, tx.transaction_id)
+            context.unit.remove(Unanswered, payment.id)
     return True
 
 
-def _effect(context: OperationContext, tx: Transaction, key: str, event_id: str) -> _Effect | None:
+def _effect(context: OperationContext, payment: Payment, key: str, event_id: str) -> _Effect | None:
     at = context.now_ms
-    waiting = context.unit.get(Unanswered, tx.transaction_id)
+    waiting = context.unit.get(Unanswered, payment.id)
     action = waiting.action(event_id) if waiting is not None else None
     if action is None:
-        if not can_be_answered(tx, OUTCOMES[key]) or event_id not in ("", tx.event_id):
+        known = ("", payment.transaction.event_id)
+        if not can_be_answered(payment, OUTCOMES[key]) or event_id not in known:
             return None
-        start = initiation.answered_late(tx, OUTCOMES[key])
+        start = initiation.answered_late(payment, OUTCOMES[key])
         taken = initiation.transition_for(start)
         return _Effect(
             taken, lambda batch: initiation.conclude(start, taken, at=at, batch_id=batch)
@@ -103,8 +105,8 @@ def _effect(context: OperationContext, tx: Transaction, key: str, event_id: str)
     outcome = for_operation(key, action.action.operation)
     case = case_now(
         action,
-        tx,
-        batch_is_closed=settlement.is_closed(context, tx.batch_id),
+        payment,
+        batch_is_closed=settlement.is_closed(context, payment.batch_id),
         readings=context.world.readings,
     )
     if outcome is None or case is None:

@@ -7,29 +7,26 @@ from msgspec.structs import replace
 
 from sandbox.domain.batches import Batch
 from sandbox.domain.clock import AUTHORIZATION_EXPIRES, HOLD_REVERSED, SURCHARGE_EXPIRES, Timer
-from sandbox.domain.faults import Refusal
 from sandbox.domain.instants import Instant, from_ms
 from sandbox.domain.payments import transitions
 from sandbox.domain.payments.action_records import with_own_record
 from sandbox.domain.payments.cards import NOT_READ, Card, Tapped
 from sandbox.domain.payments.initiation import Start, conclude, transition_for
-from sandbox.domain.payments.outcomes import LOST_AS_DECLINED, Operation, Outcome, TransportFault
+from sandbox.domain.payments.outcomes import LOST_AS_DECLINED, Operation, Outcome
 from sandbox.domain.payments.pricing import above_cap
-from sandbox.domain.payments.transactions import Transaction, TransactionSite
+from sandbox.domain.payments.transactions import Payment, Transaction, change
 from sandbox.domain.payments.transitions import Conclusion
 from sandbox.domain.readings import LOST_CARDS, RECORD_OF_AN_ACTION, STORED_TRANSACTION_TYPE
 from sandbox.platform import settlement
-from sandbox.platform.context import OperationContext
+from sandbox.platform.context import OperationContext, RequestContext
+from sandbox.platform.payments.points_of_sale import KnownPlace
+from sandbox.platform.request_faults import let_happen, request_words
 from sandbox.scenarios.matcher import Words
 from sandbox.scenarios.outcome_choice import AttemptFacts, ChosenOutcome, choose, choose_at_tap
 
 
-class Dropped(Exception):
-    """The connection is closed without an answer, before anything was done."""
-
-
 def decide(
-    context: OperationContext,
+    context: RequestContext,
     operation: Operation,
     *,
     amount: int | None,
@@ -61,8 +58,7 @@ def decide(
     choice = context.choice = _as_read(context, choose(facts, context.world.queue))
     if choice.source != "default":
         context.decided("outcome", choice.key, choice.by, "assumed D4")
-    if choice.fault is not None and choice.fault.when == "before":
-        _fail_before(choice.fault)
+    let_happen(context, choice)
     return choice
 
 
@@ -108,22 +104,16 @@ def decide_at_tap(
     return choice
 
 
-def words_of(context: OperationContext, site: TransactionSite, **more: Any) -> Words:
+def words_of(context: RequestContext, place: KnownPlace | Transaction, **more: Any) -> Words:
     """The facts of every attempt that the rules of a scenario can use."""
     return {
-        "currency": site.currency,
-        "location": site.location_id,
-        "account": site.account_id,
-        "key": context.known_caller.key.id,
-        "processor": site.processor,
+        **request_words(context),
+        "currency": place.currency,
+        "location": place.location_id,
+        "account": place.account_id,
+        "processor": place.processor,
         **more,
     }
-
-
-def _fail_before(fault: TransportFault) -> None:
-    if fault.answer is None:
-        raise Dropped(fault.key)
-    raise Refusal(fault.answer, reason=f"{fault.key} was requested", step="outcome")
 
 
 def repeated(context: OperationContext, outcome: Outcome, sent: str | None) -> ChosenOutcome:
@@ -147,7 +137,7 @@ def delay_ms(context: OperationContext, choice: ChosenOutcome) -> int:
 def save(
     context: OperationContext,
     conclusion: Conclusion,
-    before: Transaction | None,
+    before: Payment | None,
     joined: Batch | None = None,
 ) -> Conclusion:
     """Store the record, count it in its batches, set its timers, and fire its events.
@@ -158,7 +148,7 @@ def save(
         conclusion = with_own_record(conclusion, before)
     record = conclusion.record
     if context.world.readings[STORED_TRANSACTION_TYPE] == "first":  # assumed D35-type
-        record = replace(record, transaction_type=record.origin.operation.value)
+        record = change(record, transaction_type=record.operation.value)
     context.unit.put(record)
     _note_cap(context, before, record)
     settlement.count(context, before, record, joined)
@@ -172,33 +162,33 @@ def save(
     return conclusion
 
 
-def save_initiation(context: OperationContext, start: Start) -> Transaction:
+def save_initiation(context: OperationContext, start: Start) -> Payment:
     """Store what the processor's answer makes of a pending payment; the payment as it is shown."""
     taken = transition_for(start)
-    batch = settlement.batch_for_entry(context, start.tx) if taken.batch_entry else None
+    batch = settlement.batch_for_entry(context, start.payment) if taken.batch_entry else None
     conclusion = conclude(start, taken, at=context.now_ms, batch_id=batch.id if batch else None)
-    save(context, conclusion, start.tx, batch)
+    save(context, conclusion, start.payment, batch)
     return conclusion.shown
 
 
-def _note_cap(context: OperationContext, before: Transaction | None, record: Transaction) -> None:
+def _note_cap(context: OperationContext, before: Payment | None, record: Payment) -> None:
     """Note a new surcharge above the cap of the card's brand. Source: assumed 2.8-caps."""
     is_new = (
         before is None
         or before.status == "pending"
         or before.amounts.surcharge != record.amounts.surcharge
     )
-    if record.origin.card is NOT_READ:
+    if record.card is NOT_READ:
         return
-    brand = record.origin.card.brand
+    brand = record.card.brand
     if is_new and (cap := above_cap(brand, record.amounts)) is not None:
         reason = f"the surcharge of {record.amounts.surcharge} is above {brand}'s cap of {cap:g} %"
         context.decided("rule", "note", reason, "assumed 2.8-caps")
 
 
-def _set_timers(context: OperationContext, before: Transaction | None, record: Transaction) -> None:
+def _set_timers(context: OperationContext, before: Payment | None, record: Payment) -> None:
     """An authorization and a surcharge prompt last only so long. Source: assumed F4, F21."""
-    id = record.transaction_id
+    id = record.id
     if before is not None and before.status == "authorized":
         context.unit.cancel(AUTHORIZATION_EXPIRES, id)
     if before is not None and before.status == "surcharge_pending":
@@ -210,10 +200,10 @@ def _set_timers(context: OperationContext, before: Transaction | None, record: T
         context.unit.schedule(Timer(kind=HOLD_REVERSED, subject=id, due=due))
     if record.status == "authorized":
         # Counted from the beginning; an increment does not begin it anew (assumed 8.1).
-        due = from_ms(record.origin.created_at) + transitions.authorization_lifetime(record.origin)
+        due = from_ms(record.transaction.created_at) + transitions.authorization_lifetime(record)
         context.unit.schedule(Timer(kind=AUTHORIZATION_EXPIRES, subject=id, due=due))
     if record.status == "surcharge_pending":
-        due = _prompt_ends(context, from_ms(record.origin.created_at))
+        due = _prompt_ends(context, from_ms(record.transaction.created_at))
         context.unit.schedule(Timer(kind=SURCHARGE_EXPIRES, subject=id, due=max(due, context.now)))
 
 

@@ -5,6 +5,7 @@ Source: assumed 1.8-where, D16; the fields of a transaction assumed 7.1.
 
 from functools import lru_cache
 from hashlib import blake2b
+from typing import Any
 
 from msgspec import Struct
 
@@ -21,7 +22,6 @@ from sandbox.domain.directory import (
 from sandbox.domain.directory_readings import BLOCK_ANSWER
 from sandbox.domain.faults import NOT_FOUND, VALIDATION_ERROR, Refusal
 from sandbox.domain.payments.pricing import PointOfSale
-from sandbox.domain.payments.transactions import TransactionSite
 from sandbox.platform.access import blocked_account
 from sandbox.platform.context import OperationContext
 from sandbox.store.store import UnitOfWork
@@ -31,12 +31,27 @@ Named = tuple[str | None, str | None, str | None]
 
 
 class KnownPlace(Struct, frozen=True, gc=False):
-    """A place, the fields of its transactions, and whether any processor serves it."""
+    """A place, its currency and processor, and why no processor would accept a sale from it."""
 
     place: PointOfSale
-    site: TransactionSite
+    currency: str
+    processor: str
     problem: str | None
-    is_passthrough: bool
+
+    @property
+    def account_id(self) -> str:
+        """The merchant's account."""
+        return self.place.account.id
+
+    @property
+    def location_id(self) -> str | None:
+        """The location, if it is known."""
+        return self.place.location.id if self.place.location else None
+
+    @property
+    def is_passthrough(self) -> bool:
+        """Whether the processor is told of later."""
+        return self.processor == PASSTHROUGH
 
 
 def find(context: OperationContext, named: Named) -> KnownPlace:
@@ -45,12 +60,13 @@ def find(context: OperationContext, named: Named) -> KnownPlace:
     Raises Refusal where the parts do not fit together.
     """
     place = _work_out(context, *named)
-    site = _held_once(_site(place))
+    processor = processor_of(place.terminal.processor_config_id)
+    currency = _currency(place.terminal, place.location)
     problem = _misconfiguration(place)
     if problem is None and context.world.readings[BLOCK_ANSWER] == "invalid_terminal":
         above = blocked_account(context, place.account)
         problem = f"account {above.id} ({above.name}) is blocked" if above else None
-    return KnownPlace(place, site, problem, site.processor == PASSTHROUGH)
+    return KnownPlace(place, currency, processor, problem)
 
 
 def _work_out(
@@ -127,31 +143,29 @@ def _misconfiguration(place: PointOfSale) -> str | None:
     return f"the terminal has no {' and no '.join(missing)}"
 
 
-def _site(place: PointOfSale) -> TransactionSite:
-    """The fields of every transaction of the place. Source: assumed 7.1."""
-    account, terminal, location = place.account, place.terminal, place.location
-    processor = processor_of(terminal.processor_config_id)
-    return TransactionSite(
-        account_id=account.id,
-        parent_account_ids=account.parent_account_ids,
-        terminal_id=terminal.terminal_id,
-        processor_mid=terminal.mid,
-        processor_tid=terminal.tid,
-        location_id=location.id if location else None,
-        processor=processor,
-        gateway=gateway_of(processor),
-        currency=_currency(terminal, location),
-        merchant_name=terminal.merchant_name or account.name,
-        mcc=terminal.merchant_category_code or account.mcc,
-        # The device of a terminal where a client names none: 64 hex digits.
-        device_id=blake2b(terminal.terminal_id.encode(), digest_size=32).hexdigest(),
-    )
+def fields_of(known: KnownPlace) -> dict[str, Any]:
+    """The fields that all transactions of the place have. Source: assumed 7.1."""
+    account, terminal = known.place.account, known.place.terminal
+    return {
+        "mid": account.id,
+        "tid": terminal.terminal_id,
+        "processor_mid": terminal.mid,
+        "processor_tid": terminal.tid,
+        "account_id": account.id,
+        "location_id": known.location_id,
+        "processor": known.processor,
+        "gateway": gateway_of(known.processor),
+        "currency": known.currency,
+        "owner_id": account.owner_id,
+        "parent_account_ids": account.parent_account_ids,
+        "merchant_name": terminal.merchant_name or account.name,
+    }
 
 
 @lru_cache(maxsize=1_000)
-def _held_once(site: TransactionSite) -> TransactionSite:
-    """The site, or an equal one of an earlier payment: those of a terminal share it."""
-    return site
+def device_of(terminal_id: str) -> str:
+    """The device of a terminal where a client names none: 64 hex digits."""
+    return blake2b(terminal_id.encode(), digest_size=32).hexdigest()
 
 
 def _currency(terminal: Terminal, location: Location | None) -> str:

@@ -11,7 +11,7 @@ from sandbox.domain.clock import (
     UNBLOCK_TERMINAL,
     Timer,
 )
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment
 from sandbox.platform.context import OperationContext
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.scenarios.rules import FollowUp
@@ -20,20 +20,20 @@ _ABOUT_KEY = (REVOKE_KEY, REINSTATE_KEY)
 _ABOUT_TERMINAL = (BLOCK_TERMINAL, UNBLOCK_TERMINAL)
 
 
-def follow_meanwhile(context: OperationContext, choice: ChosenOutcome, tx: Transaction) -> None:
+def follow_meanwhile(context: OperationContext, choice: ChosenOutcome, payment: Payment) -> None:
     """Schedule what happens while a payment waits for its tap, counted from its beginning."""
     schedule_follow_ups(
         context,
         [one for one in choice.follow if one.do != LATE_ANSWER],
-        terminal_id=tx.origin.site.terminal_id,
-        payment=tx.transaction_id,
+        terminal_id=payment.transaction.tid,
+        payment=payment.id,
     )
 
 
 def follow_outcome(
     context: OperationContext,
     choice: ChosenOutcome,
-    tx: Transaction,
+    payment: Payment,
     *,
     was_tapped: bool = False,
     event_id: str = "",
@@ -46,8 +46,8 @@ def follow_outcome(
     schedule_follow_ups(
         context,
         [one for one in choice.follow if not was_tapped or one.do == LATE_ANSWER],
-        terminal_id=tx.origin.site.terminal_id,
-        payment=tx.transaction_id,
+        terminal_id=payment.transaction.tid,
+        payment=payment.id,
         event_id=event_id,
     )
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from sandbox.store.files.json_file import JsonFile
-from sandbox.store.files.port import Change, Document, StateFile, StoreError
+from sandbox.store.files.port import Change, StateFile, StoreError
 from sandbox.store.files.sqlite_file import SqliteFile
 
 JSON: Final = (".json",)
@@ -37,11 +37,7 @@ def copy(source: StateFile, target: StateFile) -> None:
         )
     changes = []
     for world, tables in worlds.items():
-        puts = [
-            (table, Document(one.id, one.number, one.text))
-            for table, documents in tables.items()
-            for one in documents
-        ]
+        puts = [(table, one) for table, documents in tables.items() for one in documents]
         changes.append(Change(world, puts=puts, anew=True))
     if source.secret:
         # The keys of the worlds are made of it.

@@ -35,7 +35,7 @@ from sandbox.store.files.port import (
     SECRET_BYTES,
     Change,
     Document,
-    Parsed,
+    StateFile,
     StoreError,
     Tables,
     UnknownFormat,
@@ -128,51 +128,28 @@ def _place(path: Sequence[int | str]) -> str:
             return "it is not an object of tables"
 
 
-class JsonFile:
+class JsonFile(StateFile):
     """A `StateFile` in JSON, for about a thousand documents that people want to read."""
 
     is_for_people = True
 
     def __init__(self, path: Path) -> None:
         """Raises StoreError when the file is in use, or cannot be read and written."""
+        super().__init__()
         self._hold = Hold(path)
         self._path = self._hold.path
+        self.name = f"{self._path.name} (JSON)"
         self._storage = AtomicStorage(self._path)
         # TinyDB calls what it gets to make its storage.
         self._database = TinyDB(storage=lambda: self._storage)
-        self._new_head: dict[str, Any] = {}
         self._has_written = self._has_warned = False
-
-    @property
-    def name(self) -> str:
-        """The name and kind of the file."""
-        return f"{self._path.name} (JSON)"
-
-    @property
-    def secret(self) -> bytes:
-        """The secret of the server. Raises StoreError."""
-        return read_secret(self._head().get("secret"))
-
-    def keep_secret(self, secret: bytes) -> None:
-        """Have the next write put this secret into the file."""
-        self._new_head["secret"] = secret.hex()
-
-    @property
-    def tokens(self) -> str:
-        """The tokens of teams as JSON. Raises StoreError."""
-        tokens = self._head().get("tokens")
-        return to_json(tokens).decode() if tokens else ""
-
-    def keep_tokens(self, tokens: str) -> None:
-        """Have the next write put these tokens into the file."""
-        self._new_head["tokens"] = from_json(tokens or "[]")
 
     def load(self) -> Mapping[str, Tables]:
         """All worlds by id. Raises StoreError."""
         self._storage.forget()
         self._hold.look()
-        self._head()
-        worlds: dict[str, dict[str, list[Parsed]]] = {}
+        self._read_head()
+        worlds: dict[str, dict[str, list[Document]]] = {}
         try:
             for name in sorted(self._database.tables() - {FILE}):
                 world, table = _names(name)
@@ -198,9 +175,9 @@ class JsonFile:
         self._hold.must_be_open()
         self._hold.must_be_as_seen()
         # A file that cannot be read is never written over.
-        head = self._head()
+        self._read_head()
         try:
-            self._put_head(head)
+            self._put_head()
             for change in changes:
                 self._apply(change)
             self._storage.flush()
@@ -224,14 +201,11 @@ class JsonFile:
 
     # --- tables
 
-    def _head(self) -> dict[str, Any]:
-        """What the file says of itself, of a format that can be read, and will say.
-
-        Raises StoreError.
-        """
+    def _read_head(self) -> None:
+        """Read what the file says of itself, of a format that can be read. Raises StoreError."""
         try:
             if self._storage.read() is None:
-                return self._new_head
+                return
             head = dict(next(iter(self._database.table(FILE).all()), {}))
             if head.get("program") != PROGRAM:
                 raise Contents(f"table {FILE!r} does not say that {PROGRAM} has written it")
@@ -246,16 +220,17 @@ class JsonFile:
             raise self._unusable(why) from None
         except OSError as error:
             raise cannot(self._path, "be read", error, "mend this, and start again") from error
-        return head | self._new_head
+        if not self.is_head_new:
+            self.head = head
 
-    def _put_head(self, said: Mapping[str, Any]) -> None:
-        head = {**said, "program": PROGRAM, "format": FORMAT, "version": __version__}
+    def _put_head(self) -> None:
+        head = {**self.head, "program": PROGRAM, "format": FORMAT, "version": __version__}
         self._database.drop_table(FILE)
         self._database.table(FILE).insert(TinyDocument(head, doc_id=1))
 
-    def _documents(self, name: str) -> list[Parsed]:
+    def _documents(self, name: str) -> list[Document]:
         """The documents of a table in the order of their numbers. Raises Contents."""
-        found: dict[str, Parsed] = {}
+        found: dict[str, Document] = {}
         for document in self._database.table(name):
             fields = dict(document)
             id = fields.pop(ID, None)
@@ -264,7 +239,7 @@ class JsonFile:
                 raise Contents(f"{place}: {ID} is not a text")
             if id in found:
                 raise Contents(f"table {name!r}: {ID} {id!r} appears twice")
-            found[id] = Parsed(id, document.doc_id, fields)
+            found[id] = Document(id, document.doc_id, to_json(fields).decode())
         return sorted(found.values(), key=lambda one: one.number)
 
     def _apply(self, change: Change) -> None:

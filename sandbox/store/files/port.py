@@ -4,16 +4,16 @@ A file knows no records. It stores JSON objects, and returns all of them when it
 After `write` returns, the data survives the death of the process.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
-from msgspec import Struct
 from pydantic_core import from_json, to_json
 
 PROGRAM: Final = "uat-sandbox"
 """What a file says of who wrote it."""
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """The format of files and snapshots. One of another format is refused."""
 
 FILE: Final = "file"
@@ -59,22 +59,9 @@ class Document(NamedTuple):
     text: str
 
 
-class Parsed(Struct, frozen=True, gc=False):
-    """A document whose text was read already. Replaces a `Document`."""
-
-    id: str
-    number: int
-    fields: dict[str, Any]
-
-    @property
-    def text(self) -> str:
-        """The JSON object."""
-        return to_json(self.fields).decode()
-
-
-def fields_of(document: "Document | Parsed") -> Any:
+def fields_of(document: Document) -> Any:
     """The content of a document."""
-    return document.fields if isinstance(document, Parsed) else from_json(document.text)
+    return from_json(document.text)
 
 
 class Change(NamedTuple):
@@ -90,7 +77,7 @@ class Change(NamedTuple):
     anew: bool = False
 
 
-Tables = Mapping[str, Sequence[Document | Parsed]]
+Tables = Mapping[str, Sequence[Document]]
 """The documents of one world by table, each in the order of its numbers."""
 
 
@@ -116,48 +103,60 @@ class Unavailable(StoreError):
     """What keeps the worlds cannot be reached at the moment; it is worth trying again."""
 
 
-class StateFile(Protocol):
-    """A file that keeps the worlds of one server."""
+class StateFile(ABC):
+    """A file that keeps the worlds of one server.
 
-    @property
-    def name(self) -> str:
-        """The name and kind of the file, for messages: `state.json (JSON)`."""
+    `name` is the name and kind of the file, for messages: `state.json (JSON)`. Where it
+    `is_for_people`, who may edit it, everything in it is checked. `head` is what it says of itself
+    besides.
+    """
 
-    @property
-    def is_for_people(self) -> bool:
-        """Whether people edit it, so everything in it is checked."""
+    is_for_people = False
+    name: str
+
+    def __init__(self) -> None:
+        self.head: dict[str, Any] = {}
+        self.is_head_new = False
 
     @property
     def secret(self) -> bytes:
-        """The secret of the server whose worlds it stores; empty if there is none.
-
-        Raises StoreError.
-        """
-
-    def keep_secret(self, secret: bytes) -> None:
-        """Have the next write put this secret into the file, in place of the one it has."""
+        """The secret of the server whose worlds it stores; empty if there is none."""
+        return read_secret(self.head.get("secret"))
 
     @property
     def tokens(self) -> str:
-        """The tokens of teams as JSON, as `write_tokens` writes them; empty if there are none.
+        """The tokens of teams as JSON, as `write_tokens` writes them; empty if there are none."""
+        tokens = self.head.get("tokens")
+        return to_json(tokens).decode() if tokens else ""
 
-        Raises StoreError.
-        """
+    def keep_secret(self, secret: bytes) -> None:
+        """Have the next write put this secret into the file, in place of the one it has."""
+        self.keep(secret=secret.hex())
 
     def keep_tokens(self, tokens: str) -> None:
         """Have the next write put these tokens into the file, in place of those it has."""
+        self.keep(tokens=from_json(tokens or "[]"))
 
+    def keep(self, **fields: Any) -> None:
+        """Have the next write put these fields into what the file says of itself."""
+        self.head = {**self.head, **fields}
+        self.is_head_new = True
+
+    @abstractmethod
     def load(self) -> Mapping[str, Tables]:
         """All worlds by id. Raises StoreError."""
 
+    @abstractmethod
     def keep_good_copy(self) -> None:
         """The content was found good: make a copy of the file as it was opened.
 
         Raises StoreError.
         """
 
+    @abstractmethod
     def write(self, changes: Sequence[Change]) -> None:
         """Write all of these, or none. Raises StoreError; the same changes may be tried again."""
 
+    @abstractmethod
     def close(self) -> None:
         """Close and unlock the file."""

@@ -31,6 +31,7 @@ from sandbox.store.files.port import (
     PROGRAM,
     Change,
     Document,
+    StateFile,
     StoreError,
     Tables,
     UnknownFormat,
@@ -68,17 +69,15 @@ ON CONFLICT (world, kind, id) DO UPDATE SET number = excluded.number, body = exc
 """
 
 
-class SqliteFile:
+class SqliteFile(StateFile):
     """A `StateFile` in SQLite, for any number of documents that fits in memory."""
-
-    is_for_people = False
 
     def __init__(self, path: Path) -> None:
         """Raises StoreError when the file is in use, or is none that can be used."""
+        super().__init__()
         self._hold = Hold(path)
         self._path = self._hold.path
-        self._head: dict[str, Any] = {}
-        self._is_head_new = False
+        self.name = f"{self._path.name} (SQLite)"
         # What a server that was killed has left.
         log = self._path.with_name(self._path.name + "-wal")
         self._has_log = log.exists() and log.stat().st_size > 0
@@ -110,30 +109,6 @@ class SqliteFile:
         except BaseException:
             self._hold.release()
             raise
-
-    @property
-    def name(self) -> str:
-        """The name and kind of the file."""
-        return f"{self._path.name} (SQLite)"
-
-    @property
-    def secret(self) -> bytes:
-        """The secret of the server; empty if there is none."""
-        return read_secret(self._head.get("secret"))
-
-    def keep_secret(self, secret: bytes) -> None:
-        """Have the next write put this secret into the file."""
-        self._keep(secret=secret.hex())
-
-    @property
-    def tokens(self) -> str:
-        """The tokens of teams as JSON; empty if there are none."""
-        tokens: str = self._head.get("tokens", "")
-        return tokens
-
-    def keep_tokens(self, tokens: str) -> None:
-        """Have the next write put these tokens into the file."""
-        self._keep(tokens=tokens)
 
     def load(self) -> Mapping[str, Tables]:
         """All worlds by id. Raises StoreError."""
@@ -167,12 +142,12 @@ class SqliteFile:
         self._hold.must_be_there()
         try:
             execute("BEGIN IMMEDIATE")
-            if self._is_head_new:
-                execute(PUT, ("", FILE, FILE, "1", to_json(self._head).decode()))
+            if self.is_head_new:
+                execute(PUT, ("", FILE, FILE, "1", to_json(self.head).decode()))
             for change in changes:
                 self._apply(change)
             execute("COMMIT")
-            self._is_head_new = False
+            self.is_head_new = False
         except BaseException as error:
             with suppress(sqlite3.Error):
                 if self._database.in_transaction:
@@ -206,13 +181,13 @@ class SqliteFile:
         if self._is_new:
             execute("PRAGMA journal_mode = WAL")
             self._database.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
-            self._keep(program=PROGRAM, version=__version__)
+            self.keep(program=PROGRAM, version=__version__)
         else:
             self._check()
             execute("PRAGMA journal_mode = WAL")
             found = execute("SELECT body FROM documents WHERE kind = ?", (FILE,)).fetchone()
-            self._head = {} if found is None else from_json(found[0])
-            read_secret(self._head.get("secret"))
+            self.head = {} if found is None else from_json(found[0])
+            read_secret(self.head.get("secret"))
         execute("PRAGMA synchronous = FULL")
 
     def _check(self) -> None:
@@ -234,11 +209,6 @@ class SqliteFile:
     def _pragma(self, name: str) -> Any:
         (value,) = self._database.execute(f"PRAGMA {name}").fetchone()
         return value
-
-    def _keep(self, **fields: str) -> None:
-        """Have the next write put these fields into the document about the file."""
-        self._head = {**self._head, **fields}
-        self._is_head_new = True
 
     def _apply(self, change: Change) -> None:
         """Make one change within a transaction. Raises sqlite3.Error."""

@@ -1,0 +1,134 @@
+"""The operations of the platform's API, as rules for requests name them.
+
+The platform fills the table with its rows when it is loaded, so that rooms below it can check what
+a rule names. A path of a rule can have `*`, which stands for any text.
+"""
+
+import re
+from collections.abc import Collection
+from fnmatch import translate
+from functools import cache
+from typing import Annotated, Final
+
+from msgspec import Struct
+from pydantic import AfterValidator, Field
+
+from sandbox.domain.text import UnknownWord, did_you_mean, known
+
+METHODS: Final = ("GET", "POST", "PUT", "DELETE")
+
+
+class ApiOperation(Struct, frozen=True, gc=False):
+    """One operation. `words` are those of scenarios for what it does, such as `refund`.
+
+    Without a body, its answer can still have one by a reading.
+    """
+
+    name: str
+    method: str
+    path: str
+    words: tuple[str, ...] = ()
+    has_body: bool = True
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Everything that a rule may call it."""
+        return (*self.words, self.name)
+
+
+class Words(dict[str, list[ApiOperation]]):
+    """Words with their operations. It grows while modules are loaded, so it is equal to itself."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+
+API: Final[dict[str, ApiOperation]] = {}
+"""The operations by name, once the platform is loaded."""
+
+API_WORDS: Final = Words()
+"""Each name and word with its operations, once the platform is loaded."""
+
+
+def add_operation(operation: ApiOperation) -> None:
+    """Take note of an operation of the platform."""
+    API[operation.name] = operation
+    for word in operation.names:
+        API_WORDS.setdefault(word, []).append(operation)
+
+
+def find_operations(
+    words: Collection[str] | None, methods: Collection[str] | None, paths: Collection[str] | None
+) -> list[ApiOperation]:
+    """The operations that fit; None fits all. Raises UnknownWord if there are none."""
+    found = [
+        one
+        for one in API.values()
+        if (words is None or not set(words).isdisjoint(one.names))
+        and (methods is None or one.method in methods)
+        and (paths is None or any(_meet(path, _as_pattern(one.path)) for path in paths))
+    ]
+    if found or not API:
+        return found
+    asked = [*(methods or ()), *(paths or ()), *(words or ())]
+    raise UnknownWord(f"no operation of the platform is {' '.join(asked)[:200]}", "", ())
+
+
+class PathPattern:
+    """A path with `*`, which stands for any text."""
+
+    def __init__(self, path: str) -> None:
+        self._regex = re.compile(translate(path))
+
+    def matches(self, path: str) -> bool:
+        """Whether the whole path fits."""
+        return self._regex.match(path) is not None
+
+
+@cache
+def _as_pattern(path: str) -> str:
+    return re.sub(r"\{\w+\}", "*", path)
+
+
+def _meet(one: str, other: str) -> bool:
+    """Whether some text fits both patterns."""
+    seen, left = set(), [(0, 0)]
+    while left:
+        place = at, there = left.pop()
+        if place in seen:
+            continue
+        seen.add(place)
+        first, second = one[at : at + 1], other[there : there + 1]
+        if not first and not second:
+            return True
+        if "*" in (first, second):
+            # A star ends here, or takes one more character of the other.
+            left += [(at + 1, there)] if first else []
+            left += [(at, there + 1)] if second else []
+        elif first == second:
+            left.append((at + 1, there + 1))
+    return False
+
+
+def _check_path(path: str) -> str:
+    """The path, if some operation has such a one. Raises UnknownWord with the nearest."""
+    paths = {_as_pattern(one.path) for one in API.values()}
+    if paths and not any(_meet(path, one) for one in paths):
+        raise UnknownWord(f"no operation has the path {path[:80]!r}", path, paths)
+    return path
+
+
+def _check_word(word: str) -> str:
+    if word not in API_WORDS:
+        raise ValueError(f"must be an operation{did_you_mean(word, API_WORDS)}")
+    return word
+
+
+OperationWord = Annotated[str, AfterValidator(_check_word)]
+"""The name of an operation, or a word of scenarios for what it does."""
+
+Method = Annotated[str, known("a method of the platform", METHODS)]
+
+PathText = Annotated[
+    str, Field(max_length=200, pattern=r"^[/*][A-Za-z0-9_./*-]*$"), AfterValidator(_check_path)
+]
+"""The path of requests, with `*` for any text."""

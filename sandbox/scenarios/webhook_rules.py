@@ -1,0 +1,150 @@
+"""Rules of a scenario on webhooks, and the endpoints that it registers.
+
+Source: assumed D22, D24, 6.3.
+"""
+
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field, model_validator
+
+from sandbox.domain.batches import BATCH_STATUSES
+from sandbox.domain.events import EVENTS
+from sandbox.domain.field_types import EndpointId, HttpUrl, WebhookSecret
+from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
+from sandbox.scenarios.words import DELAY_MS_MAX, Count, Name, OneOf, Part, RuleName, Some
+
+COPIES_MAX: Final = 100
+STATUSES_IN_BODIES: Final = tuple(
+    dict.fromkeys((*STATUSES, *BATCH_STATUSES, "active", "blocked", "revoked", "deleted"))
+)
+
+
+class WebhookWhen(Part):
+    """The condition of a rule; fields that are not given match everything.
+
+    `transaction_type` and `status` are those of the body; `endpoint` is an id, a description or a
+    URL. `nth` counts the deliveries that fit everything else of the rule.
+    """
+
+    event: Some[Annotated[str, OneOf(tuple(EVENTS), "event")]] | None = None
+    """The type of the event."""
+    transaction_type: Some[Annotated[str, OneOf(TRANSACTION_TYPES, "transaction_type")]] | None = (
+        None
+    )
+    """The transaction_type of the body."""
+    status: Some[Annotated[str, OneOf(STATUSES_IN_BODIES, "status")]] | None = None
+    """The status of the body."""
+    account: Some[Name] | None = None
+    """The account of the event, by its cast name or id."""
+    endpoint: Some[Annotated[str, Field(min_length=1, max_length=2_000)]] | None = None
+    """The endpoint, by its id, description or URL."""
+    nth: Some[Count] | None = None
+    """The number of the delivery among those that match the rest of the rule, from 1."""
+
+    @model_validator(mode="after")
+    def _can_ever_fit(self) -> "WebhookWhen":
+        if self.transaction_type and self.event:
+            strange = [one for one in self.event if EVENTS[one].category != "transaction"]
+            if strange:
+                raise ValueError(f"transaction_type: {strange[0]} has none")
+        return self
+
+
+class WebhookThen(Part):
+    """The effect on a delivery that matches.
+
+    `duplicate` is how many copies are sent in all; `order` the place among the webhooks of one
+    request; `truncate` how many bytes are left of the body, half of them with true; `contradict`
+    are fields to change in an extra copy under an id of its own; `times` how often the rule
+    applies before it is used up. Faults apply to the first attempt only: a retry is correct.
+    """
+
+    drop: bool | None = None
+    """Whether it is not sent at all."""
+    duplicate: Annotated[int, Field(ge=2, le=COPIES_MAX)] | None = None
+    """How many copies are sent in all."""
+    delay_ms: Annotated[int, Field(ge=1, le=DELAY_MS_MAX)] | None = None
+    """The delay, in milliseconds."""
+    order: Literal["first", "last"] | None = None
+    """Its place among the webhooks of one request."""
+    signature: Literal["wrong", "missing", "old_secret"] | None = None
+    """The fault of its signature."""
+    stale_timestamp: bool | None = None
+    """Whether its timestamp is too old to be accepted."""
+    truncate: Annotated[int, Field(ge=0)] | bool | None = None
+    """How many bytes are left of the body, or half of them with true."""
+    before_answer: bool | None = None
+    """Whether it is sent before the client has its answer."""
+    contradict: Annotated[dict[str, Any], Field(min_length=1)] | None = None
+    """Fields to change in an extra copy, which has an id of its own."""
+    times: Count | None = None
+    """How often the rule applies before it is used up."""
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> "WebhookThen":
+        given = [name for name in WebhookThen.model_fields if self._says(name)]
+        if not given:
+            raise ValueError("says nothing")
+        if self.drop and len(given) > 1:
+            raise ValueError(f"{given[1]}: a dropped webhook is not sent at all")
+        if self.before_answer and self.delay_ms is not None:
+            raise ValueError("before_answer: a delayed webhook cannot come before the answer")
+        return self
+
+    def _says(self, name: str) -> bool:
+        given = getattr(self, name)
+        return name != "times" and given is not None and given is not False
+
+
+class ScenarioEndpoint(Part):
+    """A webhook endpoint that the scenario registers when it starts. Source: assumed 8.3-declared.
+
+    `account` is a cast name or id; without one it hears the whole world.
+    """
+
+    name: EndpointId
+    """The id of the endpoint."""
+    url: HttpUrl
+    """The URL that webhooks go to."""
+    account: Name | None = None
+    """The account whose events it gets, by cast name or id; without one, all."""
+    event_types: Annotated[
+        list[Annotated[str, OneOf(tuple(EVENTS), "event")]], Field(fail_fast=True)
+    ] = Field(default_factory=list)
+    """The events that it gets; without them, all."""
+    transaction_type: Some[Annotated[str, OneOf(TRANSACTION_TYPES, "transaction_type")]] | None = (
+        None
+    )
+    """The transaction_type of the bodies that it gets."""
+    status: Some[Annotated[str, OneOf(STATUSES_IN_BODIES, "status")]] | None = None
+    """The status of the bodies that it gets."""
+    processor: Some[Name] | None = None
+    """The processor of the payments that it gets."""
+    secret: WebhookSecret | None = None
+    """Its signing secret; without one, the world makes it."""
+
+    def fields(self, account_id: str | None) -> dict[str, Any]:
+        """The fields of the endpoint, without its id."""
+        filters = {
+            name: tuple(values)
+            for name in ("transaction_type", "status", "processor")
+            if (values := getattr(self, name)) is not None
+        }
+        return {
+            "url": self.url,
+            "account_id": account_id,
+            "event_types": tuple(dict.fromkeys(self.event_types)),
+            "filters": filters,
+            "secret": self.secret,
+        }
+
+
+class WebhookRule(Part):
+    """One rule: a condition and an effect. Without a name its number names it."""
+
+    name: RuleName | None = None
+    """The name of the rule; without one its number names it."""
+    when: WebhookWhen = Field(default_factory=WebhookWhen)
+    """Which deliveries the rule is for; without it, all of them."""
+    then: WebhookThen
+    """The effect on a delivery that matches."""

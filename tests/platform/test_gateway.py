@@ -1,0 +1,151 @@
+"""Maintenance and quotas: what is refused before the platform looks at a request."""
+
+import asyncio
+
+import pytest
+
+from tests.support.payments import all_transactions, pay
+from tests.webhooks.calling import control
+
+WORLD = "/worlds/default"
+
+
+def get(sandbox, path="/v2/terminals", by="psp"):
+    return sandbox.ask("GET", path, key=by)
+
+
+def advance(sandbox, by):
+    asyncio.run(control(sandbox, "POST", f"{WORLD}/clock/advance", {"by": by}))
+
+
+@pytest.fixture(autouse=True)
+def frozen(sandbox):
+    sandbox.control("PUT", f"{WORLD}/clock", {"now": "2026-03-01T12:00:00Z", "mode": "frozen"})
+
+
+# --- maintenance ------------------------------------------------------------------------------
+
+
+def begin(sandbox, lasts):
+    return sandbox.control("PUT", f"{WORLD}/maintenance", {"lasts": lasts})
+
+
+@pytest.mark.proves("assumed 5.3-gateway")
+def test_in_a_maintenance_every_request_is_refused_until_it_is_over(sandbox):
+    begun = begin(sandbox, "10m")
+
+    sale, missing = pay(sandbox), get(sandbox, "/v2/terminals/nowhere")
+    advance(sandbox, "9m")
+    last = get(sandbox)
+    advance(sandbox, "1m")
+
+    assert begun.json() == {"until": "2026-03-01T12:10:00.000Z"}
+    assert [one.status for one in (sale, missing, last)] == [503] * 3
+    assert [one.headers["retry-after"] for one in (sale, last)] == ["600", "60"]
+    assert sale.json()["error"] == "unavailable"
+    decision = sandbox.journal(sale)["decisions"][-1]
+    assert (decision["step"], decision["clause"]) == ("gateway", "assumed 5.3-gateway")
+    assert (get(sandbox).status, all_transactions(sandbox)) == (200, 0)
+    assert sandbox.control("GET", f"{WORLD}/maintenance").json() == {"until": None}
+
+
+def test_an_unknown_key_is_refused_as_ever(sandbox):
+    begin(sandbox, "10m")
+
+    assert sandbox.ask("GET", "/v2/terminals", key="svc_nobody").status == 401
+
+
+def test_a_maintenance_can_be_ended_and_a_reset_ends_it(sandbox):
+    begin(sandbox, "10m")
+    ended = sandbox.control("DELETE", f"{WORLD}/maintenance")
+    after = get(sandbox)
+    begin(sandbox, "10m")
+    sandbox.control("POST", f"{WORLD}/reset")
+
+    assert (ended.status, after.status, get(sandbox).status) == (204, 200, 200)
+
+
+def test_a_snapshot_keeps_the_maintenance(sandbox):
+    begin(sandbox, "10m")
+    saved = sandbox.control("GET", f"{WORLD}/snapshot").body
+    sandbox.control("DELETE", f"{WORLD}/maintenance")
+
+    sandbox.ask("PUT", f"/_sandbox{WORLD}/snapshot", body=saved)
+
+    assert sandbox.control("GET", f"{WORLD}/maintenance").json()["until"] is not None
+
+
+@pytest.mark.parametrize("lasts", ["0s", "soon", "10", "99999999w", None, 5])
+def test_a_maintenance_needs_a_length(sandbox, lasts):
+    assert begin(sandbox, lasts).status == 400
+    assert get(sandbox).status == 200
+
+
+# --- quotas -----------------------------------------------------------------------------------
+
+
+def limit(sandbox, **quotas):
+    wanted = {f"quota.per_{name}": count for name, count in quotas.items()}
+    return sandbox.control("PUT", f"{WORLD}/switches", wanted)
+
+
+def limits_of(answer):
+    names = ("limit", "remaining", "reset", "policy")
+    return [answer.headers.get(f"ratelimit-{name}") for name in names]
+
+
+@pytest.mark.proves("assumed 5.3-gateway")
+def test_above_its_quota_a_key_gets_429_until_the_next_second(sandbox):
+    limit(sandbox, second=2)
+
+    answers = [get(sandbox) for _ in range(3)]
+    other = get(sandbox, by="merchant")
+    advance(sandbox, "1s")
+
+    assert [one.status for one in answers] == [200, 200, 429]
+    assert answers[2].json()["error"] == "rate_limited"
+    assert answers[2].headers["retry-after"] == "1"
+    assert [limits_of(one) for one in answers] == [
+        ["2", "1", "1", "2;w=1"],
+        ["2", "0", "1", "2;w=1"],
+        ["2", "0", "1", "2;w=1"],
+    ]
+    assert (other.status, get(sandbox).status) == (200, 200)
+
+
+def test_of_two_quotas_the_one_that_is_nearer_to_its_end_is_told(sandbox):
+    limit(sandbox, second=5, minute=2)
+    advance(sandbox, "20s")
+
+    answers = [get(sandbox) for _ in range(3)]
+
+    assert [one.status for one in answers] == [200, 200, 429]
+    assert limits_of(answers[2]) == ["2", "0", "40", "5;w=1, 2;w=60"]
+    assert answers[2].headers["retry-after"] == "40"
+
+
+def test_what_is_refused_does_not_use_up_the_quota(sandbox):
+    limit(sandbox, second=1, minute=3)
+    for _ in range(5):
+        get(sandbox)
+    advance(sandbox, "1s")
+
+    assert limits_of(get(sandbox)) == ["1", "0", "1", "1;w=1, 3;w=60"]
+
+
+def test_without_a_quota_nothing_is_told(sandbox):
+    limit(sandbox, second=1)
+    limit(sandbox, second=0)
+
+    answers = [get(sandbox) for _ in range(3)]
+
+    assert [one.status for one in answers] == [200] * 3
+    assert limits_of(answers[0]) == [None] * 4
+
+
+@pytest.mark.parametrize("value", [-1, 0.5, True, "2", 100_001, None])
+def test_a_quota_is_a_whole_number(sandbox, value):
+    answer = limit(sandbox, second=value)
+
+    assert answer.status == 400
+    assert "quota.per_second: must be a whole number from 0 to 100,000" in answer.json()["message"]

@@ -1,0 +1,285 @@
+"""Units of work: a change of records, messages and timers happens as a whole or not at all."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from sandbox.domain.clock import TAP_EXPIRES, Timer
+from sandbox.domain.directory import Account, Terminal
+from sandbox.domain.keys import ApiKey
+from sandbox.domain.webhooks import Delivery, Endpoint
+from sandbox.store.store import Store, UnitOfWork
+from sandbox.store.tables import OLDEST_FIRST, DuplicateValue, UnitClosed
+from sandbox.store.world_state import Counters
+from tests.properties import examples
+from tests.store.records import AT, account, ids, key, message, put
+
+TIMER = Timer(kind=TAP_EXPIRES, subject="t", due=AT, tag="x")
+
+
+@pytest.fixture
+def store() -> Store:
+    return Store()
+
+
+def endpoint(id: str) -> Endpoint:
+    return Endpoint(id=id, url="http://localhost/", secret="whsec_x", created_at=AT)
+
+
+def content(store: Store) -> tuple[Any, ...]:
+    """All records, messages and timers."""
+    records = [dict(table.by_id) for table in store.tables()]
+    return records, list(store.messages()), store.next_timer()
+
+
+def test_a_unit_sees_its_changes_at_once_and_others_see_them_once_it_commits(store):
+    put(store, endpoint("gone"))
+    writer, before = store.begin(), content(store)
+    writer.put(account("a", name="first"))
+    writer.put(account("a", name="second"))
+    writer.put(key("a"))
+    writer.remove(Endpoint, "gone")
+    writer.emit(message("m"))
+    writer.schedule(TIMER)
+
+    own = (writer.get(Account, "a"), writer.get(Endpoint, "gone"), writer.find(ApiKey, {}))
+    meanwhile = content(store)
+    writer.commit()
+
+    assert own == (account("a", name="second"), None, ([], 0))
+    assert meanwhile == before
+    assert store.begin().find(Account, {}) == ([account("a", name="second")], 1)
+    assert store.begin().get(ApiKey, "a") == key("a")
+    assert list(store.all(Endpoint)) == []
+    assert store.message("m") == message("m")
+    assert store.timer(TAP_EXPIRES, "t", "x") == TIMER
+    assert store.timer(TAP_EXPIRES, "t") is None
+
+
+def test_of_two_commits_the_later_one_wins(store):
+    first, second = store.begin(), store.begin()
+    for unit, name in ((first, "1"), (second, "2")):
+        unit.put(account("a", name=name))
+        unit.emit(message(name))
+
+    second.commit()
+    first.commit()
+
+    assert store.get(Account, "a") == account("a", name="1")
+    assert [one.id for one in store.messages()] == ["2", "1"]
+
+
+USES: dict[str, Callable[[UnitOfWork], None]] = {
+    "put": lambda unit: unit.put(account("b")),
+    "emit": lambda unit: unit.emit(message("m")),
+    "schedule": lambda unit: unit.schedule(TIMER),
+    "cancel": lambda unit: unit.cancel(TAP_EXPIRES, "t", "x"),
+    "commit": lambda unit: unit.commit(),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_unit_cannot_be_used_after_its_commit(store, use):
+    unit = store.begin()
+    unit.put(account("a"))
+    unit.commit()
+    before = content(store)
+
+    with pytest.raises(UnitClosed, match="committed"):
+        USES[use](unit)
+
+    assert content(store) == before
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+@pytest.mark.parametrize("is_committed_before", [True, False])
+def test_a_unique_value_of_another_record_is_refused_with_nothing_applied(
+    store, is_committed_before, is_deleted
+):
+    told: list[ApiKey] = []
+    store = Store(watchers={ApiKey: told.append})
+    taken = replace(key("1", lookup="x"), deleted_at=AT if is_deleted else None)
+    unit = store.begin()
+    if is_committed_before:
+        put(store, taken)
+    else:
+        unit.put(taken)
+    before, known = content(store), list(told)
+    for record in (account("a"), key("0", lookup="w"), key("2", lookup="x")):
+        unit.put(record)
+    unit.emit(message("m"))
+    unit.schedule(TIMER)
+
+    with pytest.raises(DuplicateValue, match="lookup"):
+        unit.commit()
+    with pytest.raises(UnitClosed):
+        unit.commit()
+
+    assert (content(store), told) == (before, known)
+    assert store.one(ApiKey, "lookup", "w") is None
+
+
+def test_watchers_are_told_of_every_committed_record_of_their_kind():
+    told: list[ApiKey] = []
+    store = Store(watchers={ApiKey: told.append})
+
+    put(store, account("a"), key("1"), key("1", "b"))
+
+    assert told == [key("1"), key("1", "b")]
+
+
+def test_an_id_can_be_used_again_after_its_record_was_removed_and_is_the_newest_then(store):
+    put(store, endpoint("a"), endpoint("b"))
+    unit = store.begin()
+    unit.remove(Endpoint, "a")
+    unit.remove(Endpoint, "nothing")
+    unit.put(endpoint("never"))
+    unit.remove(Endpoint, "never")
+    unit.commit()
+
+    put(store, endpoint("a"), replace(endpoint("b"), description="changed"))
+
+    assert list(store.all(Endpoint)) == ["b", "a"]
+    assert [one.id for one in store.begin().find(Endpoint, {})[0]] == ["a", "b"]
+
+
+def test_deliveries_are_found_by_their_message_and_while_they_are_open_by_their_endpoint(store):
+    first, second, other = (
+        Delivery(message_id=message, endpoint_id=endpoint)
+        for message, endpoint in (("m1", "e"), ("m2", "e"), ("m1", "f"))
+    )
+    delivered = replace(first, status="delivered")
+
+    put(store, first, second, other, delivered)
+
+    found = [
+        store.begin().find(Delivery, where, order=OLDEST_FIRST)[0]
+        for where in ({"open_at": "e"}, {"message": "m1"})
+    ]
+    assert found == [[second], [delivered, other]]
+
+
+def test_a_message_keeps_the_record_as_it_was_and_those_of_a_moment_do_not_grow(store):
+    unit = store.begin()
+    unit.emit(message("1", account("a", name="then")))
+    unit.commit()
+    put(store, account("a", name="now"))
+    before = store.messages_now()
+    unit = store.begin()
+    unit.emit(message("2"))
+    unit.commit()
+
+    assert [one.record for one in before] == [account("a", name="then")]
+    assert (store.place_of("2"), store.place_of("3")) == (1, None)
+
+
+def test_clearing_forgets_everything(store):
+    empty = content(store)
+    put(store, key("1", lookup="x"), endpoint("e"))
+    unit = store.begin()
+    unit.emit(message("m"))
+    unit.schedule(TIMER)
+    unit.commit()
+    store.counters.requests += 1
+
+    store.clear()
+
+    assert (content(store), store.counters) == (empty, Counters())
+    assert (store.one(ApiKey, "lookup", "x"), store.message("m")) == (None, None)
+    assert store.begin().find(ApiKey, {"account": "a"}) == ([], 0)
+
+
+# --- finding ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Change:
+    """A put of the key with this id, on this account; it commits or is dropped."""
+
+    id: str
+    account_id: str
+    is_deleted: bool
+    commits: bool
+
+
+CHANGES = st.builds(
+    Change, st.sampled_from("123456"), st.sampled_from("abc"), st.booleans(), st.booleans()
+)
+
+
+@settings(max_examples=examples(300))
+@given(
+    changes=st.lists(CHANGES, max_size=25),
+    wanted=st.lists(st.sampled_from("abcd"), max_size=3),
+    limit=st.none() | st.integers(0, 8),
+    offset=st.integers(0, 8),
+)
+def test_random_puts_are_found_as_in_a_plain_list(changes, wanted, limit, offset):
+    store, model = Store(), dict[str, ApiKey]()
+
+    for change in changes:
+        deleted_at = AT if change.is_deleted else None
+        record = replace(key(change.id, change.account_id), deleted_at=deleted_at)
+        unit = store.begin()
+        unit.put(record)
+        if change.commits:
+            unit.commit()
+            model[change.id] = record
+
+    newest_first = list(model.values())[::-1]
+    live = [one for one in newest_first if one.deleted_at is None and one.account_id in wanted]
+    stop = None if limit is None else offset + limit
+    unit = store.begin()
+    for where, expected in (({"account": wanted}, live), ({}, newest_first)):
+        found = unit.find(ApiKey, where, limit=limit, offset=offset)
+        assert found == (expected[offset:stop], len(expected))
+    for id in "123456":
+        assert unit.get(ApiKey, id) == model.get(id)
+        assert unit.one(ApiKey, "lookup", f"lookup-{id}") == model.get(id)
+
+
+def test_a_record_under_several_of_the_values_is_found_once(store):
+    put(store, account("x", "root", "mid"), account("y", "root"), account("z", "mid"))
+
+    found, total = store.begin().find(Account, {"ancestor": ["root", "mid"]})
+
+    assert ([record.id for record in found], total) == (["z", "y", "x"], 3)
+
+
+def test_within_one_commit_the_record_that_was_put_last_is_the_newest(store):
+    unit = store.begin()
+    for id in ("1", "2", "3", "1"):
+        unit.put(key(id))
+    unit.commit()
+
+    assert ids(store.begin().find(ApiKey, {"account": "a"})) == ["3", "2", "1"]
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ({"mid": "a", "tid": "x"}, ["4", "1"]),
+        ({"mid": "b", "tid": "x"}, ["2"]),
+        ({"mid": "b", "tid": "y"}, []),
+        ({"mid": ["a", "b"], "tid": "x"}, ["4", "2", "1"]),
+        ({"mid": ["a", "b"], "tid": ["x", "y"]}, ["4", "3", "2", "1"]),
+        ({"mid": "a", "tid": []}, []),
+    ],
+)
+def test_of_two_lookups_both_have_to_fit(store, where, expected):
+    put(store, account("a"))
+    for id, mid, tid in (("1", "a", "x"), ("2", "b", "x"), ("3", "a", "y"), ("4", "a", "x")):
+        common = {"name": "T", "account_id": "a", "created_at": AT}
+        put(store, Terminal(terminal_id=id, mid=mid, tid=tid, **common))
+
+    whole, total = store.begin().find(Terminal, where)
+    page, page_total = store.begin().find(Terminal, where, limit=1, offset=1)
+
+    assert [one.terminal_id for one in whole] == expected
+    assert [one.terminal_id for one in page] == expected[1:2]
+    assert total == page_total == len(expected)
