@@ -26,11 +26,14 @@ def world(served, request):
     return add_world(served, id)
 
 
-def test_each_event_and_each_answer_is_shown_as_it_happens(served, world):
-    with (
-        receiving() as receiver,
-        following("listen", receiver.url, "--world", world["id"], server=served) as listening,
-    ):
+@pytest.fixture
+def listen(served, world):
+    """Runs the command for the world, followed by a test."""
+    return lambda *arguments: following("listen", *arguments, "--world", world["id"], server=served)
+
+
+def test_each_event_and_each_answer_is_shown_as_it_happens(served, world, listen):
+    with receiving() as receiver, listen(receiver.url) as listening:
         ready = listening.line()
         secret = re.search(r"whsec_\S+", listening.line())
         paid = pay(served, world)
@@ -52,8 +55,8 @@ def test_each_event_and_each_answer_is_shown_as_it_happens(served, world):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_stopped_in_any_way_it_deletes_its_endpoint(served, world, number):
-    with following("listen", "9000", "--world", world["id"], server=served) as listening:
+def test_stopped_in_any_way_it_deletes_its_endpoint(served, world, listen, number):
+    with listen("9000") as listening:
         listening.until("^C to quit")
         before = endpoints(served, world["id"])
         code, err = listening.stop(number)
@@ -63,24 +66,21 @@ def test_stopped_in_any_way_it_deletes_its_endpoint(served, world, number):
     assert endpoints(served, world["id"]) == []
 
 
-def test_kept_it_stays(served, world):
-    with following("listen", "9000", "--keep", "--world", world["id"], server=served) as listening:
+def test_kept_it_stays(served, world, listen):
+    with listen("9000", "--keep") as listening:
         listening.until("^C to quit")
         listening.stop()
 
     assert len(endpoints(served, world["id"])) == 1
 
 
-def test_a_failure_is_shown_with_what_the_receiver_said_and_when_it_is_tried_again(served, world):
+def test_a_failure_is_shown_with_what_the_receiver_said_and_when_it_is_tried_again(
+    served, world, listen
+):
     behaviour = Answer(500, body=b"the \x1b[31mdatabase is away")
     with (
         receiving(behaviour) as receiver,
-        following(
-            "listen",
-            receiver.url,
-            *("--events", "transaction.sale", "--world", world["id"]),
-            server=served,
-        ) as listening,
+        listen(receiver.url, "--events", "transaction.sale") as listening,
     ):
         listening.until("^C to quit")
         pay(served, world)
@@ -92,15 +92,10 @@ def test_a_failure_is_shown_with_what_the_receiver_said_and_when_it_is_tried_aga
     assert re.fullmatch(r" +tried again at 12:00:0[56]\.\d{3}", lines[3])
 
 
-def test_an_endpoint_that_is_disabled_is_said_to_be(served, world):
+def test_an_endpoint_that_is_disabled_is_said_to_be(served, world, listen):
     with (
         receiving(410) as receiver,
-        following(
-            "listen",
-            receiver.url,
-            *("--events", "transaction.sale", "--world", world["id"]),
-            server=served,
-        ) as listening,
+        listen(receiver.url, "--events", "transaction.sale") as listening,
     ):
         listening.until("^C to quit")
         pay(served, world)
@@ -109,15 +104,10 @@ def test_an_endpoint_that_is_disabled_is_said_to_be(served, world):
     assert "410" in line
 
 
-def test_only_the_events_asked_for_are_shown(served, world):
+def test_only_the_events_asked_for_are_shown(served, world, listen):
     with (
         receiving() as receiver,
-        following(
-            "listen",
-            receiver.url,
-            *("--events", "batch.opened, transaction.refund", "--world", world["id"]),
-            server=served,
-        ) as listening,
+        listen(receiver.url, "--events", "batch.opened, transaction.refund") as listening,
     ):
         listening.until("^C to quit")
         pay(served, world)
@@ -127,15 +117,18 @@ def test_only_the_events_asked_for_are_shown(served, world):
     assert "batch.opened" in first
 
 
-def test_json_is_an_object_a_line(served, world):
+def test_json_is_an_object_a_line(served, world, listen):
     with (
         receiving() as receiver,
-        following(
-            "listen",
+        listen(
             receiver.url,
-            *("--json", "--events", "transaction.sale", "--world", world["id"]),
-            *("--description", "mine", "--secret", SECRET),
-            server=served,
+            "--json",
+            "--events",
+            "transaction.sale",
+            "--description",
+            "mine",
+            "--secret",
+            SECRET,
         ) as listening,
     ):
         ready = json.loads(listening.line())
@@ -150,13 +143,11 @@ def test_json_is_an_object_a_line(served, world):
     assert (attempt["status_code"], attempt["delivery_status"]) == (200, "delivered")
 
 
-def test_attempts_at_other_endpoints_are_not_shown(served, world):
+def test_attempts_at_other_endpoints_are_not_shown(served, world, listen):
     with receiving() as receiver, receiving() as other:
         path = f"/worlds/{world['id']}/endpoints"
         served.control("POST", path, json={"url": other.url})
-        with following(
-            "listen", receiver.url, "--json", "--world", world["id"], server=served
-        ) as listening:
+        with listen(receiver.url, "--json") as listening:
             mine = json.loads(listening.line())["endpoint"]["id"]
             pay(served, world)
             attempts = []
@@ -170,10 +161,10 @@ def test_attempts_at_other_endpoints_are_not_shown(served, world):
 # --- the endpoint ------------------------------------------------------------------------------
 
 
-def test_a_printed_secret_belongs_to_an_endpoint_that_is_followed_later(served, world):
+def test_a_printed_secret_belongs_to_an_endpoint_that_is_followed_later(served, world, listen):
     at = ("--world", world["id"])
     secret = told("listen", "9001/hook", "--print-secret", *at, server=served)
-    with following("listen", "9001/hook", *at, server=served) as listening:
+    with listen("9001/hook") as listening:
         ready, shown = listening.line(), listening.line()
         code, _ = listening.stop()
 
@@ -184,10 +175,10 @@ def test_a_printed_secret_belongs_to_an_endpoint_that_is_followed_later(served, 
     assert [one["secret"] for one in endpoints(served, world["id"])] == [secret.strip()]
 
 
-def test_an_endpoint_with_other_settings_is_left_alone(served, world):
+def test_an_endpoint_with_other_settings_is_left_alone(served, world, listen):
     at = ("--world", world["id"])
     told("listen", "9001", "--print-secret", *at, server=served)
-    with following("listen", "9001", "--events", "batch.opened", *at, server=served) as listening:
+    with listen("9001", "--events", "batch.opened") as listening:
         listening.until("^C to quit")
         both = len(endpoints(served, world["id"]))
         _, err = listening.stop()
@@ -279,8 +270,8 @@ def test_a_server_that_began_anew_gets_the_same_endpoint_again():
     assert code == 0
 
 
-def test_it_ends_with_its_world(served, world):
-    with following("listen", "9000", "--world", world["id"], server=served) as listening:
+def test_it_ends_with_its_world(served, world, listen):
+    with listen("9000") as listening:
         listening.until("^C to quit")
         served.control("DELETE", f"/worlds/{world['id']}")
         broken, gone = listening.complaint(), listening.complaint()
@@ -309,9 +300,9 @@ def test_a_token_is_wanted_of_who_follows_too():
 # --- without a URL ------------------------------------------------------------------------------
 
 
-def test_without_a_url_it_receives_and_verifies_the_webhooks_itself(served, world):
+def test_without_a_url_it_receives_and_verifies_the_webhooks_itself(served, world, listen):
     options = ("--world", world["id"], "--events", "transaction.sale")
-    with following("listen", *options, server=served) as listening:
+    with listen(*options) as listening:
         ready = listening.line()
         listening.until("^C to quit")
         paid = pay(served, world)
@@ -331,8 +322,8 @@ def test_without_a_url_it_receives_and_verifies_the_webhooks_itself(served, worl
     assert endpoints(served, world["id"]) == []
 
 
-def test_a_webhook_with_a_wrong_signature_is_refused_and_said(served, world):
-    with following("listen", "--json", "--world", world["id"], server=served) as listening:
+def test_a_webhook_with_a_wrong_signature_is_refused_and_said(served, world, listen):
+    with listen("--json") as listening:
         listening.until('"ready"')
         control = f"/worlds/{world['id']}/scenario"
         forged = served.control("PUT", control, json={"name": "forged_webhooks"})

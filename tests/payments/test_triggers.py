@@ -38,46 +38,28 @@ def by_amount(amount, key):
     return f"{key}; source=amount; rule=amount:{amount}"
 
 
-def sold_for(sandbox, amounts):
-    """By amount, what the answers of sales say of their outcome."""
-    return {amount: chosen(pay(sandbox, amount)) for amount in amounts}
-
-
 # --- every amount of every block --------------------------------------------------------------
 
 
-@pytest.mark.proves("assumed 6.2, 6.1")
-def test_the_first_block_is_the_host_codes(sandbox):
-    block = range(900000, 900100)
-
-    answered = sold_for(sandbox, block)
-
-    assert answered == {
-        amount: by_amount(amount, HOST_CODES[amount]) if amount in HOST_CODES else ORDINARY
-        for amount in block
-    }
+BLOCKS = {
+    "host codes": (900000, HOST_CODES),
+    "technical and human outcomes": (900100, TECHNICAL),
+    "approved for now": (900200, dict.fromkeys(LATER, "approved")),
+    "approved until it settles": (900400, dict.fromkeys(SETTLEMENTS, "approved")),
+}
 
 
-@pytest.mark.proves("assumed 6.2")
-def test_the_second_block_is_technical_and_human_outcomes(sandbox):
-    block = range(900100, 900200)
+@pytest.mark.proves("assumed 6.1, 6.2, 6.2-later, 6.2-settlement")
+@pytest.mark.parametrize("block", BLOCKS)
+def test_each_amount_of_a_block_chooses_its_outcome_or_none(sandbox, block):
+    first, keys = BLOCKS[block]
+    amounts = range(first, first + 100)
 
-    answered = sold_for(sandbox, block)
+    answered = {amount: chosen(pay(sandbox, amount)) for amount in amounts}
 
     assert answered == {
-        amount: by_amount(amount, TECHNICAL[amount]) if amount in TECHNICAL else ORDINARY
-        for amount in block
-    }
-
-
-@pytest.mark.proves("assumed 6.2-later")
-def test_the_third_block_is_approved_for_now(sandbox):
-    block = range(900200, 900300)
-
-    answered = sold_for(sandbox, block)
-
-    assert answered == {
-        amount: by_amount(amount, "approved") if amount in LATER else ORDINARY for amount in block
+        amount: by_amount(amount, keys[amount]) if amount in keys else ORDINARY
+        for amount in amounts
     }
 
 
@@ -102,18 +84,6 @@ def test_two_amounts_of_it_close_the_connection(sandbox, amount, recorded):
         pay(sandbox, amount)
 
     assert all_transactions(sandbox) == recorded
-
-
-@pytest.mark.proves("assumed 6.2-settlement")
-def test_the_fifth_block_is_approved_until_it_settles(sandbox):
-    block = range(900400, 900500)
-
-    answered = sold_for(sandbox, block)
-
-    assert answered == {
-        amount: by_amount(amount, "approved") if amount in SETTLEMENTS else ORDINARY
-        for amount in block
-    }
 
 
 @pytest.mark.proves("assumed 6.1")
