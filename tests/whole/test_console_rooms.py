@@ -440,6 +440,33 @@ def test_a_batch_is_closed_and_accepted_in_part_and_says_where_each_record_is(de
     expect(page.get_by_role("region", name="Payment")).to_contain_text("$136.84")
 
 
+def test_a_file_is_compared_with_the_payments_and_a_settlement_is_saved(desk, tmp_path):
+    page = desk.page
+    desk.world("ledger", clock=FROZEN)
+    paid, other = desk.pay("ledger", 2000), desk.pay("ledger", 700)
+    desk.open("batches", at="ledger")
+    file = tmp_path / "ledger.csv"
+    file.write_text(f"transaction_id,amount\n{paid['transaction_id']},1999\nelsewhere,5\n")
+
+    page.get_by_label("Reconcile a file").set_input_files(file)
+
+    detail = page.get_by_role("region", name="Batch")
+    expect(detail).to_contain_text("0 of 2 rows are as in the sandbox")
+    expect(detail.get_by_role("row", name="another amount")).to_contain_text("1999")
+    expect(detail.get_by_role("row", name="missing here")).to_contain_text("elsewhere")
+    lacks = detail.get_by_role("row", name="missing there")
+    expect(lacks).to_contain_text(other["transaction_id"][:8])
+    assert faults(page) == []
+    file.write_text("transaction_id,amuont\nx,1\n")
+    page.get_by_label("Reconcile a file").set_input_files(file)
+    expect(page.get_by_role("alert")).to_contain_text("did you mean 'amount'?")
+    detail.get_by_role("button", name="Close").click()
+    page.get_by_role("list", name="Batches").get_by_role("link").first.click()
+    with page.expect_download() as saved:
+        detail.get_by_role("link", name="Settlement as CSV").click()
+    assert saved.value.path().read_text().startswith("batch_id,batch_number,")
+
+
 def test_a_batch_is_sent_back_for_each_reason_that_the_processor_has(desk):
     page = desk.page
     desk.world("sent-back", clock=FROZEN, switches={"batch.settlement": "manual"})
