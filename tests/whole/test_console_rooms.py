@@ -239,6 +239,27 @@ def test_where_the_clock_goes_may_be_typed_as_people_say_it(desk):
     expect(page.locator(".bar")).to_contain_text("Sat 1 Aug 2026")
 
 
+def test_a_maintenance_and_the_next_fault_are_begun_at_the_clock(desk):
+    page = desk.page
+    world = desk.world("failing", clock=FROZEN)
+    key = world["keys"]["merchant"]["key"]
+    desk.open("time", at="failing")
+
+    desk.click("button", "Maintenance for 10 minutes")
+    expect(page.get_by_text("Under maintenance until")).to_be_visible()
+    down = desk.server.ask("GET", "/v2/terminals", key=key)
+    desk.click("button", "End the maintenance")
+    expect(page.get_by_role("button", name="Maintenance for 1 minute")).to_be_visible()
+    page.get_by_label("Fault of the next request").select_option("http_504")
+    page.get_by_label("Operation of the next request").select_option("terminals.list")
+    desk.click("button", "Queue the fault")
+    expect(page.locator(".waits")).to_have_text("http 504 (terminals.list)")
+    failed = desk.server.ask("GET", "/v2/terminals", key=key)
+
+    assert (down.status_code, failed.status_code) == (503, 504)
+    assert faults(page) == []
+
+
 def test_a_mark_brings_the_clock_and_the_payments_back(desk):
     page = desk.page
     desk.world("undone", clock=FROZEN)

@@ -1410,7 +1410,7 @@ declare namespace Api {
     terminal_details: Record<string, any>;
     history: Array<AttemptView>;
   };
-  type TransportFault = "http_500" | "http_502" | "http_503" | "http_504" | "http_429" | "drop_before" | "drop_after" | "slow" | "malformed_json" | "half_answer";
+  type TransportFault = "http_500" | "http_502" | "http_503" | "http_504" | "http_429" | "drop_before" | "drop_after" | "http_504_after" | "slow" | "malformed_json" | "half_answer";
   type TriggerView = {
     amount: number;
     kind: string;
