@@ -29,16 +29,15 @@ from sandbox.settings import Settings, SettingsError, is_database
 from sandbox.store.documents import from_document
 from sandbox.store.files.port import SECRET_BYTES, StateFile, StoreError
 from sandbox.store.fixture import Fixture, FixtureError
-from sandbox.store.saved_world import NotRestored, SavedWorld
+from sandbox.store.world_documents import NotRestored, SavedWorld
 from sandbox.tokens import parse_tokens
 from sandbox.webhooks.address_guard import Guard
 from sandbox.webhooks.endpoints import TooManyEndpoints, declare, endpoint_of
 from sandbox.worlds.background import Background
 from sandbox.worlds.clock import SystemClock
+from sandbox.worlds.lifecycle import run_scenario, spec_of
 from sandbox.worlds.registry import Ticks, Worlds
-from sandbox.worlds.restore import spec_of
 from sandbox.worlds.saver import FileSaver
-from sandbox.worlds.scenarios import run_scenario
 from sandbox.worlds.snapshot import refuse_secrets_of_fixture
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import DEFAULT_WORLD, World

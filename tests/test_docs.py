@@ -21,10 +21,9 @@ from sandbox.domain.payments.transitions import TRANSITIONS
 from sandbox.domain.switches import SWITCHES
 from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.domain.webhooks import ATTEMPTS_MAX, ENDPOINTS_MAX, TIMEOUT_S
-from sandbox.scenarios.fault_injection import SPOILED_MAX
 from sandbox.scenarios.matcher import NEAR_MISSES_MAX
 from sandbox.scenarios.parser import PARTS_MAX, PROBLEMS_MAX
-from sandbox.scenarios.queue import QUEUE_MAX
+from sandbox.scenarios.queue import QUEUE_MAX, SPOILED_MAX
 from sandbox.scenarios.words import RULES_MAX, WEBHOOK_RULES_MAX
 from sandbox.webhooks.receivers import RESPONSE_CHARS_MAX
 from sandbox.webhooks.worker import UNDER_WAY_MAX

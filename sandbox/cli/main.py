@@ -116,10 +116,10 @@ class Commands(Group):
 
 COMMANDS: Final = {
     "agenda": ("clock", "List what falls due in a world, the soonest first, and what it leads to."),
-    "amounts": ("catalogues", "List the amounts that choose an outcome."),
+    "amounts": ("lookups", "List the amounts that choose an outcome."),
     "batch": ("batches", "List, open, close and answer batches."),
     "capture": ("payments", "Capture an authorized PAYMENT: all of it, or AMOUNT."),
-    "cards": ("catalogues", "List the test cards with the answers of their issuers."),
+    "cards": ("lookups", "List the test cards with the answers of their issuers."),
     "clock": ("clock", "Show, advance and set the clock of a world."),
     "compare": ("conformance", "Replay the traffic in FILE, and show where the answers differ."),
     "confirm": ("payments", "Tell whether the cardholder accepts the surcharge of a PAYMENT."),
@@ -135,9 +135,10 @@ COMMANDS: Final = {
     "maintenance": ("clock", "Have the platform refuse every request with 503 for a while."),
     "next": ("payments", "Set the outcome of the next payment, or the fault of the next request."),
     "open": ("lookups", "Open the console of a server in a browser."),
-    "outcomes": ("catalogues", "List the outcomes of payments and the transport faults."),
+    "outcomes": ("lookups", "List the outcomes of payments and the transport faults."),
     "pay": ("payments", "Take a payment of AMOUNT, and print its result."),
     "readings": ("worlds", "Show or choose how a world reads the spec."),
+    "reconcile": ("batches", "Compare the transactions of a world with those in FILE."),
     "refund": ("payments", "Refund a PAYMENT: all that remains, or AMOUNT."),
     "resend": ("webhooks", "Send a webhook once more, with the same id and body."),
     "reverse": ("payments", "Reverse a PAYMENT before it is settled: all that remains, or AMOUNT."),
@@ -150,7 +151,7 @@ COMMANDS: Final = {
     "tip": ("payments", "Set the tip of a captured PAYMENT to TIP, an amount or a percentage."),
     "token": ("worlds", "Issue, list and delete the tokens of teams that share a server."),
     "trigger": ("webhooks", "Send a sample of EVENT as a webhook."),
-    "triggers": ("catalogues", ""),
+    "triggers": ("lookups", ""),
     "verify": ("conformance", "Ask the UAT at URL which readings of the spec hold there."),
     "world": ("worlds", "Create, list, reset, delete, save, load and capture worlds."),
 }

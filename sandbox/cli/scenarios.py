@@ -1,35 +1,318 @@
 """`sandbox scenario`: checks, plays, runs, lists and prints scenarios."""
 
+import asyncio
+import os
 import sys
 import tomllib
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Final
 
 import click
+from httpx2 import Response
 
 from sandbox import library
 from sandbox.app import build
 from sandbox.cli.arguments import FILE, SOME_SCENARIO
-from sandbox.cli.control_client import RemoteWorld, WorldCommand
+from sandbox.cli.control_client import Dropped, Remote, RemoteWorld, ServerCommand, WorldCommand
 from sandbox.cli.main import Group
 from sandbox.cli.output import (
+    EXIT_REFUSED,
     EXIT_UNUSABLE,
     Columns,
     Result,
     ResultCommand,
+    counted,
+    read_text,
     refuse,
+    refusing,
     say,
     show_json,
     show_table,
+    styled,
 )
-from sandbox.cli.scenario_play import load_scenario, play
+from sandbox.cli.platform_client import (
+    ANSWER_S,
+    REQUEST_ID,
+    Platform,
+    json_of,
+    platform_of,
+    refusal_reason,
+)
+from sandbox.cli.webhooks import Received, receiving
+from sandbox.domain.currencies import in_units
+from sandbox.http_client import start
 from sandbox.scenario_examples.own_sandbox import Step, run_examples
+from sandbox.scenario_examples.runner import (
+    Arrived,
+    ExampleAnswer,
+    ExampleResult,
+    ExampleRunner,
+    Request,
+    Stage,
+)
 from sandbox.scenarios.parser import ScenarioError, read_scenario
+from sandbox.scenarios.scenario import Example, Scenario, Send
 from sandbox.scenarios.schema import DIRECTIVE, scenario_schema
 
 
 @click.group(cls=Group)
 def scenario() -> None:
     """Check, play, run, list and print scenarios."""
+
+
+START: Final = "2026-03-01T12:00:00Z"
+"""The clock of the world at the start, as in `scenario check`."""
+
+_LOOKS_EVERY_S: Final = 0.02
+_QUIET_S: Final = 20.0
+"""So long webhooks that are due are waited for; a receiver that does not answer takes longest."""
+
+_BEFORE_S: Final = 0.25
+"""So long an answer may follow a webhook that was sent after it: both are on their way at once. A
+webhook that the platform sends before the answer keeps that waiting until it is received."""
+
+_INDENT: Final = "   "
+_AMOUNTS: Final = (
+    *("authorized_amount", "captured_amount", "refunded", "surcharge_amount", "remaining_amount"),
+)
+
+
+class RemoteStage(Stage):
+    """A world of a server in which examples play; `document` is how the control API shows it."""
+
+    looks_every_s = _LOOKS_EVERY_S
+
+    def __init__(self, world: RemoteWorld, document: Mapping[str, Any], platform: Platform) -> None:
+        super().__init__()
+        self._world = world
+        self._platform = platform
+        self.terminals = document["terminals"]
+        self.keys = {name: one["key"] for name, one in document["keys"].items()}
+        self.control = world.path()
+
+    @contextmanager
+    def receiving(self) -> Iterator[None]:
+        """Receive every webhook of the world on loopback. Raises Unanswered."""
+        with receiving(self._note) as receiver:
+            made = self._world.read("POST", "endpoints", body={"url": receiver.url})
+            receiver.secret = made["secret"]
+            yield
+
+    def _note(self, received: Received) -> None:
+        is_answered = self.answered.wait(_BEFORE_S)
+        status = received.body.get("status") if isinstance(received.body, dict) else None
+        self.arrived.append(Arrived(received.message_id, status, received.is_genuine, is_answered))
+
+    async def ask(self, request: Request) -> ExampleAnswer:
+        """The answer to a request; status 0 if the connection was closed without one."""
+        sent = start(lambda: self._send(request))
+        if request.is_awaited:
+            sent.add_done_callback(lambda _: self.answered.set())
+        try:
+            answer = await asyncio.wrap_future(sent)
+        except Dropped:
+            return ExampleAnswer(0, {}, None)
+        return ExampleAnswer(answer.status_code, dict(answer.headers), json_of(answer))
+
+    def _send(self, request: Request) -> Response:
+        if request.path.startswith(self.control):
+            server = self._world.waiting(ANSWER_S).server
+            address = server.address(request.path)
+            return server.send(request.method, address, server.bearer(), request.body)
+        path = f"{request.path}?{request.query}" if request.query else request.path
+        return self._platform.ask(request.key, request.method, path, request.body, request.headers)
+
+    async def messages(self) -> list[tuple[str, str]]:
+        """All messages of the world so far, oldest first: id and event."""
+        return [(one["id"], one["event_type"]) for one in self._listed()]
+
+    async def waiting(self) -> Collection[str]:
+        """The payments that wait for a tap."""
+        return [one["transaction_id"] for one in self._world.read("GET", "taps")["taps"]]
+
+    async def quiet(self) -> None:
+        """Wait until every due webhook has arrived, and the delayed ones too."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + _QUIET_S
+        while loop.time() < end and any(
+            one["status"] == "pending" and one["next_attempt_at"] is None
+            for message in self._listed()
+            for one in message["deliveries"]
+        ):
+            await asyncio.sleep(_LOOKS_EVERY_S)
+        # A delivery is done with its first attempt; duplicates of it may be under way.
+        self._world.read("POST", "clock/advance", body={"by": "0s"})
+
+    def now(self) -> str:
+        """The world's clock, in UTC."""
+        return str(self._world.read("GET", "clock")["now"])
+
+    def why(self, answer: ExampleAnswer) -> str | None:
+        """The reason in the journal for a refusal; None for an answer that is none."""
+        request_id = answer.headers.get(REQUEST_ID)
+        if answer.status < 400 or request_id is None:
+            return None
+        return refusal_reason(self._world.read("GET", "requests", request_id))
+
+    def _listed(self) -> list[Any]:
+        listed = self._world.read("GET", "messages", query={"limit": 1_000})["messages"]
+        return list(listed)
+
+
+def load_scenario(name: str) -> tuple[Scenario, str]:
+    """The scenario that is named, or in a file, and its text."""
+    with refusing(ScenarioError):
+        path = library.scenario_file(name)
+        return read_scenario(path), read_text(path)
+
+
+@scenario.command(cls=ServerCommand, json=None)
+@click.argument("name", type=SOME_SCENARIO)
+@click.option("--auto", is_flag=True, help="Do not wait for a key between steps.")
+@click.option("--keep", is_flag=True, help="Do not delete the world at the end.")
+def play(name: str, *, auto: bool, keep: bool, server: Remote) -> None:
+    """Play the examples of a scenario on a running server.
+
+    NAME is a name or title of the library, or a file. The examples play in a world of their own,
+    one step at each key. Each step shows its request, the answer, the webhooks as a receiver got
+    them, and the world's clock. Without a terminal nothing waits for a key.
+
+    The exit status is 1 if a step differs from what the scenario expects.
+
+    \b
+    Examples:
+      sandbox scenario play late_answer
+      sandbox scenario play key_revoked_in_flight --auto
+      sandbox scenario play my-story.toml --keep
+    """
+    scenario, text = load_scenario(name)
+    if not scenario.example:
+        refuse(f"{name}: has no examples to play", EXIT_REFUSED)
+    document = server.read("POST", "/worlds", {"clock": START, "scenario": tomllib.loads(text)})
+    world = RemoteWorld(server, document["id"])
+    waits = not auto and sys.stdin.isatty()
+    try:
+        with asyncio.Runner() as runner:
+            wrong = runner.run(_played(world, document, scenario, waits=waits))
+    finally:
+        if not keep:
+            world.read("DELETE")
+    say("")
+    steps = counted(len(scenario.example), "step")
+    say(f"{steps}, {wrong} not as expected" if wrong else f"{steps}, all as expected")
+    if keep:
+        say(f"the world is {world.id}: sandbox tail --world {world.id}")
+    sys.exit(EXIT_REFUSED if wrong else 0)
+
+
+def _wait_for_key(prompt: str) -> None:
+    """Print the prompt, and wait for a key. A key that is pressed at once is not lost."""
+    try:
+        import termios
+        import tty
+    except ImportError:  # Windows
+        say(prompt, err=True)
+        click.getchar()
+        return
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    # click's getchar drops what was typed before it; here the terminal is ready before the prompt.
+    tty.setcbreak(terminal, termios.TCSADRAIN)
+    try:
+        say(prompt, err=True)
+        os.read(terminal, 1)
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+async def _played(
+    world: RemoteWorld, document: Mapping[str, Any], scenario: Scenario, *, waits: bool
+) -> int:
+    """The number of steps that differ. Raises Unanswered."""
+    stage = RemoteStage(world, document, platform_of(world.server))
+    say(styled(scenario.name, bold=True))
+    say(scenario.about)
+    wrong = 0
+    with stage.receiving():
+        runner = ExampleRunner(stage)
+        for number, example in enumerate(scenario.example, start=1):
+            if waits:
+                _wait_for_key(f"-- any key: step {number} --")
+            say("")
+            name = example.name or f"example {number}"
+            title = f"{number}. {example.name}" if example.name else f"{number}."
+            say(styled(title, bold=True), _words(example.send), between="  ")
+            mistakes, result = await runner.play(number, name, example)
+            if result is not None:
+                _show(stage, example, result)
+            for mistake in mistakes:
+                say(_INDENT, styled("differs", fg="red"), f"  {mistake}")
+            wrong += bool(mistakes)
+    return wrong
+
+
+def _words(send: Send) -> str:
+    """The request of a step in words."""
+    if send.operation == "advance":
+        return f"the clock advances by {send.by}"
+    if send.operation == "find":
+        return f"find the payment with event_id {send.event_id}"
+    words = [send.operation.replace("_", " ")]
+    if send.operation in ("sale", "auth") or send.amount is not None:
+        words.append(in_units(1000 if send.amount is None else send.amount))
+    if send.tip_amount is not None:
+        words.append(f"tip {in_units(send.tip_amount)}")
+    if send.operation == "confirm":
+        words.append("yes" if send.confirm else "no")
+    if send.terminal != "merchant":
+        words.append(f"at {send.terminal}")
+    words.append(f"as {send.key}")
+    if send.card is not None:
+        words.append(f"with {send.card}")
+    if send.tap is not None:
+        tap = send.tap.model_dump(exclude_none=True)
+        words[-1] += ", tap: " + ", ".join(f"{name} {value}" for name, value in tap.items())
+    return " ".join(words)
+
+
+def _show(stage: RemoteStage, example: Example, result: ExampleResult) -> None:
+    """Print what came of a step: answer, webhooks, clock."""
+    answer = result.answer
+    if example.send.operation != "advance":
+        said = "no answer" if answer.status == 0 else str(answer.status)
+        error = answer.body.get("error") if isinstance(answer.body, dict) else None
+        say(_INDENT, "answer    ", " ".join(filter(None, [said, error])))
+        why = stage.why(answer)
+        if why is not None:
+            say(_INDENT, "because   ", why)
+    if result.shown.get("status"):
+        say(_INDENT, "payment   ", ", ".join(_facts(result.shown)))
+    for event, arrived in result.received:
+        notes = [] if arrived.is_genuine else ["refused: the signature is wrong"]
+        notes += [] if arrived.is_answered else ["before the answer"]
+        say(_INDENT, "webhook   ", ", ".join([event, *notes]))
+    for event in result.events:
+        if event not in [name for name, _ in result.received]:
+            say(_INDENT, "event     ", f"{event}, its webhook has not arrived")
+    say(_INDENT, "clock     ", stage.now()[:19].replace("T", " "))
+
+
+def _facts(shown: Mapping[str, Any]) -> list[str]:
+    """What people want to know about a payment or a batch: status, reason, amounts."""
+    reason = shown.get("status_reason")
+    facts = [f"{shown['status']}: {reason}" if reason else str(shown["status"])]
+    more = shown.get("additional_details") or {}
+    for name in _AMOUNTS:
+        value = shown.get(name) or more.get(name)
+        if value:
+            amount = in_units(value, shown.get("currency"))
+            facts.append(f"{name.removesuffix('_amount')} {amount}")
+    return facts
+
+
+# --- the group of commands ----------------------------------------------------------------------
 
 
 @scenario.command(cls=ResultCommand, json="flag")
@@ -166,6 +449,3 @@ def stop(*, world: RemoteWorld) -> Result:
     """
     world.read("DELETE", "scenario")
     return Result({"world": world.id, "scenario": None}, f"no scenario runs in {world.id}")
-
-
-scenario.add_command(play)

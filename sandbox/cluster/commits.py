@@ -10,8 +10,8 @@ from pydantic_core import from_json
 
 from sandbox.domain.keys import ApiKey
 from sandbox.store.files.port import FORMAT, WORLD, Change, Document
-from sandbox.store.saved_world import SavedWorld
 from sandbox.store.tables import NAMES
+from sandbox.store.world_documents import SavedWorld
 
 KEYS: Final = NAMES[ApiKey]
 

@@ -21,11 +21,11 @@ from sandbox.cluster.supervision import Supervisor
 from sandbox.domain.keys import KeyKind, ParsedKey
 from sandbox.store.files.port import FORMAT, StoreError, Unavailable
 from sandbox.store.fixture import FixtureError
-from sandbox.store.saved_world import NotRestored
+from sandbox.store.world_documents import NotRestored
 from sandbox.worlds.background import Alone
 from sandbox.worlds.elsewhere import KeptWorld, Peer, ServerRow, WorldLost
+from sandbox.worlds.lifecycle import FixtureOf, spec_of
 from sandbox.worlds.registry import Worlds
-from sandbox.worlds.restore import FixtureOf, spec_of
 from sandbox.worlds.spec import DEFAULT_WORLD, WorldTaken
 from sandbox.worlds.world import World
 

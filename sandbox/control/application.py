@@ -43,9 +43,8 @@ from sandbox.platform.hosts import RareLog, origin_of, why_foreign
 from sandbox.platform.responses import send_whole
 from sandbox.platform.routing import ROOT_PATH, Match, is_written_below, match_of, path_of
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
-from sandbox.scenarios.fault_injection import SpoiledFull
 from sandbox.scenarios.parser import ScenarioError
-from sandbox.scenarios.queue import QueueFull
+from sandbox.scenarios.queue import QueueFull, SpoiledFull
 from sandbox.store.files.port import StoreError, Unavailable
 from sandbox.worlds.due_timers import catch_up
 from sandbox.worlds.elsewhere import WorldLost

@@ -30,7 +30,7 @@ from sandbox.domain.readings import DEFAULTS as READINGS_AS_USUAL
 from sandbox.domain.switches import SWITCHES
 from sandbox.domain.transport_faults import LOST, NEED_BODY
 from sandbox.domain.webhooks import Delivery
-from sandbox.scenarios.fault_injection import RULE_OF_QUEUE
+from sandbox.scenarios.queue import RULE_OF_QUEUE
 from sandbox.worlds.background import collect
 from sandbox.worlds.journal import Entry
 from sandbox.worlds.world import World

@@ -20,7 +20,7 @@ from sandbox.scenarios.matcher import RuleView
 from sandbox.scenarios.scenario import Example, Scenario
 from sandbox.scenarios.schema import scenario_schema
 from sandbox.worlds.background import run_in_thread
-from sandbox.worlds.scenarios import run_scenario
+from sandbox.worlds.lifecycle import run_scenario
 from sandbox.worlds.world import World
 
 T = TypeVar("T")

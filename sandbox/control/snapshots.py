@@ -9,10 +9,10 @@ from sandbox.control.routing import WORLD, delete, get, post, put
 from sandbox.control.worlds import WorldView, build_world, own_id, set_name, view_world
 from sandbox.domain.field_types import WorldId, WorldName
 from sandbox.store.fixture import FixtureError
-from sandbox.store.saved_world import NotRestored, SavedWorld
+from sandbox.store.world_documents import NotRestored, SavedWorld
 from sandbox.worlds.background import run_in_thread
 from sandbox.worlds.due_timers import catch_up
-from sandbox.worlds.restore import spec_of
+from sandbox.worlds.lifecycle import spec_of
 from sandbox.worlds.snapshot import read_aside, refuse_secrets, write_aside
 from sandbox.worlds.world import Mark, World
 

@@ -24,13 +24,13 @@ from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.text import nearest
 from sandbox.domain.webhooks import ENDPOINTS_MAX
 from sandbox.store.fixture import Fixture, FixtureError
-from sandbox.store.saved_world import NotRestored
+from sandbox.store.world_documents import NotRestored
 from sandbox.store.world_state import GeneratedData, MerchantCount, PerMerchantCount
 from sandbox.worlds.background import collect
 from sandbox.worlds.clock import ClockView
 from sandbox.worlds.due_timers import catch_up
 from sandbox.worlds.elsewhere import Elsewhere, KeptWorld
-from sandbox.worlds.scenarios import run_scenario
+from sandbox.worlds.lifecycle import run_scenario
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import World
 

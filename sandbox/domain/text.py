@@ -105,8 +105,8 @@ def known_words(word: str, known: Iterable[str], *, shown: int = 6) -> str:
 class OneOf:
     """Of an annotated text: the words that it is one of, for the schema that is made of it."""
 
-    def __init__(self, words: Iterable[str]) -> None:
-        self.words = tuple(words)
+    def __init__(self, words: Collection[str]) -> None:
+        self.words = words
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         """Used only for writing a schema; it checks nothing."""

@@ -205,6 +205,11 @@ class Platform:
             log.exception("request %s failed: a defect of the sandbox", context.request_id)
             reason = f"{type(error).__name__}; the log has the traceback"
             status, body = self._refused(context, Refusal(faults.INTERNAL_ERROR, reason=reason))
+        if (late := context.fault) is not None and late.when == "after" and late.answer is not None:
+            lost = Refusal(late.answer, reason=f"{late.key} was requested", step="outcome")
+            # What was done and announced stays.
+            lost.is_recorded = True
+            status, body = self._refused(context, lost)
         if context.caller is not None and context.unit.is_open:
             # Nothing was done, but the key was used.
             world.store.put(KeyUsage(key_id=context.caller.key.id, last_used_at=context.now))
@@ -253,7 +258,8 @@ class Platform:
         if not value:
             hint = _key_hint(incoming.headers, self._key_format)
             return PresentedKey(None, None, f"no API key was sent{hint}")
-        return self._recognized.find(value)
+        # Space around a value is none of it (RFC 9110, 5.5), and keys are pasted from files.
+        return self._recognized.find(value.rstrip(b" \t"))
 
     async def _may_send_body(self, incoming: IncomingRequest, presented: PresentedKey) -> bool:
         """Whether a body that has yet to come is read: only with a usable key.

@@ -9,18 +9,27 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Event
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, Protocol
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.webhooks import Sent
-from sandbox.scenario_examples.requests import Build, ExampleAnswer, Request, ask
-from sandbox.scenario_examples.runner import Arrived, ExampleRunner
+from sandbox.http_client import send_json
+from sandbox.scenario_examples.runner import (
+    Arrived,
+    ExampleAnswer,
+    ExampleRunner,
+    Request,
+)
 from sandbox.scenario_examples.running_world import LocalStage
 from sandbox.scenarios import matcher
 from sandbox.scenarios.scenario import Scenario
 from sandbox.settings import Settings
 from sandbox.webhooks.signing import why_not_genuine
-from sandbox.worlds.scenarios import run_scenario
+from sandbox.webhooks.worker import Sending
+from sandbox.worlds.lifecycle import run_scenario
+from sandbox.worlds.registry import Worlds
 
 FAR_S: Final = 30 * 24 * 3600.0
 """So far no delay of an example goes, and all that it skips together hardly."""
@@ -104,6 +113,22 @@ class Receiver:
         """There are no connections to close."""
 
 
+class Built(Protocol):
+    """A sandbox that is ready: its application, and its worlds."""
+
+    @property
+    def app(self) -> ASGIApp: ...
+
+    @property
+    def worlds(self) -> Worlds: ...
+
+
+class Build(Protocol):
+    """Puts a sandbox together, as `sandbox.app.build` does."""
+
+    def __call__(self, settings: Settings, *, sender: Sending) -> Built: ...
+
+
 START: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
@@ -148,8 +173,26 @@ class InProcessStage(LocalStage):
 
     async def ask(self, request: Request) -> ExampleAnswer:
         """The answer to a request."""
-        on_answer = self.answered.set if request.is_awaited else None
-        return await ask(self._sandbox, request, on_answer=on_answer)
+
+        async def noted(scope: Scope, receive: Receive, send: Send) -> None:
+            async def send_noted(message: Message) -> None:
+                if request.is_awaited and message["type"] == "http.response.start":
+                    self.answered.set()
+                await send(message)
+
+            await self._sandbox.app(scope, receive, send_noted)
+
+        key = {self.world.profile.api_key_header: request.key, **request.headers}
+        answer = await send_json(
+            noted, request.method, request.path, headers=key, body=request.body, query=request.query
+        )
+        if answer is None:
+            return ExampleAnswer(0, {}, None)
+        try:
+            shown = json.loads(answer.content or b"null")
+        except ValueError:
+            shown = None
+        return ExampleAnswer(answer.status_code, dict(answer.headers), shown)
 
     def is_busy(self) -> bool:
         """Whether webhooks are due or under way."""

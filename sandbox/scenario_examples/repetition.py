@@ -9,8 +9,7 @@ import httpx2
 
 from sandbox.domain.profile import Profile
 from sandbox.http_client import send, send_json
-from sandbox.scenario_examples.own_sandbox import Receiver
-from sandbox.scenario_examples.requests import Build, Built
+from sandbox.scenario_examples.own_sandbox import Build, Built, Receiver
 from sandbox.settings import Settings
 
 _WORLD: Final = "/_sandbox/worlds/seen"

@@ -11,8 +11,7 @@ from sandbox.control.context import Act
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Payment
 from sandbox.platform.internal_client import InternalClient, InternalRequest
-from sandbox.scenario_examples.requests import ExampleAnswer, Request
-from sandbox.scenario_examples.runner import ExampleRunner, Stage
+from sandbox.scenario_examples.runner import ExampleAnswer, ExampleRunner, Request, Stage
 from sandbox.scenarios.scenario import Example, Send
 from sandbox.worlds.world import World
 

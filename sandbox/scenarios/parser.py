@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails, ValidationError
 
 from sandbox.domain.text import NotUtf8, decode_text, nearest
-from sandbox.scenarios.scenario import Scenario
+from sandbox.scenarios.scenario import LISTS, Scenario
 from sandbox.scenarios.words import Part
 
 PARTS_MAX: Final = 10_000
@@ -22,8 +22,6 @@ compared with each attempt; a rule has about eight."""
 
 PROBLEMS_MAX: Final = 100
 """The most mistakes of a scenario to tell. The rest are counted."""
-
-_LISTS: Final = ("rule", "webhook", "endpoint", "example")
 
 
 class Problem(NamedTuple):
@@ -110,7 +108,7 @@ def _problem(document: dict[str, Any], mistake: ErrorDetails) -> Problem:
         message, loc = rest, (*loc, *named.split("."))
     fields = [part for part in loc if _is_of_the_file(part)]
     part = number = name = None
-    if len(fields) > 1 and fields[0] in _LISTS and isinstance(fields[1], int):
+    if len(fields) > 1 and fields[0] in LISTS and isinstance(fields[1], int):
         part, number = str(fields[0]), fields[1] + 1
         entry = document[part][fields[1]]
         name = entry.get("name") if isinstance(entry, dict) else None

@@ -1,12 +1,18 @@
-"""The queue of next outcomes of one world, first come first served."""
+"""What is set for the next attempts and deliveries of one world, first come first served.
 
-from collections.abc import Callable
-from typing import Final
+Deliveries to spoil go before the rules of the scenario. Source: assumed D24.
+"""
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from msgspec import Struct
 from msgspec.structs import replace
 
 from sandbox.domain.payments.outcomes import Operation, Queued
-from sandbox.scenarios.matcher import NearMisses, Words
+from sandbox.domain.webhooks import Spoiled
+from sandbox.scenarios.matcher import MatchedWebhookRule, NearMisses, Resolve, Running, Words
+from sandbox.scenarios.parser import ScenarioError, parse_scenario
 
 QUEUE_MAX: Final = 1_000
 """Next outcomes that wait in one world. Each attempt goes through them until one fits."""
@@ -67,3 +73,118 @@ class Queue:
     def clear(self) -> None:
         """Forget them all."""
         self._store(())
+
+
+# --- the next deliveries to spoil ---------------------------------------------------------------
+
+SPOILED_MAX: Final = 100
+"""Entries that wait in one world. Each delivery goes through them until one fits."""
+
+
+USED_MAX: Final = 1_000
+"""Entries that were used, of which what they did is kept."""
+
+RULE_OF_QUEUE: Final = "next delivery "
+"""A delivery names its rule; that of an entry of the queue is this and the id of the entry."""
+
+
+class SpoiledFull(ValueError):
+    """The queue of deliveries to spoil is full."""
+
+
+class WebhookRules(Protocol):
+    """Rules for deliveries."""
+
+    def for_webhook(self, words: Words) -> MatchedWebhookRule | None:
+        """The first rule that matches a delivery, or None."""
+        ...
+
+
+def running_of(entry: Spoiled, resolve: Resolve) -> Running:
+    """The entry as a scenario of one rule. Raises ScenarioError."""
+    rule = {"when": dict(entry.when), "then": dict(entry.then)}
+    return Running(parse_scenario({"name": entry.id, "webhook": [rule]}), resolve)
+
+
+class Spoiling:
+    """The next deliveries of one world to spoil.
+
+    `entries` are the stored ones, the first one first, and `store` stores others. `resolve` gives
+    the id for a name in `when`. `used` has what the entries did that were used, by id; like the
+    journal it lasts as long as the process.
+    """
+
+    def __init__(self, store: Callable[[tuple[Spoiled, ...]], None], resolve: Resolve) -> None:
+        self._store = store
+        self._resolve = resolve
+        self.entries: tuple[Spoiled, ...] = ()
+        self.used: dict[str, Mapping[str, Any]] = {}
+        # The rule of each entry, with the part of it that tells two of one id apart.
+        self._running: dict[str, tuple[object, Running | None]] = {}
+        self._numbered = 0
+
+    def add(self, when: Mapping[str, Any], then: Mapping[str, Any], times: int) -> Spoiled:
+        """Put one at the end. Raises SpoiledFull, or ScenarioError if it makes no sense."""
+        if len(self.entries) >= SPOILED_MAX:
+            raise SpoiledFull(f"{SPOILED_MAX} entries already wait, which is the most")
+        ends = (one.id.rpartition("_")[2] for one in self.entries)
+        taken = (int(end) for end in ends if end.isascii() and end.isdecimal())
+        number = max(self._numbered, *taken, 0) + 1
+        entry = Spoiled(id=f"next_{number}", when=when, then=then, left=times)
+        running_of(entry, self._resolve)
+        self._numbered = number
+        self._store((*self.entries, entry))
+        return entry
+
+    def remove(self, ids: Sequence[str]) -> None:
+        """Forget these entries."""
+        self._store(tuple(one for one in self.entries if one.id not in ids))
+
+    def before(self, scenario: Running | None) -> WebhookRules:
+        """These, and then the rules of the scenario."""
+        return _Before(self, scenario)
+
+    def for_webhook(self, words: Words) -> MatchedWebhookRule | None:
+        """The first entry that matches a delivery, which uses it up once; or None."""
+        for entry in self.entries:
+            running = self._of(entry)
+            matched = None if running is None else running.for_webhook(words)
+            if matched is not None:
+                self._use(entry)
+                return MatchedWebhookRule(matched.then, f"{RULE_OF_QUEUE}{entry.id}")
+        return None
+
+    def _of(self, entry: Spoiled) -> Running | None:
+        """The rule of an entry. None if the name of something in it is gone by now."""
+        then, running = self._running.get(entry.id, (None, None))
+        if then is not entry.then:
+            known = {one.id for one in self.entries}
+            self._running = {id: one for id, one in self._running.items() if id in known}
+            try:
+                running = running_of(entry, self._resolve)
+            except ScenarioError:
+                running = None
+            self._running[entry.id] = entry.then, running
+        return running
+
+    def _use(self, entry: Spoiled) -> None:
+        self.used[entry.id] = entry.then
+        if len(self.used) > USED_MAX:
+            del self.used[next(iter(self.used))]
+        if entry.left <= 1:
+            self.remove([entry.id])
+            return
+        used = replace(entry, left=entry.left - 1)
+        self._store(tuple(used if one.id == entry.id else one for one in self.entries))
+
+
+class _Before(Struct, frozen=True, gc=False):
+    first: Spoiling
+    scenario: Running | None
+
+    def for_webhook(self, words: Words) -> MatchedWebhookRule | None:
+        """The entry of the queue, else the rule of the scenario."""
+        matched = self.first.for_webhook(words)
+        if matched is None and self.scenario is not None:
+            return self.scenario.for_webhook(words)
+        return matched

@@ -4,10 +4,9 @@ The words are those of the platform. Source: assumed D4, D24.
 """
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from sandbox.domain.events import EVENTS
 from sandbox.domain.payments.cards import CARDS
@@ -175,6 +174,15 @@ T = TypeVar("T")
 _Listed = Annotated[list[T], Field(max_length=RULES_MAX, fail_fast=True)]
 
 
+LISTS: Final = {
+    "rule": "rules",
+    "webhook": "webhook rules",
+    "endpoint": "endpoints",
+    "example": "examples",
+}
+"""The lists of a scenario, whose entries have names of their own."""
+
+
 class Scenario(Part):
     """A whole file: rules on attempts, rules on webhooks, and examples that prove them."""
 
@@ -195,34 +203,11 @@ class Scenario(Part):
     example: _Listed[Example] = Field(default_factory=list)
     """Steps that prove the rules, each with its expected result."""
 
-    @field_validator("rule")
+    @field_validator(*LISTS)
     @classmethod
-    def _has_distinct_rules(cls, rules: list[Rule]) -> list[Rule]:
-        _must_differ("rules", [rule.name for rule in rules])
-        return rules
-
-    @field_validator("webhook")
-    @classmethod
-    def _has_distinct_webhook_rules(cls, rules: list[WebhookRule]) -> list[WebhookRule]:
-        _must_differ("webhook rules", [rule.name for rule in rules])
-        return rules
-
-    @field_validator("endpoint")
-    @classmethod
-    def _has_distinct_endpoints(cls, endpoints: list[ScenarioEndpoint]) -> list[ScenarioEndpoint]:
-        _must_differ("endpoints", [one.name for one in endpoints])
-        return endpoints
-
-    @field_validator("example")
-    @classmethod
-    def _has_distinct_examples(cls, examples: list[Example]) -> list[Example]:
-        _must_differ("examples", [example.name for example in examples])
-        return examples
-
-
-def _must_differ(what: str, names: Sequence[str | None]) -> None:
-    """Raises ValueError for a name that occurs twice."""
-    counts = Counter(filter(None, names))
-    twice = next((name for name, count in counts.items() if count > 1), None)
-    if twice is not None:
-        raise ValueError(f"two {what} are named {twice!r}")
+    def _has_distinct_names(cls, listed: list[Any], info: ValidationInfo) -> list[Any]:
+        counts = Counter(one.name for one in listed if one.name)
+        twice = next((name for name, count in counts.items() if count > 1), None)
+        if twice is not None:
+            raise ValueError(f"two {LISTS[info.field_name or '']} are named {twice!r}")
+        return listed

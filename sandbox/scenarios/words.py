@@ -7,22 +7,20 @@ from collections.abc import Collection
 from itertools import pairwise
 from typing import Annotated, Any, Final, TypeVar
 
-from msgspec import Struct
 from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
-    GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     model_validator,
 )
-from pydantic_core import CoreSchema, core_schema
+from pydantic_core import CoreSchema
 
 from sandbox.domain.instants import DURATION_PATTERN, parse_duration, parse_rfc3339
 from sandbox.domain.payments.amounts import AMOUNT_MAX
-from sandbox.domain.text import UnknownWord, obeyed_in
+from sandbox.domain.text import KnownWord, UnknownWord, obeyed_in
 
 T = TypeVar("T")
 
@@ -45,27 +43,17 @@ class Part(BaseModel):
     )
 
 
-class OneOf(Struct, frozen=True, gc=False):
+class OneOf(KnownWord):
     """Text that has to be one of the known words, which are `what`."""
 
-    known: Collection[str]
-    what: str
+    def __init__(self, known: Collection[str], what: str) -> None:
+        super().__init__(known)
+        self.what = what
 
-    def check(self, word: str) -> str:
-        """The word itself. Raises UnknownWord with the nearest one."""
-        if word not in self.known:
-            raise UnknownWord(f"{word[:80]!r} is no {self.what}", word, self.known)
+    def _check(self, word: str) -> str:
+        if word not in self.words:
+            raise UnknownWord(f"{word[:80]!r} is no {self.what}", word, self.words)
         return word
-
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return core_schema.no_info_after_validator_function(self.check, handler(source))
-
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
-        return handler(schema) | {"enum": list(self.known)}
 
 
 class _Alone:

@@ -4,19 +4,30 @@ A message has two documents, of which one is its body: the record of that moment
 body as it is.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from msgspec import structs
+from msgspec import Struct, structs
 
+from sandbox.domain.clock import Timer
 from sandbox.domain.events import Message, MessageHead
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Payment, Transaction
-from sandbox.store.documents import Read, Unreadable, to_text
-from sandbox.store.files.port import COUNTERS, FIXTURE, MESSAGES, RECORDS, TIMERS, Document
+from sandbox.store.documents import Read, Unreadable, from_document, from_own, to_text
+from sandbox.store.files.port import (
+    COUNTERS,
+    FIXTURE,
+    MESSAGES,
+    RECORDS,
+    TIMERS,
+    WORLD,
+    Document,
+    fields_of,
+)
+from sandbox.store.records import Records
 from sandbox.store.store import Store
-from sandbox.store.tables import TABLES
-from sandbox.store.world_state import Counters
+from sandbox.store.tables import TABLES, DuplicateValue
+from sandbox.store.world_state import Counters, WorldState
 
 BODY: Final = "body"
 """The kind of a message that has a body of its own."""
@@ -112,3 +123,136 @@ def read_body(body: Any, subject: Any, payment_of: PaymentOf, read_record: Read)
     read = Transaction(**{name: known if own == known else own for name, own, known in pairs})
     known = payment.history[: len(read.history)]
     return structs.replace(read, history=known) if known == read.history else read
+
+
+# --- saved worlds -------------------------------------------------------------------------------
+
+SAID_MAX: Final = 400
+"""Length limit of an error message: a field may hold a whole book."""
+
+
+class NotRestored(ValueError):
+    """Documents that make no world; the message names the table, the document and the field."""
+
+
+class SavedWorld(Struct, frozen=True):
+    """The documents of a world.
+
+    Documents from the server's own file are not written to it again. Documents that people cannot
+    edit are trusted: their types are checked, and nothing else.
+    """
+
+    tables: Mapping[str, Sequence[Document]]
+    is_from_file: bool = False
+    is_trusted: bool = False
+
+    @property
+    def read(self) -> Read:
+        """What makes a record of a document: the door, unless the documents are trusted."""
+        return from_own if self.is_trusted else from_document
+
+
+class Place:
+    """Adds the table and the document to every error inside the block."""
+
+    def __init__(self, table: str, id: str) -> None:
+        self._place = f"{table}, {id[:80]}"
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        # A field may be of any type until it was checked, and a number of any size.
+        expected = (
+            *(ValueError, DuplicateValue, LookupError, TypeError, AttributeError),
+            ArithmeticError,
+        )
+        if isinstance(error, expected) and not isinstance(error, NotRestored):
+            raise NotRestored(f"{self._place}: {_message_of(error)}") from None
+
+
+def _message_of(error: BaseException) -> str:
+    message = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
+    return message if len(message) <= SAID_MAX else message[:SAID_MAX] + "…"
+
+
+def state_of(saved: SavedWorld) -> WorldState:
+    """The state of the world. Raises NotRestored."""
+    state: WorldState = _only(saved, WORLD, WorldState)
+    _must_be(saved.tables[WORLD][0].id, state.id, WORLD)
+    return state
+
+
+def counters_of(saved: SavedWorld) -> Counters:
+    """What the world has counted. Raises NotRestored."""
+    counters: Counters = _only(saved, COUNTERS, Counters)
+    _must_be(saved.tables[COUNTERS][0].id, COUNTERS, COUNTERS)
+    return counters
+
+
+def _must_be(id: str, expected: str, table: str) -> None:
+    """Refuse a document of another id: a file would get a second one."""
+    if id != expected:
+        raise NotRestored(f"{table}, {id[:80]}: its id must be {expected[:80]}")
+
+
+def _only(saved: SavedWorld, table: str, kind: type) -> Any:
+    documents = saved.tables.get(table) or ()
+    if len(documents) != 1:
+        raise NotRestored(f"{table}: must have one document, and has {len(documents)}")
+    with Place(table, documents[0].id):
+        return from_document(kind, fields_of(documents[0]))
+
+
+def load(store: Store, saved: SavedWorld) -> None:
+    """Fill the empty store, but for the state of the world. Raises NotRestored."""
+    for records in store.tables():
+        # The state of the world is changed before it is stored.
+        if records.table.name != WORLD:
+            _load_table(records, saved)
+    _load_messages(store, saved)
+    for document in saved.tables.get(TIMERS, ()):
+        with Place(TIMERS, document.id):
+            timer: Timer = saved.read(Timer, fields_of(document))
+            _must_be(document.id, timer.id, TIMERS)
+            store.timers.restore(timer, document.number)
+
+
+def _load_table(records: Records, saved: SavedWorld) -> None:
+    table = records.table
+    for document in saved.tables.get(table.name, ()):
+        id = document.id
+        with Place(table.name, id):
+            record = saved.read(table.kind, fields_of(document))
+            if records.id_of(record) != id or id in records.by_id:
+                raise Unreadable(f"its id must be {id[:80]}, once")
+            records.put(id, record, records.claims(id, record), document.number)
+
+
+def _load_messages(store: Store, saved: SavedWorld) -> None:
+    payments, found = store.all(Payment), []
+    bodies = {one.id: one for one in saved.tables.get(RECORDS, ())}
+    for document in saved.tables.get(MESSAGES, ()):
+        id = document.id
+        with Place(MESSAGES, id):
+            fields = fields_of(document)
+            subject = fields["subject"]
+        if id not in bodies:
+            raise NotRestored(f"{RECORDS}: there is nothing of the message {id[:80]}")
+        with Place(RECORDS, id):
+            record = read_body(fields_of(bodies[id]), subject, payments.get, saved.read)
+        with Place(MESSAGES, id):
+            message = read_message(fields, record, saved.read)
+            _must_be(id, message.id, MESSAGES)
+            found.append(message)
+    store.add_messages(found)
+
+
+def replace_all(store: Store, kind: type, replacements: Sequence[Any]) -> None:
+    """Hold these records instead of all of their kind. Raises NotRestored."""
+    records = store.table(kind)
+    records.forget()
+    for record in replacements:
+        id = records.id_of(record)
+        with Place(records.table.name, id):
+            records.put(id, record, records.claims(id, record))

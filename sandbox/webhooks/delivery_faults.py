@@ -13,8 +13,8 @@ from pydantic_core import from_json
 
 from sandbox.domain.events import Message, body_of
 from sandbox.domain.webhooks import AttemptTrigger, Endpoint, SentHead
-from sandbox.scenarios.fault_injection import WebhookRules
 from sandbox.scenarios.matcher import MatchedWebhookRule
+from sandbox.scenarios.queue import WebhookRules
 from sandbox.scenarios.webhook_rules import WebhookThen
 from sandbox.webhooks.signing import headers_of, write_secret
 

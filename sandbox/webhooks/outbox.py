@@ -26,8 +26,8 @@ from sandbox.domain.webhooks import (
     delivery_id,
     wait_after,
 )
-from sandbox.scenarios.fault_injection import WebhookRules
 from sandbox.scenarios.matcher import MatchedWebhookRule
+from sandbox.scenarios.queue import WebhookRules
 from sandbox.scenarios.webhook_rules import WebhookThen
 from sandbox.store.ids import Ids
 from sandbox.store.store import Store, UnitOfWork

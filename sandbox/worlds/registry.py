@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from sandbox.domain.keys import ApiKey, ParsedKey, secret_fits
 from sandbox.domain.profile import Profile
 from sandbox.domain.teams import OPERATOR, team_of, world_of
-from sandbox.store.saved_world import NotRestored, SavedWorld
+from sandbox.store.world_documents import NotRestored, SavedWorld
 from sandbox.worlds.background import Alone, Background, Saver, run_in_thread
 from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.coverage_counters import CoverageCounters

@@ -28,8 +28,7 @@ from sandbox.store.files.port import (
     check_format,
     fields_of,
 )
-from sandbox.store.saved_world import NotRestored, SavedWorld
-from sandbox.store.world_documents import Moment
+from sandbox.store.world_documents import Moment, NotRestored, SavedWorld
 from sandbox.worlds.background import run_in_thread
 from sandbox.worlds.world import World
 

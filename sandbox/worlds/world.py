@@ -25,9 +25,8 @@ from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import UnknownWord
 from sandbox.domain.transport_faults import NEED_BODY, TRANSPORT_FAULTS
-from sandbox.scenarios.fault_injection import Spoiling, WebhookRules
 from sandbox.scenarios.matcher import Running
-from sandbox.scenarios.queue import Queue
+from sandbox.scenarios.queue import Queue, Spoiling, WebhookRules
 from sandbox.store.fixture import Cast
 from sandbox.store.ids import Ids
 from sandbox.store.store import Store, UnitOfWork

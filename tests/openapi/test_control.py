@@ -8,8 +8,7 @@ from sandbox.control.console_files import version
 from sandbox.control.routes import CONTROL
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.scenarios.fault_injection import SPOILED_MAX
-from sandbox.scenarios.queue import QUEUE_MAX
+from sandbox.scenarios.queue import QUEUE_MAX, SPOILED_MAX
 from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.driving import InProcess

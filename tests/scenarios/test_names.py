@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sandbox.scenarios.parser import ScenarioError, parse_scenario, read_scenario
-from sandbox.worlds.scenarios import run_scenario
+from sandbox.worlds.lifecycle import run_scenario
 from tests.support.payments import pay
 
 OBEYED = {
