@@ -8,6 +8,7 @@ import click
 
 from sandbox.cli.arguments import FILE, REASON, RESULT, shown
 from sandbox.cli.control_client import RemoteWorld, WorldCommand
+from sandbox.cli.files import print_bytes
 from sandbox.cli.main import Group
 from sandbox.cli.output import (
     EXIT_REFUSED,
@@ -205,7 +206,7 @@ def report(
         return Result(detail, _show_settlement)
     text = world.server.ask("GET", world.path("batches", id, format="csv")).text
     if output is None:
-        return Result(detail, lambda _: click.echo(text, nl=False))
+        return Result(detail, lambda _: print_bytes(text.encode()))
     write_file(output, text, option="--output ")
     return Result(detail, f"{counted(len(detail['records']), 'record')} in {output}")
 

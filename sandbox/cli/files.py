@@ -71,7 +71,7 @@ def save(file: Path, *, world: RemoteWorld) -> Result:
     with working(f"saving {world.id}"):
         content = world.server.ask("GET", world.path("snapshot")).content
     if file == _STANDARD:
-        return Result(None, lambda _: _print_bytes(content))
+        return Result(None, lambda _: print_bytes(content))
     _write(file, content)
     done = {"world": world.id, "file": str(file), "bytes": len(content)}
     return Result(done, _at_terminal(f"saved {world.id} to {file}, {len(content):,} bytes"))
@@ -145,7 +145,7 @@ def _converted(source: str, target: str, *, is_new: bool) -> list[str]:
         return sorted(after.load())
 
 
-def _print_bytes(content: bytes) -> None:
+def print_bytes(content: bytes) -> None:
     """Print the bytes, but none that a terminal obeys: a server may have sent them."""
     if sys.stdout.isatty():
         say(content.decode("utf-8", "replace"))

@@ -259,7 +259,7 @@ class Platform:
             hint = _key_hint(incoming.headers, self._key_format)
             return PresentedKey(None, None, f"no API key was sent{hint}")
         # Space around a value is none of it (RFC 9110, 5.5), and keys are pasted from files.
-        return self._recognized.find(value.strip(b" \t"))
+        return self._recognized.find(value.rstrip(b" \t"))
 
     async def _may_send_body(self, incoming: IncomingRequest, presented: PresentedKey) -> bool:
         """Whether a body that has yet to come is read: only with a usable key.

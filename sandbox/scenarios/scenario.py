@@ -10,6 +10,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from sandbox.domain.events import EVENTS
 from sandbox.domain.payments.cards import CARDS
+from sandbox.domain.readings import checked
 from sandbox.domain.webhooks import ENDPOINTS_MAX
 from sandbox.scenarios.rules import Outcome, Rule, check_outcome
 from sandbox.scenarios.webhook_rules import ScenarioEndpoint, WebhookRule
@@ -190,6 +191,8 @@ class Scenario(Part):
     """The title by which the scenario is known."""
     about: Annotated[str, Field(min_length=1, max_length=1000)] = ""
     """A description in a sentence or two."""
+    readings: dict[str, str] = Field(default_factory=dict)
+    """Readings of the world by their ids, chosen when the scenario starts."""
     rule: _Listed[Rule] = Field(default_factory=list)
     """Rules on attempts in order; the first that matches applies."""
     webhook: Annotated[list[WebhookRule], Field(max_length=WEBHOOK_RULES_MAX, fail_fast=True)] = (
@@ -202,6 +205,11 @@ class Scenario(Part):
     """Webhook endpoints to register when the scenario starts."""
     example: _Listed[Example] = Field(default_factory=list)
     """Steps that prove the rules, each with its expected result."""
+
+    @field_validator("readings")
+    @classmethod
+    def _are_readings(cls, readings: dict[str, str]) -> dict[str, str]:
+        return checked(readings)
 
     @field_validator(*LISTS)
     @classmethod

@@ -72,6 +72,8 @@ def run_scenario(world: World, scenario: Scenario) -> Running:
     running = _running(world, scenario, world.now())
     _must_have_bodies(world, scenario)
     _declare_endpoints(world, scenario)
+    if scenario.readings:
+        world.set_readings(scenario.readings)
     world.put_state(scenario=document, scenario_since=running.since)
     world.coverage.ran(scenario.name)
     return world.count_rules(running)

@@ -109,7 +109,7 @@ def test_a_payment_that_waits_is_called_off_by_its_id(served, world):
     [
         (["next", "insuficient_funds"], 2, ["did you mean 'insufficient_funds'?"]),
         (["next", "lost_card", "--operation", "refnd"], 2, ["operation"]),
-        (["next", "user_canceled", "--operation", "refund"], 2, ["user_canceled is for"]),
+        (["next", "partial_approval", "--operation", "refund"], 2, ["partial_approval is for"]),
         (["next", "--fault", "drop_affter"], 2, ["did you mean 'drop_after'?"]),
         (["next", "lost_card", "--amount", "0"], 2, ["--amount"]),
         (["next", "lost_card", "--clear"], 2, ["--clear"]),

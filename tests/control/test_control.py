@@ -22,6 +22,8 @@ SWITCHES = {
     "webhooks.time_scale": 1,
     "webhooks.timestamp": "wall",
     "batch.settlement": "auto",
+    "quota.per_second": 0,
+    "quota.per_minute": 0,
 }
 """Every switch at its default (assumed D8)."""
 
@@ -368,6 +370,8 @@ def test_switches_are_read_and_set_one_by_one(sandbox):
         {"latency.scale": 10},
         {"webhooks.time_scale": 0},
         {"webhooks.time_scale": 0.001},
+        {"quota.per_second": 5},
+        {"quota.per_minute": 100},
         {"webhooks.timestamp": "world"},
         {"batch.settlement": "manual"},
     ],

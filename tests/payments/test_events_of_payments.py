@@ -58,6 +58,13 @@ def test_a_first_sale_creates_opens_a_batch_and_sells_in_that_order(sandbox):
     ]
 
 
+def test_the_journal_lists_them_in_the_same_order(sandbox):
+    answer = pay(sandbox)
+
+    ids = [one["id"] for one in events_of(sandbox, answer)]
+    assert sandbox.journal(answer)["events"] == ids
+
+
 @pytest.mark.proves("spec 6.3-transaction.create, 2.4-pending", "assumed D11")
 def test_a_creation_is_announced_as_it_was_before_anybody_answered(sandbox):
     answer = pay(sandbox, 1250)
@@ -164,6 +171,51 @@ def test_an_operation_announces_what_the_spec_names_after_it(sandbox, operation)
     last = events_of(sandbox, seen.answer)[-1]
     assert last["event_type"] == event
     assert {name: last["body"][name] for name in body} == body
+
+
+def test_the_reversal_of_an_authorization_is_announced_as_one_of_a_capture_is(sandbox):
+    id = paid_id(sandbox, operation="auth")
+
+    answer = operate(sandbox, id, "reverse")
+
+    assert moments(sandbox, answer) == [("transaction.reverse", "reversed", "approved", None)]
+
+
+@pytest.mark.proves(
+    "spec 6.3-transaction.cancel, 3.2-canceled, 2.4-user_canceled, 2.4-merchant_canceled",
+    "assumed I6",
+)
+@pytest.mark.parametrize("operation", ["sale", "auth"])
+def test_a_cancellation_at_the_reader_is_announced_as_one(sandbox, operation):
+    answer = pay(sandbox, operation=operation, outcome="user_canceled")
+
+    assert moments(sandbox, answer) == [
+        ("transaction.create", "pending", "pending", None),
+        ("transaction.cancel", "canceled", "user_canceled", None),
+    ]
+
+
+@pytest.mark.proves("spec 6.3-transaction.cancel", "assumed F3")
+def test_what_the_cardholder_declines_is_announced_as_a_cancellation(sandbox):
+    id = ready_for(sandbox, "confirm")
+
+    answer = operate(sandbox, id, "confirm", confirm=False)
+
+    assert moments(sandbox, answer) == [
+        ("transaction.cancel", "canceled", "surcharge_declined_by_payer", None)
+    ]
+
+
+@pytest.mark.proves("spec 6.3-transaction.cancel", "assumed F5, D17")
+def test_calling_off_what_is_pending_is_announced_as_a_cancellation(sandbox):
+    id = ready_for(sandbox, "confirm")
+
+    answer = operate(sandbox, id, "reverse")
+
+    # assumed F5.
+    assert moments(sandbox, answer) == [
+        ("transaction.cancel", "canceled", "merchant_canceled", None)
+    ]
 
 
 @pytest.mark.proves("spec 6.3-transaction.cancel", "assumed F4, F21")

@@ -1,9 +1,11 @@
 """What a scenario has follow without a request: `then.follow`. Source: assumed D24."""
 
 import asyncio
+from time import monotonic, sleep
 
 import pytest
 
+from tests.driving import serving
 from tests.payments import waits
 from tests.payments.following import advance, after, follows
 from tests.payments.tapping import advance as advance_at_desk
@@ -12,6 +14,7 @@ from tests.payments.waits import sale, world_of
 from tests.platform.minting import messages
 from tests.scenarios.running import put, running
 from tests.support.payments import (
+    ask_on_loop,
     chosen,
     close_batch,
     event_types,
@@ -246,6 +249,27 @@ def test_a_key_that_was_revoked_by_somebody_else_is_not_revoked_twice(sandbox):
     assert len(told(sandbox, sandbox.key_id("partner"))) == 1
 
 
+def test_a_key_that_is_revoked_while_a_tap_is_awaited_gets_401(sandbox):
+    # assumed D2.
+    desk_opens(sandbox, follow=[after("10s", "revoke_key")])
+
+    async def wait():
+        task = await at_desk(sandbox, sale(sandbox))
+        await advance_at_desk(sandbox, "10s")
+        (waiting,) = await taps(sandbox)
+        path = f"/_sandbox/worlds/default/taps/{waiting['transaction_id']}"
+        await ask_on_loop(sandbox, "POST", path, {"card": "tok_amex"})
+        return await task, waiting["transaction_id"]
+
+    answer, id = asyncio.run(wait())
+
+    (tx,) = sandbox.ask("GET", "/v2/transactions", key="psp").json()["transactions"]
+    assert answer.status == 401
+    assert (tx["transaction_id"], tx["status"], tx["status_reason"]) == (
+        *(id, "error", "payment_failed"),
+    )
+
+
 @pytest.mark.proves("assumed D39")
 def test_an_answer_is_late_from_the_time_out_on_however_long_that_took(sandbox):
     late = after("2s", "late_answer", outcome="approved")
@@ -305,6 +329,25 @@ def test_a_prompt_expires_from_its_showing_on(sandbox):
 
     assert state(sandbox, id).startswith("surcharge_pending/")
     assert advance(sandbox, "2s") == [("2026-03-01T12:00:07.000Z", "surcharge_expires", id)]
+
+
+@pytest.mark.proves("assumed D39")
+def test_a_late_answer_comes_after_the_time_out_on_a_server_whose_clock_runs():
+    late = after("100ms", "late_answer", outcome="approved")
+    then = {"outcome": "processor_timeout", "delay_ms": 300, "times": 1, "follow": [late]}
+    with serving() as server:
+        scenario = {"name": "x", "rule": [{"then": then}]}
+        server.control("PUT", "/worlds/default/scenario", json=scenario)
+        body = {"amount": 500, "terminal_id": server.facts["terminals"]["merchant"]}
+        answer = server.ask("POST", "/v3/payment", key="merchant", json=body).json()
+        path = f"/v1/transactions/{answer['transaction_id']}"
+        end = monotonic() + 10
+        while (tx := server.ask("GET", path, key="merchant").json())["status"] == "error":
+            assert monotonic() < end
+            sleep(0.02)
+
+    assert (answer["status"], answer["status_reason"]) == ("error", "processor_timeout")
+    assert [one["status"] for one in tx["history"]] == ["pending", "error", "captured"]
 
 
 @pytest.mark.proves("assumed D24")

@@ -23,6 +23,7 @@ from tests.support.payments import (
     event_types,
     events_of,
     read,
+    set_switches,
     turns,
 )
 
@@ -158,6 +159,24 @@ def test_a_tapped_payment_is_announced_and_kept_like_any_other(sandbox):
     assert [one["status"] for one in body["history"]] == ["pending", "captured"]
     assert len({one["event_id"] for one in body["history"]}) == 1
     assert body["batch_id"] is not None
+
+
+def test_it_is_found_by_the_card_that_was_tapped(sandbox):
+    desk_opens(sandbox)
+
+    def brands():
+        return {
+            brand: sandbox.ask(
+                "GET", "/v2/transactions", key="partner", query=f"card_brand={brand}"
+            ).json()["total"]
+            for brand in ("Visa", "Amex")
+        }
+
+    before = brands()
+
+    tapped(sandbox, sale(sandbox), card="tok_amex")
+
+    assert (before, brands()) == ({"Visa": 0, "Amex": 0}, {"Visa": 0, "Amex": 1})
 
 
 def test_an_authorization_is_held_as_long_as_the_tapped_card_says(sandbox):
@@ -346,6 +365,15 @@ def test_a_payment_that_nobody_taps_times_out(sandbox, then, just_before, event,
     assert chosen(answer) == "timed_out; source=scenario; rule=tap"
 
 
+def test_on_a_running_clock_it_times_out_by_itself(sandbox):
+    desk_opens(sandbox, after="50ms")
+    sandbox.control("PUT", "/worlds/default/clock", {"mode": "running"})
+
+    answer = asyncio.run(ask_on_loop(sandbox, *sale(sandbox)))
+
+    assert (answer.json()["status"], answer.json()["status_reason"]) == ("error", "timed_out")
+
+
 # --- meanwhile --------------------------------------------------------------------------------
 
 
@@ -405,6 +433,23 @@ def test_a_key_that_is_revoked_while_a_tap_is_awaited_gets_401(sandbox, how):
     assert (answer.status, answer.json()["error"]) == (401, "authentication_failed")
     assert (done["status"], done["status_reason"]) == ("error", "payment_failed")
     assert event_types(sandbox, answer) == ["transaction.create", "transaction.sale"]
+
+
+def test_a_key_that_is_lost_before_the_payment_times_out_gets_401_too(sandbox):
+    desk_opens(sandbox)
+
+    async def revoked():
+        task = await at_desk(sandbox, sale(sandbox), by="merchant")
+        path = f"/v5/apikeys/{sandbox.key_id('merchant')}"
+        await ask_on_loop(sandbox, "PUT", path, {"status": "revoked"}, by="psp")
+        await advance(sandbox, "1m")
+        return await task
+
+    answer = asyncio.run(revoked())
+
+    (tx,) = sandbox.ask("GET", "/v2/transactions", key="partner").json()["transactions"]
+    assert answer.status == 401
+    assert (tx["status"], tx["status_reason"]) == ("error", "timed_out")
 
 
 def test_a_reset_ends_the_waiting_and_leaves_nothing_behind(sandbox):
@@ -519,3 +564,13 @@ def test_an_unknown_payment_cannot_be_tapped(sandbox):
     answer = asyncio.run(tap(sandbox, "nobody", cancel="user"))
 
     assert (answer.status, answer.json()["error"]) == (404, "not_found")
+
+
+def test_the_latency_of_the_outcome_is_waited_after_the_tap(sandbox):
+    desk_opens(sandbox)
+    set_switches(sandbox, {"latency.scale": 0.05})
+
+    answer, done = tapped(sandbox, sale(sandbox), card="tok_amex")
+
+    # 900 ms nominal, of which a twentieth is waited (assumed 5.1-latency).
+    assert (done.json()["status"], answer.json()["status"]) == ("pending", "captured")

@@ -13,12 +13,14 @@ from tests.payments.waits import action, delay, sale, waiting, world_of
 from tests.support.payments import (
     ask_on_loop,
     chosen,
+    events_of,
     forcing,
     paid_id,
     pay,
     read,
     ready_for,
     set_switches,
+    until_busy,
 )
 
 RESET = ("POST", "/_sandbox/worlds/default/reset", {})
@@ -101,6 +103,23 @@ def test_a_prompt_that_expires_while_its_confirmation_waits_stays_expired(sandbo
     # assumed F4, F34.
     assert (answer.status, answer.json()["error"]) == (400, "invalid_transaction_state")
     assert read(sandbox, id)["status_reason"] == "surcharge_expired"
+
+
+def test_two_sales_that_end_their_wait_together_share_one_batch(sandbox):
+    for _ in range(2):
+        delay(sandbox, ms=10)
+
+    async def both():
+        tasks = [asyncio.create_task(ask_on_loop(sandbox, *sale(sandbox))) for _ in range(2)]
+        await until_busy(sandbox, 2)
+        return await asyncio.gather(*tasks)
+
+    first, second = asyncio.run(both())
+
+    # assumed B1: a terminal has one open batch.
+    assert first.json()["batch_id"] == second.json()["batch_id"] is not None
+    kinds = [one["event_type"] for answer in (first, second) for one in events_of(sandbox, answer)]
+    assert kinds.count("batch.opened") == 1
 
 
 # --- how long it takes ------------------------------------------------------------------------

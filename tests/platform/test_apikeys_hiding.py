@@ -36,6 +36,41 @@ def names_accounts(operation):
     return operation in ("create", "list")
 
 
+@pytest.mark.proves("spec 5.9, 7-404")
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_hidden_outside_deleted_and_missing_are_byte_for_byte_one_answer(wider, operation):
+    blind = mint(wider, ["payments:read"], by="partner").key
+    sighted = mint(wider, ["all"], by="partner").key
+    if names_accounts(operation):
+        own, outside = wider.account("partner"), wider.account("other_merchant")
+        gone = [wider.account("deleted_merchant")]
+    else:
+        own, outside = wider.key_id("partner"), wider.key_id("other_merchant")
+        gone = [wider.key_id("orphan")]
+        if operation != "delete":
+            gone.append(wider.key_id("deleted"))
+
+    hidden = [ask(wider, operation, key=blind, target=id) for id in (own, outside, NOBODY, *gone)]
+    visible = [ask(wider, operation, key=sighted, target=id) for id in (outside, NOBODY, *gone)]
+
+    assert hidden[0][0] == 404
+    assert all(answer == hidden[0] for answer in (*hidden, *visible))
+
+
+@pytest.mark.proves("spec 5.9", "assumed 4.2-denied, Q9")
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_without_the_operation_every_target_gets_the_same_401(wider, operation):
+    others = {"create": "delete", "list": "edit", "read": "edit", "update": "read"}
+    key = mint(wider, [f"apikeys:{others.get(operation, 'create')}"], by="partner").key
+    named = wider.account if names_accounts(operation) else wider.key_id
+    targets = [named("partner"), named("merchant"), named("other_merchant"), NOBODY]
+
+    answers = [ask(wider, operation, key=key, target=id) for id in targets]
+
+    assert answers[0][0] == 401
+    assert all(answer == answers[0] for answer in answers)
+
+
 @pytest.mark.proves("spec 7-body")
 def test_a_hidden_resource_is_described_by_three_strings_without_details(sandbox):
     blind = mint(sandbox, ["payments:read"], by="merchant").key

@@ -162,6 +162,16 @@ def test_a_method_that_a_key_path_does_not_serve_is_a_405_that_lists_those_it_do
     assert set(answer.headers["allow"].split(", ")) == allowed
 
 
+@pytest.mark.proves("spec 4.3-search-retired, 7-405, 9.3", "assumed C3")
+@pytest.mark.parametrize("key", [None, "merchant", "revoked"])
+@pytest.mark.parametrize("body", [b"", b"{}", b"not JSON", b"x" * 1_048_577])
+def test_the_retired_search_is_a_405_with_and_without_a_key(sandbox, body, key):
+    answer = sandbox.ask("POST", "/v1/transactions/search", key=key, body=body)
+
+    assert_other_refusal(answer, 405, "method_not_allowed")
+    assert answer.headers.get("allow") in (None, "GET")
+
+
 # --- queries ----------------------------------------------------------------------------------
 
 
@@ -196,6 +206,16 @@ def test_an_account_filter_that_names_no_account_is_a_404(sandbox, value):
     answer = sandbox.ask("GET", "/v5/apikeys", key="merchant", query=f"account_id={value}")
 
     assert_key_refusal(answer, 404, "not_found")
+
+
+def test_an_account_filter_given_twice_is_a_400(sandbox):
+    id = sandbox.account("merchant")
+
+    answer = sandbox.ask(
+        "GET", "/v5/apikeys", key="merchant", query=f"account_id={id}&account_id=x"
+    )
+
+    assert_key_refusal(answer, 400, "validation_error")
 
 
 def test_more_than_500_parameters_are_a_400(sandbox):

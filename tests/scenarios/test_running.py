@@ -362,3 +362,18 @@ def pay_in(sandbox):
     """A sale in a world that is not the default one."""
     world = sandbox.control("GET", f"/worlds/{sandbox.world}").json()
     return pay(sandbox, at=world["terminals"]["merchant"])
+
+
+def test_a_scenario_chooses_readings_which_stay(sandbox):
+    document = {"name": "x", "readings": {"decline_status": "http_402"}}
+
+    assert sandbox.control("PUT", "/worlds/default/scenario", document).status < 300
+
+    chosen = sandbox.control("GET", "/worlds/default/readings").json()
+    assert chosen["decline_status"] == "http_402"
+    sandbox.control("DELETE", "/worlds/default/scenario")
+    assert sandbox.control("GET", "/worlds/default/readings").json() == chosen
+    wrong = {"name": "x", "readings": {"decline_statu": "http_402"}}
+    refused = sandbox.control("PUT", "/worlds/default/scenario", wrong)
+    assert refused.status == 400
+    assert "decline_status" in refused.body.decode()

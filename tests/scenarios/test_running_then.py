@@ -21,6 +21,7 @@ from tests.support.payments import (
 )
 
 NEXT = f"{SCENARIO}/next"
+BY_AMOUNT = 900_051
 CLOSING = {"operation": "close_batch"}
 
 
@@ -143,6 +144,29 @@ def test_a_fault_after_the_engine_spoils_an_answer_of_any_outcome(sandbox):
 
 
 # --- who is heard first -----------------------------------------------------------------------
+
+
+@pytest.mark.proves("assumed D4")
+def test_header_then_queue_then_scenario_then_card_then_amount(sandbox):
+    running(sandbox, {"name": "mine", "then": LOST | {"times": 1}})
+    sandbox.control("POST", NEXT, {"outcome": "expired_card"})
+    everything = carrying("tok_declined")
+
+    sources = [
+        source(pay(sandbox, BY_AMOUNT, outcome="stolen_card", **everything)),
+        *(source(pay(sandbox, BY_AMOUNT, **everything)) for _ in range(3)),
+        source(pay(sandbox, BY_AMOUNT)),
+        source(pay(sandbox)),
+    ]
+
+    assert sources == [
+        "header header",
+        "queue queue",
+        "scenario mine",
+        "card tok_declined",
+        f"amount amount:{BY_AMOUNT}",
+        "default default",
+    ]
 
 
 def test_what_others_decide_is_not_counted_for_a_rule(sandbox):

@@ -17,8 +17,12 @@ from tests.platform.minting import mint
 from tests.properties import examples
 from tests.state.filling import KEPT_KEY, a_sandbox, control, fill, ok
 from tests.support.payments import (
+    PATHS,
+    act,
     ask_on_loop,
+    in_state,
     paid,
+    pay,
     read,
     turns,
     until_busy,
@@ -103,6 +107,21 @@ def test_the_full_world_has_something_in_every_table(full: bytes):
         "pending",
         "dropped",
     }
+
+
+def test_what_is_shown_of_a_world_is_the_same_after_it_came_back(full: bytes):
+    sandbox, other = a_sandbox(), a_sandbox()
+    fill(sandbox)
+
+    restored(other, full)
+
+    # The requests that rules decided are in the journal, which stays with the world.
+    sandbox.control("DELETE", "/worlds/default/requests")
+    for path in ("", "/messages", "/endpoints", "/scenario", "/scenario/next", "/switches"):
+        assert control(other, "GET", path) == control(sandbox, "GET", path), path
+    for path in ("/v2/transactions", "/v1/batches", "/v5/apikeys", "/v2/terminals"):
+        shown = [one.ask("GET", path, key="psp").body for one in (sandbox, other)]
+        assert shown[0] == shown[1], path
 
 
 def test_a_world_goes_on_the_same_after_it_came_back(full: bytes):
@@ -200,6 +219,17 @@ def test_in_another_world_keys_that_are_not_of_its_cast_are_left_out(full: bytes
         one["name"] for one in table(full, "api_keys")
     }
     assert other.ask("GET", "/v2/transactions", key=KEPT_KEY).status == 401
+
+
+def test_a_snapshot_of_another_world_comes_back_there_byte_for_byte(full: bytes):
+    sandbox = a_sandbox()
+    other = add_world(sandbox, "other")
+    restored(other, full)
+    once = saved(other)
+
+    restored(other, once)
+
+    assert saved(other) == once
 
 
 # --- refused ----------------------------------------------------------------------------------
@@ -402,6 +432,55 @@ def test_what_is_not_json_is_refused(body: bytes):
 
     assert (answer.status, answer.json()["error"]) == (400, "not_restored")
     assert saved(sandbox) == before
+
+
+def test_a_fixture_is_no_snapshot():
+    sandbox = a_sandbox()
+    fixture = {"accounts": {"1": {"cast": "admin", "type": "admin", "name": "A"}}}
+
+    answer = put(sandbox, json.dumps(fixture).encode())
+
+    assert (answer.status, answer.json()["error"]) == (400, "not_restored")
+    assert "file" in answer.json()["message"]
+
+
+# --- whatever it was --------------------------------------------------------------------------
+
+_STATES = ["authorized", "captured", "refunded", "declined", "pending", "surcharge_pending"]
+_STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["state", "sale", "auth", "advance", *PATHS]),
+        st.integers(min_value=1, max_value=9_000),
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=examples(15))
+@given(_STEPS)
+def test_any_world_comes_back_as_it_was(steps: list[tuple[str, int]]):
+    sandbox = a_sandbox()
+    control(sandbox, "POST", "/endpoints", {"url": "http://127.0.0.1:9/"})
+    ids: list[str] = []
+    for what, amount in steps:
+        _step(sandbox, what, amount, ids)
+    before = saved(sandbox)
+
+    restored(sandbox, before)
+
+    assert saved(sandbox) == before
+
+
+def _step(sandbox: InProcess, what: str, amount: int, ids: list[str]) -> None:
+    if what == "state":
+        ids.append(in_state(sandbox, _STATES[amount % len(_STATES)])["transaction_id"])
+    elif what in ("sale", "auth"):
+        answer = pay(sandbox, amount, operation="auth" if what == "auth" else "sale")
+        ids.append(answer.json()["transaction_id"])
+    elif what == "advance":
+        control(sandbox, "POST", "/clock/advance", {"by": f"{amount}m"})
+    elif ids:
+        act(sandbox, ids[amount % len(ids)], what, **({"amount": amount} if amount % 2 else {}))
 
 
 # --- whatever somebody writes into it ---------------------------------------------------------

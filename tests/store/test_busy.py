@@ -1,5 +1,6 @@
 """The fixture `busy`: a month that obeys every rule, and worlds that begin with it."""
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -7,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sandbox import library
 from sandbox.app import build
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
@@ -83,6 +85,17 @@ def test_the_file_is_one_document_a_line_and_no_more_than_three_megabytes():
     assert max(len(line) for line in content.splitlines()) < 30_000
 
 
+def test_a_copy_of_it_is_the_same_world(tmp_path):
+    copy = tmp_path / "mine.json"
+    copy.write_bytes(busy_fixture.FILE.read_bytes() + b"\n")
+
+    mine, shipped = library.fixture_or_file(str(copy)), library.fixture("busy")
+
+    assert shipped.document is None
+    assert mine.document is not None
+    assert (mine.accounts, mine.api_keys) == (shipped.accounts, shipped.api_keys)
+
+
 # --- the month --------------------------------------------------------------------------------
 
 
@@ -154,6 +167,63 @@ def test_every_day_but_the_last_is_closed_and_accepted(busy):
     assert min(still_open) > "2026-02-28T06:00"
 
 
+def test_one_batch_was_accepted_only_when_it_was_closed_again(busy):
+    days = [
+        parse_rfc3339(batch["closed_at"]) - parse_rfc3339(batch["opened_at"])
+        for batch in batches(busy, "grill")
+        if batch["status"] == "accepted"
+    ]
+
+    assert sum(day.days >= 1 for day in days) >= 1
+
+
+def test_authorizations_are_open_when_it_ends(busy):
+    held = list(pages(busy, "hotel", "status=authorized"))
+
+    assert len(held) >= 2
+    assert all(one["total_amount"] > 0 for one in held)
+
+
+def test_only_the_messages_of_the_last_two_days_are_there(busy):
+    shown = busy.control("GET", "/worlds/default/messages", query="limit=1&offset=0").json()
+
+    assert shown["total"] > 50
+    assert shown["messages"][0]["created_at"] >= "2026-02-27T06:00"
+    assert shown["messages"][0]["body"]
+
+
+# --- searching it -----------------------------------------------------------------------------
+
+
+def test_a_group_sees_its_three_restaurants_and_no_hotel(busy):
+    found = list(pages(busy, "restaurant_group"))
+
+    accounts = {busy.account(name) for name in ("grill", "taqueria", "rooftop")}
+    assert {one["account_id"] for one in found} == accounts
+    assert len(found) == sum(len(payments()[name]) for name in ("grill", "taqueria", "rooftop"))
+
+
+@pytest.mark.parametrize(
+    ("query", "fits"),
+    [
+        ("status=settled", lambda one: one["status"] == "settled"),
+        ("status=declined&status=error", lambda one: one["status"] in ("declined", "error")),
+        ("min_amount=10000", lambda one: one["total_amount"] >= 10000),
+        ("card_brand=Amex", lambda one: one["card_brand"] == "Amex"),
+        (
+            "start_date=1771048800000&end_date=1771135199000",
+            lambda one: 1771048800000 <= one["created_at"] <= 1771135199000,
+        ),
+    ],
+)
+def test_a_search_finds_what_fits_and_all_of_it(busy, query, fits):
+    found = {one["transaction_id"] for one in pages(busy, "grill", query)}
+
+    expected = {one["transaction_id"] for one in payments()["grill"] if fits(one)}
+    assert expected
+    assert found == expected
+
+
 # --- worlds made from it ----------------------------------------------------------------------
 
 
@@ -164,3 +234,69 @@ def test_a_world_made_from_it_goes_on_from_the_end_of_the_month(sandbox):
 
     assert clock["mode"] == "running"
     assert END <= clock["now"] < "2026-03-01T06:05"
+
+
+def test_a_world_that_is_given_a_clock_has_that_one(sandbox):
+    world = add_world(sandbox, "busy", fixture="busy", clock="2026-02-28T12:00:00Z")
+
+    clock = sandbox.control("GET", f"/worlds/{world.world}/clock").json()
+
+    assert clock == {"now": "2026-02-28T12:00:00.000Z", "mode": "frozen", "rate": 1.0}
+
+
+def test_worlds_side_by_side_have_their_own_keys_and_the_same_month(busy):
+    one = add_world(busy, "one", fixture="busy")
+    other = add_world(busy, "other", fixture="busy")
+
+    keys = {world.key("grill") for world in (busy, one, other)}
+    assert len(keys) == 3
+    assert one.account("grill") == other.account("grill") == busy.account("grill")
+    for world in (one, other):
+        assert len(list(pages(world, "grill"))) == len(payments()["grill"])
+
+
+def test_what_happens_in_one_world_does_not_happen_in_another():
+    busy = a_busy_sandbox()
+    other = add_world(busy, "other", fixture="busy")
+    tab = next(pages(busy, "hotel", "status=authorized"))["transaction_id"]
+
+    done = busy.ask("POST", f"/v3/payments/{tab}/reverse", key="hotel", json_body={})
+
+    assert done.status == 200
+    assert other.ask("GET", f"/v1/transactions/{tab}", key="hotel").json()["status"] == "authorized"
+
+
+def test_a_reset_brings_the_month_back_with_the_same_keys():
+    busy = a_busy_sandbox()
+    before = busy.control("GET", "/worlds/default/snapshot").body
+    key = busy.key("hotel")
+    for one in list(pages(busy, "hotel", "status=authorized")):
+        path = f"/v3/payments/{one['transaction_id']}/reverse"
+        assert busy.ask("POST", path, key="hotel", json_body={}).status == 200
+
+    assert busy.control("POST", "/worlds/default/reset").status == 200
+
+    after = json.loads(busy.control("GET", "/worlds/default/snapshot").body)
+    assert busy.key("hotel") == key
+    assert after == json.loads(before)
+
+
+def test_a_month_can_be_gone_on_with():
+    busy = a_busy_sandbox()
+    (batch,) = [one for one in batches(busy, "taqueria") if one["status"] == "open"]
+
+    closed = busy.ask("POST", f"/v1/batches/{batch['id']}/close", key="taqueria")
+
+    assert closed.status == 200
+    (after,) = [one for one in batches(busy, "taqueria") if one["id"] == batch["id"]]
+    assert after["status"] == "accepted"
+
+
+def test_merchants_can_be_invented_beside_it():
+    sandbox = InProcess(build(Settings(fixture="busy", clock=FROZEN)))
+
+    world = add_world(sandbox, "more", fixture="busy", invent={"merchants": 3})
+
+    found = world.ask("GET", "/v2/accounts", key="partner", query="limit=100").json()
+    before = sandbox.ask("GET", "/v2/accounts", key="partner", query="limit=100").json()
+    assert len(found["accounts"]) > len(before["accounts"])

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -79,6 +81,19 @@ def test_a_world_has_as_many_invented_records_as_were_asked_for(server, invent, 
     found = [len(invented(world, plural)) for plural in ("accounts", "terminals", "locations")]
 
     assert tuple(found) == counts
+
+
+def test_nothing_is_invented_unless_asked_for(server):
+    body = {"id": "plain", "clock": FROZEN}
+    server.control("POST", "/worlds", body)
+
+    world = InProcess(server.sandbox, world="plain")
+
+    assert [invented(world, plural) for plural in ("accounts", "terminals", "locations")] == [
+        [],
+        [],
+        [],
+    ]
 
 
 def test_the_cast_stays_beside_what_is_invented_with_the_keys_that_it_had(server):
@@ -177,6 +192,18 @@ def test_invented_merchants_are_spread_over_the_partners_and_seen_by_their_own_a
 
     assert [len(ids) for ids in seen.values()] == [10, 10, 0, 0]
     assert not seen["partner"] & seen["other_partner"]
+
+
+def test_an_invented_terminal_is_found_read_and_changed_like_any_other(server):
+    world = add_world(server, "used", {"merchants": 4})
+    one = invented(world, "terminals")[0]
+    path = f"/v2/terminals/{one['terminal_id']}"
+
+    found = world.ask("GET", "/v2/terminals", key="psp", query=f"search={one['tid']}&limit=200")
+    changed = world.ask("PUT", path, key="psp", json_body={"name": "renamed"})
+
+    assert one in found.json()["terminals"]
+    assert changed.json() == one | {"name": "renamed", "updated_at": FROZEN}
 
 
 def test_inventing_announces_nothing_and_is_in_no_journal(server):
@@ -280,7 +307,46 @@ def test_where_there_is_no_partner_merchants_stand_below_what_there_is(server):
     assert [one["parent_account_ids"] for one in merchants] == [[server_id(world, "admin")]] * 2
 
 
+def test_serve_refuses_in_plain_words_to_invent_where_no_account_can_have_merchants(tmp_path):
+    shop = {
+        "cast": "shop",
+        "type": "merchant",
+        "name": "Shop",
+        "description": "Shop",
+        "created_at": FROZEN,
+    }
+    fixture = tmp_path / "shop.json"
+    fixture.write_text(json.dumps({"accounts": {"1": shop}}), encoding="utf-8")
+
+    command = [sys.executable, "-m", "sandbox", "serve", "--port", "0", "--fixture", str(fixture)]
+    done = subprocess.run(
+        [*command, "--invent", "merchants=1"], capture_output=True, text=True, timeout=10
+    )
+
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+
+
 # --- Faker, and the command line --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("invents", "imported"), [(False, "False"), (True, "True")])
+def test_faker_is_imported_when_something_is_invented_and_not_before(invents, imported):
+    program = (
+        "import sys\n"
+        "from sandbox.app import build\n"
+        "from sandbox.settings import Settings\n"
+        "from sandbox.store.generated_data import GeneratedData\n"
+        f"build(Settings(generated_data=GeneratedData(merchants=1) if {invents} else None))\n"
+        "import sandbox.cli.main, sandbox.server\n"
+        "print('faker' in sys.modules)\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.strip() == imported
 
 
 def test_serve_invents_merchants_beside_the_cast():

@@ -90,6 +90,13 @@ def test_all_golden_bodies_but_that_of_a_new_account_are_about_the_demo_merchant
     assert others == [NEW_ACCOUNT]
 
 
+def test_the_golden_body_of_a_new_account_is_under_the_demo_partner():
+    assert golden(NEW_ACCOUNT)["parent_account_ids"] == [
+        "24cd7adb-444e-4736-8200-e0c74f9e31e3",
+        "9c6d497b-3cfe-42ea-aa1b-a4659f735be2",
+    ]
+
+
 # --- samples ----------------------------------------------------------------------------------
 
 
@@ -174,6 +181,18 @@ def test_no_sample_of_another_world_names_anything_of_the_cast_of_this_one(sandb
     assert wrong == set()
 
 
+def test_the_samples_of_another_world_are_about_its_merchant(other_world):
+    bodies = {event_type: send(other_world, event_type)["body"] for event_type in EVENTS}
+
+    merchant = other_world.account("merchant")
+    others = [
+        event_type
+        for event_type, body in bodies.items()
+        if body.get("account_id", body.get("id")) != merchant
+    ]
+    assert others == [NEW_ACCOUNT]
+
+
 def test_a_sample_of_another_world_has_terminal_location_and_parents_of_that_world(
     sandbox, other_world
 ):
@@ -233,6 +252,15 @@ def test_a_sample_of_a_new_account_that_names_nothing_above_it_is_for_the_whole_
     message = send(sandbox, NEW_ACCOUNT, parent_account_ids=above)
 
     assert audience(message) == ["everything"]
+
+
+def test_a_sample_of_another_world_is_for_the_accounts_of_that_world(sandbox, other_world):
+    listen(sandbox, "merchant")
+    listen(other_world, "merchant", "second_merchant")
+
+    message = send(other_world, "account.deleted")
+
+    assert audience(message) == ["merchant"]
 
 
 def test_a_sample_that_is_made_about_another_account_is_for_that_one(sandbox):

@@ -4,7 +4,9 @@ import json
 import socket
 import subprocess
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -108,6 +110,18 @@ def test_without_a_file_the_world_goes_to_standard_output_and_comes_from_standar
     assert read(server, other, paid) == 200
 
 
+def test_json_says_what_was_done(server, tmp_path):
+    add_world(server, "told")
+    file = tmp_path / "told.json"
+    options = ["--world", "told", "--url", server.url, "--json"]
+
+    saved = json.loads(succeeded("save", file, *options))
+    loaded = json.loads(succeeded("load", file, *options))
+
+    assert saved == {"world": "told", "file": str(file), "bytes": file.stat().st_size}
+    assert loaded == server.control("GET", "/worlds/told").json()
+
+
 def test_a_saved_world_can_be_served(server, tmp_path):
     world = add_world(server, "served")
     paid = pay(server, world)
@@ -130,6 +144,15 @@ def test_a_file_that_was_there_is_replaced_whole(server, tmp_path):
 
 
 # --- what the server says ---------------------------------------------------------------------
+
+
+def test_an_unknown_world_is_refused_with_the_nearest(server):
+    add_world(server, "uat-seven")
+
+    for command in (["save"], ["load", "-"]):
+        done = run(*command, "--world", "uat-sevn", "--url", server.url, stdin=b"{}")
+
+        assert_refused(done, 2, "there is no world 'uat-sevn'", "did you mean 'uat-seven'?")
 
 
 @pytest.mark.parametrize("world", ["../health", "a b", "", "%2e%2e"])
@@ -173,10 +196,49 @@ def test_a_token_is_wanted_and_taken_from_the_environment_too(tmp_path):
 # --- no server, no file -----------------------------------------------------------------------
 
 
+def test_where_nobody_listens_it_says_how_to_start_a_server():
+    done = run("save", "--url", f"http://127.0.0.1:{free_port()}")
+
+    assert_refused(done, 2, "no server answers at", "`sandbox serve`", "--url")
+
+
+@pytest.mark.parametrize("url", ["", "127.0.0.1:8080", "ftp://127.0.0.1", "http://[::", "http://"])
+def test_what_is_no_url_is_refused(url):
+    done = run("save", "--url", url)
+
+    assert_refused(done, 2, "--url", "http://127.0.0.1:8080")
+
+
 def test_the_platform_s_own_port_is_no_control_surface():
     with serving("--control-port", str(free_port())) as server:
         assert_refused(run("save", "--url", server.url), 2, "404", "--control-port")
         assert succeeded("save", "--url", server.facts["control_url"])
+
+
+class _Page(BaseHTTPRequestHandler):
+    """Something else that listens."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"<html>It works!</html>")
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+def test_another_server_that_answers_is_not_taken_for_a_sandbox(tmp_path):
+    page = HTTPServer(("127.0.0.1", 0), _Page)
+    Thread(target=page.serve_forever, daemon=True).start()
+    try:
+        url = f"http://127.0.0.1:{page.server_port}"
+        done = run("save", tmp_path / "page.json", "--url", url)
+    finally:
+        page.shutdown()
+        page.server_close()
+
+    assert_refused(done, 2, "not as a sandbox's control API does")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_that_cannot_be_written_or_read_is_refused(server, tmp_path):

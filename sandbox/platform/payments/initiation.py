@@ -438,6 +438,10 @@ def _as_priced(choice: ChosenOutcome, cost: Price) -> ChosenOutcome:
     return replace(choice, outcome=APPROVED, near_misses=near)
 
 
+NO_MONEY: Final = {"authorized_amount": 0, "captured_amount": 0}
+"""The details of most payments at their creation, which they share."""
+
+
 def _fields(
     context: RequestContext,
     body: StartPayment,
@@ -448,6 +452,7 @@ def _fields(
     """The fields of the transaction that its price and card do not decide."""
     device = body.device_id or body.reader_identifier
     device = device or points_of_sale.device_of(known.place.terminal.terminal_id)
+    own = body.additional_details
     return {
         **points_of_sale.fields_of(known),
         "transaction_id": context.world.draws.uuid(),
@@ -455,11 +460,7 @@ def _fields(
         "device_id": device,
         "created_at": context.now_ms,
         "payment_method": body.payment_method or "contactlessIcc",
-        "additional_details": {
-            **(body.additional_details or {}),
-            "authorized_amount": 0,
-            "captured_amount": 0,
-        },
+        "additional_details": {**own, **NO_MONEY} if own else NO_MONEY,
         "transaction_type": operation.value,
         "apple_transaction_id": body.apple_transaction_id or "",
         "reader_identifier": body.reader_identifier or device,
