@@ -1,12 +1,13 @@
 """`sandbox batch`: lists, opens, closes and answers the batches of terminals."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 import click
 
-from sandbox.cli.arguments import REASON, RESULT, shown
-from sandbox.cli.control_client import RemoteWorld
+from sandbox.cli.arguments import FILE, REASON, RESULT, shown
+from sandbox.cli.control_client import RemoteWorld, WorldCommand
 from sandbox.cli.main import Group
 from sandbox.cli.output import (
     EXIT_REFUSED,
@@ -15,9 +16,13 @@ from sandbox.cli.output import (
     Styled,
     counted,
     listing,
+    read_text,
     refuse,
+    say,
     say_parts,
+    show_table,
     styled_status,
+    write_file,
 )
 from sandbox.cli.platform_client import ActorCommand, Member, Stage, open_stage, terminal_option
 from sandbox.domain.currencies import in_units
@@ -176,6 +181,90 @@ def answer(
     if rejected:
         body["rejected"] = [stage.payment(one, actor).id for one in rejected]
     return Result(world.read("POST", "batches", id, "answer", body=body), _show_batch)
+
+
+@batch.command(cls=ActorCommand)
+@click.argument("batch")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV, a row for each record.")
+@click.option("--output", type=FILE, metavar="FILE", help="Write the CSV into a file.")
+def report(
+    batch: str, *, as_csv: bool, output: Path | None, actor: str | None, world: RemoteWorld
+) -> Result:
+    """Print the settlement of BATCH: each record with its amount and the processor's result.
+
+    BATCH is an id, the beginning of an id, or `last`: the last one opened.
+
+    \b
+    Examples:
+      sandbox batch report last
+      sandbox batch report acecb76c --csv --output settlement.csv
+    """
+    id, _ = _named(open_stage(world), batch, actor, "batch.opened")
+    detail = world.read("GET", "batches", id)
+    if not (as_csv or output):
+        return Result(detail, _show_settlement)
+    text = world.server.ask("GET", world.path("batches", id, format="csv")).text
+    if output is None:
+        return Result(detail, lambda _: click.echo(text, nl=False))
+    write_file(output, text, option="--output ")
+    return Result(detail, f"{counted(len(detail['records']), 'record')} in {output}")
+
+
+def _show_settlement(detail: Mapping[str, Any]) -> None:
+    """Print the records of a batch, and the batch below them."""
+    show_table(detail["records"], _RECORD_COLUMNS)
+    say(f"{detail['batch']['id']}  {detail['batch']['status']}: {detail['why']}")
+
+
+_RECORD_COLUMNS: Final[Columns] = {
+    "transaction": lambda one: one["record_id"] or one["transaction_id"],
+    "kind": "kind",
+    "amount": lambda one: in_units(one["amount"]),
+    "card": lambda one: f"{one['brand']} {one['last4']}",
+    "at": "at",
+    "result": "result",
+}
+
+
+@click.command(cls=WorldCommand)
+@click.argument("file", type=FILE)
+@click.option("--account", metavar="NAME", help="Account of the file: its name or id.")
+@click.option("--batch", metavar="ID", help="Batch of the file.")
+@click.option("--status", metavar="WORDS", help="Statuses that the file has, such as captured.")
+def reconcile(file: Path, *, world: RemoteWorld, **about: str | None) -> Result:
+    """Compare the transactions of a world with those in FILE.
+
+    FILE is a CSV or JSON of your own. A row has a transaction_id or an event_id, and an amount and
+    a status, if you like. The exit status is 1 if there are differences.
+
+    \b
+    Examples:
+      sandbox reconcile ledger.csv
+      sandbox reconcile refunds.json --account merchant --status refunded --json
+    """
+    body = {"text": read_text(file)} | {name: one for name, one in about.items() if one is not None}
+    found = world.read("POST", "reconciliation", body=body)
+    return Result(found, _show_differences, EXIT_REFUSED if found["differences"] else 0)
+
+
+def _show_differences(found: Mapping[str, Any]) -> None:
+    """Print the differences of a reconciliation, and their number."""
+    if found["differences"]:
+        show_table(found["differences"], _DIFFERENCE_COLUMNS)
+    said = f"{counted(found['rows'], 'row')}, {found['matched']} as in the sandbox"
+    if found["ignored_columns"]:
+        said += f"; not compared: {', '.join(found['ignored_columns'])}"
+    say(f"{said}; {counted(len(found['differences']), 'difference')}")
+
+
+_DIFFERENCE_COLUMNS: Final[Columns] = {
+    "difference": lambda one: one["kind"].replace("_", " "),
+    "line": "line",
+    "transaction": "transaction_id",
+    "event": "event_id",
+    "there": "there",
+    "here": "here",
+}
 
 
 def _named(stage: Stage, named: str, actor: str | None, event: str) -> tuple[str, Member]:

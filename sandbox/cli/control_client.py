@@ -64,7 +64,7 @@ def world_path(world_id: str, *rest: str) -> str:
     return "/".join(["/worlds", *(quote(part, safe="") for part in (world_id, *rest))])
 
 
-_MEDIA_TYPES = ("application/json", "application/gzip")
+_MEDIA_TYPES = ("application/json", "application/gzip", "text/csv; charset=utf-8")
 """Of answers of the control API that are read at once."""
 
 

@@ -138,6 +138,7 @@ COMMANDS: Final = {
     "outcomes": ("lookups", "List the outcomes of payments and the transport faults."),
     "pay": ("payments", "Take a payment of AMOUNT, and print its result."),
     "readings": ("worlds", "Show or choose how a world reads the spec."),
+    "reconcile": ("batches", "Compare the transactions of a world with those in FILE."),
     "refund": ("payments", "Refund a PAYMENT: all that remains, or AMOUNT."),
     "resend": ("webhooks", "Send a webhook once more, with the same id and body."),
     "reverse": ("payments", "Reverse a PAYMENT before it is settled: all that remains, or AMOUNT."),

@@ -341,14 +341,18 @@ def explained(
     before = {one.identity for one in found}
     for turn in tried if found else ():
         left = {one.identity for one in play.run(recording, casting, turn)}
-        if any(kind == "status" for _, kind, _ in left - before):
+        if any(kind == "status" or place == _RECORD for _, kind, place in left - before):
             # An operation that was carried out is refused now, so later answers prove nothing.
+            # Nor does an answer about another transaction.
             continue
         for one, names in by.items():
             # A status that now differs in its body is no match yet.
             if one.identity not in left and not _is_worse(one, left - before):
                 names.append(f"{turn.name}={turn.value}")
     return [Explained(one, tuple(by[one])) for one in found]
+
+
+_RECORD: Final = "body.transaction_id"
 
 
 def _is_worse(one: Difference, new: set[tuple[int, str, str]]) -> bool:

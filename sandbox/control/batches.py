@@ -8,13 +8,15 @@ from pydantic import Field
 
 from sandbox.control.clock import view_timer
 from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, parse_words
-from sandbox.control.models import Body, PageQuery, Time, View, Words, Written, shows
+from sandbox.control.csv_text import to_csv
+from sandbox.control.models import Body, PageQuery, Query, Time, View, Words, Written, shows
 from sandbox.control.routing import WORLD, delete, get, post, put
 from sandbox.domain import batches
 from sandbox.domain.clock import BATCH_CLOSES, BATCH_RESULT, Timer
 from sandbox.domain.currencies import in_letters
 from sandbox.domain.directory import Account, Terminal
-from sandbox.domain.payments.transactions import Payment
+from sandbox.domain.payments.action_records import record_id
+from sandbox.domain.payments.transactions import Attempt, Payment
 from sandbox.domain.records import to_bytes
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext
@@ -94,10 +96,13 @@ class BatchesPage(View):
 class BatchEntry(View):
     """A record of a batch. `now_in` is the batch of its payment's capture now, null for none.
 
-    `result` is null until the processor answers.
+    `result` is null until the processor answers. `event_id` is that of the attempt, and `record_id`
+    the transaction_id of the action's own record, where a reading gives it one.
     """
 
     transaction_id: str
+    record_id: str | None
+    event_id: str
     kind: EntryKind
     amount: int
     brand: str
@@ -145,10 +150,56 @@ def search_batches(request: ControlRequest, query: BatchesQuery) -> BatchesPage:
     return BatchesPage(batches=views, total=total, next=after)
 
 
+class BatchQuery(Query):
+    """How the batch is shown."""
+
+    format: Literal["json", "csv"] = "json"
+
+
 @get(f"{WORLD}/batches/{{id}}", "batches.look")
-def read_batch(request: ControlRequest) -> BatchDetail:
-    """Read a batch with each record's result, and where the record is now."""
-    return view_batch(request.world, request.get_record(batches.Batch, "batch"))
+def read_batch(request: ControlRequest, query: BatchQuery) -> Written[BatchDetail]:
+    """Read a batch with each record's result, and where the record is now.
+
+    As CSV it is the settlement: a row for each record.
+    """
+    detail = view_batch(request.world, request.get_record(batches.Batch, "batch"))
+    if query.format == "json":
+        return Written(detail.model_dump_json().encode())
+    return Written(settlement_csv(detail).encode(), "text/csv; charset=utf-8")
+
+
+def settlement_csv(detail: BatchDetail) -> str:
+    """The records of a batch with their results, for a spreadsheet. Source: assumed D56."""
+    batch = {column: getattr(detail.batch, name) for column, name in _OF_BATCH.items()}
+    rows = (
+        batch
+        | {name: getattr(one, name) for name in _OF_RECORD}
+        | {"transaction_id": one.record_id or one.transaction_id}
+        for one in detail.records
+    )
+    return to_csv((*_OF_BATCH, *_OF_RECORD), rows)
+
+
+_AS_NAMED: Final = ("closed_at", "account_id", "merchant", "terminal_id", "terminal", "processor")
+_OF_BATCH: Final = {
+    "batch_id": "id",
+    "batch_number": "number",
+    "batch_status": "status",
+    **dict(zip(_AS_NAMED, _AS_NAMED, strict=True)),
+    "currency": "currency",
+}
+"""The columns of the batch, each with its field."""
+
+_OF_RECORD: Final = (
+    "transaction_id",
+    "event_id",
+    "kind",
+    "amount",
+    "brand",
+    "last4",
+    "at",
+    "result",
+)
 
 
 def view_batch(world: World, batch: batches.Batch) -> BatchDetail:
@@ -157,7 +208,7 @@ def view_batch(world: World, batch: batches.Batch) -> BatchDetail:
     unit = world.store.begin()
     for index in ("batch_id", "refund_batch_id", "refused_in"):
         rows, _ = unit.find(Payment, {index: batch.id}, order=OLDEST_FIRST)
-        found |= {payment.id: payment for payment in rows}
+        found |= {payment.id: payment for payment in rows if payment.original_id is None}
     payments = sorted(found.values(), key=lambda payment: payment.transaction.created_at)
     entries = [entry for payment in payments for entry in _entries(batch, payment)]
     why, due = _explain(world, batch)
@@ -193,14 +244,18 @@ def _refused(batch: batches.Batch) -> int | None:
 def _entries(batch: batches.Batch, payment: Payment) -> Iterator[BatchEntry]:
     """The capture entry of a payment, and its refund entries. Source: assumed M10."""
 
-    def entry(kind: EntryKind, amount: int, at: int, result: EntryResult | None) -> BatchEntry:
+    def entry(
+        kind: EntryKind, amount: int, attempt: Attempt, result: EntryResult | None
+    ) -> BatchEntry:
         return BatchEntry.of(
             payment.transaction,
+            record_id=record_id(payment, attempt.event_id),
+            event_id=attempt.event_id,
             kind=kind,
             amount=amount,
             brand=payment.card.brand,
             last4=payment.card.masked[-LAST_DIGITS:],
-            at=at,
+            at=attempt.created_at,
             result=result,
             now_in=payment.batch_id,
         )
@@ -211,12 +266,12 @@ def _entries(batch: batches.Batch, payment: Payment) -> Iterator[BatchEntry]:
         # What was refused may have come back into the same batch only by an edit.
         went_back = is_refused and payment.batch_id != batch.id
         kept = payment.ledger.kept if went_back else batches.entries_of(payment, batch.id).captured
-        captured = (one.created_at for one in payment.history if one.status == "captured")
-        at = next(captured, payment.transaction.created_at)
-        yield entry("capture", kept, at, "refused" if went_back else result)
+        captured = (one for one in payment.history if one.status in ("captured", "settled"))
+        attempt = next(captured, payment.history[0])
+        yield entry("capture", kept, attempt, "refused" if went_back else result)
     for attempt in payment.history:
         if attempt.transaction_type == "refund" and attempt.batch_id == batch.id:
-            yield entry("refund", attempt.amount, attempt.created_at, result)
+            yield entry("refund", attempt.amount, attempt, result)
 
 
 def _sums(entries: list[BatchEntry]) -> EntrySums:

@@ -1,4 +1,4 @@
-"""Retries in exported tests: a request that was sent again after a time-out.
+"""Retries in exported tests: a request that was sent again after a time-out or a lost answer.
 
 If the first was carried out late, the operation happened twice. The test then asks your software
 whether it sends the second, and fails as long as it does. Source: assumed D24-late, D25-export.
@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from textwrap import indent
 from typing import Any, Final
 
+from sandbox.control.export_outcomes import fault_of
 from sandbox.control.journal import JournalEntry
 from sandbox.domain.instants import from_ms, to_wire
 from sandbox.domain.payments.outcomes import TIMED_OUT, Verdict
@@ -25,6 +26,9 @@ def your_retry(sandbox, send):
     return send()
 '''
 
+_LOST_AFTER: Final = ("drop_after", "half_answer")
+_REFUSED_FROM: Final = 400
+
 _NOT_DONE: Final = ("pending", Verdict.DECLINED, Verdict.ERROR)
 
 
@@ -34,7 +38,11 @@ def find_retries(world: World, views: Sequence[JournalEntry]) -> dict[str, str]:
     timed_out: dict[str, str] = {}
     for number, view in enumerate(views):
         asked = _as_asked(view)
-        if asked in timed_out and not _is_named_later(view, views[number + 1 :]):
+        if (
+            asked in timed_out
+            and view.status < _REFUSED_FROM
+            and not _is_named_later(view, views[number + 1 :])
+        ):
             found[view.id] = timed_out[asked]
         elif (at := _carried_out_at(world, view)) is not None:
             timed_out[asked] = at
@@ -52,7 +60,8 @@ def _as_asked(view: JournalEntry) -> str:
 def _carried_out_at(world: World, view: JournalEntry) -> str | None:
     """When the attempt that timed out was carried out; None if it never was."""
     outcome, response = view.outcome, view.response
-    if outcome is None or outcome.key not in TIMED_OUT or not isinstance(response, dict):
+    is_unknown = fault_of(view) in _LOST_AFTER or (outcome and outcome.key in TIMED_OUT)
+    if not is_unknown or not isinstance(response, dict):
         return None
     payment = world.store.get(Payment, str(response.get("transaction_id")))
     if payment is None:

@@ -16,6 +16,7 @@ from sandbox.domain.clock import BATCH_RESULT, Timer
 from sandbox.domain.directory import Account, Terminal
 from sandbox.domain.events import Message
 from sandbox.domain.instants import Instant, to_ms
+from sandbox.domain.payments.action_records import record_id
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.late_answers import why_no_answer
 from sandbox.domain.payments.outcomes import OUTCOMES, Operation
@@ -237,7 +238,9 @@ def read_payment(request: ControlRequest) -> Story:
     Source: assumed 2.2, 2.10.
     """
     payment = request.get_record(Payment, "payment")
-    messages = request.world.store.messages_about(payment.id)
+    records = (record_id(payment, event_id) for event_id in payment.recorded)
+    about = request.world.store.messages_about
+    messages = [one for id in (payment.id, *records) if id for one in about(id)]
     return view_story(request.world, payment, messages)
 
 

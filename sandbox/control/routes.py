@@ -23,6 +23,7 @@ from sandbox.control import (
     permissions,
     platform_requests,
     receivers,
+    reconciliation,
     scenarios,
     servers,
     sessions,
@@ -47,7 +48,7 @@ CONTROL: Final[tuple[ControlRow, ...]] = rows_of(
         payments,
         permissions,
     ),
-    *(batches, outcomes, scenarios, catalogues, directory, messages),
+    *(batches, reconciliation, outcomes, scenarios, catalogues, directory, messages),
     *(receivers, endpoints, platform_requests, journal, exports, stream, captures),
     *(coverage, ledger, docs, console_files),
 )

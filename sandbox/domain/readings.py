@@ -82,6 +82,7 @@ DECLINE_STATUS: Final = "decline_status"
 DECLINE_STATUSES: Final = {f"http_{status}": status for status in (200, 400, 402, 422)}
 INCREMENT_AMOUNT: Final = "increment_amount"
 CAPTURE_AMOUNT: Final = "capture_amount"
+RECORD_OF_AN_ACTION: Final = "record_of_an_action"
 
 _PAYMENT_ROWS: Final = (
     Reading(
@@ -278,6 +279,20 @@ _PAYMENT_ROWS: Final = (
             "without_tip": "The tip comes on top, that of a breakdown too.",
         },
         clause="assumed D35-capture",
+    ),
+    Reading(
+        id=RECORD_OF_AN_ACTION,
+        sentence="The transaction of a capture, a refund or a reversal.",
+        values={
+            "payment": "It is the payment's own record, under its transaction_id.",
+            "own": (
+                "It is a record of its own, under a transaction_id of its own, with the amount of "
+                "the action. Its additional_details have original_transaction_id. Answers, "
+                "events and searches show it; the payment changes with it. An action may name the "
+                "record of a capture instead of the payment."
+            ),
+        },
+        clause="assumed D35-action",
     ),
 )
 

@@ -5,18 +5,17 @@ has a brand's first digits and length, and a correct check digit; between two of
 are at most two characters that are neither letters nor digits. Source: assumed D5,
 6.4-everywhere, 6.4-spelling.
 
-Regular expressions decide how a number is spelled. Check digits are computed for all places of a
-text at once, as sums of long integers with one byte for each digit: a hostile text may have a
-possible number at every place.
+A hostile text may have a possible number at every place, so check digits are told by the sums of
+all digits up to a place.
 """
 
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache, lru_cache
-from itertools import compress
-from string import ascii_letters
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import accumulate
+from string import ascii_letters, digits
 from typing import Any, Final, NamedTuple
 
 from sandbox.domain.keys import KeyFormat
@@ -24,8 +23,8 @@ from sandbox.domain.keys import KeyFormat
 SEPARATORS_MAX: Final = 2
 """The most separators between two digits of a number."""
 
-DIGITS_MIN, DIGITS_MAX = 13, 19
-"""The lengths of card numbers. A number of 12 digits is usually a processor's reference."""
+DIGITS_MIN: Final = 13
+"""The shortest card numbers. A number of 12 digits is usually a processor's reference."""
 
 
 class Brand(NamedTuple):
@@ -72,8 +71,8 @@ def mask_cards(text: str) -> str:
     """The text with every card number masked, first six and last four digits visible."""
     parts: list[str] = []
     done = 0
-    for start, end, digits in find_cards(text):
-        parts += (text[done:start], mask_card(digits))
+    for start, end, number in find_cards(text):
+        parts += (text[done:start], mask_card(number))
         done = end
     return "".join(parts) + text[done:] if parts else text
 
@@ -86,77 +85,89 @@ def has_card(text: str) -> bool:
 def find_cards(text: str) -> Iterator[CardNumber]:
     """Find the card numbers that do not overlap: at each beginning the longest."""
     line = _simplify(text)
-    if _BEGINNING.search(line.translate(None, _LEFT_OUT)) is None:
+    if _BEGINNING.search(line) is None:
         return
-    row, candidates = _find_candidates(line)
-    if candidates and _ID.search(text):
-        line = _without_ids(text, line)
-        row, candidates = _find_candidates(line)
-    if not candidates:
-        return
-    places = list(compress(range(len(line)), line.translate(_IS_IN_ROW)))
-    digits, backwards = row.translate(_PLAIN).decode(), line[::-1]
-    after = 0
-    for first, minus_length in candidates:
-        length, last = -minus_length, first - minus_length
-        start, end = places[first], places[last - 1] + 1
-        if (
-            first >= after
-            and _has_brand(digits[first : first + 4], length)
-            and _END.match(line, end)
-            and not _DIGIT_BEFORE.match(backwards, len(line) - start)
-            and (end - start == length or _SPELLING.fullmatch(text, start, end))
-            and not (length == _PRODUCT_CODE_DIGITS and _is_another(text, start, row[first:last]))
-        ):
-            after = last
-            yield CardNumber(start, end, digits[first:last])
+    for id in _ID.finditer(text):
+        line[id.start() : id.end()] = b"|" * len(id[0])
+    backwards, after = line[::-1], 0
+    for run in _RUN.finditer(line):
+        places = [digit.start() for digit in _DIGIT.finditer(line, *run.span())]
+        number = run[0].translate(None, _LEFT_OUT).decode()
+        sums = _sums(number)
+        for first, start in enumerate(places):
+            if start < after or (first and places[first - 1] == start - 1):
+                continue
+            for length in _lengths(number[first : first + 4]):
+                last = first + length
+                if last > len(places) or (sums[last % 2][last] - sums[last % 2][first]) % 10:
+                    continue
+                found = CardNumber(start, places[last - 1] + 1, number[first:last])
+                if not _DIGIT_BEFORE.match(backwards, len(line) - start) and _is_spelled(
+                    text, line, found
+                ):
+                    after = found.end
+                    yield found
+                    break
+
+
+def _sums(number: str) -> tuple[list[int], list[int]]:
+    """The sums of all digits before each place, with those at even or odd places doubled.
+
+    A number is right if its sum, with every second digit from the right doubled, ends with 0
+    (ISO/IEC 7812-1, annex B).
+    """
+    values = list(map(int, number))
+    even, odd = values.copy(), values
+    even[::2], odd[1::2] = (
+        [(0, 2, 4, 6, 8, 1, 3, 5, 7, 9)[one] for one in values[begin::2]] for begin in (0, 1)
+    )
+    return list(accumulate(even, initial=0)), list(accumulate(odd, initial=0))
+
+
+@cache
+def _lengths(beginning: str) -> list[int]:
+    """How many digits a number may have that begins with these four, the most first."""
+    return sorted(
+        {
+            length
+            for brand in BRANDS
+            for low, _, high in (prefix.partition("-") for prefix in brand.prefixes)
+            if low <= beginning[: len(low)] <= (high or low)
+            for length in brand.lengths
+        },
+        reverse=True,
+    )
 
 
 # --- from a text to one byte for each character -----------------------------------------------
 
+_LEFT_OUT: Final = b" \xff"
+_ESCAPES: Final = re.compile(rb"\\[bfnrt]")
+_DIGIT: Final = re.compile(rb"[0-9]")
+_BEGINNING: Final = re.compile(rb"(?<![0-9])[2-68](?:[ \xff]*[0-9]){12}")
+"""How a number of any brand begins. The time in milliseconds does not, of which texts are full."""
+
+_RUN: Final = re.compile(rb"[0-9](?:[ \xff]*[0-9]){12,}")
 _ID: Final = re.compile(
     r"(?<![0-9A-Za-z])[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?![0-9A-Za-z])"
 )
 """An id is never a card number."""
 
-_ESCAPES: Final = re.compile(rb"\\[bfnrt]")
-_BEGINNING: Final = re.compile(rb"[2-68][0-9]{12}")
-"""How a number of any brand begins. The time in milliseconds does not, of which texts are full."""
-
-_BEGINS: Final = 0x40
-"""The bit that marks the first digit of a group."""
-
-_LEFT_OUT: Final = b" \xff"
-
-
-def _table(values: Mapping[int, int], otherwise: int = 0) -> bytes:
-    """A table for `bytes.translate`."""
-    return bytes(values.get(code, otherwise) for code in range(256))
-
-
-def _digit_table(values: Iterable[int], otherwise: int = 0) -> bytes:
-    """A table with a value for each digit, the first of a group or not."""
-    codes = dict(enumerate(values, ord("0")))
-    return _table(codes | {code | _BEGINS: value for code, value in codes.items()}, otherwise)
-
-
-_SIMPLE: Final = _table(
-    dict.fromkeys(ascii_letters.encode(), ord("a"))
-    | dict.fromkeys(b"dD", ord("d"))
-    | {code: code for code in b"0123456789\xff"},
-    otherwise=ord(" "),
+_SIMPLE: Final = bytes(
+    code
+    if chr(code) in digits or code == 0xFF
+    else ord("d" if chr(code) in "dD" else "a" if chr(code) in ascii_letters else " ")
+    for code in range(256)
 )
 """Digits stay, a D is `d`, other letters are `a`; all else is a space, and too many of them `|`."""
 
 
-def _simplify(text: str) -> bytes:
+def _simplify(text: str) -> bytearray:
     """One byte for each character; 0xFF for the backslash of an escape of JSON."""
     if not text.isascii():
         text = text.translate(_ascii_characters())
-    line = text.encode("ascii", "replace")
-    if b"\\" in line:
-        line = _ESCAPES.sub(b"\xff ", line)
-    return line.translate(_SIMPLE).replace(b" " * (SEPARATORS_MAX + 1), b"|||")
+    line = _ESCAPES.sub(b"\xff ", text.encode("ascii", "replace")).translate(_SIMPLE)
+    return bytearray(line.replace(b" " * (SEPARATORS_MAX + 1), b"|||"))
 
 
 @cache
@@ -173,97 +184,6 @@ def _ascii_characters() -> str:
         elif code >= 0x80 and known[code] != "a":
             known[code] = "?"
     return every[:0x80] + "".join(known[0x80:])
-
-
-def _without_ids(text: str, line: bytes) -> bytes:
-    left = bytearray(line)
-    for id in _ID.finditer(text):
-        left[id.start() : id.end()] = b"|" * (id.end() - id.start())
-    return bytes(left)
-
-
-# --- check digits, at all places at once ------------------------------------------------------
-
-_DIGITS: Final = range(10)
-_PAIRS: Final = 100
-_IS_DIGIT: Final = _table(dict.fromkeys(b"0123456789", 1))
-_IS_IN_ROW: Final = _table(dict.fromkeys(_LEFT_OUT, 0), otherwise=1)
-_PLAIN: Final = _digit_table(b"0123456789", otherwise=ord("a"))
-_VALUES: Final = _digit_table(_DIGITS)
-_DOUBLED: Final = _digit_table([0, 2, 4, 6, 8, 1, 3, 5, 7, 9])
-_TENS: Final = _digit_table([10 * digit for digit in _DIGITS], otherwise=_PAIRS)
-_ONES: Final = _digit_table(_DIGITS, otherwise=_PAIRS)
-_IS_NO_DIGIT: Final = _digit_table([0] * 10, otherwise=1)
-_IS_FIRST: Final = _table({ord("0") + digit | _BEGINS: 1 for digit in _DIGITS})
-_IS_RIGHT: Final = _table(dict.fromkeys(range(0, 256, 10), 1))
-
-
-def _find_candidates(line: bytes) -> tuple[bytes, list[tuple[int, int]]]:
-    """The digits and letters of a line side by side, and where numbers may begin in them.
-
-    A candidate is a place and a negative length, so that the longest is the first. A group of
-    digits begins there as those of some brand do, and the last digit of so many is their check
-    digit (ISO/IEC 7812-1, annex B).
-    """
-    is_digit = _number(line.translate(_IS_DIGIT))
-    marked = _number(line) | (is_digit & ~(is_digit << 8)) * _BEGINS
-    row = marked.to_bytes(len(line), "little").translate(None, _LEFT_OUT)
-    pairs = _number(row.translate(_TENS)) + (_number(row.translate(_ONES)) >> 8)
-    pair = pairs.to_bytes(len(row), "little")
-    first, values, doubled, is_no_digit = (
-        _number(row.translate(table)) for table in (_IS_FIRST, _VALUES, _DOUBLED, _IS_NO_DIGIT)
-    )
-    is_no_digit |= 1 << 8 * len(row)
-    candidates: list[tuple[int, int]] = []
-    total = broken = 0
-    for length in range(1, DIGITS_MAX + 1):
-        back = 8 * (length - 1)
-        # Of all digits up to a place, from there back.
-        total += (values if length % 2 else doubled) << back
-        broken |= is_no_digit << back
-        if length < DIGITS_MIN:
-            continue
-        hits = first & _number(pair.translate(_brand_pairs(length))) & ~(broken >> back)
-        if hits:
-            sums = (total >> back).to_bytes(len(row), "little")
-            hits &= _number(sums.translate(_IS_RIGHT))
-            found = hits.to_bytes(len(row), "little")
-            candidates += ((hit.start(), -length) for hit in re.finditer(rb"\x01", found))
-    return row, sorted(candidates)
-
-
-def _number(row: bytes) -> int:
-    """The row as one number, its first byte the lowest."""
-    return int.from_bytes(row, "little")
-
-
-@cache
-def _ranges(length: int) -> tuple[tuple[str, str], ...]:
-    """The first and last four digits that numbers of this length may begin with."""
-    prefixes = (
-        prefix.partition("-")
-        for brand in BRANDS
-        if length in brand.lengths
-        for prefix in brand.prefixes
-    )
-    return tuple((low.ljust(4, "0"), (high or low).ljust(4, "9")) for low, _, high in prefixes)
-
-
-@cache
-def _brand_pairs(length: int) -> bytes:
-    """The table of the two digits that numbers of this length may begin with."""
-    return _table(
-        {
-            pair: 1
-            for low, high in _ranges(length)
-            for pair in range(int(low[:2]), int(high[:2]) + 1)
-        }
-    )
-
-
-@lru_cache(maxsize=4096)
-def _has_brand(beginning: str, length: int) -> bool:
-    return any(low <= beginning <= high for low, high in _ranges(length))
 
 
 # --- spelling ---------------------------------------------------------------------------------
@@ -304,12 +224,17 @@ _PRODUCT_CODE_DIGITS: Final = 13
 """A product code (EAN-13) and an old Visa number have the same length."""
 
 
-def _is_another(text: str, start: int, number: bytes) -> bool:
-    """Whether it is a telephone number, which a plus sign begins, or the code of a product."""
-    if start and text[start - 1] == "+":
+def _is_spelled(text: str, line: bytearray, found: CardNumber) -> bool:
+    """Whether it ends like a number, in usual groups, and is no telephone number or product."""
+    start, end, number = found
+    if not _END.match(line, end) or not (
+        end - start == len(number) or _SPELLING.fullmatch(text, start, end)
+    ):
+        return False
+    if len(number) != _PRODUCT_CODE_DIGITS:
         return True
-    values = number.translate(_VALUES)
-    return (sum(values[::2]) + 3 * sum(values[1::2])) % 10 == 0
+    values = list(map(int, number))
+    return text[start - 1 : start] != "+" and (sum(values[::2]) + 3 * sum(values[1::2])) % 10 != 0
 
 
 # --- where secrets do not belong --------------------------------------------------------------
@@ -340,8 +265,8 @@ _CONTROL_ESCAPES: Final = re.compile(r"\\(?:[bfnrt]|u00[01][0-9a-f])")
 _NAME_CHARS_MAX: Final = 80
 """The most characters of a field's name in a message: a client may send a very long one."""
 
-_NO_DIGITS: Final = bytes(code for code in range(256) if not chr(code).isalnum() or code > 0x7F)
-_SHAPE: Final = _table(dict.fromkeys(b"0123456789", ord("0")), otherwise=ord("a"))
+_SHAPE: Final = bytes(ord("0" if chr(code) in digits else "a") for code in range(256))
+_NEITHER: Final = bytes(code for code in range(128) if not chr(code).isalnum())
 
 
 class Misplaced(NamedTuple):
@@ -355,17 +280,13 @@ class Misplaced(NamedTuple):
 
 
 def may_hold_card(body: bytes) -> bool:
-    r"""Whether a body of JSON has as many digits as a card number, and no letter between them.
+    """Whether a body of JSON has as many digits as a card number, and no letter between them.
 
-    It rarely has, and this check is quick. Any `\u` could be a digit.
+    It rarely has, and this check is quick. Any escape, and what is not ASCII, could be a digit.
     """
-    if b"\\" in body:
-        if b"\\u" in body:
-            return True
-        body = _ESCAPES.sub(b" ", body)
-    if not body.isascii():
-        body = _simplify(body.decode("utf-8", "replace"))
-    return body.translate(_SHAPE, _NO_DIGITS).find(b"0" * DIGITS_MIN) >= 0
+    if b"\\" in body or not body.isascii():
+        return True
+    return body.translate(_SHAPE, _NEITHER).find(b"0" * DIGITS_MIN) >= 0
 
 
 def may_hold_secret(body: bytes, key_format: KeyFormat) -> bool:

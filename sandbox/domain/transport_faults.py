@@ -26,7 +26,7 @@ SLOW_MS: Final = 3_000
 class TransportFault(Struct, frozen=True, gc=False):
     """One fault. `before` the engine runs nothing is recorded; `after` it, everything is.
 
-    `answer` is the refusal that is answered instead; None where the answer itself is spoiled. One
+    `answer` is the refusal that is answered instead; None where there is none. One
     that `needs_body` cannot happen to an answer without a body.
     """
 
@@ -47,6 +47,9 @@ TRANSPORT_FAULTS: Final[dict[str, TransportFault]] = {
         TransportFault("http_429", "before", "429 rate_limited, Retry-After: 1", RATE_LIMITED),
         TransportFault("drop_before", "before", "connection closed, nothing done"),
         TransportFault("drop_after", "after", "done and committed, then connection closed"),
+        TransportFault(
+            "http_504_after", "after", "done and committed; answered 504", GATEWAY_TIMEOUT
+        ),
         TransportFault("slow", "after", "a normal answer, late"),
         TransportFault(
             "malformed_json", "after", "done and committed; the body is cut off", needs_body=True

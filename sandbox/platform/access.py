@@ -27,7 +27,9 @@ from sandbox.domain.faults import (
 )
 from sandbox.domain.instants import Instant
 from sandbox.domain.keys import ApiKey, KeyUsage
+from sandbox.domain.payments.action_records import payment_of
 from sandbox.domain.payments.outcomes import Operation
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.readings import FOREIGN_ACCOUNT_FILTER
 from sandbox.platform import wire
 from sandbox.platform.context import (
@@ -285,6 +287,8 @@ def _account_of(context: RequestContext, target: Target, id: str) -> Account | N
     Accounts named in a body are only the place of a change, not its target.
     """
     record = context.unit.get(target.kind, id)
+    if isinstance(record, Payment) and context.incoming.method != "GET":
+        record = context.unit.get(Payment, payment_of(record))
     if target.kind is Account and target.where == "body":
         return record
     if record is None:

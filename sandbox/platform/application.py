@@ -134,17 +134,15 @@ class Platform:
             wire.by_name(scope["headers"]),
             match,
         )
-        if (
-            match is not None
-            and match.row is not None
-            and match.row.body is not None
-            and await self._may_send_body(incoming)
-        ):
+        presented = self._identify(incoming)
+        has_body = match is not None and match.row is not None and match.row.body is not None
+        if has_body and await self._may_send_body(incoming, presented):
             try:
                 incoming.body = await wire.read_body(receive, bytes_max=self._body_bytes_max)
             except wire.ClientGone:
                 return
-        presented = self._identify(incoming)
+            # Meanwhile the key may have become another world's, or nobody's.
+            presented = self._identify(incoming)
         if self._forwarder is not None and (
             presented.world is None or self._forwarder.brings_key(incoming)
         ):
@@ -207,6 +205,11 @@ class Platform:
             log.exception("request %s failed: a defect of the sandbox", context.request_id)
             reason = f"{type(error).__name__}; the log has the traceback"
             status, body = self._refused(context, Refusal(faults.INTERNAL_ERROR, reason=reason))
+        if (late := context.fault) is not None and late.when == "after" and late.answer is not None:
+            lost = Refusal(late.answer, reason=f"{late.key} was requested", step="outcome")
+            # What was done and announced stays.
+            lost.is_recorded = True
+            status, body = self._refused(context, lost)
         if context.caller is not None and context.unit.is_open:
             # Nothing was done, but the key was used.
             world.store.put(KeyUsage(key_id=context.caller.key.id, last_used_at=context.now))
@@ -255,24 +258,24 @@ class Platform:
         if not value:
             hint = _key_hint(incoming.headers, self._key_format)
             return PresentedKey(None, None, f"no API key was sent{hint}")
-        return self._recognized.find(value)
+        # Space around a value is none of it (RFC 9110, 5.5), and keys are pasted from files.
+        return self._recognized.find(value.strip(b" \t"))
 
-    async def _may_send_body(self, incoming: IncomingRequest) -> bool:
+    async def _may_send_body(self, incoming: IncomingRequest, presented: PresentedKey) -> bool:
         """Whether a body that has yet to come is read: only with a usable key.
 
         Otherwise the request is refused at once: nothing may come in between that makes its key
         usable. The pipeline applies the same rule again once the body is there. Source: assumed
         D25-bodies.
         """
-        if self._has_usable_key(incoming):
+        if self._is_usable(presented):
             return True
         # To ask for its world may bring that here.
         return self._forwarder is not None and (
-            await self._forwarder.knows(incoming) or self._has_usable_key(incoming)
+            await self._forwarder.knows(incoming) or self._is_usable(self._identify(incoming))
         )
 
-    def _has_usable_key(self, incoming: IncomingRequest) -> bool:
-        presented = self._identify(incoming)
+    def _is_usable(self, presented: PresentedKey) -> bool:
         world = presented.world
         if world is None:
             return False

@@ -13,6 +13,7 @@ from sandbox.domain.batches import BATCH_STATUSES, Batch
 from sandbox.domain.directory import Terminal, relate_to_its_records, relate_with_admin_reach
 from sandbox.domain.faults import CONFLICT, VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import ProcessorBatchId, Text
+from sandbox.domain.payments.action_records import payment_of
 from sandbox.domain.payments.transactions import Payment, Transaction
 from sandbox.domain.readings import EDIT_OF_CLOSED_BATCH
 from sandbox.domain.text import OneOf, did_you_mean
@@ -115,7 +116,11 @@ def read(context: OperationContext, batch: Batch, query: ReadBatch) -> Any:
         reason = f"transactions are left out: the key does not hold {_READ_PAYMENTS}"
         context.decided("render", "without transactions", reason, "spec 5.6")
         return batch
-    return records.Extended(batch, {"transactions": settlement.members_of(context, batch)})
+    found = settlement.transactions_in(context, batch)
+    # The record of a capture stands for its payment.
+    standing = {one.original_id for one in found if payment_of(one) != one.id}
+    shown = [one for one in found if one.id not in standing]
+    return records.Extended(batch, {"transactions": shown})
 
 
 @operation(
@@ -204,7 +209,7 @@ def _must_be_distinct(body: EditBatch) -> None:
 
 def _addable(context: OperationContext, batch: Batch, id: str) -> Payment:
     """A captured payment of this terminal, unbatched or in a rejected batch (assumed B7, D10)."""
-    payment = context.unit.get(Payment, id)
+    payment = _payment(context, id)
     if payment is None or payment.account_id != batch.account_id:
         raise _bad_member("added_transactions", id, "is not a transaction of this account")
     if payment.transaction.tid != batch.terminal_id:
@@ -220,10 +225,16 @@ def _addable(context: OperationContext, batch: Batch, id: str) -> Payment:
 
 
 def _removable(context: OperationContext, batch: Batch, id: str) -> Payment:
-    payment = context.unit.get(Payment, id)
+    payment = _payment(context, id)
     if payment is None or payment.batch_id != batch.id:
         raise _bad_member("removed_transactions", id, "is not a member of this batch")
     return payment
+
+
+def _payment(context: OperationContext, id: str) -> Payment | None:
+    """The payment with this id, or whose capture has a record with it."""
+    found = context.unit.get(Payment, id)
+    return found and context.unit.get(Payment, payment_of(found))
 
 
 def _bad_member(field: str, id: str, problem: str) -> Refusal:

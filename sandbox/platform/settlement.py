@@ -16,6 +16,7 @@ from sandbox.domain.clock import BATCH_CLOSES, BATCH_RESULT, LATEST, Timer
 from sandbox.domain.directory import Terminal, processor_of
 from sandbox.domain.faults import VALIDATION_ERROR, Refusal
 from sandbox.domain.instants import parse_duration
+from sandbox.domain.payments.action_records import settled
 from sandbox.domain.payments.outcomes import SETTLEMENTS
 from sandbox.domain.payments.transactions import Payment, change
 from sandbox.domain.payments.transitions import SETTLE, transitions_from
@@ -103,6 +104,12 @@ def count(
 
 def members_of(context: OperationContext, batch: Batch) -> list[Payment]:
     """The payments whose capture settles in the batch, oldest first."""
+    found = transactions_in(context, batch)
+    return [payment for payment in found if payment.original_id is None]
+
+
+def transactions_in(context: OperationContext, batch: Batch) -> list[Payment]:
+    """The payments of the batch, and its records of actions where a reading makes some."""
     found, _ = context.unit.find(Payment, {"batch_id": batch.id}, order=_OLDEST_FIRST)
     return found
 
@@ -284,7 +291,7 @@ def _counts(batch: Batch, rejected: int) -> dict[str, int]:
 def _settled(payment: Payment) -> Payment:
     """Captured payments become settled; fully refunded ones stay refunded (assumed F36, F37)."""
     rows = transitions_from(SETTLE, payment.status)
-    return change(payment, status=rows[0].next_status) if rows else payment
+    return settled(change(payment, status=rows[0].next_status) if rows else payment)
 
 
 def _released(payment: Payment, batch_id: str) -> Payment:

@@ -422,8 +422,7 @@ def _take(
         capture_batch_id=_capture_batch(payment, captures, batch.id if batch else None),
         refund_batch_id=batch.id if batch and refunds else None,
     )
-    outcomes.save(context, conclusion, payment, batch)
-    return conclusion.shown, batch or joined
+    return outcomes.save(context, conclusion, payment, batch).record, batch or joined
 
 
 def _capture_batch(payment: Payment, captures: bool, new: str | None) -> str | None:

@@ -49,6 +49,7 @@ class Records:
         self.unique: dict[str, dict[str, str]] = {name: {} for name in self.table.unique}
         # The ids of the records, by the name of the lookup and the value.
         self.lookups: dict[str, dict[str, list[str]]] = {name: {} for name in self.table.lookups}
+        self._lookups = list(zip(self.lookups.values(), self.table.lookups.values(), strict=True))
         # What a text search searches, by id; from the first search on.
         self._texts: dict[str, str] | None = None
 
@@ -93,8 +94,7 @@ class Records:
             self._give_number(id, record, number)
         for name, value in claims:
             self.unique[name][value] = id
-        for name, entries in self.lookups.items():
-            values_of = self.table.lookups[name]
+        for entries, values_of in self._lookups:
             before: Sequence[str] = () if old is None else values_of(old)
             after = values_of(record)
             if before != after:

@@ -291,6 +291,9 @@ class UnitOfWork:
         rows = self._store._tables[kind]
         id = rows.id_of(record)
         self._put[kind, id] = (rows, id, record)
+        if rows.table.derives is not None:
+            for derived in rows.table.derives(record):
+                self.put(derived)
         if self.removed:
             self.removed.pop((kind, id), None)
 

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from sandbox.domain.batches import Batch, refund_batches
 from sandbox.domain.directory import Account, Credential, Location, Terminal
 from sandbox.domain.keys import ApiKey, KeyUsage
+from sandbox.domain.payments.action_records import records_of
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.late_answers import Unanswered
 from sandbox.domain.payments.transactions import BusyPayment, Payment
@@ -42,7 +43,7 @@ class Table(Struct, frozen=True, kw_only=True, gc=False):
     the text search, and what it searches. `orders` are orders other than creation. With a `moment`,
     in Unix milliseconds, records are listed by it and can be queried by time. A change of a
     `can_wait` table alone need not be durable before an answer: a state file gets it with the next
-    change.
+    change. A record is put together with those that `derives` makes of it.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Table(Struct, frozen=True, kw_only=True, gc=False):
     moment: Rank | None = None
     has_deleted: bool = False
     can_wait: bool = False
+    derives: Callable[[Any], Sequence[Any]] | None = None
 
 
 def _one(field_name: str) -> Values:
@@ -82,6 +84,9 @@ def used_event(account_id: str, event_id: str) -> str:
 
 def _used_events(payment: Payment) -> Sequence[str]:
     tx = payment.transaction
+    if payment.original_id is not None:
+        # The payment has used them.
+        return ()
     return list({used_event(tx.account_id, attempt.event_id): None for attempt in tx.history})
 
 
@@ -209,6 +214,7 @@ TABLES: Final[tuple[Table, ...]] = (
         kind=Payment,
         key="transaction.transaction_id",
         moment=attrgetter("transaction.created_at"),
+        derives=records_of,
         unique={"used_event": _used_events},
         lookups={
             "account": _one("transaction.account_id"),

@@ -93,7 +93,10 @@ class CoverageCounters:
             if message.event_type in SETTLES and isinstance(message.record, Batch):
                 members, _ = store.begin().find(Payment, {"batch_id": message.subject})
                 # Those that were refunded in full before stay refunded (assumed F36).
-                self.settled += sum(payment.status == "settled" for payment in members)
+                self.settled += sum(
+                    payment.status == "settled" and payment.original_id is None
+                    for payment in members
+                )
 
     def add(self, other: "CoverageCounters") -> None:
         """Add the counts of the other."""

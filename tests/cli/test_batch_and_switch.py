@@ -83,3 +83,56 @@ def test_switches_are_listed_shown_and_set(served, at):
 )
 def test_what_cannot_be_done_is_refused(served, at, arguments, code, words):
     assert_refused(ask(*arguments, *at, server=served), code, *words)
+
+
+# --- reports ----------------------------------------------------------------------------------
+
+
+def test_the_settlement_of_a_batch_is_printed_and_written(served, tmp_path):
+    at = ("--world", add_world(served, "settlement")["id"])
+    paid = told("pay", "10", *at, server=served).split()[0]
+    told("batch", "close", *at, server=served)
+    file = tmp_path / "settlement.csv"
+
+    shown = told("batch", "report", "last", *at, server=served)
+    printed = told("batch", "report", "last", "--csv", *at, server=served)
+    told("batch", "report", "last", "--output", str(file), *at, server=served)
+
+    headers, row, about = shown.splitlines()
+    assert headers.split()[:3] == ["transaction", "kind", "amount"]
+    assert row.split()[:3] == [paid, "capture", "10.00"]
+    assert "accepted: the processor settled all" in about
+    assert printed.splitlines() == file.read_text().splitlines()
+    assert f",{paid}," in printed
+    assert len(json.loads(told("batch", "report", "last", "--json", *at, server=served))) == 5
+
+
+def test_reconcile_ends_with_1_if_there_are_differences(served, tmp_path):
+    at = ("--world", add_world(served, "books")["id"])
+    paid = told("pay", "10", *at, server=served).split()[0]
+    file = tmp_path / "books.csv"
+    file.write_text(f"transaction_id,amount,status\n{paid},1000,captured\n")
+
+    same = ask("reconcile", str(file), *at, server=served)
+    file.write_text(f"transaction_id,amount,status\n{paid},999,captured\n")
+    other = ask("reconcile", str(file), *at, server=served)
+    as_json = ask("reconcile", str(file), "--json", *at, server=served)
+    file.write_text("transaction_id,amuont\nx,1\n")
+
+    assert (same.exit_code, same.stdout) == (
+        0,
+        "1 row, 1 as in the sandbox; 0 differences\n",
+    )
+    assert other.exit_code == as_json.exit_code == 1
+    assert other.stdout.splitlines()[1].split() == [
+        "other",
+        "amount",
+        "2",
+        paid,
+        "-",
+        "999",
+        "1000",
+    ]
+    assert json.loads(as_json.stdout)["counts"] == {"other_amount": 1}
+    bad = ask("reconcile", str(file), *at, server=served)
+    assert_refused(bad, 2, "line 2: there is no column 'amuont'; did you mean 'amount'?")

@@ -58,6 +58,7 @@ def test_every_command_that_asks_a_server_says_when_there_is_none(words):
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
         arguments = {
             "batch answer": ["last", "accepted"],
+            "batch report": ["last"],
             "capture": ["last"],
             "clock advance": ["1s"],
             "clock set": ["2026-03-01T12:00:00Z"],
@@ -67,6 +68,7 @@ def test_every_command_that_asks_a_server_says_when_there_is_none(words):
             "lens": ["merchant"],
             "listen": ["9000"],
             "pay": ["10"],
+            "reconcile": [__file__],
             "refund": ["last"],
             "reverse": ["last"],
             "tip": ["last", "2"],

@@ -30,6 +30,16 @@ def ran(folder: Path, test: str) -> tuple[int, str]:
     return run.code, run.output
 
 
+def played(scenario: str, example: int) -> str:
+    """A test of a scenario of the library, whose examples were played up to this one."""
+    sandbox = fresh_sandbox()
+    name = {"name": scenario}
+    assert sandbox.control("PUT", "/worlds/default/scenario", name).status == 200
+    play = control(sandbox, "POST", "/worlds/default/scenario/play", {"example": example})
+    assert [one["mistakes"] for one in asyncio.run(play).json()["steps"]] == [[]] * example
+    return exported(sandbox)
+
+
 def refunded_twice():
     """A test of a refund that timed out, was sent again, and was carried out late."""
     sandbox = fresh_sandbox()

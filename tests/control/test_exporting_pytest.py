@@ -8,6 +8,7 @@ from tests.control.exports import (
     contradicted_sale,
     export,
     exported,
+    played,
     ran,
     refunded_twice,
 )
@@ -101,6 +102,36 @@ def test_a_refund_that_is_sent_again_is_a_test_that_passes_where_it_is_looked_up
 
     assert right != refund
     assert (status, "1 passed" in said) == (0, True), said
+
+
+@pytest.fixture(scope="module")
+def lost():
+    """A test of a sale whose answer was lost, and that was charged again."""
+    return played("one_in_twenty_fails", 12)
+
+
+def test_a_sale_that_is_charged_again_after_a_lost_answer_is_a_test_that_fails(lost, tmp_path):
+    status, said = ran(tmp_path, lost)
+
+    assert status == 1, said
+    assert "the first was carried out at 2026-03-01T12:00:00" in said
+    assert lost.count("your_retry(sandbox, lambda: ") == 1
+    assert lost.count("with pytest.raises(httpx2.TransportError):") == 2
+
+
+def test_a_sale_that_is_looked_up_after_a_lost_answer_is_a_test_that_passes(lost, tmp_path):
+    status, said = ran(tmp_path, lost.replace("return send()", "return None"))
+
+    assert (status, "1 passed" in said) == (0, True), said
+
+
+def test_a_maintenance_during_a_batch_close_is_a_test_that_passes(tmp_path):
+    test = played("maintenance_during_batch_close", 6)
+
+    status, said = ran(tmp_path, test)
+
+    assert (status, "1 passed" in said) == (0, True), said
+    assert test.count("status_code == 503") == 2
 
 
 def test_requests_come_with_those_that_made_what_they_name():

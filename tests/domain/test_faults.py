@@ -49,7 +49,7 @@ EXPECTED = {
     "GATEWAY_TIMEOUT": ("gateway_timeout", 504),
 }
 
-TABLES = ("transitions.py", "outcomes.py", "transport_faults.py", "form.py")
+TABLES = ("transitions.py", "outcomes.py", "transport_faults.py", "form.py", "accounts.py")
 """Where faults stand in rows: code that takes the row raises what it names."""
 
 

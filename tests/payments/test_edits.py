@@ -12,7 +12,6 @@ from tests.support.payments import (
     pay,
     read,
     refused,
-    set_switch,
 )
 
 
@@ -76,14 +75,6 @@ def test_the_rest_told_as_refunded_comes_into_the_batch_too(sandbox):
 
     assert (after["refunded"], after["history"][-1]["amount"]) == (500, 300)
     assert sums(sandbox, id) == (500, 500, 3)
-
-
-@pytest.mark.proves("assumed D37")
-def test_a_refund_in_part_is_refunded_where_the_reading_says_so(sandbox):
-    set_switch(sandbox, "refund.partial_status", "refunded")
-    id = sale(sandbox)
-
-    assert kind(edit(sandbox, id, refunded=200).json()) == "refund/refunded/approved"
 
 
 @pytest.mark.proves("assumed D37")

@@ -342,17 +342,6 @@ def test_f8_a_part_that_was_refunded_does_not_make_the_payment_refunded(sandbox)
     assert (whole["status"], ledger(whole)) == ("refunded", (1000, 1000, 1000, 0))
 
 
-@pytest.mark.proves("assumed M6, Q1")
-def test_f8_a_part_that_was_refunded_makes_the_payment_refunded_where_the_switch_says_so(sandbox):
-    set_switch(sandbox, "refund.partial_status", "refunded")
-    id = paid(sandbox, at="passthrough_merchant")["transaction_id"]
-    edited(sandbox, id, status="captured")
-
-    after = edited(sandbox, id, status="refunded", refunded=300)
-
-    assert (after["status"], ledger(after)) == ("refunded", (1000, 1000, 300, 0))
-
-
 @pytest.mark.proves("assumed F8, D17")
 def test_f8_what_was_told_is_captured_like_any_other(sandbox):
     waiting = paid(sandbox, at="passthrough_merchant", operation="auth")

@@ -171,6 +171,8 @@ def test_after_the_operation_every_fault_leaves_what_the_operation_made(
         assert story.records() == after, fault.key
         if fault.key == "drop_after":
             assert (status, body) == (0, None)
+        elif fault.answer is not None:
+            assert (status, json.loads(body)["error"]) == (fault.answer.status, fault.answer.code)
         elif fault.key == "half_answer":
             assert (status, body) == (usual_status, None)
         elif fault.key == "malformed_json":

@@ -29,6 +29,17 @@ def test_an_empty_filter_is_no_filter_and_the_journal_says_so(sandbox, path, nam
     assert f"the query parameter {name} is empty or null" in journal_notes(sandbox, answer)
 
 
+@pytest.mark.parametrize("value", ["{} ", "{}\t", " {}", "\t{} \t"])
+def test_space_around_a_key_is_no_part_of_it(sandbox, value):
+    sent = value.format(sandbox.key("merchant"))
+
+    headers = [(b"x-service-apikey", sent.encode())]
+
+    assert sandbox.ask("GET", "/v1/batches", headers=headers).status == 200
+    headers = [(b"x-service-apikey", sent.strip()[:-1].encode() + b" ")]
+    assert sandbox.ask("GET", "/v1/batches", headers=headers).status == 401
+
+
 @pytest.mark.parametrize("limit", ["-1", "01", "1.0", "+1", ""])
 def test_a_limit_is_written_in_digits_alone(sandbox, limit):
     answer = sandbox.ask("GET", "/v1/batches", key="merchant", query=f"limit={limit}")

@@ -239,6 +239,27 @@ def test_where_the_clock_goes_may_be_typed_as_people_say_it(desk):
     expect(page.locator(".bar")).to_contain_text("Sat 1 Aug 2026")
 
 
+def test_a_maintenance_and_the_next_fault_are_begun_at_the_clock(desk):
+    page = desk.page
+    world = desk.world("failing", clock=FROZEN)
+    key = world["keys"]["merchant"]["key"]
+    desk.open("time", at="failing")
+
+    desk.click("button", "Maintenance for 10 minutes")
+    expect(page.get_by_text("Under maintenance until")).to_be_visible()
+    down = desk.server.ask("GET", "/v2/terminals", key=key)
+    desk.click("button", "End the maintenance")
+    expect(page.get_by_role("button", name="Maintenance for 1 minute")).to_be_visible()
+    page.get_by_label("Fault of the next request").select_option("http_504")
+    page.get_by_label("Operation of the next request").select_option("terminals.list")
+    desk.click("button", "Queue the fault")
+    expect(page.locator(".waits")).to_have_text("http 504 (terminals.list)")
+    failed = desk.server.ask("GET", "/v2/terminals", key=key)
+
+    assert (down.status_code, failed.status_code) == (503, 504)
+    assert faults(page) == []
+
+
 def test_a_mark_brings_the_clock_and_the_payments_back(desk):
     page = desk.page
     desk.world("undone", clock=FROZEN)
@@ -417,6 +438,33 @@ def test_a_batch_is_closed_and_accepted_in_part_and_says_where_each_record_is(de
     expect(detail.locator(".st").first).to_have_text("open")
     detail.get_by_role("row", name=first[:8]).get_by_role("link").click()
     expect(page.get_by_role("region", name="Payment")).to_contain_text("$136.84")
+
+
+def test_a_file_is_compared_with_the_payments_and_a_settlement_is_saved(desk, tmp_path):
+    page = desk.page
+    desk.world("ledger", clock=FROZEN)
+    paid, other = desk.pay("ledger", 2000), desk.pay("ledger", 700)
+    desk.open("batches", at="ledger")
+    file = tmp_path / "ledger.csv"
+    file.write_text(f"transaction_id,amount\n{paid['transaction_id']},1999\nelsewhere,5\n")
+
+    page.get_by_label("Reconcile a file").set_input_files(file)
+
+    detail = page.get_by_role("region", name="Batch")
+    expect(detail).to_contain_text("0 of 2 rows are as in the sandbox")
+    expect(detail.get_by_role("row", name="another amount")).to_contain_text("1999")
+    expect(detail.get_by_role("row", name="missing here")).to_contain_text("elsewhere")
+    lacks = detail.get_by_role("row", name="missing there")
+    expect(lacks).to_contain_text(other["transaction_id"][:8])
+    assert faults(page) == []
+    file.write_text("transaction_id,amuont\nx,1\n")
+    page.get_by_label("Reconcile a file").set_input_files(file)
+    expect(page.get_by_role("alert")).to_contain_text("did you mean 'amount'?")
+    detail.get_by_role("button", name="Close").click()
+    page.get_by_role("list", name="Batches").get_by_role("link").first.click()
+    with page.expect_download() as saved:
+        detail.get_by_role("link", name="Settlement as CSV").click()
+    assert saved.value.path().read_text().startswith("batch_id,batch_number,")
 
 
 def test_a_batch_is_sent_back_for_each_reason_that_the_processor_has(desk):

@@ -90,6 +90,8 @@ declare namespace Api {
   };
   type BatchEntry = {
     transaction_id: string;
+    record_id: string | null;
+    event_id: string;
     kind: "capture" | "refund";
     amount: number;
     brand: string;
@@ -350,6 +352,15 @@ declare namespace Api {
     attempts: Array<DeliveryAttemptView>;
     next_attempt_at: string | null;
     rule: string | null;
+  };
+  type DifferenceKind = "missing_here" | "missing_there" | "other_amount" | "other_status";
+  type DifferenceView = {
+    kind: DifferenceKind;
+    line: number | null;
+    transaction_id: string | null;
+    event_id: string | null;
+    there: (number | string) | null;
+    here: (number | string) | null;
   };
   type DirectoryEntry = {
     kind: RecordKind;
@@ -916,6 +927,7 @@ declare namespace Api {
     decline_status?: "http_200" | "http_400" | "http_402" | "http_422" | null;
     increment_amount?: "addition" | "new_total" | null;
     capture_amount?: "with_tip" | "without_tip" | null;
+    record_of_an_action?: "payment" | "own" | null;
     key_deletes_itself?: "allowed" | "refused" | null;
     all_granted_by?: "every_holder" | "psp" | null;
     key_after_a_change?: "shown" | "hidden" | null;
@@ -959,6 +971,7 @@ declare namespace Api {
     decline_status: DeclineStatus;
     increment_amount: "addition" | "new_total";
     capture_amount: "with_tip" | "without_tip";
+    record_of_an_action: "payment" | "own";
     key_deletes_itself: "allowed" | "refused";
     all_granted_by: "every_holder" | "psp";
     key_after_a_change: "shown" | "hidden";
@@ -1002,6 +1015,7 @@ declare namespace Api {
     decline_status: DeclineStatus;
     increment_amount: "addition" | "new_total";
     capture_amount: "with_tip" | "without_tip";
+    record_of_an_action: "payment" | "own";
     key_deletes_itself: "allowed" | "refused";
     all_granted_by: "every_holder" | "psp";
     key_after_a_change: "shown" | "hidden";
@@ -1051,6 +1065,19 @@ declare namespace Api {
   type Receivers = {
     receivers: Array<ReceiverView>;
     total: number;
+  };
+  type ReconciliationBody = {
+    text: string;
+    account?: string | null;
+    batch?: string | null;
+    status?: string | null;
+  };
+  type ReconciliationView = {
+    rows: number;
+    matched: number;
+    counts: Record<string, number>;
+    ignored_columns: Array<string>;
+    differences: Array<DifferenceView>;
   };
   type RecordKind = "account" | "terminal" | "location" | "key";
   type Recover = {
@@ -1383,7 +1410,7 @@ declare namespace Api {
     terminal_details: Record<string, any>;
     history: Array<AttemptView>;
   };
-  type TransportFault = "http_500" | "http_502" | "http_503" | "http_504" | "http_429" | "drop_before" | "drop_after" | "slow" | "malformed_json" | "half_answer";
+  type TransportFault = "http_500" | "http_502" | "http_503" | "http_504" | "http_429" | "drop_before" | "drop_after" | "http_504_after" | "slow" | "malformed_json" | "half_answer";
   type TriggerView = {
     amount: number;
     kind: string;
@@ -1734,6 +1761,12 @@ declare namespace Api {
       path: ["worlds", string, "batch-schedules", string];
       body: undefined;
       answer: null;
+    };
+    "payments.reconcile": {
+      method: "POST";
+      path: ["worlds", string, "reconciliation"];
+      body: ReconciliationBody;
+      answer: ReconciliationView;
     };
     "next.add": {
       method: "POST";

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld, refusal } from "./api.js";
+import { isReport } from "./capture.js";
 import { refine, route } from "./route.js";
 import { act, beat, send, world } from "./state.js";
 import { Act, Choice, Copy, Empty, Go, html, Icon, Mark, Panel, Status, Trouble, walk } from "./ui.js";
@@ -100,6 +101,45 @@ function Records({ found, chosen, onChoose, onDone }) {
     ${records.length ? "" : html`<${Empty}><p class="q">No record is in it yet.</p><//>`}<//>`;
 }
 
+const PARTS = { missing_here: "missing here", missing_there: "missing there", other_amount: "another amount", other_status: "another status" };
+
+/** Asks for a tester's file, and has the server compare it with the world. */
+function Reconcile({ onDone }) {
+  const [error, setError] = useState(null);
+  const read = async (event) => {
+    const [file] = event.target.files;
+    event.target.value = "";
+    if (!file) return;
+    setError(null);
+    try {
+      onDone({ name: file.name, ...await act("POST", ["reconciliation"], { text: await file.text() }) });
+    } catch (caught) {
+      setError(caught);
+    }
+  };
+  return html`<label class="btn">Reconcile a file<input class="vh" type="file" accept=".csv,.json,text/csv,application/json" onChange=${read} /></label>
+    <${Trouble} error=${error} />`;
+}
+
+/** What a file and the world do not agree on. */
+function Reconciled({ found, onClose }) {
+  const { name, rows, matched, differences, ignored_columns: ignored } = found;
+  return html`<div class="hd"><h2>${name}</h2><button class="btn" onClick=${onClose}>Close</button></div>
+  <p>${matched} of ${rows} rows are as in the sandbox.${ignored.length ? ` Not compared: ${ignored.join(", ")}.` : ""}</p>
+  <${Panel} title="Differences" more=${html`<b>${differences.length}</b>`}>${differences.length ? html`<div class="scroll" tabindex="0"><table>
+    <thead><tr><th>line</th><th>difference</th><th>transaction</th><th>event</th><th class="r">in the file</th><th class="r">here</th></tr></thead>
+    <tbody>${differences.map((one, number) => html`<tr key=${number}><td>${one.line ?? ""}</td><td>${PARTS[one.kind]}</td>
+      <td>${one.transaction_id && one.kind !== "missing_here" ? html`<${Go} room="payments" id=${one.transaction_id}>${one.transaction_id.slice(0, 8)}<//>` : one.transaction_id ?? ""}</td>
+      <td class="el">${one.event_id ?? ""}</td><td class="r">${one.there ?? "–"}</td><td class="r">${one.here ?? "–"}</td></tr>`)}</tbody></table></div>`
+    : html`<${Empty}><p class="q">The file and the sandbox agree.</p><//>`}<//>`;
+}
+
+const Files = ({ id }) => {
+  const path = `worlds/${encodeURIComponent(route.value.world)}/batches/${encodeURIComponent(id)}`;
+  return isReport ? "" : html`<span class="row wrap"><a class="btn" href=${`${path}?format=csv`} download=${`batch-${id}.csv`}>Settlement as CSV</a>
+    <a class="btn" href=${path} download=${`batch-${id}.json`}>JSON</a></span>`;
+};
+
 function Detail({ id }) {
   const [found, setFound] = useState(null);
   const [auto, setAuto] = useState(false);
@@ -124,7 +164,7 @@ function Detail({ id }) {
     <span class="row wrap q sm"><code>${id}</code><${Copy} text=${id} what="the id" />
       <span>opened ${day(batch.opened_at)} ${time(batch.opened_at)}${batch.closed_at ? `, closed ${day(batch.closed_at)} ${time(batch.closed_at)}` : ""}</span></span></div></div>
   <div class="row wrap"><p>${found.why[0].toUpperCase() + found.why.slice(1)}.${found.is_due_at ? ` Due ${day(found.is_due_at)} ${time(found.is_due_at)}.` : ""}</p>
-    ${batch.status === "open" ? html`<${Close} batch=${batch} onDone=${setRefused} />` : ""}</div><${Trouble} error=${refused} />
+    ${batch.status === "open" ? html`<${Close} batch=${batch} onDone=${setRefused} />` : ""}<${Files} id=${id} /></div><${Trouble} error=${refused} />
   ${auto && ["open", "submitted"].includes(batch.status) ? html`<${Settlement} open=${batch.status === "open"} />` : ""}
   ${batch.status === "submitted" ? html`<${Answer} batch=${batch} chosen=${chosen} auto=${auto} />` : ""}
   <${Records} found=${found} chosen=${chosen} onChoose=${setChosen} onDone=${setRefused} /><div class="cols"><${Sums} batch=${batch} sums=${found.sums} />
@@ -137,6 +177,7 @@ export function Batches() {
   const { status = "", terminal = "" } = query;
   const [page, setPage] = useState({ batches: [], total: 0, next: null });
   const [error, setError] = useState(null);
+  const [file, setFile] = useState(null);
   const asked = (more = {}) => new URLSearchParams({ limit: String(PAGE), ...(status ? { status } : {}), ...(terminal ? { terminal } : {}), ...more });
   useEffect(() => {
     let over = false;
@@ -150,12 +191,12 @@ export function Batches() {
   return html`<section class="list"><div class="lh"><div class="row"><h1 tabindex="-1">Batches</h1><span class="qq">${page.total}</span></div>
     <label class="inl">Terminal<select value=${terminal} onChange=${(event) => refine({ terminal: event.target.value })}><option value="">all</option>
       ${Object.keys(world.value?.terminals ?? {}).map((name) => html`<option value=${name} selected=${name === terminal}>${name.replaceAll("_", " ")}</option>`)}</select></label>
-    <${Choice} label="Show" options=${CHIPS} value=${status} onChoose=${(one) => refine({ status: one })} /><${Trouble} error=${error} /></div>
+    <${Choice} label="Show" options=${CHIPS} value=${status} onChoose=${(one) => refine({ status: one })} />${isReport ? "" : html`<${Reconcile} onDone=${setFile} />`}<${Trouble} error=${error} /></div>
     <ul onKeyDown=${walk} aria-label="Batches">${page.batches.map((one) => html`<${Row} key=${one.id} one=${one} on=${one.id === id} />`)}
       ${page.next === null ? "" : html`<li class="pad"><${Act} run=${more}>Show more<//></li>`}</ul>
     ${page.batches.length || error ? "" : html`<${Empty}><p class="q">${status || terminal ? "No batch fits this filter." : "No batch yet: a captured payment opens one."}</p>
       ${status || terminal ? html`<button class="btn" onClick=${() => refine({ status: "", terminal: "" })}>Show all</button>`
       : html`<${Go} room="terminal" class="btn"><${Icon} name="terminal" size=${13} />Take a payment<//>`}<//>`}</section>
-  <section class="det" aria-label="Batch">${id ? html`<${Detail} key=${id} id=${id} />`
+  <section class="det" aria-label="Batch">${file ? html`<${Reconciled} found=${file} onClose=${() => setFile(null)} />` : id ? html`<${Detail} key=${id} id=${id} />`
     : html`<${Empty}><p class="q">Choose a batch to see its records, close it, or answer for the processor.</p><//>`}</section>`;
 }

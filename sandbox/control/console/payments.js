@@ -153,11 +153,12 @@ function Detail({ id }) {
   if (payment?.transaction_id !== id) return html`<p class="q">Reading ${id}</p>`;
   const onDone = (answer) => setRefused(refusal(answer));
   const tab = query.tab || "story";
+  const original = payment.additional_details.original_transaction_id;
   return html`<div class="hd"><h2 class="am">${money(payment.total_amount, payment.currency)} <small>${payment.currency}</small></h2>
     <div class="col0"><span><${Status} status=${payment.status} /> ${payment.status_reason} · ${payment.merchant_name} · ${cardOf(payment)}</span>
     <span class="row wrap q sm"><code>${id}</code><${Copy} text=${id} what="the id" />
     <button class="btn g s" aria-label="Copy the link" onClick=${() => copy(location.href, "the link")}><${Icon} name="link" size=${13} /></button>
-    <${CopyCurl} id=${id} /><${Save} subjects=${[id]} /></span></div></div>
+    ${original ? html`<span>of <${Go} room="payments" id=${original}>${original.slice(0, 8)}<//></span>` : ""}<${CopyCurl} id=${id} /><${Save} subjects=${[id]} /></span></div></div>
   <div class="grid2"><div class="side">
     <${Panel} title="Where it is" about=${found.outcome ? `${found.outcome.key}, by ${found.outcome.source}` : ""}><${Diagram} payment=${payment} moves=${moves} /><//>
     <${Panel} title=${TABS.find(([one]) => one === tab)?.[1] ?? "Record"} more=${html`<${Choice} label="Show" options=${TABS} value=${tab} onChoose=${(one) => refine({ tab: one })} />`}>

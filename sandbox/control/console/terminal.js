@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld, refusal } from "./api.js";
 import { useTicks, worldNow } from "./clockface.js";
+import { queued } from "./failures.js";
 import { keysOn } from "./keys.js";
 import { Receipt } from "./receipt.js";
 import { useLast } from "./records.js";
@@ -139,12 +140,9 @@ function useQueue() {
   return found;
 }
 
-const queued = ({ outcome, fault, operation, amount }, currency) => [plain(outcome ?? fault),
-  operation && `(${plain(operation)})`, amount !== null && `of ${money(amount, currency)}`].filter(Boolean).join(" ");
-
-const Queue = ({ queue, currency }) => queue.length ? html`<span><span class="q">waits for the next attempt:</span> <b>${queue.map((one) => queued(one, currency)).join(", ")}</b>
+const Queue = ({ queue, currency }) => queue.length ? html`<span><span class="q">waits for the next request:</span> <b>${queue.map((one) => queued(one, currency)).join(", ")}</b>
     <${Act} class="btn s" run=${() => act("DELETE", ["scenario", "next"])} done="The queue is empty">Empty the queue<//></span>`
-  : html`<span class="q">empty: no outcome waits for the next attempt</span>`;
+  : html`<span class="q">empty: no outcome waits for the next request</span>`;
 
 function Form({ form, setForm, body, waits, start, currency, directory }) {
   const queue = useQueue();

@@ -4,6 +4,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { Group, Happened, Preview, shade } from "./agenda.js";
 import { isReport } from "./capture.js";
+import { Failures } from "./failures.js";
 import { Marks } from "./marks.js";
 import { route } from "./route.js";
 import { act, agenda, clock } from "./state.js";
@@ -110,7 +111,8 @@ function Clockwork({ heading }) {
     which <code>sandbox agenda --limit 500</code> lists</p>` : ""}
   ${list.length ? "" : html`<${Empty}><p class="q">Nothing falls due in this world. A hold, a retry or a payment
     that waits for a card shows up here.</p><//>`}</div>
-  ${isReport ? "" : html`<section class="panel"><div class="ph"><h2>Marks</h2><span class="q sm">moments to return to</span></div><${Marks} /></section>`}`;
+  ${isReport ? "" : html`<section class="panel"><div class="ph"><h2>Failures</h2><span class="q sm">of any request to the platform</span></div><${Failures} /></section>
+  <section class="panel"><div class="ph"><h2>Marks</h2><span class="q sm">moments to return to</span></div><${Marks} /></section>`}`;
 }
 
 const Day = ({ on, frozen }) => html`<span class="q">${on}<br />UTC${frozen ? ", frozen" : ""}</span>`;

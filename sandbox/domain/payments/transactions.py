@@ -218,7 +218,8 @@ class Payment(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     fail once, with its outcome and the amount that armed it; `settlement` is the future settlement
     of this record (a key of `triggers.SETTLEMENTS`). With `tells_amounts` the processor's response
     is shown with more fields (assumed D35-response). `refused_in` are the batches whose processor
-    sent the capture back.
+    sent the capture back. `recorded` are the event_ids of actions that have a record of their own,
+    which has this payment as `original_id` (assumed D35-action).
     """
 
     transaction: Transaction
@@ -231,6 +232,8 @@ class Payment(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     settlement: Annotated[str, KnownWord(SETTLEMENTS)] | None = None
     tells_amounts: bool = False
     refused_in: tuple[str, ...] = ()
+    recorded: tuple[str, ...] = ()
+    original_id: str | None = None
 
     @property
     def id(self) -> str:
@@ -308,11 +311,14 @@ def change(
             "processor_response_message": answer and answer.response_message,
         }
     tx = replace(payment.transaction, **fields)
+    details = tx.additional_details
+    if payment.original_id is None:
+        details = _details(tx, ledger, is_partial=is_partial)
     tx = replace(
         tx,
         refunded=ledger.refunded,
         reversed=ledger.reversed_in_all,
-        additional_details=_details(tx, ledger, is_partial=is_partial),
+        additional_details=details,
     )
     return replace(payment, transaction=tx, ledger=ledger, is_partial=is_partial)
 

@@ -273,6 +273,7 @@ ENUMS: Final = {
     "VerifyStep": ("VerifyView", "step"),
     "SubjectKind": ("Subject", "kind"),
     "ExportFormat": ("ExportBody", "as"),
+    "DifferenceKind": ("DifferenceView", "kind"),
     "RequestMethod": ("SendBody", "method"),
     "RecordKind": ("DirectoryEntry", "kind"),
     "StoryKind": ("StoryStep", "kind"),

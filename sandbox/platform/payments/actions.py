@@ -395,7 +395,7 @@ def _conclude(
     )
     if disarms:
         conclusion = follow_ups.disarmed(conclusion)
-    outcomes.save(context, conclusion, payment, batch)
+    conclusion = outcomes.save(context, conclusion, payment, batch)
     if taken.answer == "failed" and outcome is not None and outcome.key in TIMED_OUT:
         late_answers.remember(context, case, event_id)
     if not taken.is_rule_failure or context.world.readings[RULE_FAILURES.id] == "http_200":

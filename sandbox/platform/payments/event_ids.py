@@ -1,6 +1,7 @@
 """The event_id of an attempt, which answers a repetition. Source: assumed 7.1, 2.6, F38."""
 
 from sandbox.domain.faults import DUPLICATE_EVENT, Refusal
+from sandbox.domain.payments.action_records import record_with
 from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.readings import DUPLICATE_EVENT_ID
@@ -55,7 +56,7 @@ def earlier_use(
         and _is_same(payment, sent, operation, amount, begins=acted_on is None)
     ):
         context.decided("rule", "replay", f"{payment.id} is answered again", "assumed 2.6")
-        return payment
+        return record_with(payment, sent)
     if context.world.readings[DUPLICATE_EVENT_ID.id] == "failed_attempt":
         return OUTCOMES["duplicate_event"]
     user = payment.id if payment is not None else context.world.taken_events[used]

@@ -9,13 +9,14 @@ from sandbox.domain.batches import Batch
 from sandbox.domain.clock import AUTHORIZATION_EXPIRES, HOLD_REVERSED, SURCHARGE_EXPIRES, Timer
 from sandbox.domain.instants import Instant, from_ms
 from sandbox.domain.payments import transitions
+from sandbox.domain.payments.action_records import with_own_record
 from sandbox.domain.payments.cards import NOT_READ, Card, Tapped
 from sandbox.domain.payments.initiation import Start, conclude, transition_for
 from sandbox.domain.payments.outcomes import LOST_AS_DECLINED, Operation, Outcome
 from sandbox.domain.payments.pricing import above_cap
 from sandbox.domain.payments.transactions import Payment, Transaction, change
 from sandbox.domain.payments.transitions import Conclusion
-from sandbox.domain.readings import LOST_CARDS, STORED_TRANSACTION_TYPE
+from sandbox.domain.readings import LOST_CARDS, RECORD_OF_AN_ACTION, STORED_TRANSACTION_TYPE
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext, RequestContext
 from sandbox.platform.payments.points_of_sale import KnownPlace
@@ -138,8 +139,13 @@ def save(
     conclusion: Conclusion,
     before: Payment | None,
     joined: Batch | None = None,
-) -> None:
-    """Store the record, count it in its batches, set its timers, and fire its events."""
+) -> Conclusion:
+    """Store the record, count it in its batches, set its timers, and fire its events.
+
+    The conclusion as it was stored: by a reading an action has a record of its own.
+    """
+    if before is not None and context.world.readings[RECORD_OF_AN_ACTION] == "own":
+        conclusion = with_own_record(conclusion, before)
     record = conclusion.record
     if context.world.readings[STORED_TRANSACTION_TYPE] == "first":  # assumed D35-type
         record = change(record, transaction_type=record.operation.value)
@@ -153,6 +159,7 @@ def save(
     row = conclusion.taken
     was = before.status if before else "new"
     context.decided("apply", "ok", f"{row.trigger}: {was} to {record.status}", row.source)
+    return conclusion
 
 
 def save_initiation(context: OperationContext, start: Start) -> Payment:

@@ -1,0 +1,278 @@
+"""Reconciliation: the transactions of a world beside those of a tester's file.
+
+The file is CSV with a header, or JSON: a list of objects, also below `transactions`. A row names a
+transaction, an attempt by its event_id, or both. Source: assumed D57.
+"""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Annotated, Any, Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+from pydantic import Field
+from pydantic_core import from_json
+
+from sandbox.control.context import ControlFault, ControlRequest, invalid, parse_words
+from sandbox.control.models import Body, View, Words
+from sandbox.control.routing import WORLD, post
+from sandbox.domain.directory import Account
+from sandbox.domain.payments.transactions import STATUSES, Payment
+from sandbox.domain.text import did_you_mean, nearest
+from sandbox.store.tables import EVERYTHING, OLDEST_FIRST
+
+IDS: Final = ("transaction_id", "event_id")
+COLUMNS: Final = (*IDS, "amount", "status")
+ROWS_MAX: Final = 20_000
+_WORD_CHARS_MAX: Final = 100
+_ALIKE: Final = 0.8
+"""A column that is so much like a known one was meant to be it."""
+
+
+class ReconciliationBody(Body):
+    """A file, and which transactions of the world it should have: all, or those that fit.
+
+    `account` is an id or a name of the cast, `batch` an id. Words of `status` are separated by
+    commas.
+    """
+
+    text: Annotated[str, Field(min_length=1)]
+    account: Words | None = None
+    batch: Words | None = None
+    status: Words | None = None
+
+
+DifferenceKind = Literal["missing_here", "missing_there", "other_amount", "other_status"]
+
+
+class DifferenceView(View):
+    """A difference. `line` is that of the file, null for what the file lacks.
+
+    `there` is what the file has, and `here` what the sandbox has; an amount is in minor units.
+    """
+
+    kind: DifferenceKind
+    line: int | None
+    transaction_id: str | None
+    event_id: str | None
+    there: int | str | None
+    here: int | str | None
+
+
+class ReconciliationView(View):
+    """The result: the rows of the file, those without a difference, and the differences.
+
+    `ignored_columns` are columns of the file that were not compared.
+    """
+
+    rows: int
+    matched: int
+    counts: dict[str, int]
+    ignored_columns: list[str]
+    differences: list[DifferenceView]
+
+
+class _Entry(Struct, frozen=True, gc=False):
+    """A transaction or one of its attempts, there or here. None was not stated."""
+
+    line: int | None
+    transaction_id: str | None
+    event_id: str | None
+    amount: int | None
+    status: str | None
+
+
+@post(
+    f"{WORLD}/reconciliation",
+    "payments.reconcile",
+    example={"text": "transaction_id,amount,status\n"},
+)
+def reconcile(request: ControlRequest, body: ReconciliationBody) -> ReconciliationView:
+    """Compare the transactions of a world with those of a file."""
+    statuses = parse_words("status", body.status, STATUSES)
+    where = {"scope": request.find_id(Account, body.account) or EVERYTHING}
+    theirs, ignored = _read(body.text)
+    payments, _ = request.world.store.begin().find(Payment, where, order=OLDEST_FIRST)
+    by_event = bool(theirs) and all(one.event_id is not None for one in theirs)
+    wanted = [one for one in payments if body.batch in (None, one.batch_id)]
+    ours = [entry for one in wanted for entry in (_attempts(one) if by_event else [_whole(one)])]
+    expected = [one for one in ours if not statuses or one.status in statuses]
+    differences = list(_compare(theirs, payments, expected, by_event=by_event))
+    wrong = {one.line for one in differences if one.line is not None}
+    return ReconciliationView(
+        rows=len(theirs),
+        matched=len(theirs) - len(wrong),
+        counts=dict(Counter(one.kind for one in differences)),
+        ignored_columns=ignored,
+        differences=differences,
+    )
+
+
+# --- comparison -------------------------------------------------------------------------------
+
+
+def _whole(payment: Payment) -> _Entry:
+    tx = payment.transaction
+    return _Entry(None, payment.id, tx.event_id, tx.total_amount, tx.status)
+
+
+def _attempts(payment: Payment) -> list[_Entry]:
+    """The attempts by their event_ids: a creation and its outcome are one.
+
+    One with a record of its own is that of the record.
+    """
+    found = {
+        one.event_id: _Entry(None, payment.id, one.event_id, one.amount, one.status)
+        for one in payment.history
+        if one.event_id not in payment.recorded
+    }
+    last = found.get(payment.transaction.event_id)
+    if last is not None:
+        # Settling is no attempt, and changes the status all the same.
+        found[payment.transaction.event_id] = replace(last, status=payment.status)
+    return list(found.values())
+
+
+def _compare(
+    theirs: Sequence[_Entry],
+    payments: Sequence[Payment],
+    expected: Iterable[_Entry],
+    *,
+    by_event: bool,
+) -> Iterator[DifferenceView]:
+    wholes = {one.id: _whole(one) for one in payments}
+    found = [entry for one in payments for entry in _attempts(one)]
+    attempts = {(one.transaction_id, one.event_id): one for one in found}
+    events = {event_id: one for (_, event_id), one in attempts.items()}
+    named: set[tuple[str | None, str | None]] = set()
+    for there in theirs:
+        if there.event_id is None:
+            here = wholes.get(there.transaction_id or "")
+        elif there.transaction_id is None:
+            here = events.get(there.event_id)
+        else:
+            here = attempts.get((there.transaction_id, there.event_id))
+        if here is None:
+            yield _difference("missing_here", there, there.amount, None)
+            continue
+        named |= {(here.transaction_id, here.event_id), (here.transaction_id, None)}
+        if there.amount not in (None, here.amount):
+            yield _difference("other_amount", there, there.amount, here.amount)
+        if there.status not in (None, here.status):
+            yield _difference("other_status", there, there.status, here.status)
+    for one in expected:
+        if (one.transaction_id, one.event_id if by_event else None) not in named:
+            yield _difference("missing_there", one, None, one.amount)
+
+
+def _difference(
+    kind: DifferenceKind, one: _Entry, there: int | str | None, here: int | str | None
+) -> DifferenceView:
+    return DifferenceView(
+        kind=kind,
+        line=one.line,
+        transaction_id=one.transaction_id,
+        event_id=one.event_id,
+        there=there,
+        here=here,
+    )
+
+
+# --- the file ---------------------------------------------------------------------------------
+
+
+def _read(text: str) -> tuple[list[_Entry], list[str]]:
+    """The rows of the file, and the columns that are not compared. Raises ControlFault."""
+    is_json = text.lstrip().startswith(("[", "{"))
+    rows = list(_json_rows(text) if is_json else _csv_rows(text))
+    if len(rows) > ROWS_MAX:
+        raise invalid(f"text: has {len(rows)} rows, and at most {ROWS_MAX} are compared")
+    ignored: dict[str, None] = {}
+    entries: list[_Entry] = []
+    lines: dict[tuple[str | None, str | None], int] = {}
+    for line, row in rows:
+        for name in row:
+            if name not in COLUMNS:
+                _must_be_no_misspelling(line, name, row)
+                ignored[name[:_WORD_CHARS_MAX]] = None
+        entry = _entry(line, row)
+        ids = (entry.transaction_id, entry.event_id)
+        if (earlier := lines.setdefault(ids, line)) != line:
+            raise _at(line, f"names the same as line {earlier}")
+        entries.append(entry)
+    return entries, list(ignored)
+
+
+def _must_be_no_misspelling(line: int, name: str, row: Mapping[str, Any]) -> None:
+    """Raises ControlFault for a column that is nearly one that the file lacks."""
+    for near in get_close_matches(name, COLUMNS, n=1, cutoff=_ALIKE):
+        if near not in row:
+            raise _at(line, f"there is no column {name[:_WORD_CHARS_MAX]!r}", name, COLUMNS)
+
+
+def _entry(line: int, row: Mapping[str, Any]) -> _Entry:
+    values = {name: row.get(name) for name in COLUMNS}
+    for name, value in values.items():
+        if isinstance(value, str):
+            values[name] = value.strip() or None
+        elif name != "amount" and value is not None:
+            raise _at(line, f"{name}: must be a text")
+    transaction_id, event_id, amount, status = values.values()
+    if transaction_id is None and event_id is None:
+        raise _at(line, "has neither transaction_id nor event_id; one of them is needed")
+    if isinstance(amount, str) and amount.isascii() and amount.isdecimal():
+        amount = int(amount[:_WORD_CHARS_MAX])
+    if amount is not None and (type(amount) is not int or amount < 0):
+        shown = str(amount)[:_WORD_CHARS_MAX]
+        raise _at(line, f"amount: {shown!r} is no whole number of minor units, such as 1000")
+    if status is not None and status not in STATUSES:
+        about = f"status: {status[:_WORD_CHARS_MAX]!r} is no status"
+        raise _at(line, about, status, STATUSES)
+    return _Entry(line, transaction_id, event_id, amount, status)
+
+
+def _at(line: int, about: str, word: str = "", known: Sequence[str] = ()) -> ControlFault:
+    """The refusal of a file, with the line and the known word that was probably meant."""
+    message = f"text: line {line}: {about}{did_you_mean(word, known)}"
+    return invalid(message, nearest(word, known) if word else None)
+
+
+def _csv_rows(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows with their lines. The header names the columns; semicolons separate them too."""
+    header, _, _ = text.lstrip("\ufeff").partition("\n")
+    delimiter = ";" if ";" in header and "," not in header else ","
+    reader = csv.reader(io.StringIO(text.lstrip("\ufeff")), delimiter=delimiter, strict=True)
+    try:
+        names = [name.strip().lower() for name in next(reader)]
+        if doubled := [name for name in names if name in COLUMNS and names.count(name) > 1]:
+            raise _at(1, f"has the column {doubled[0]} twice")
+        if set(names).isdisjoint(IDS):
+            near = next((name for name in names if nearest(name, IDS)), "".join(names[:1]))
+            about = f"has no column {' or '.join(IDS)}; it has {near[:_WORD_CHARS_MAX]!r}"
+            raise _at(1, about, near, IDS)
+        for row in reader:
+            if not any(row):
+                continue
+            if len(row) != len(names):
+                raise _at(reader.line_num, f"has {len(row)} values for {len(names)} columns")
+            yield reader.line_num, dict(zip(names, row, strict=True))
+    except (csv.Error, StopIteration) as error:
+        raise _at(reader.line_num or 1, f"is not CSV: {error or 'the file is empty'}") from None
+
+
+def _json_rows(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects with their numbers, from 1."""
+    try:
+        document = from_json(text)
+    except ValueError as error:
+        raise invalid(f"text: is not JSON: {error}") from None
+    rows = document.get("transactions") if isinstance(document, dict) else document
+    if not isinstance(rows, list):
+        raise invalid("text: must be a list of objects, or have one under transactions")
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, dict):
+            raise _at(number, "is not an object")
+        yield number, row

@@ -1,0 +1,248 @@
+"""Reports of the control API: the settlement of a batch, and reconciliation with a file."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from tests.directory.making import account_id
+from tests.readings.choosing import choose
+from tests.support.payments import acted, ask, held, paid, settled, sold
+
+WORLD = "/worlds/default"
+
+
+def as_csv(*rows):
+    """A file with the columns of the first row."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def compare(sandbox, text, **more):
+    return sandbox.control("POST", f"{WORLD}/reconciliation", {"text": text, **more})
+
+
+def compared(sandbox, text, **more):
+    answer = compare(sandbox, text, **more)
+    assert answer.status == 200, answer.body.decode()
+    return answer.json()
+
+
+def row(tx, **changes):
+    wanted = {"transaction_id": tx["transaction_id"], "amount": tx["total_amount"]}
+    return wanted | {"status": tx["status"]} | changes
+
+
+def kinds(found):
+    return [(one["kind"], one["line"], one["there"], one["here"]) for one in found["differences"]]
+
+
+# --- the settlement of a batch ----------------------------------------------------------------
+
+
+@pytest.mark.proves("assumed D56")
+def test_the_settlement_of_a_batch_is_csv_with_a_row_for_each_record(sandbox):
+    sale, hold = sold(sandbox, 2500), held(sandbox)
+    acted(sandbox, sale, "refund", amount=400, event_id="back")
+    acted(sandbox, hold, "capture", amount=900)
+    settled(sandbox, sale["batch_id"])
+    path = f"{WORLD}/batches/{sale['batch_id']}"
+
+    answer = sandbox.control("GET", path, query="format=csv")
+
+    shown = sandbox.control("GET", path).json()
+    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+    rows = list(csv.DictReader(io.StringIO(answer.body.decode())))
+    assert [(one["kind"], one["amount"], one["result"]) for one in rows] == [
+        ("capture", "2500", "accepted"),
+        ("refund", "400", "accepted"),
+        ("capture", "900", "accepted"),
+    ]
+    assert [one["event_id"] for one in rows] == [one["event_id"] for one in shown["records"]]
+    assert rows[1]["event_id"] == "back"
+    assert rows[0]["transaction_id"] == sale["transaction_id"]
+    assert {one["batch_status"] for one in rows} == {"accepted"}
+    assert rows[0]["last4"] == sale["card"][-4:]
+    assert sale["card"][:6] not in answer.body.decode()
+
+
+def test_a_batch_without_records_is_a_header(sandbox):
+    batch = sold(sandbox)["batch_id"]
+    ask(sandbox, "PUT", f"/v1/batches/{batch}/edit", {"removed_transactions": _members(sandbox)})
+
+    text = sandbox.control("GET", f"{WORLD}/batches/{batch}", query="format=csv").body.decode()
+
+    assert text.startswith("batch_id,batch_number,batch_status,")
+    assert text.count("\n") == 1
+
+
+def _members(sandbox):
+    shown = sandbox.control("GET", f"{WORLD}/payments").json()["payments"]
+    return [one["id"] for one in shown]
+
+
+@pytest.mark.parametrize("name", ['=HYPERLINK("http://x")', "+1", "-1", "@SUM(A1)", "\tx"])
+def test_no_cell_is_a_formula_for_a_spreadsheet(sandbox, name):
+    ask(sandbox, "PUT", f"/v1/accounts/{account_id(sandbox, 'merchant')}", {"name": name})
+    path = f"{WORLD}/batches/{sold(sandbox)['batch_id']}"
+
+    text = sandbox.control("GET", path, query="format=csv").body.decode()
+
+    (shown,) = csv.DictReader(io.StringIO(text))
+    assert shown["merchant"] == f"'{name}"
+
+
+def test_the_settlement_names_the_records_that_actions_have_of_their_own(sandbox):
+    choose(sandbox, record_of_an_action="own")
+    capture = acted(sandbox, held(sandbox), "capture")
+
+    path = f"{WORLD}/batches/{capture['batch_id']}"
+    text = sandbox.control("GET", path, query="format=csv").body.decode()
+
+    (shown,) = csv.DictReader(io.StringIO(text))
+    assert shown["transaction_id"] == capture["transaction_id"]
+
+
+# --- reconciliation ---------------------------------------------------------------------------
+
+
+@pytest.mark.proves("assumed D57")
+def test_a_file_that_has_all_that_the_world_has_has_no_difference(sandbox):
+    payments = [sold(sandbox), held(sandbox, 700), paid(sandbox, outcome="do_not_honor")]
+    rows = [row(tx) for tx in payments]
+
+    for text in (
+        as_csv(*rows),
+        "\ufeff" + as_csv(*rows).replace(",", ";"),
+        json.dumps(rows),
+        json.dumps({"transactions": rows}),
+        as_csv(*({"transaction_id": one["transaction_id"]} for one in rows)),
+    ):
+        found = compared(sandbox, text)
+        assert (found["rows"], found["matched"], found["differences"]) == (3, 3, [])
+
+
+@pytest.mark.proves("assumed D57")
+def test_every_kind_of_difference_is_told_with_its_line(sandbox):
+    same, other, status, left_out = (sold(sandbox) for _ in range(4))
+    text = as_csv(
+        row(same),
+        row(other, amount=999),
+        row(status, status="settled", amount=1),
+        row(same, transaction_id="not-here"),
+    )
+
+    found = compared(sandbox, text)
+
+    assert kinds(found) == [
+        ("other_amount", 3, 999, 1000),
+        ("other_amount", 4, 1, 1000),
+        ("other_status", 4, "settled", "captured"),
+        ("missing_here", 5, 1000, None),
+        ("missing_there", None, None, 1000),
+    ]
+    assert found["differences"][-1]["transaction_id"] == left_out["transaction_id"]
+    assert (found["rows"], found["matched"]) == (4, 1)
+    assert found["counts"] == {
+        "other_amount": 2,
+        "other_status": 1,
+        "missing_here": 1,
+        "missing_there": 1,
+    }
+
+
+@pytest.mark.proves("assumed D57")
+def test_a_file_of_event_ids_is_compared_attempt_by_attempt(sandbox):
+    sale = sold(sandbox, event_id="sale")
+    acted(sandbox, sale, "refund", amount=300, event_id="first")
+    acted(sandbox, sale, "refund", amount=200, event_id="second")
+    rows = [
+        {"event_id": "sale", "amount": 1000, "status": "captured"},
+        {"event_id": "first", "amount": 301, "status": ""},
+    ]
+
+    found = compared(sandbox, as_csv(*rows))
+
+    assert kinds(found) == [("other_amount", 3, 301, 300), ("missing_there", None, None, 200)]
+    assert found["differences"][-1]["event_id"] == "second"
+    assert compared(sandbox, as_csv(*rows), status="declined")["counts"] == {"other_amount": 1}
+    settled(sandbox, sale["batch_id"])
+    refund = {"event_id": "second", "amount": 200, "status": "settled"}
+    assert "other_status" not in compared(sandbox, as_csv(refund))["counts"]
+
+
+def test_records_of_actions_are_transactions_like_others(sandbox):
+    choose(sandbox, record_of_an_action="own")
+    sale = sold(sandbox, event_id="sale")
+    refund = acted(sandbox, sale, "refund", amount=300, event_id="back")
+
+    assert compared(sandbox, as_csv(row(sale), row(refund)))["differences"] == []
+    rows = [{"event_id": "sale", "amount": 1000}, {"event_id": "back", "amount": 300}]
+    assert compared(sandbox, as_csv(*rows))["differences"] == []
+
+
+def test_a_file_of_one_account_batch_or_status_lacks_nothing_of_others(sandbox):
+    first, second = sold(sandbox), sold(sandbox, at="second_merchant")
+    declined = paid(sandbox, outcome="do_not_honor")
+    text = as_csv(row(first))
+
+    assert compared(sandbox, text, account="merchant", status="captured")["differences"] == []
+    assert compared(sandbox, text, batch=first["batch_id"])["differences"] == []
+    counts = compared(sandbox, text)["counts"]
+    assert counts == {"missing_there": 2}
+    both = as_csv(row(first), row(second), row(declined))
+    assert compared(sandbox, both, status="captured")["differences"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "near"),
+    [
+        ("transaction_id,amuont\nx,1\n", "line 2: there is no column 'amuont'", "amount"),
+        ("transacton_id,amount\nx,1\n", "line 1: has no column transaction_id", "transaction_id"),
+        ("id,amount\n", "line 1: has no column transaction_id or event_id", None),
+        ("transaction_id,status\nx,captured\ny,captrued\n", "line 3: status:", "captured"),
+        ("transaction_id,amount\nx,10.00\n", "line 2: amount: '10.00' is no whole number", None),
+        ("transaction_id,amount\nx,-1\n", "line 2: amount: '-1' is no whole number", None),
+        ("transaction_id,amount\nx,\u0661\n", "line 2: amount:", None),
+        ("transaction_id,amount\n,1\n", "line 2: has neither", None),
+        ("transaction_id,amount\nx,1\nx,1\n", "line 3: names the same as line 2", None),
+        ("transaction_id,amount\nx,1,2\n", "line 2: has 3 values for 2 columns", None),
+        ("transaction_id,amount,amount\nx,1,2\n", "line 1: has the column amount twice", None),
+        ('transaction_id\n"x\n', "is not CSV", None),
+        ("\n", "line 1: has no column", None),
+        ("[1]", "line 1: is not an object", None),
+        ("{}", "must be a list of objects", None),
+        ("[", "is not JSON", None),
+        ('[{"transaction_id": 7}]', "line 1: transaction_id: must be a text", None),
+        ('[{"transaction_id": "x", "amount": 1.5}]', "line 1: amount: '1.5'", None),
+        ('[{"transaction_id": "x", "amount": true}]', "line 1: amount: 'True'", None),
+        ('[{"transaction_id": "x", "statsu": "captured"}]', "line 1: there is no", "status"),
+        ('[{"amount": 1}]', "line 1: has neither", None),
+    ],
+)
+def test_a_bad_file_is_refused_with_its_line_and_the_nearest_word(sandbox, text, words, near):
+    answer = compare(sandbox, text)
+
+    refused = answer.json()
+    assert (answer.status, refused["error"]) == (400, "validation_error")
+    assert words in refused["message"]
+    assert refused.get("nearest") == near
+
+
+def test_columns_of_other_names_are_not_compared_and_named(sandbox):
+    sale = sold(sandbox)
+
+    found = compared(sandbox, as_csv(row(sale, order="7", total_amount=5)))
+
+    assert (found["differences"], found["ignored_columns"]) == ([], ["order", "total_amount"])
+
+
+def test_a_file_with_a_card_number_is_refused(sandbox):
+    answer = compare(sandbox, "transaction_id,card\nx,4000056655665556\n")
+
+    assert answer.status == 400
+    assert "4000056655665556" not in answer.body.decode()

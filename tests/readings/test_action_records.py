@@ -1,0 +1,259 @@
+"""The reading `record_of_an_action`: captures, refunds and reversals with a record of their own."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sandbox.domain.payments.edits import broken
+from tests.directory.making import messages
+from tests.properties import examples
+from tests.readings.choosing import choose
+from tests.support.payments import (
+    act,
+    acted,
+    ask,
+    batch,
+    batches,
+    close_batch,
+    edit_batch,
+    fresh_sandbox,
+    held,
+    read,
+    record_of,
+    search,
+    settled,
+    sold,
+)
+
+DONE = {"capture": "captured", "refund": "refunded", "reverse": "reversed"}
+BEGINS = {"capture": held, "refund": sold, "reverse": sold}
+
+
+@pytest.fixture
+def own(sandbox):
+    choose(sandbox, record_of_an_action="own")
+    return sandbox
+
+
+@pytest.mark.proves("assumed D35-action")
+@pytest.mark.parametrize("value", ["payment", "own"])
+@pytest.mark.parametrize("operation", DONE)
+def test_an_action_changes_the_payments_record_or_has_one_of_its_own(sandbox, operation, value):
+    choose(sandbox, record_of_an_action=value)
+    before = BEGINS[operation](sandbox)
+
+    answered = acted(sandbox, before, operation, amount=400)
+
+    payment = read(sandbox, before)
+    details = answered["additional_details"]
+    assert answered["transaction_type"] == operation
+    if value == "payment":
+        assert answered == payment
+        assert "original_transaction_id" not in details
+        assert search(sandbox)["total"] == 1
+        return
+    assert answered["transaction_id"] != before["transaction_id"]
+    assert details == {"original_transaction_id": before["transaction_id"]}
+    assert (answered["total_amount"], answered["status"]) == (400, DONE[operation])
+    assert answered["refunded"] == (400 if operation == "refund" else 0)
+    assert answered["reversed"] == (400 if operation == "reverse" else 0)
+    assert read(sandbox, answered) == answered
+    # The payment keeps what it began with, and has the money.
+    for field in ("transaction_id", "event_id", "transaction_type", "created_at"):
+        assert payment[field] == before[field]
+    assert (payment["refunded"], payment["reversed"]) == (
+        answered["refunded"],
+        answered["reversed"],
+    )
+    assert payment["history"][-1]["event_id"] == answered["event_id"]
+    told = messages(sandbox)[-1]
+    assert (told["event_type"], told["body"]) == (f"transaction.{operation}", answered)
+    found = search(sandbox, f"transaction_type={operation}")
+    assert [one["transaction_id"] for one in found["transactions"]] == [answered["transaction_id"]]
+    assert search(sandbox)["total"] == 2
+
+
+@pytest.mark.parametrize(
+    ("operation", "outcome"),
+    [("capture", "capture_declined"), ("refund", "refund_declined"), ("refund", "timed_out")],
+)
+def test_a_failed_action_has_a_record_too(own, operation, outcome):
+    before = BEGINS[operation](own)
+
+    failed = acted(own, before, operation, amount=400, outcome=outcome)
+
+    assert failed["status"] in ("declined", "error")
+    assert (failed["refunded"], failed["batch_id"]) == (0, None)
+    assert read(own, failed) == failed
+    after = read(own, before)
+    assert after.pop("history")[:-1] == before.pop("history")
+    assert after == before
+
+
+def test_a_late_answer_changes_the_record_of_its_action(own):
+    sale = sold(own)
+    lost = acted(own, sale, "refund", amount=400, outcome="processor_timeout")
+
+    path = f"/worlds/default/payments/{sale['transaction_id']}/answer"
+    assert own.control("POST", path, {"outcome": "approved"}).status == 200
+
+    late = read(own, lost)
+    assert (late["status"], late["refunded"], late["total_amount"]) == ("refunded", 400, 400)
+    assert [one["status"] for one in late["history"]] == ["error", "refunded"]
+    assert late["created_at"] == lost["created_at"]
+    assert read(own, sale)["refunded"] == 400
+    assert messages(own)[-1]["body"] == late
+    assert search(own)["total"] == 2
+
+
+def test_increments_and_tips_still_change_the_payment(own):
+    hold = held(own)
+
+    assert acted(own, hold, "increment", amount=100)["transaction_id"] == hold["transaction_id"]
+    acted(own, hold, "capture")
+    tipped = acted(own, hold, "adjust", type="fixed", amount=50)
+
+    assert (tipped["transaction_id"], tipped["total_amount"]) == (hold["transaction_id"], 1150)
+
+
+def test_the_record_of_a_capture_stands_for_its_payment(own):
+    hold = held(own)
+    capture = acted(own, hold, "capture", amount=900)
+
+    refund = acted(own, capture, "refund", amount=300)
+
+    assert refund["additional_details"]["original_transaction_id"] == hold["transaction_id"]
+    by_id = {"transaction_id": capture["transaction_id"], "amount": 100}
+    assert ask(own, "POST", "/v3/refund", by_id).json()["refunded"] == 100
+    assert read(own, hold)["refunded"] == 400
+    assert act(own, capture, "refund", amount=501).status == 400
+    # Those of refunds and reversals are final.
+    for operation in ("refund", "reverse", "capture"):
+        assert act(own, refund, operation).status == 400
+
+
+def test_a_repeated_event_id_gets_the_record_of_its_action(own):
+    choose(own, duplicate_event_id="replay")
+    sale = sold(own, event_id="first")
+
+    refund = acted(own, sale, "refund", amount=400, event_id="once")
+
+    assert acted(own, sale, "refund", amount=400, event_id="once") == refund
+    assert read(own, sale)["refunded"] == 400
+    choose(own, duplicate_event_id="reject")
+    assert act(own, sale, "refund", amount=400, event_id="once").status == 400
+
+
+def test_the_records_settle_with_the_batch_of_their_payment(own):
+    hold, sale = held(own), sold(own)
+    capture = acted(own, hold, "capture")
+    whole = acted(own, sale, "refund")
+    listed = batch(own, sale["batch_id"], members=True)["transactions"]
+    assert Counter(one["transaction_id"] for one in listed) == Counter(
+        [sale["transaction_id"], capture["transaction_id"], whole["transaction_id"]]
+    )
+
+    settled(own, sale["batch_id"])
+
+    assert [read(own, one)["status"] for one in (hold, capture, sale, whole)] == [
+        "settled",
+        "settled",
+        "refunded",
+        "refunded",
+    ]
+    acted(own, capture, "refund")
+    assert read(own, capture)["status"] == "settled"
+    assert read(own, hold)["status"] == "refunded"
+
+
+def test_an_edit_of_a_batch_moves_the_record_of_a_capture(own):
+    capture = acted(own, held(own), "capture")
+    batch_id = capture["batch_id"]
+
+    removed = edit_batch(own, batch_id, removed_transactions=[capture["transaction_id"]])
+
+    assert removed.json()["captured_amount"] == 0
+    assert read(own, capture)["batch_id"] is None
+    edit_batch(own, batch_id, added_transactions=[capture["transaction_id"]])
+    assert read(own, capture)["batch_id"] == batch_id
+
+
+def test_the_records_come_back_with_a_snapshot_and_the_payment_goes_on(own):
+    hold = held(own)
+    capture = acted(own, hold, "capture")
+    saved = own.control("GET", "/worlds/default/snapshot").json()
+    acted(own, hold, "refund")
+
+    assert own.control("PUT", "/worlds/default/snapshot", saved).status == 200
+
+    assert read(own, capture) == capture
+    assert search(own)["total"] == 2
+    assert acted(own, capture, "refund", amount=100)["refunded"] == 100
+
+
+def test_operators_see_the_messages_of_a_payments_actions(own):
+    sale = sold(own)
+    acted(own, sale, "refund", amount=100)
+
+    story = own.control("GET", f"/worlds/default/payments/{sale['transaction_id']}").json()
+
+    says = [step["says"].split(":")[0] for step in story["story"] if step["kind"] == "message"]
+    assert says == ["transaction.create", "transaction.sale", "transaction.refund"]
+
+
+ACTIONS = st.lists(
+    st.tuples(
+        st.sampled_from(["capture", "refund", "reverse", "close"]),
+        st.integers(min_value=0, max_value=2),
+        st.integers(min_value=1, max_value=1_200),
+    ),
+    max_size=12,
+)
+
+
+@pytest.mark.proves("assumed D35-action")
+@settings(max_examples=examples(60), deadline=None)
+@given(actions=ACTIONS)
+def test_the_records_add_up_to_the_money_of_their_payments_and_batches(actions):
+    sandbox = fresh_sandbox()
+    choose(sandbox, record_of_an_action="own")
+    payments = [held(sandbox), sold(sandbox), held(sandbox)]
+    for operation, which, amount in actions:
+        if operation != "close":
+            act(sandbox, payments[which], operation, amount=amount)
+            continue
+        for one in batches(sandbox):
+            close_batch(sandbox, one["id"])
+
+    rows = search(sandbox, "limit=200")["transactions"]
+    for row in rows:
+        assert broken(record_of(sandbox, row["transaction_id"])) == []
+    by_payment = {one["transaction_id"]: Counter() for one in payments}
+    refunds = Counter()
+    for row in rows:
+        original = row["additional_details"].get("original_transaction_id")
+        if original is None or row["status"] == "error":
+            continue
+        by_payment[original][row["transaction_type"]] += row["total_amount"]
+        if row["transaction_type"] == "refund":
+            refunds[row["batch_id"]] += row["refunded"]
+    for id, sums in by_payment.items():
+        money = record_of(sandbox, id).ledger
+        assert (sums["refund"], sums["reverse"]) == (money.refunded, money.reversed_in_all)
+        assert sums["capture"] in (0, money.captured)
+    for one in batches(sandbox):
+        assert one["refunded_amount"] == refunds[one["id"]]
+        members = batch(sandbox, one["id"], members=True)["transactions"]
+        kept = sum(
+            row["additional_details"].get("captured_amount", row["total_amount"])
+            for row in members
+            if row["transaction_type"] not in ("refund", "reverse")
+        )
+        reversed_ = sum(
+            record_of(sandbox, id).ledger.reversed
+            for id in by_payment
+            if record_of(sandbox, id).batch_id == one["id"]
+        )
+        assert one["captured_amount"] == kept - reversed_
