@@ -29,8 +29,8 @@ def test_an_empty_filter_is_no_filter_and_the_journal_says_so(sandbox, path, nam
     assert f"the query parameter {name} is empty or null" in journal_notes(sandbox, answer)
 
 
-@pytest.mark.parametrize("value", ["{} ", "{}\t", " {}", "\t{} \t"])
-def test_space_around_a_key_is_no_part_of_it(sandbox, value):
+@pytest.mark.parametrize("value", ["{} ", "{}\t", "{} \t"])
+def test_space_after_a_key_is_not_part_of_it(sandbox, value):
     sent = value.format(sandbox.key("merchant"))
 
     headers = [(b"x-service-apikey", sent.encode())]
