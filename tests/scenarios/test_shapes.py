@@ -224,13 +224,8 @@ def test_a_misspelt_word_of_when_is_refused_with_the_nearest_one(when, said):
         ),
         (
             'batch = "acepted"',
-<<<<<<< HEAD
-            "batch: Input should be 'accepted', 'rejected', 'partially_accepted' "
-            "or 'no_result'; did you mean 'accepted'?",
-=======
             "batch: Input should be 'accepted', 'rejected', 'partially_accepted' or 'no_result'; "
             "did you mean 'accepted'?",
->>>>>>> y-cli
         ),
         ('batch = "accepted", after = "5 minutes"', "after: must be a duration like"),
     ],
