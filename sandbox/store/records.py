@@ -2,6 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
+from heapq import nlargest, nsmallest
 from operator import attrgetter
 from typing import Any, Final
 
@@ -145,9 +146,12 @@ class Records:
             start = 0 if first is None else bisect_left(found, first, key=moment)
             end = None if last is None else bisect_right(found, last, key=moment)
             found = found[start:end]
-        if order.by:
-            found.sort(key=self.table.orders[order.by])
         total = len(found)
+        if order.by:
+            key, count = self.table.orders[order.by], total if limit is None else offset + limit
+            if order.is_descending:
+                return nlargest(count, reversed(found), key=key)[offset:], total
+            return nsmallest(count, found, key=key)[offset:], total
         if not order.is_descending:
             return found[offset : None if limit is None else offset + limit], total
         end = max(total - offset, 0)

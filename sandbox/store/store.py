@@ -217,7 +217,10 @@ class Store:
 
     def has_id(self, id: str) -> bool:
         """Whether a record or a message has this id."""
-        return id in self._places or any(id in one.by_id for one in self._tables.values())
+        for table in self._tables.values():
+            if id in table.by_id:
+                return True
+        return id in self._places
 
     def next_timer(self) -> Timer | None:
         """The timer that is due first, or None."""

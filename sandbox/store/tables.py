@@ -224,6 +224,9 @@ TABLES: Final[tuple[Table, ...]] = (
         },
         fields={
             "account": _having("transaction.account_id"),
+            "status": lambda payments, values: [
+                one for one in payments if one.transaction.status in values
+            ],
             "terminal_id": _having("transaction.tid"),
             **{
                 name: _having(f"transaction.{name}")
@@ -234,7 +237,6 @@ TABLES: Final[tuple[Table, ...]] = (
                     "processor_tid",
                     "owner_id",
                     "location_id",
-                    "status",
                     "status_reason",
                     "transaction_type",
                     "batch_id",
