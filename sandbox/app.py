@@ -85,7 +85,7 @@ class Sandbox:
 
 
 def create_app(settings: Settings | None = None) -> Starlette:
-    """The sandbox as a Starlette application, to be served or mounted.
+    """Return the sandbox as a Starlette application, to be served or mounted.
 
     Its lifespan resumes unfinished work of an earlier run, and writes the last changes to a state
     file. Raises as `build` does.
@@ -154,7 +154,7 @@ def build(
 
 
 def _middleware(settings: Settings, token: str | None) -> list[Middleware]:
-    """The middleware, outermost first."""
+    """Return the middleware, outermost first."""
     # A client with the token is no page of another site.
     hosts = Hosts((settings.host, *settings.allow_hosts)) if token is None else None
     found = [
@@ -194,7 +194,7 @@ async def answer_defect(request: Request, error: Exception) -> Response:
 
 
 def _token(settings: Settings) -> str | None:
-    """The token of the operator; one that is made up where others can reach the server."""
+    """Return the token of the operator; one that is made up where others can reach the server."""
     if settings.token is None and not settings.is_private:
         return secrets.token_urlsafe(24)
     return settings.token
@@ -231,7 +231,7 @@ def _services(
     inside: InternalClient,
     tokens: Tokens,
 ) -> Services:
-    """The services of the control API."""
+    """Return the services of the control API."""
     worlds = kept.worlds
     return Services(
         worlds=worlds,
@@ -255,7 +255,7 @@ def _services(
 
 
 def _prove(scenario: Scenario) -> list["Step"]:
-    """The results of a scenario's examples. Raises ScenarioError for unknown names."""
+    """Return the results of a scenario's examples. Raises ScenarioError for unknown names."""
     # Proving needs an HTTP client, which takes a tenth of the start of a server to load.
     from sandbox.scenario_examples.own_sandbox import run_examples
 
@@ -269,7 +269,7 @@ def _repeat(
     *,
     profile: Profile,
 ) -> str | None:
-    """What of these requests does not come again in a sandbox of its own, in words."""
+    """Return what of these requests does not come again in a sandbox of its own, in words."""
     from sandbox.scenario_examples.repetition import repeat
 
     return repeat(begin, named, steps, build, profile=profile, within_s=_PROVED_WITHIN_S)
@@ -278,7 +278,7 @@ def _repeat(
 async def _play(
     world: World, scenario: Scenario, numbers: range, act: Act, *, inside: InternalClient
 ) -> list["PlayedStep"]:
-    """The steps of a scenario's examples in a world that runs."""
+    """Return the steps of a scenario's examples in a world that runs."""
     from sandbox.scenario_examples.running_world import play_in_world
 
     return await play_in_world(
@@ -287,7 +287,7 @@ async def _play(
 
 
 def _guard(settings: Settings) -> Guard:
-    """The guard that keeps webhooks from internal addresses. Raises SettingsError."""
+    """Return the guard that keeps webhooks from internal addresses. Raises SettingsError."""
     try:
         return Guard(is_open=settings.is_private, allowed=settings.webhooks_to)
     except ValueError as error:
@@ -301,7 +301,10 @@ def _delivery_worker(
     measured: Measured,
     local_receivers: LocalReceivers | None,
 ) -> DeliveryWorker:
-    """The worker that sends with this sender, else over the network. Raises SettingsError."""
+    """Return the worker that sends with this sender, else over the network.
+
+    Raises SettingsError.
+    """
     if (ca := settings.webhooks_ca) is not None:
         try:
             ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(ca)
@@ -321,7 +324,7 @@ def _delivery_worker(
 
 
 def _webhook_client(settings: Settings, guard: Guard) -> Sending:
-    """The client that sends webhooks over the network."""
+    """Return the client that sends webhooks over the network."""
     # Its HTTP client takes a sixth of the start of a server to load.
     from sandbox.webhooks.client import WebhookClient, create_tls_context
 

@@ -74,7 +74,7 @@ class Unending(Exception):
 def fetch(
     client: Client, request: Request, *, within_s: float, bytes_max: int = ANSWER_BYTES_MAX
 ) -> Response:
-    """The answer to one request, read whole. Raises Unending, and what httpx2 raises."""
+    """Return the answer to one request, read whole. Raises Unending, and what httpx2 raises."""
 
     def read() -> Response:
         answer = client.send(request, stream=True)
@@ -87,12 +87,12 @@ def fetch(
 
 
 def read_refusal(answer: Response, *, within_s: float) -> Response:
-    """The rest of an answer that is no stream after all. Raises Unending."""
+    """Return the rest of an answer that is no stream after all. Raises Unending."""
     return within(within_s, lambda: _read(answer, ANSWER_BYTES_MAX))
 
 
 def within(seconds: float, work: Callable[[], T]) -> T:
-    """What the work returns or raises. Raises Unending if that takes too long.
+    """Return what the work returns or raises. Raises Unending if that takes too long.
 
     A client's own time limit begins anew with each byte that it reads.
     """

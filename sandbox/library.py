@@ -17,19 +17,22 @@ _PACKAGE: Final = Path(__file__).parent
 
 
 def folder(name: str) -> Path:
-    """The folder of that name: inside an installed package, or beside it in a checkout."""
+    """Return the folder of that name: inside an installed package, or beside it in a checkout."""
     installed = _PACKAGE / "_library" / name
     return installed if installed.is_dir() else _PACKAGE.parent / name
 
 
 def fixture_names() -> list[str]:
-    """The names of all fixtures that come with the sandbox."""
+    """Return the names of all fixtures that come with the sandbox."""
     return sorted(path.stem for path in folder("fixtures").glob("*.json"))
 
 
 @cache
 def fixture(name: str) -> Fixture:
-    """The fixture that comes with the sandbox under this name, read once. Raises FixtureError."""
+    """Return the fixture that comes with the sandbox under this name, read once.
+
+    Raises FixtureError.
+    """
     if name not in fixture_names():
         raise FixtureError(f"there is no fixture {name!r}; there are: {', '.join(fixture_names())}")
     read = read_fixture(folder("fixtures") / f"{name}.json")
@@ -39,13 +42,16 @@ def fixture(name: str) -> Fixture:
 
 @cache
 def scenarios() -> dict[str, Scenario]:
-    """The scenarios that come with the sandbox, by the name of their file. Raises ScenarioError."""
+    """Return the scenarios that come with the sandbox, by the name of their file.
+
+    Raises ScenarioError.
+    """
     paths = sorted(folder("scenarios").glob("*.toml"))
     return {path.stem: read_scenario(path) for path in paths}
 
 
 def _stem(name: str, stems: Collection[str]) -> str:
-    """The library file of that name, or with that title.
+    """Return the library file of that name, or with that title.
 
     Raises ScenarioError. Titles are inside the files, which are read only if no file name matches.
     Source: assumed D24.
@@ -61,13 +67,16 @@ def _stem(name: str, stems: Collection[str]) -> str:
 
 
 def scenario(name: str) -> Scenario:
-    """The scenario that comes with the sandbox under this name or title. Raises ScenarioError."""
+    """Return the scenario that comes with the sandbox under this name or title.
+
+    Raises ScenarioError.
+    """
     known = scenarios()
     return known[_stem(name, known)]
 
 
 def scenario_file(name_or_path: str) -> Path:
-    """The file of a scenario: one of the library by name or title, or the path that is given.
+    """Return the file of a scenario: one of the library by name or title, or the path that is given.
 
     Raises ScenarioError for a name that is unknown; whether a path leads to a file is left open.
     """
@@ -78,12 +87,12 @@ def scenario_file(name_or_path: str) -> Path:
 
 
 def scenario_text(name: str) -> str:
-    """The text of the file of a scenario that comes with the sandbox, by the name of its file."""
+    """Return the text of the file of a scenario that comes with the sandbox, by the name of its file."""
     return (folder("scenarios") / f"{name}.toml").read_text(encoding="utf-8")
 
 
 def scenario_or_file(name_or_path: str) -> Scenario:
-    """A scenario by name or title, or the one in a file when a path is given.
+    """Return a scenario by name or title, or the one in a file when a path is given.
 
     Raises ScenarioError.
     """
@@ -91,12 +100,12 @@ def scenario_or_file(name_or_path: str) -> Scenario:
 
 
 def sample(event_type: str) -> str:
-    """The body of an event of this type, as JSON: one of the demo world."""
+    """Return the body of an event of this type, as JSON: one of the demo world."""
     return (folder("fixtures") / "events" / f"{event_type}.json").read_text(encoding="utf-8")
 
 
 def fixture_or_file(name_or_path: str) -> Fixture:
-    """A fixture by name, or the one in a file when a path is given. Raises FixtureError."""
+    """Return a fixture by name, or the one in a file when a path is given. Raises FixtureError."""
     if "/" in name_or_path or name_or_path.endswith(".json"):
         read = read_fixture(Path(name_or_path))
         try:
@@ -107,7 +116,7 @@ def fixture_or_file(name_or_path: str) -> Fixture:
 
 
 def fixture_of(name: str, document: Any) -> Fixture:
-    """The fixture of a saved world: its own document, else the fixture of that name.
+    """Return the fixture of a saved world: its own document, else the fixture of that name.
 
     Raises FixtureError.
     """
@@ -119,7 +128,7 @@ def fixture_of(name: str, document: Any) -> Fixture:
 
 
 def _begun(read: Fixture) -> Fixture:
-    """The fixture; one that is a saved world has the documents with which that one began.
+    """Return the fixture; one that is a saved world has the documents with which that one began.
 
     Raises FixtureError.
     """
@@ -132,7 +141,7 @@ def _begun(read: Fixture) -> Fixture:
 
 
 def _beginning(saved: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, Any]:
-    """The saved world, the name of the fixture with which it began, and its document.
+    """Return the saved world, the name of the fixture with which it began, and its document.
 
     If it began as a saved world itself, only that world's fixture matters: otherwise a file would
     grow each time it is saved. Raises FixtureError.
@@ -150,7 +159,7 @@ def _beginning(saved: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, Any]:
 
 
 def _begun_with(state: Mapping[str, Any], fixture: str) -> dict[str, Any]:
-    """The document of a world that began with that fixture."""
+    """Return the document of a world that began with that fixture."""
     return {**state, "begins": {**state["begins"], "fixture": fixture}}
 
 

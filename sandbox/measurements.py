@@ -99,7 +99,7 @@ class Measured:
             self._time_of(route or _NO_ROUTE).observe(duration_s)
 
     def count_requests(self) -> int:
-        """The number of all requests to the platform."""
+        """Return the number of all requests to the platform."""
         return sum(int(one.value) for family in self.requests.collect() for one in family.samples)
 
     def write(self) -> bytes:

@@ -30,7 +30,7 @@ class SettingsError(ValueError):
 
 
 def option(default: Any, help: str, **more: Any) -> Any:
-    """A setting with the help of its option, and what else its option has."""
+    """Return a setting with the help of its option, and what else its option has."""
     return field(default=default, metadata={"help": help, **more})
 
 
@@ -243,7 +243,10 @@ def is_database(store: str | None) -> bool:
 
 
 def read_profile(path: Path) -> Profile:
-    """The profile in a TOML file. Raises SettingsError with the file, the field and the reason."""
+    """Return the profile in a TOML file.
+
+    Raises SettingsError with the file, the field and the reason.
+    """
     try:
         return parse_profile(tomllib.loads(decode_text(path.read_bytes())))
     except OSError as error:

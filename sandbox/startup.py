@@ -64,7 +64,7 @@ class ScenarioReloader:
         self._seen = self._look()
 
     def _look(self) -> tuple[int, int, int] | None:
-        """A value that changes with the file; None if there is no file."""
+        """Return a value that changes with the file; None if there is no file."""
         try:
             found = self._path.stat()
         except OSError:
@@ -120,7 +120,7 @@ def _open(path: Path) -> StateFile:
 
 
 def opened(store: str) -> StateFile:
-    """A state file, or the worlds of a database that no server uses. Raises StoreError."""
+    """Return a state file, or the worlds of a database that no server uses. Raises StoreError."""
     if not is_database(store):
         return _open(Path(store))
     must_have_driver()
@@ -130,7 +130,7 @@ def opened(store: str) -> StateFile:
 
 
 def shown_name(store: str) -> str:
-    """A store in messages, without a password."""
+    """Return a store in messages, without a password."""
     if not is_database(store):
         return store
     from sandbox.cluster.database import name_of
@@ -175,7 +175,7 @@ def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
 
 
 def must_have_driver() -> None:
-    """Raises StoreError where the package that speaks with PostgreSQL is not installed."""
+    """Raise StoreError where the package that speaks with PostgreSQL is not installed."""
     if find_spec("asyncpg") is None:
         raise StoreError(
             "--store: PostgreSQL needs the package asyncpg; install it beside the sandbox with "
@@ -187,7 +187,7 @@ def must_have_driver() -> None:
 
 
 def fixture_of(settings: Settings) -> Fixture:
-    """The fixture of the world `default`. Raises FixtureError."""
+    """Return the fixture of the world `default`. Raises FixtureError."""
     fixture = library.fixture_or_file(settings.fixture)
     if fixture.document is not None:
         try:
@@ -240,7 +240,7 @@ def keep_worlds(
     system_clock: SystemClock,
     ticks: Ticks,
 ) -> Kept:
-    """The worlds as the settings have them, with `default`. Raises as `build` does."""
+    """Return the worlds as the settings have them, with `default`. Raises as `build` does."""
     make = partial(
         Worlds,
         profile=settings.profile,
@@ -276,7 +276,7 @@ def _share_worlds(
     fixture: Fixture,
     make: Callable[..., Worlds],
 ) -> Kept:
-    """The worlds of a server that shares them with others over PostgreSQL."""
+    """Return the worlds of a server that shares them with others over PostgreSQL."""
     must_have_driver()
     from sandbox.cluster.server import ClusterServer
     from sandbox.cluster.session import Address
@@ -309,7 +309,7 @@ def _share_worlds(
 
 
 def _check_shared(settings: Settings) -> None:
-    """Raises SettingsError for what servers that share worlds cannot have."""
+    """Raise SettingsError for what servers that share worlds cannot have."""
     if settings.watch:
         raise SettingsError(
             "--watch: the world 'default' may be on another server; have a scenario run with "
@@ -328,7 +328,7 @@ def _check_shared(settings: Settings) -> None:
 
 
 def _in_common(settings: Settings, fixture: Fixture) -> dict[str, str]:
-    """What a server must have as the others have it, by option."""
+    """Return what a server must have as the others have it, by option."""
     profile = repr(settings.profile).encode()
     document = b"" if fixture.document is None else to_json(fixture.document)
     return {
@@ -386,7 +386,7 @@ def begin(worlds: Worlds, settings: Settings, fixture: Fixture) -> None:
 
 
 def check_webhooks(settings: Settings, guard: Guard) -> None:
-    """Raises SettingsError for a URL that no webhook may go to."""
+    """Raise SettingsError for a URL that no webhook may go to."""
     for url in settings.webhooks:
         try:
             from_document(HttpUrl, url)
@@ -422,7 +422,7 @@ def _register(urls: Sequence[str], world: World) -> None:
 
 
 def _not_heeded(settings: Settings, began: WorldSpec) -> list[str]:
-    """The given options that only apply to new worlds, and differ from this world's beginning."""
+    """Return the given options that only apply to new worlds, and differ from this world's beginning."""
     usual = Settings()
     told = {
         "--fixture": (Path(settings.fixture).stem, began.fixture.name, usual.fixture),

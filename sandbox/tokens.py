@@ -26,7 +26,7 @@ class TokenError(ValueError):
 
 
 def check_token(token: str) -> None:
-    """Raises TokenError for a token that could be guessed, or that no client could send."""
+    """Raise TokenError for a token that could be guessed, or that no client could send."""
     if len(token) < TOKEN_CHARS_MIN:
         how_long = f"has only {len(token)} characters" if token else "is empty"
         raise TokenError(f"the token {how_long}, and needs at least {TOKEN_CHARS_MIN}")
@@ -38,7 +38,10 @@ def check_token(token: str) -> None:
 
 
 def read_token(path: Path) -> str:
-    """The token in a file, which holds nothing else. Raises TokenError with the file's name."""
+    """Return the token in a file, which holds nothing else.
+
+    Raises TokenError with the file's name.
+    """
     try:
         with path.open("rb") as file:
             content = file.read(_FILE_BYTES_MAX + 1)
@@ -73,18 +76,18 @@ class TeamToken(Struct, frozen=True, kw_only=True, gc=False):
 
 
 def digest_of(token: bytes) -> str:
-    """The digest by which a token is found. Tokens are random, so it needs no salt."""
+    """Return the digest by which a token is found. Tokens are random, so it needs no salt."""
     return sha256(token).hexdigest()
 
 
 def write_tokens(tokens: Iterable[TeamToken]) -> str:
-    """The tokens as a state file has them; empty if there are none."""
+    """Return the tokens as a state file has them; empty if there are none."""
     listed = list(tokens)
     return to_text(listed) if listed else ""
 
 
 def parse_tokens(text: str) -> list[TeamToken]:
-    """The tokens of a state file. Raises ValueError if they are no tokens."""
+    """Return the tokens of a state file. Raises ValueError if they are no tokens."""
     if not text:
         return []
     try:

@@ -74,7 +74,7 @@ class Dice:
         return self._draws.fraction(f"{self._name}:{self._drawn}")
 
     def between(self, low: int, high: int) -> int:
-        """A whole number, both ends included."""
+        """Return a whole number, both ends included."""
         return low + int(self.fraction() * (high - low + 1))
 
     def one_of(self, things: Sequence[Any]) -> Any:
@@ -100,7 +100,7 @@ class Guest:
         outcome: str | None = None,
         **more: Any,
     ) -> dict[str, Any]:
-        """A first attempt, and its result."""
+        """Return a first attempt, and its result."""
         body = {
             "amount": amount,
             "terminal_id": self.sandbox.cast.terminals[self.till],
@@ -163,7 +163,7 @@ class Guest:
         self.pay(self.amount, card="tok_visa_credit")
 
     def is_charged_wrongly(self) -> Visit:
-        """Gets all or a part of it back before the batch is closed."""
+        """Get all or a part of it back before the batch is closed."""
         tx = self.pay(self.amount)
         yield 6
         self.act(tx, "reverse", {} if self.dice.fraction() < 0.6 else {"amount": self.amount // 4})
@@ -176,7 +176,7 @@ class Guest:
         self.act(tx, "refund", {"amount": self.amount // 3} if self.dice.fraction() < 0.5 else {})
 
     def is_asked(self) -> Visit:
-        """Gets a surcharge prompt, and accepts it, declines it or leaves."""
+        """Get a surcharge prompt, and accepts it, declines it or leaves."""
         tx = self.pay(self.amount, card=self.dice.one_of(("tok_visa_credit", "tok_amex")))
         yield 1
         answer = self.dice.fraction()
@@ -191,7 +191,7 @@ class Guest:
     # --- at a hotel
 
     def stays(self) -> Visit:
-        """Authorizes the room at check-in, adds to the hold, and pays at check-out."""
+        """Authorize the room at check-in, adds to the hold, and pays at check-out."""
         nights = self.dice.one_of((1, 1, 1, 2, 2, 3, 4))
         held = nights * self.amount + 5000
         tx = self.pay(held, "preauth", additional_details={"nights": nights})
@@ -210,12 +210,12 @@ class Guest:
             self.act(tx, "refund", {"amount": 2500})
 
     def does_not_come(self) -> Visit:
-        """Authorizes a room and never comes; a hotel's hold lasts for a month."""
+        """Authorize a room and never comes; a hotel's hold lasts for a month."""
         self.pay(self.amount, "preauth")
         yield from ()
 
     def leaves_a_tab(self) -> Visit:
-        """Opens a tab at the bar that is never closed: the hold expires within days."""
+        """Open a tab at the bar that is never closed: the hold expires within days."""
         self.pay(self.amount, "preauth", card="tok_visa_credit")
         yield from ()
 
@@ -317,7 +317,7 @@ def close_batches(sandbox: InProcess, merchant: str, night: int) -> Visit:
 
 
 def closings(sandbox: InProcess) -> Iterator[tuple[float, Visit]]:
-    """The ends of all days but the last, at half past ten in the evening or later."""
+    """Yield the ends of all days but the last, at half past ten in the evening or later."""
     for merchant in MERCHANTS:
         for night in range(NIGHTS - 1):
             minute = night * _DAY + 22.5 * _HOUR + len(merchant)
@@ -325,7 +325,7 @@ def closings(sandbox: InProcess) -> Iterator[tuple[float, Visit]]:
 
 
 def content() -> str:
-    """The text of the file."""
+    """Return the text of the file."""
     tables = json.loads((folder("fixtures") / "demo.json").read_text(encoding="utf-8"))
     for table, documents in json.loads(CAST.read_text(encoding="utf-8")).items():
         tables[table] |= documents

@@ -31,7 +31,7 @@ _PLAIN: Final = {
 
 
 def content() -> str:
-    """The text of the file."""
+    """Return the text of the file."""
     document = json.loads(openapi.documents()["control.json"])
     named = document["components"]["schemas"]
     shapes = "\n".join(
@@ -68,7 +68,7 @@ def _body(shown: Mapping[str, Any]) -> str:
 
 
 def _answer(shown: Mapping[str, Any]) -> str:
-    """The types of all successes."""
+    """Return the types of all successes."""
     found = [
         _type(content["schema"], 6) if kind == "application/json" else "string"
         for status, answer in shown["responses"].items()
@@ -80,7 +80,7 @@ def _answer(shown: Mapping[str, Any]) -> str:
 
 
 def _type(schema: Any, indent: int) -> str:
-    """A schema as a type."""
+    """Return a schema as a type."""
     if not isinstance(schema, dict) or not schema:
         return "any"
     if "$ref" in schema:

@@ -48,7 +48,7 @@ def pages() -> dict[str, str]:
 
 
 def schema_file() -> str:
-    """The JSON Schema of scenario files, which lies beside those of the library."""
+    """Return the JSON Schema of scenario files, which lies beside those of the library."""
     return json.dumps(scenario_schema(), indent=2) + "\n"
 
 

@@ -200,7 +200,7 @@ _NAMED: Final = {
 
 
 def _prepared(asked: InProcess, row: ControlRow) -> str:
-    """Makes what the row needs, and gives the id for its path."""
+    """Make what the row needs, and gives the id for its path."""
     kind = row.name.partition(".")[0]
     if row.name in _NAMED:
         return _NAMED[row.name]
@@ -225,7 +225,7 @@ def _prepared(asked: InProcess, row: ControlRow) -> str:
 
 
 def _after_a_sale(asked: InProcess, kind: str) -> str:
-    """The id of what a sale leaves behind, for the rows that need one."""
+    """Return the id of what a sale leaves behind, for the rows that need one."""
     if kind not in ("messages", "requests", "batches", "coverage", "payments", "overview"):
         return ""
     example = example_of("payments.create")

@@ -54,7 +54,10 @@ def tell(ask: ControlRequest, merchant: Places) -> None:
 
 
 def _first_batch(ask: ControlRequest, merchant: Places) -> str:
-    """A dinner from the hold to its settlement, with a coffee beside it; the id of the dinner."""
+    """Return a dinner from the hold to its settlement, with a coffee beside it.
+
+    The id of the dinner.
+    """
     batch = ask("POST", "/v1/batches/open", {"terminal_id": merchant.terminal})["id"]
     dinner = _pay(ask, merchant, 5000, "preauth", event_id="order-1001")
     ask("POST", f"/v3/payments/{dinner}/auth", {"amount": 2000})
@@ -94,7 +97,7 @@ def _pay(
     event_id: str,
     outcome: str | None = None,
 ) -> str:
-    """The id of a payment at the merchant's counter."""
+    """Return the id of a payment at the merchant's counter."""
     body = {
         "amount": amount,
         "terminal_id": merchant.terminal,
@@ -152,7 +155,7 @@ def _directory(ask: ControlRequest, merchant: Places) -> None:
 
 
 def bodies() -> dict[str, str]:
-    """The text of every golden body, by event, in the order of the table of events."""
+    """Return the text of every golden body, by event, in the order of the table of events."""
     sandbox = InProcess("demo", NOW)
     cast = sandbox.cast
     tell(

@@ -71,7 +71,7 @@ def _write(modules: Path, into: Path) -> None:
 
 
 def _licence(modules: Path, packages: Any, package: str, licence: str) -> dict[str, str]:
-    """The title and the text of a package's licence."""
+    """Return the title and the text of a package's licence."""
     text = (modules / package / "LICENSE").read_text("utf-8").strip()
     return {f"{package} {packages[f'node_modules/{package}']['version']} ({licence})": text}
 

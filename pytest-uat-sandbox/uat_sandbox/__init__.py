@@ -37,7 +37,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """The public name, imported from its module."""
+    """Return the public name, imported from its module."""
     from importlib import import_module
 
     for module, names in _MODULES.items():

@@ -80,7 +80,7 @@ def write_page(folder: Path, taken: Iterable[Taken]) -> Path:
 
 
 def _script(folder: Path, taken: Taken) -> str:
-    """A capture as the page reads it."""
+    """Return a capture as the page reads it."""
     content: dict[str, Any] = json.loads(gzip.decompress((folder / taken["file"]).read_bytes()))
     # Only a sandbox reads them.
     content.pop("records", None)

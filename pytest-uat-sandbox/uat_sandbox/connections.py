@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def shared_transport(url: str, embedded: "Embedded | None" = None) -> "httpx2.HTTPTransport":
-    """A transport that stays open when a client is closed: the next test's client takes it.
+    """Return a transport that stays open when a client is closed: the next test's client takes it.
 
     A sandbox that is `embedded` in this process is asked without a connection, and everything else
     over one. `close_connections` closes it. Raises ImportError without httpx2.

@@ -61,7 +61,7 @@ class Control:
         query: Mapping[str, Any] | None = None,
         content: bytes | None = None,
     ) -> Any:
-        """The answer, parsed as JSON; None if it is empty.
+        """Return the answer, parsed as JSON; None if it is empty.
 
         `path` is below the prefix. Raises SandboxRefused, or SandboxError if no sandbox answers.
         """
@@ -77,7 +77,7 @@ class Control:
         query: Mapping[str, Any] | None = None,
         content: bytes | None = None,
     ) -> PlainResponse:
-        """The whole answer. Raises like `ask`."""
+        """Return the whole answer. Raises like `ask`."""
         try:
             response = self._client.request(method, path, params=query, json=body, content=content)
         except UNREACHABLE as error:
@@ -89,7 +89,7 @@ class Control:
         return response
 
     def event_types(self) -> list[str]:
-        """The names of all events that the sandbox has."""
+        """Return the names of all events that the sandbox has."""
         if self._embedded is not None:
             return self._embedded.event_types
         if not self._events:
@@ -98,7 +98,10 @@ class Control:
         return self._events
 
     def message(self, world_id: str, id: str) -> tuple[str, str] | None:
-        """The event type and the subject of a message; None if the world has none of this id."""
+        """Return the event type and the subject of a message.
+
+        None if the world has none of this id.
+        """
         if self._embedded is not None:
             return self._embedded.message(world_id, id)
         try:

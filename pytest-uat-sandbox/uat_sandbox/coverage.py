@@ -38,7 +38,7 @@ def _both(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def table(coverage: Coverage, *, names_max: int = NAMES_MAX) -> list[str]:
-    """The lines of a table: how much of each section was exercised, and what never was."""
+    """Return the lines of a table: how much of each section was exercised, and what never was."""
     titles = {name: name.replace("_", " ") for name in coverage}
     width = max(map(len, titles.values()), default=0)
     lines = []

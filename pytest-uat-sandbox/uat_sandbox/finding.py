@@ -84,7 +84,7 @@ def are_threads_patched() -> bool:
 
 
 def serving_command(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The command with `serve` added, unless it has it or runs a container."""
+    """Return the command with `serve` added, unless it has it or runs a container."""
     if "serve" in words or Path(words[0]).stem in _SERVES_ITSELF:
         return words
     return (*words, "serve")
@@ -114,7 +114,7 @@ def _has_our_file(locations: Iterable[str] | None) -> bool:
 
 
 def _installed_command() -> str | None:
-    """The command of uat-sandbox in this environment, if that is installed here."""
+    """Return the command of uat-sandbox in this environment, if that is installed here."""
     import shutil
     import sysconfig
     from importlib.metadata import PackageNotFoundError, distribution

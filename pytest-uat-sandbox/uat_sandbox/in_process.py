@@ -28,7 +28,7 @@ class InProcessClient:
         json: Any = None,
         content: bytes | str | None = None,
     ) -> PlainResponse:
-        """The answer. Raises TimeoutError, an OSError, if none comes within a minute."""
+        """Return the answer. Raises TimeoutError, an OSError, if none comes within a minute."""
         body, headers = encode(json, content, self.headers)
         headers |= {"host": self._host, "content-length": str(len(body or b""))}
         sent = [(name.encode(), value.encode()) for name, value in headers.items()]

@@ -111,7 +111,7 @@ class Inbox:
 
 
 def _prefix(headers: Mapping[str, str]) -> str:
-    """The prefix of the three headers, which the server's profile defines."""
+    """Return the prefix of the three headers, which the server's profile defines."""
     ends: Sequence[str] = [f"-{part}" for part in _PARTS]
     for name in headers:
         prefix = name.removesuffix(ends[0])

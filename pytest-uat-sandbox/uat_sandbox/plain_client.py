@@ -42,11 +42,11 @@ class PlainResponse:
         return self.content.decode("utf-8", "replace")
 
     def json(self) -> Any:
-        """The body, parsed. Raises ValueError if it is not JSON."""
+        """Return the body, parsed. Raises ValueError if it is not JSON."""
         return json_.loads(self.content)
 
     def raise_for_status(self) -> "PlainResponse":
-        """The same answer, if it is a success. Raises HTTPException otherwise."""
+        """Return the same answer, if it is a success. Raises HTTPException otherwise."""
         if not self.is_success:
             raise HTTPException(f"the answer is {self.status_code}: {self.text[:200]}")
         return self
@@ -56,7 +56,7 @@ class Headers(dict[str, str]):
     """Headers of an answer, to be read under names in any case."""
 
     def __getitem__(self, name: str) -> str:
-        """The value. Raises KeyError."""
+        """Return the value. Raises KeyError."""
         return super().__getitem__(name.lower())
 
     def __contains__(self, name: object) -> bool:
@@ -64,12 +64,12 @@ class Headers(dict[str, str]):
         return super().__contains__(name.lower() if isinstance(name, str) else name)
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The value, or the default."""
+        """Return the value, or the default."""
         return super().get(name.lower(), default)
 
 
 def target_of(path: str, params: Mapping[str, Any] | None) -> str:
-    """The path with its leading slash, and the query."""
+    """Return the path with its leading slash, and the query."""
     target = path if path.startswith("/") else f"/{path}"
     if params:
         target += ("&" if "?" in target else "?") + urlencode(params, doseq=True)
@@ -79,7 +79,7 @@ def target_of(path: str, params: Mapping[str, Any] | None) -> str:
 def encode(
     json: Any, content: bytes | str | None, headers: Mapping[str, str]
 ) -> tuple[bytes | None, dict[str, str]]:
-    """The bytes of a body, if there is one, and the headers that go with it."""
+    """Return the bytes of a body, if there is one, and the headers that go with it."""
     if json is not None:
         body = json_.dumps(json, separators=(",", ":"), allow_nan=False).encode()
         return body, {"content-type": "application/json", **headers}
@@ -116,7 +116,7 @@ class PlainClient:
         content: bytes | str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> PlainResponse:
-        """The answer. Raises one of UNREACHABLE if none comes."""
+        """Return the answer. Raises one of UNREACHABLE if none comes."""
         if self.is_closed:
             raise ValueError("the client is closed")
         target = self._path + target_of(path.removeprefix(self.base_url), params)
@@ -173,7 +173,7 @@ class PlainClient:
         self.close()
 
     def _connection(self) -> HTTPConnection:
-        """An idle connection that the server has not closed meanwhile, or a new one."""
+        """Return an idle connection that the server has not closed meanwhile, or a new one."""
         while True:
             with self._lock:
                 if not self._idle:

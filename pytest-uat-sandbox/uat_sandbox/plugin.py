@@ -73,7 +73,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def _option(config: pytest.Config, name: str) -> tuple[str | None, str]:
-    """The value of an option and who gave it."""
+    """Return the value of an option and who gave it."""
     for value, origin in (
         (config.getoption(name), f"from --{name.replace('_', '-')}"),
         (os.environ.get(name.upper()), f"from {name.upper()} in the environment"),
@@ -181,7 +181,7 @@ def sandbox_settings(pytestconfig: pytest.Config) -> "Settings | None":
 def sandbox_server(
     pytestconfig: pytest.Config, sandbox_settings: "Settings | None"
 ) -> "Iterator[Server]":
-    """The sandbox of this test run, and of this process of it."""
+    """Yield the sandbox of this test run, and of this process of it."""
     from uat_sandbox.errors import SandboxError
 
     where = _place(pytestconfig)
@@ -221,14 +221,14 @@ def _seeds(config: pytest.Config, settings: "Settings | None") -> tuple[bool, in
 
 
 def _current_test() -> str:
-    """The id of the test that runs, as pytest tells it to this process."""
+    """Return the id of the test that runs, as pytest tells it to this process."""
     return os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
 
 
 def _opening(
     config: pytest.Config, where: "Place", settings: "Settings | None"
 ) -> AbstractContextManager["Server"]:
-    """The sandbox at that place, not yet begun. Raises SandboxError if there is none."""
+    """Return the sandbox at that place, not yet begun. Raises SandboxError if there is none."""
     from uat_sandbox import server
     from uat_sandbox.errors import SandboxError
 
@@ -258,7 +258,7 @@ def _opening(
 
 
 def _start_errors(where: "Place") -> tuple[type[Exception], ...]:
-    """What a start in this process raises besides SandboxError."""
+    """Return what a start in this process raises besides SandboxError."""
     if not where.is_here:
         return ()
     from uat_sandbox.collector import without_collector
@@ -271,7 +271,7 @@ def _start_errors(where: "Place") -> tuple[type[Exception], ...]:
 
 @pytest.fixture
 def sandbox(request: pytest.FixtureRequest, sandbox_server: "Server") -> "Iterator[World]":
-    """A fresh world of the sandbox, with everything to steer and to watch it."""
+    """Yield a fresh world of the sandbox, with everything to steer and to watch it."""
     from uat_sandbox.errors import SandboxError
 
     options = _of_marker(request.node)
@@ -288,7 +288,7 @@ def sandbox(request: pytest.FixtureRequest, sandbox_server: "Server") -> "Iterat
 
 
 def _of_marker(node: pytest.Item) -> dict[str, Any]:
-    """The world options in the markers of a test; the closest marker wins."""
+    """Return the world options in the markers of a test; the closest marker wins."""
     from uat_sandbox.server import WORLD_OPTIONS
     from uat_sandbox.words import did_you_mean
 

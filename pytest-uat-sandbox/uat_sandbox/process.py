@@ -28,7 +28,7 @@ _FOREIGN: Final = ("PYTHON", "SANDBOX_", "PYTEST_")
 def sandbox_process(
     command: Sequence[str], *, start_s: float = START_S
 ) -> Iterator[dict[str, Any]]:
-    """A sandbox served by this command until the block ends; what it announced at its start.
+    """Yield a sandbox served by this command until the block ends; what it announced at its start.
 
     Options that pick a free port are added. Raises SandboxError if it does not start.
     """

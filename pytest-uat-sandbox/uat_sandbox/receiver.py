@@ -48,7 +48,7 @@ class Receiver:
     # --- inboxes
 
     def open(self, world_id: str) -> Inbox:
-        """An empty inbox for a world."""
+        """Return an empty inbox for a world."""
         box = self._boxes[self._path(world_id)] = Inbox()
         return box
 
@@ -159,7 +159,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(reply.body)
 
     def _body(self) -> bytes | None:
-        """The body, also where it is cut off; None after an answer that refuses it."""
+        """Return the body, also where it is cut off; None after an answer that refuses it."""
         if "transfer-encoding" in self.headers:
             self.send_error(411)
             return None

@@ -59,7 +59,7 @@ def _of_world(world: Observed) -> Iterator[str]:
 
 
 def _newest(blocks: Sequence[list[str]]) -> Iterator[str]:
-    """The lines of as many of the last blocks as there is room for."""
+    """Yield the lines of as many of the last blocks as there is room for."""
     room, first = CHARS_MAX, len(blocks)
     while first and (room := room - sum(map(len, blocks[first - 1]))) > 0:
         first -= 1
@@ -94,7 +94,7 @@ def _request(entry: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _short(body: Any) -> str:
-    """The body, or the most useful fields of a long one."""
+    """Return the body, or the most useful fields of a long one."""
     text = json.dumps(body, ensure_ascii=False)
     if len(text) <= _BODY_CHARS_MAX:
         return text

@@ -13,7 +13,7 @@ Scenario = str | Path | Mapping[str, Any]
 
 
 def document_of(which: Scenario) -> str | dict[str, Any]:
-    """The name of a scenario as it is, anything else as a whole one.
+    """Return the name of a scenario as it is, anything else as a whole one.
 
     Raises SandboxError for a file that cannot be read.
     """

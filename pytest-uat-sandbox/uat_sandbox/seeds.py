@@ -11,6 +11,6 @@ _SEEDS: Final = 10**12
 
 
 def seed_of(test: str, number: int = 0) -> int:
-    """A seed for a world of this test; `number` counts further worlds of it."""
+    """Return a seed for a world of this test; `number` counts further worlds of it."""
     text = test if number == 0 else f"{test}#{number}"
     return int.from_bytes(sha256(text.encode()).digest()) % _SEEDS

@@ -130,7 +130,9 @@ class Server:
         readings: Mapping[str, str] | None = None,
         invent: Mapping[str, int] | None = None,
     ) -> "World":
-        """A new world. Use it in a `with` block, or close it; the server closes it at the end.
+        """Return a new world.
+
+        Use it in a `with` block, or close it; the server closes it at the end.
 
         A `clock` that is an instant freezes the clock there; `{"now", "mode", "rate"}` sets more.
         `scenario` is a name from the library, a file, or a whole scenario; `invent` is
@@ -162,7 +164,7 @@ class Server:
     def _create_world(
         self, body: dict[str, Any]
     ) -> "tuple[dict[str, Any], Webhooks | None, str | None]":
-        """The new world, and its webhooks, or why there are none."""
+        """Return the new world, and its webhooks, or why there are none."""
         if (why := self.why_no_receiver) is None:
             webhooks = Webhooks(str(next(self._inboxes)), self.control, self.receiver)
             try:
@@ -180,7 +182,7 @@ class Server:
         return self.control.ask("POST", "/worlds", body), None, why
 
     def _next_seed(self) -> int | None:
-        """The seed of a world that nobody chose one for."""
+        """Return the seed of a world that nobody chose one for."""
         if not self.derives_seeds:
             return self.seed
         self._test.worlds += 1
@@ -222,7 +224,7 @@ class Server:
         self._test.is_under_way = False
 
     def observed(self) -> list[Observed]:
-        """What happened since the test began in each world that it used, closed ones included."""
+        """Return what happened since the test began in each world that it used, closed ones included."""
         now = [observed(world) for world in self._worlds.values()]
         return [one for one in (*self._test.ended, *now) if one.has_news]
 
@@ -231,12 +233,15 @@ class Server:
         self._test.takes_captures = True
 
     def captured(self) -> list[tuple[str, bytes]]:
-        """A capture of each world that the test used, with its id. Raises SandboxError."""
+        """Return a capture of each world that the test used, with its id. Raises SandboxError."""
         used = [world for world in self._worlds.values() if observed(world).has_news]
         return [*self._test.captures, *((world.id, self._capture(world)) for world in used)]
 
     def unkeyed_count(self) -> int:
-        """The number of requests so far whose key belongs to no world; 0 for a shared server."""
+        """Return the number of requests so far whose key belongs to no world.
+
+        0 for a shared server.
+        """
         if self.embedded is not None:
             return self.embedded.unkeyed_count()
         return max(map(_number, self._of_default()), default=0) if self.is_own else 0
@@ -248,7 +253,7 @@ class Server:
         return [one for one in self._of_default() if _number(one) > after]
 
     def _of_default(self) -> list[dict[str, Any]]:
-        """The newest requests in the journal of `default`, where those without a key are."""
+        """Return the newest requests in the journal of `default`, where those without a key are."""
         entries: list[dict[str, Any]] = self.control.ask("GET", "/worlds/default/requests")[
             "requests"
         ]
@@ -262,7 +267,7 @@ class Server:
             self._coverage.append(self.control.ask("GET", f"/worlds/{world_id}/coverage"))
 
     def coverage(self) -> Coverage:
-        """The parts of the platform that this test run used, and those that it never used.
+        """Return the parts of the platform that this test run used, and those that it never used.
 
         For a remote server it covers the worlds that were saved here.
         """
@@ -273,7 +278,7 @@ class Server:
 
 
 def _number(entry: Mapping[str, Any]) -> int:
-    """The number of a request in its journal."""
+    """Return the number of a request in its journal."""
     return int(str(entry["id"]).removeprefix("req_"))
 
 
@@ -281,7 +286,7 @@ def _number(entry: Mapping[str, Any]) -> int:
 def sandbox_server(
     settings: "Settings | None" = None, *, command: str | Sequence[str] | None = None
 ) -> Iterator[Server]:
-    """A sandbox on a free port of 127.0.0.1 until the block ends.
+    """Yield a sandbox on a free port of 127.0.0.1 until the block ends.
 
     It runs in this process where `uat-sandbox` is installed, else in one of its own: that of the
     `command`, such as `uvx --from WHEEL uat-sandbox`. `settings` are for this process only.
@@ -306,7 +311,7 @@ def sandbox_server(
 
 @contextmanager
 def of_this_process(settings: "Settings | None") -> Iterator[Server]:
-    """A sandbox in this process. Raises like `sandbox_server`."""
+    """Yield a sandbox in this process. Raises like `sandbox_server`."""
     with without_collector():
         from sandbox.server.embedded import embedded
 
@@ -336,7 +341,7 @@ def of_process(
     token: str | None = None,
     receiver_host: str | None = None,
 ) -> Iterator[Server]:
-    """A sandbox in a process of its own. Raises SandboxError."""
+    """Yield a sandbox in a process of its own. Raises SandboxError."""
     if settings is not None:
         raise SandboxError(
             "settings are for a sandbox in this process; give the command its options instead"
@@ -369,7 +374,7 @@ def sandbox_at(
     api_key_header: str = "x-service-apikey",
     origin: str = "",
 ) -> Iterator[Server]:
-    """The sandbox at this URL. Worlds are created there, and deleted when they are closed.
+    """Yield the sandbox at this URL. Worlds are created there, and deleted when they are closed.
 
     `receiver_host` is the name or address under which that server reaches this machine; a
     server on the same machine does not need it. Raises SandboxError if no sandbox answers; its
@@ -401,7 +406,7 @@ def sandbox_at(
 
 
 def _address(host: str) -> str:
-    """The address to listen on: a name does not tell which address a client will use."""
+    """Return the address to listen on: a name does not tell which address a client will use."""
     if _is_loopback(host):
         return _LOOPBACK if host == "localhost" else host
     return "::" if ":" in host else "0.0.0.0"  # noqa: S104 - the test asked for a reachable one

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def trusting_context() -> "ssl.SSLContext":
-    """The usual authorities, and that of this machine's `sandbox serve --tls`.
+    """Return the usual authorities, and that of this machine's `sandbox serve --tls`.
 
     `SANDBOX_CA` names the file of another one. Raises SandboxError if it cannot be read.
     """

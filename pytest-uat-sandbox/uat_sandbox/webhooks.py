@@ -57,7 +57,7 @@ class _Wanted:
     fields: Mapping[str, Any]
 
     def mismatches(self, webhook: Webhook) -> list[str]:
-        """The differences; empty if it matches."""
+        """Return the differences; empty if it matches."""
         found = []
         if self.event_type not in (None, webhook.event_type):
             found.append(f"it is {webhook.event_type}")
@@ -131,7 +131,7 @@ class Webhooks:
         timeout_s: float = WAIT_S,
         **fields: Any,
     ) -> Webhook:
-        """The first genuine webhook that matches, at once if it is there already.
+        """Return the first genuine webhook that matches, at once if it is there already.
 
         `subject` is the id of its resource; further names are fields of its body, such as
         `status`. Repeated calls return the same webhook; with `after`, an earlier webhook, only
@@ -325,7 +325,7 @@ class Webhooks:
             raise ValueError(f"there is no event {event_type!r}{did_you_mean(event_type, known)}")
 
     def _instead(self, wanted: _Wanted, first: int) -> list[str]:
-        """The arrivals with their differences; then the messages that did not arrive."""
+        """Return the arrivals with their differences; then the messages that did not arrive."""
         arrived = self.arrived
         lines = []
         for webhook in arrived[first:]:
@@ -353,5 +353,5 @@ class Webhooks:
 
 
 def words(values: Iterable[str]) -> list[str]:
-    """The words; a single one may stand without a list."""
+    """Return the words; a single one may stand without a list."""
     return [values] if isinstance(values, str) else list(values)

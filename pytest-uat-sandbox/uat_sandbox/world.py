@@ -57,7 +57,7 @@ class Home(Protocol):
         """The world is closed."""
 
     def unkeyed_count(self) -> int:
-        """The number of requests so far without a key of any world."""
+        """Return the number of requests so far without a key of any world."""
 
     def unkeyed(self, after: int) -> list[dict[str, Any]]:
         """Those that came after so many."""
@@ -109,19 +109,19 @@ class World(WorldControl):
         return self._view
 
     def key(self, name: str = "merchant") -> str:
-        """The plaintext of a key of the cast."""
+        """Return the plaintext of a key of the cast."""
         return str(self._of_cast("keys", name)["key"])
 
     def account(self, name: str = "merchant") -> str:
-        """The id of an account of the cast."""
+        """Return the id of an account of the cast."""
         return str(self._of_cast("accounts", name))
 
     def terminal(self, name: str = "merchant") -> str:
-        """The id of a terminal of the cast, by its merchant's name."""
+        """Return the id of a terminal of the cast, by its merchant's name."""
         return str(self._of_cast("terminals", name))
 
     def location(self, name: str = "merchant") -> str:
-        """The id of a location of the cast, by its merchant's name."""
+        """Return the id of a location of the cast, by its merchant's name."""
         return str(self._of_cast("locations", name))
 
     def _of_cast(self, kind: str, name: str) -> Any:
@@ -140,7 +140,7 @@ class World(WorldControl):
     def headers(
         self, key: str | None = "merchant", *, plaintext: str | None = None
     ) -> dict[str, str]:
-        """The headers of a request with a key of the cast, or with one given in `plaintext`.
+        """Return the headers of a request with a key of the cast, or with one given in `plaintext`.
 
         With neither they have no key.
         """
@@ -150,7 +150,7 @@ class World(WorldControl):
         return headers
 
     def client(self, key: str | None = "merchant", *, plaintext: str | None = None) -> "Client":
-        """A client with base URL and headers, closed together with the world.
+        """Return a client with base URL and headers, closed together with the world.
 
         It is an `httpx2.Client` where httpx2 is installed, as it is beside the server, and asks a
         sandbox in this process without a connection. Elsewhere it is the kit's own client, which
@@ -174,14 +174,17 @@ class World(WorldControl):
         return cast("Client", client)
 
     def transport(self) -> "ASGITransport":
-        """A transport for an httpx2.AsyncClient that needs no socket. Raises SandboxError."""
+        """Return a transport for an httpx2.AsyncClient that needs no socket.
+
+        Raises SandboxError.
+        """
         asgi = self._server.asgi
         return cast("ASGITransport", _httpx2().ASGITransport(asgi))
 
     def async_client(
         self, key: str | None = "merchant", *, plaintext: str | None = None
     ) -> "AsyncClient":
-        """The same as `client` for asyncio: without a socket where the sandbox is in this process.
+        """Return the same as `client` for asyncio: without a socket where the sandbox is in this process.
 
         The caller closes it, best with an `async with` block. Raises SandboxError without httpx2.
         """
@@ -295,7 +298,7 @@ class World(WorldControl):
             self._webhooks.register_anew()
 
     def switches(self, changes: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-        """The switches of the world, after these changes: `{"batch.settlement": "manual"}`."""
+        """Return the switches of the world, after these changes: `{"batch.settlement": "manual"}`."""
         found = super().switches(changes, **more)
         self.note_switches(found)
         return found
@@ -348,7 +351,7 @@ class World(WorldControl):
 
 
 def _httpx2() -> Any:
-    """The package. Raises SandboxError if it is not installed."""
+    """Return the package. Raises SandboxError if it is not installed."""
     try:
         import httpx2
     except ImportError:

@@ -70,7 +70,7 @@ class WorldControl:
         return self._control.ask(method, f"/worlds/{self.id}{path}", body, query=query)
 
     def save(self) -> bytes:
-        """The whole world as one document, for `load` or a file."""
+        """Return the whole world as one document, for `load` or a file."""
         path = f"/worlds/{self.id}/snapshot"
         return self._control.response("GET", path).content
 
@@ -152,7 +152,7 @@ class WorldControl:
             return None
 
     def switches(self, changes: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-        """The switches of the world, after these changes: `{"batch.settlement": "manual"}`."""
+        """Return the switches of the world, after these changes: `{"batch.settlement": "manual"}`."""
         wanted = {**(changes or {}), **more}
         return (
             self._object("PUT", "/switches", wanted) if wanted else self._object("GET", "/switches")
@@ -241,7 +241,7 @@ class WorldControl:
         return self._object("POST", f"/taps/{waiting}", body)
 
     def _waiting(self, transaction_id: str | None, deadline: Deadline) -> str | None:
-        """The waiting payment; None after the timeout."""
+        """Return the waiting payment; None after the timeout."""
         while True:
             # A payment that starts to wait has just been recorded, which is a message.
             newest = self._list("messages", limit=1)
@@ -271,7 +271,7 @@ class WorldControl:
         return self._list("messages")
 
     def _so_far(self) -> Before:
-        """What the world has now. Raises SandboxError."""
+        """Return what the world has now. Raises SandboxError."""
         newest = self._list("requests", limit=1)
         messages = self.control("GET", "/messages", query={"limit": 1})["total"]
         requests = request_number(newest[-1]) if newest else 0
@@ -287,12 +287,15 @@ class WorldControl:
 
 
 def request_number(entry: Mapping[str, Any]) -> int:
-    """The number of a request of the journal, counted from 1 since the world began."""
+    """Return the number of a request of the journal, counted from 1 since the world began."""
     return int(str(entry["id"]).removeprefix("req_"))
 
 
 def instant(moment: str | datetime | None) -> str | None:
-    """An instant as the control API reads it. Raises ValueError for one without a time zone."""
+    """Return an instant as the control API reads it.
+
+    Raises ValueError for one without a time zone.
+    """
     if not isinstance(moment, datetime):
         return moment
     if moment.tzinfo is None:

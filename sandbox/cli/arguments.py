@@ -42,7 +42,7 @@ _EVENTS: Final = {name: row.meaning for name, row in EVENTS.items()}
 
 
 def shown(word: str) -> str:
-    """A word of the command line for a message, short and without secrets."""
+    """Return a word of the command line for a message, short and without secrets."""
     return repr(Profile().scrub_start(word, 60))
 
 
@@ -60,11 +60,11 @@ class HintedType(click.ParamType[Any]):
         self._words = words
 
     def words(self, ctx: click.Context) -> Words:
-        """The words that there are."""
+        """Return the words that there are."""
         return self._words(ctx) if callable(self._words) else self._words
 
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
-        """The words that begin with what was typed."""
+        """Return the words that begin with what was typed."""
         return [
             CompletionItem(word, help=about.replace("\n", " ") or None)
             for word, about in self.words(ctx).items()
@@ -76,7 +76,7 @@ class KnownType(HintedType):
     """One of the words of a table. Another word is refused with the nearest."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The word as it is."""
+        """Return the word as it is."""
         known = self.words(ctx)
         if value not in known:
             hint = did_you_mean(value, known) or f"; choose from {', '.join(known)}"
@@ -88,19 +88,19 @@ class ListedType(HintedType):
     """Words with commas between them. The shell completes the last one."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The words, without blanks."""
+        """Return the words, without blanks."""
         words = value.split(",") if isinstance(value, str) else value
         return tuple(word.strip() for word in words if word.strip())
 
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
-        """The words so far, with each that begins with what was typed of the last."""
+        """Return the words so far, with each that begins with what was typed of the last."""
         before, comma, last = incomplete.rpartition(",")
         offered = super().shell_complete(ctx, param, last)
         return [CompletionItem(before + comma + one.value, help=one.help) for one in offered]
 
 
 def _operations(ctx: click.Context) -> Words:
-    """What is done to payments, and the operations of the platform."""
+    """Return what is done to payments, and the operations of the platform."""
     from sandbox.platform.routes import OPERATIONS
 
     rows = {row.name: row.summary for row in OPERATIONS if row.run is not None}
@@ -114,7 +114,7 @@ def _library(ctx: click.Context) -> Words:
 
 
 def _switch_values(ctx: click.Context) -> Words:
-    """The values of the switch that the command line has named already."""
+    """Return the values of the switch that the command line has named already."""
     switch = SWITCHES.get(ctx.params.get("name") or "")
     values = switch.values if switch else ()
     return {value if isinstance(value, str) else str(value).lower(): "" for value in values}
@@ -150,7 +150,7 @@ class ParsedType(click.ParamType[Any]):
         self._parse = parse
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """What the function returns."""
+        """Return what the function returns."""
         if not isinstance(value, str):
             return value
         try:
@@ -160,7 +160,7 @@ class ParsedType(click.ParamType[Any]):
 
 
 def _parse_target(value: str) -> str:
-    """The URL. `9000` is http://127.0.0.1:9000/, `localhost:9000/hook` stays on its host."""
+    """Return the URL. `9000` is http://127.0.0.1:9000/, `localhost:9000/hook` stays on its host."""
     if "://" in value:
         return value
     address, _, path = value.partition("/")
@@ -173,7 +173,7 @@ def _parse_target(value: str) -> str:
 
 
 def _checked(check: Callable[[str], Any]) -> Callable[[str], str]:
-    """What gives a text as it is, once it can be read."""
+    """Return what gives a text as it is, once it can be read."""
 
     def parse(value: str) -> str:
         try:
@@ -202,7 +202,7 @@ def _refuse_constant(word: str) -> None:
 
 
 def parse_counts(value: str) -> dict[str, int]:
-    """The numbers by name."""
+    """Return the numbers by name."""
     try:
         return {name: int(n) for name, n in (one.split("=") for one in value.split(","))}
     except ValueError:
@@ -212,7 +212,7 @@ def parse_counts(value: str) -> dict[str, int]:
 
 
 def _parse_statuses(value: str) -> tuple[str, ...]:
-    """The beginnings of the statuses: `4` for `4xx`, and whole ones."""
+    """Return the beginnings of the statuses: `4` for `4xx`, and whole ones."""
     words = [word.strip().lower() for word in value.split(",")]
     wrong = next((w for w in words if not re.fullmatch(r"[1-5](?:xx|[0-9]{2})", w)), None)
     if wrong is not None:
@@ -237,7 +237,7 @@ _PERCENT: Final = re.compile(r"(?P<rate>[0-9]{1,3}(?:\.[0-9]+)?)%", re.ASCII)
 
 
 def minor_units(text: str, currency: str | None = None) -> int:
-    """The amount in minor units: 1050 for `10.5`. Raises ValueError with the reason."""
+    """Return the amount in minor units: 1050 for `10.5`. Raises ValueError with the reason."""
     known = CURRENCIES.get(currency or "")
     digits = known.exponent if known else 2
     example = f"{10:.{digits}f}"
@@ -252,7 +252,7 @@ def minor_units(text: str, currency: str | None = None) -> int:
 
 
 def units_of(text: str, currency: str | None, name: str) -> int:
-    """The amount of the argument `name` in minor units. Ends the command with the reason."""
+    """Return the amount of the argument `name` in minor units. Ends the command with the reason."""
     try:
         return minor_units(text, currency)
     except ValueError as error:
@@ -298,7 +298,7 @@ _FIELDS: Final = {one.name: one for one in fields(Settings)}
 
 
 def settings(*names: str, **more: Any) -> Callable[[C], C]:
-    """The options for these fields of the settings of a server. `more` goes to each option."""
+    """Return the options for these fields of the settings of a server. `more` goes to each option."""
 
     def with_options(command: C) -> C:
         for name in reversed(names):
@@ -358,13 +358,13 @@ class TokenCommand(ResultCommand):
     )
 
     def given(self, ctx: click.Context) -> dict[str, Any]:
-        """What its function gets."""
+        """Return what its function gets."""
         given = super().given(ctx)
         return given | {"token": _chosen_token(given["token"], given.pop("token_file"))}
 
 
 def _chosen_token(token: str | None, file: Path | None) -> str | None:
-    """The token: an option counts before a variable. Refuses two of a kind."""
+    """Return the token: an option counts before a variable. Refuses two of a kind."""
     if token is not None and file is not None:
         source = click.get_current_context().get_parameter_source
         is_option = [

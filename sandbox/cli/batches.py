@@ -59,7 +59,7 @@ def list_all(*, terminal: str | None, actor: str | None, world: RemoteWorld) -> 
 
 
 def _rejection(batch: Mapping[str, Any]) -> str | None:
-    """What the processor said of a batch, in one text; None if it said nothing."""
+    """Return what the processor said of a batch, in one text; None if it said nothing."""
     response = batch["response"] or {}
     return ", ".join(str(value) for value in response.values()) or None
 
@@ -269,7 +269,7 @@ _DIFFERENCE_COLUMNS: Final[Columns] = {
 
 
 def _named(stage: Stage, named: str, actor: str | None, event: str) -> tuple[str, Member]:
-    """The batch whose id begins so, or the `last` one with that event, and who acts on it."""
+    """Return the batch whose id begins so, or the `last` one with that event, and who acts on it."""
     found = stage.batch_owner(named, event)
     if found is None:
         which = "" if named == "last" else f" whose id begins with {shown(named)}"
@@ -280,7 +280,7 @@ def _named(stage: Stage, named: str, actor: str | None, event: str) -> tuple[str
 
 
 def _open_batch(stage: Stage, member: Member, terminal: str) -> str:
-    """The id of the terminal's open batch. Ends the command if it has none."""
+    """Return the id of the terminal's open batch. Ends the command if it has none."""
     query = f"terminal_id={terminal}&statuses=open&limit=1"
     listed = stage.must(stage.ask(member, "GET", f"/v1/batches?{query}"))["batches"]
     if not listed:

@@ -252,7 +252,7 @@ def _ask(
 def _compared_webhooks(
     folder: Path | None, secret_env: str | None, profile: Profile
 ) -> list[dict[str, Any]]:
-    """The webhooks of the folder, compared. Ends the command if they cannot be used."""
+    """Return the webhooks of the folder, compared. Ends the command if they cannot be used."""
     if folder is None:
         if secret_env is not None:
             refuse("--secret-env: is for --deliveries")
@@ -265,7 +265,7 @@ def _compared_webhooks(
 
 
 def _wanted(allowed: str, account: str | None, tx: tuple[str, ...], *, is_cleaning: bool) -> Wanted:
-    """What the run may do. Ends the command if the options do not fit together."""
+    """Return what the run may do. Ends the command if the options do not fit together."""
     phases = [name.strip() for name in allowed.split(",") if name.strip()]
     for name in phases:
         if name not in PHASES[1:]:
@@ -284,7 +284,7 @@ def _wanted(allowed: str, account: str | None, tx: tuple[str, ...], *, is_cleani
 
 
 def _transactions(texts: tuple[str, ...]) -> dict[str, str]:
-    """The ids by what probes call them: auth, auth2, captured."""
+    """Return the ids by what probes call them: auth, auth2, captured."""
     found: dict[str, str] = {}
     for text in texts:
         state, _, ids = text.partition("=")
@@ -358,7 +358,10 @@ def _show_plan(wanted: Wanted, base: str, *, as_json: bool) -> None:
 
 
 def _key(name: str, file: Path | None, profile: Profile) -> str:
-    """The key from the file or the variable. Ends the command without one that can be used."""
+    """Return the key from the file or the variable.
+
+    Ends the command without one that can be used.
+    """
     where = f"--key-file {file}" if file else f"the variable {name[:80]}"
     key = read_text(file, "--key-file ") if file else os.environ.get(name, "")
     if not key.strip():

@@ -60,7 +60,7 @@ class Dropped(Unanswered):
 
 
 def world_path(world_id: str, *rest: str) -> str:
-    """The path of a world, or of something in it, below the prefix."""
+    """Return the path of a world, or of something in it, below the prefix."""
     return "/".join(["/worlds", *(quote(part, safe="") for part in (world_id, *rest))])
 
 
@@ -86,14 +86,14 @@ class Remote:
         object.__setattr__(self, "url", url)
 
     def read(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """The JSON of the answer to one request, None without a body. Raises Unanswered."""
+        """Return the JSON of the answer to one request, None without a body. Raises Unanswered."""
         answer = self.ask(method, path, body)
         return answer.json() if answer.content else None
 
     def ask(
         self, method: str, path: str, body: Mapping[str, Any] | bytes | None = None
     ) -> Response:
-        """The answer to one request. Raises Unanswered if it is not 2xx."""
+        """Return the answer to one request. Raises Unanswered if it is not 2xx."""
         answer = self.send(method, self.address(path), self.bearer(), body)
         self._note()
         is_ours = answer.headers.get("content-type") in _MEDIA_TYPES
@@ -108,7 +108,7 @@ class Remote:
         headers: Mapping[str, str],
         body: Mapping[str, Any] | bytes | None = None,
     ) -> Response:
-        """The answer to one request with JSON, whatever its status. Raises Unanswered."""
+        """Return the answer to one request with JSON, whatever its status. Raises Unanswered."""
         sent = {"accept": "application/json", **headers}
         if body is not None:
             sent["content-type"] = "application/json"
@@ -119,7 +119,7 @@ class Remote:
 
     @contextmanager
     def stream(self, path: str) -> Iterator[EventSource]:
-        """The events of a stream from now on. Raises Unanswered, also when it breaks."""
+        """Yield the events of a stream from now on. Raises Unanswered, also when it breaks."""
         with (
             self.client(SILENCE_S) as client,
             client.sse(
@@ -135,7 +135,7 @@ class Remote:
             yield events
 
     def address(self, path: str) -> str:
-        """The URL of a path below the prefix."""
+        """Return the URL of a path below the prefix."""
         return self.url + PREFIX + path
 
     def _note(self) -> None:
@@ -145,12 +145,12 @@ class Remote:
             context.meta[ANSWERED_BY] = self.url
 
     def bearer(self) -> dict[str, str]:
-        """The header with the token, if there is one."""
+        """Return the header with the token, if there is one."""
         return {"authorization": f"Bearer {self.token}"} if self.token else {}
 
     @contextmanager
     def client(self, answer_s: float) -> Iterator[Client]:
-        """A client of the server. Every failure on the way is raised as Unanswered.
+        """Yield a client of the server. Every failure on the way is raised as Unanswered.
 
         It ignores the proxies of the environment, because the server is usually on this machine.
         """
@@ -183,7 +183,7 @@ class Remote:
             ) from None
 
     def _trust(self) -> SSLContext | bool:
-        """What the certificate of the server is checked with, if it has one."""
+        """Return what the certificate of the server is checked with, if it has one."""
         if not self.url.startswith("https:"):
             # Reading all certificates takes a tenth of a second.
             return False
@@ -223,7 +223,7 @@ class Remote:
         raise Unanswered(message, code, status=status)
 
     def _worlds_there(self) -> str:
-        """A few of the worlds, in words; nothing if they cannot be listed."""
+        """Return a few of the worlds, in words; nothing if they cannot be listed."""
         try:
             listed = self.ask("GET", "/worlds").json()["worlds"]
             return known_words("", [str(one["id"]) for one in listed])
@@ -232,7 +232,7 @@ class Remote:
 
 
 def _error(answer: Response) -> Mapping[str, Any] | None:
-    """The error in the shape of the control API; None for anything else."""
+    """Return the error in the shape of the control API; None for anything else."""
     try:
         refusal = answer.json()
     except ValueError:
@@ -241,7 +241,9 @@ def _error(answer: Response) -> Mapping[str, Any] | None:
 
 
 def read_for_completion(ctx: click.Context, path: Callable[["RemoteWorld"], str]) -> Any:
-    """What the server shows, for completing words at a shell. None if it does not answer at once.
+    """Return what the server shows, for completing words at a shell.
+
+    None if it does not answer at once.
 
     `path` gives the path for the world. Server, token and world are those of the command line so
     far, or of the environment.
@@ -273,7 +275,10 @@ class RemoteWorld:
     id: str
 
     def path(self, *rest: str, **query: Any) -> str:
-        """The path of the world, or of something in it; what is None is left out of the query."""
+        """Return the path of the world, or of something in it.
+
+        What is None is left out of the query.
+        """
         given = {name: value for name, value in query.items() if value is not None}
         return world_path(self.id, *rest) + (f"?{urlencode(given)}" if given else "")
 
@@ -284,11 +289,11 @@ class RemoteWorld:
         body: Mapping[str, Any] | None = None,
         query: Mapping[str, Any] | None = None,
     ) -> Any:
-        """The JSON of the answer to a request about the world. Raises Unanswered."""
+        """Return the JSON of the answer to a request about the world. Raises Unanswered."""
         return self.server.read(method, self.path(*rest, **(query or {})), body)
 
     def waiting(self, answer_s: float) -> "RemoteWorld":
-        """The same world, whose answers may take so long."""
+        """Return the same world, whose answers may take so long."""
         return RemoteWorld(replace(self.server, answer_s=answer_s), self.id)
 
 
@@ -309,7 +314,7 @@ class ServerCommand(TokenCommand):
     )
 
     def given(self, ctx: click.Context) -> dict[str, Any]:
-        """What its function gets."""
+        """Return what its function gets."""
         given = super().given(ctx)
         return given | {"server": Remote(url=given.pop("url"), token=given.pop("token"))}
 
@@ -332,7 +337,7 @@ class WorldCommand(ServerCommand):
     )
 
     def given(self, ctx: click.Context) -> dict[str, Any]:
-        """What its function gets."""
+        """Return what its function gets."""
         given = super().given(ctx)
         server, option = given.pop("server"), given.pop("world_id")
         return given | {"world": RemoteWorld(server, given.pop("named", None) or option)}

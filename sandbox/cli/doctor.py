@@ -152,7 +152,10 @@ def _check_names(only: Iterable[str]) -> None:
 
 
 def _events(patterns: Iterable[str]) -> tuple[str, ...]:
-    """The events that any of the patterns fits, in the order of their table; all for none."""
+    """Return the events that any of the patterns fits, in the order of their table.
+
+    All for none.
+    """
     wanted: set[str] = set()
     for pattern in patterns:
         found = fitting(EVENTS, pattern)
@@ -171,7 +174,10 @@ def _profile(header_prefix: str) -> Profile:
 
 
 def _secret(secret: str | None, file: Path | None) -> str:
-    """The secret that is given, or one that is made and shown. Ends the command without either."""
+    """Return the secret that is given, or one that is made and shown.
+
+    Ends the command without either.
+    """
     if secret is not None and file is not None:
         refuse("--secret and --secret-file: give one of them")
     given = f"--secret-file {file}" if file else "--secret" if secret is not None else _SECRET
@@ -188,7 +194,7 @@ def _secret(secret: str | None, file: Path | None) -> str:
 
 
 def _made() -> str:
-    """A new secret, after the user at the terminal has configured the receiver with it."""
+    """Return a new secret, after the user at the terminal has configured the receiver with it."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         refuse(
             "there is no secret to sign with: give the receiver's with --secret-file, --secret or "
@@ -208,7 +214,7 @@ def _made() -> str:
 def _examine(
     url: str, kit: ProbeBuilder, only: tuple[str, ...], timeout_s: float, slow_after_ms: float
 ) -> Examination:
-    """The results of the probes. Ends the command if no receiver answers at the URL."""
+    """Return the results of the probes. Ends the command if no receiver answers at the URL."""
 
     async def run() -> Examination:
         sender = ProbeSender(url, timeout_s=timeout_s)

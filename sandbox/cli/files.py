@@ -154,7 +154,7 @@ def print_bytes(content: bytes) -> None:
 
 
 def _at_terminal(line: str) -> Callable[[Any], None]:
-    """What prints the line at a terminal alone."""
+    """Return what prints the line at a terminal alone."""
 
     def show(_: Any) -> None:
         if sys.stderr.isatty():
@@ -214,7 +214,7 @@ def open_captures(
 
 
 def _read(files: tuple[Path, ...]) -> Iterator[NamedCapture]:
-    """The captures of the files, each with an id of its own and its name."""
+    """Yield the captures of the files, each with an id of its own and its name."""
     for number, file in enumerate(files, start=1):
         try:
             content = read_capture(file.read_bytes())

@@ -178,7 +178,7 @@ class _Listener:
     # --- output ----------------------------------------------------------------------------
 
     def _past(self) -> Iterator[Happened]:
-        """The newest messages of the world with their attempts."""
+        """Yield the newest messages of the world with their attempts."""
         if self.endpoint:
             self._see_to_endpoint()
         listed = self.world.read("GET", "messages", query={"limit": _LIST_MAX})
@@ -199,7 +199,7 @@ class _Listener:
                     yield Happened("attempt", about | attempt)
 
     def _key(self, happened: Happened) -> Hashable:
-        """A value that identifies a message or an attempt."""
+        """Return a value that identifies a message or an attempt."""
         data = happened.data
         if happened.kind == "message":
             return self.times_lost, data["id"], data["created_at"]

@@ -222,13 +222,13 @@ def coverage(
 
 
 def _percent(section: dict[str, Any]) -> float:
-    """The part of the table that was used, in percent."""
+    """Return the part of the table that was used, in percent."""
     exercised = len(section["exercised"])
     return 100 * exercised / max(exercised + len(section["never"]), 1)
 
 
 def _coverage_lines(coverage: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """The lines of a table: how much of each section was exercised, and what never was.
+    """Return the lines of a table: how much of each section was exercised, and what never was.
 
     The test kit, which shares no code with this package, prints the same table.
     """
@@ -434,7 +434,7 @@ _ALSO = dict.fromkeys(("timeout", "time-out", "timeouts"), "timed_out")
 
 
 def _found(entries: Iterable[BaseModel], search: Sequence[str]) -> list[_View]:
-    """The entries that contain every word, in upper or lower case."""
+    """Return the entries that contain every word, in upper or lower case."""
     views = [entry.model_dump(mode="json") for entry in entries]
     words = [word.lower() for word in " ".join(search).split()]
 

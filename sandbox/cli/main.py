@@ -26,7 +26,7 @@ class Group(click.Group):
     """A group whose list of commands is wrapped on a narrow terminal, and never cut."""
 
     def summaries(self) -> dict[str, str]:
-        """The first sentence of each command that is not hidden, by its name."""
+        """Return the first sentence of each command that is not hidden, by its name."""
         return {
             name: command.get_short_help_str(_SENTENCE_CHARS_MAX)
             for name, command in sorted(self.commands.items())
@@ -41,7 +41,10 @@ class Group(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the arguments name. A misspelt one is refused with the nearest."""
+        """Return the command that the arguments name.
+
+        A misspelt one is refused with the nearest.
+        """
         try:
             return super().resolve_command(ctx, args)
         except click.NoSuchCommand as error:
@@ -64,16 +67,16 @@ class Commands(Group):
         self._lazy = lazy
 
     def summaries(self) -> dict[str, str]:
-        """The first sentence of each command that is not hidden, without loading any."""
+        """Return the first sentence of each command that is not hidden, without loading any."""
         shown = {name: sentence for name, (_, sentence) in self._lazy.items() if sentence}
         return shown | super().summaries()
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of all commands, loaded or not."""
+        """Return the names of all commands, loaded or not."""
         return sorted({*super().list_commands(ctx), *self._lazy})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name, or None."""
+        """Return the command of that name, or None."""
         if cmd_name not in self._lazy:
             return super().get_command(ctx, cmd_name)
         module = import_module(f"sandbox.cli.{self._lazy[cmd_name][0]}")
@@ -81,7 +84,7 @@ class Commands(Group):
         return next(one for one in commands if one.name == cmd_name)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The commands that begin with what was typed, and the options."""
+        """Return the commands that begin with what was typed, and the options."""
         found = [
             CompletionItem(name, help=sentence)
             for name, sentence in self.summaries().items()

@@ -50,7 +50,7 @@ _STATUS_COLORS: Final = {
 
 
 def styled_status(status: str, reason: str | None = None) -> Styled:
-    """A status of the platform with its reason, in its color."""
+    """Return a status of the platform with its reason, in its color."""
     text = status if reason in (None, status) else f"{status}: {reason}"
     return Styled(text, {"fg": _STATUS_COLORS.get(status)})
 
@@ -109,7 +109,7 @@ def refuse(message: str, code: int = EXIT_UNUSABLE) -> NoReturn:
 
 @contextmanager
 def refusing(*errors: type[Exception], before: str = "") -> Iterator[None]:
-    """A block in which these errors end the command with their message."""
+    """Yield a block in which these errors end the command with their message."""
     try:
         yield
     except errors as error:
@@ -117,12 +117,12 @@ def refusing(*errors: type[Exception], before: str = "") -> Iterator[None]:
 
 
 def reason_of(error: Exception) -> str:
-    """The reason of an error with a file, in words."""
+    """Return the reason of an error with a file, in words."""
     return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
 def read_text(file: Path, option: str = "") -> str:
-    """The text of a file. Ends the command if it cannot be read. `option` named it."""
+    """Return the text of a file. Ends the command if it cannot be read. `option` named it."""
     try:
         return decode_text(file.read_bytes())
     except NotUtf8 as error:
@@ -175,7 +175,7 @@ class ResultCommand(click.Command):
         self.json = json
 
     def given(self, ctx: click.Context) -> dict[str, Any]:
-        """What its function gets."""
+        """Return what its function gets."""
         return dict(ctx.params)
 
     def invoke(self, ctx: click.Context) -> None:
@@ -240,7 +240,7 @@ def show_table(
 def listing(
     name: str, columns: Columns, *, empty: str, is_whole: bool = False
 ) -> Callable[[Mapping[str, Any]], None]:
-    """What shows the list of that name in a value as a table, or says that it is empty."""
+    """Return what shows the list of that name in a value as a table, or says that it is empty."""
 
     def show(value: Mapping[str, Any]) -> None:
         if value[name]:
@@ -259,7 +259,7 @@ def table(
     is_whole: bool = False,
     drops: Sequence[str] = (),
 ) -> list[str]:
-    """The lines of a table, the headers first, none longer than `width` if possible.
+    """Return the lines of a table, the headers first, none longer than `width` if possible.
 
     None is shown as a dash. No word is ever cut: texts are wrapped between words. If that is not
     enough, the columns of `drops` go, and then each row becomes a block with a line for each value.
@@ -279,7 +279,7 @@ def table(
 def _widths(
     cells: Sequence[Sequence[str]], width: int | None, *, is_whole: bool
 ) -> list[int] | None:
-    """The width of each column, None if the words need more than there is."""
+    """Return the width of each column, None if the words need more than there is."""
     columns = list(zip(*cells, strict=True))
     widths = [max(map(len, column)) for column in columns]
     least = widths if is_whole else [max(map(_longest_word, column)) for column in columns]
@@ -299,7 +299,7 @@ def _longest_word(text: str) -> int:
 
 
 def _lines(row: Sequence[str], widths: Sequence[int]) -> list[str]:
-    """The lines of one row: as many as its longest text needs."""
+    """Return the lines of one row: as many as its longest text needs."""
     wrapped = [_wrapped(cell, size) for cell, size in zip(row, widths, strict=True)]
     return [
         _GAP.join(part.ljust(size) for part, size in zip(parts, widths, strict=True)).rstrip()
@@ -308,14 +308,14 @@ def _lines(row: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 
 def _wrapped(text: str, size: int) -> list[str]:
-    """The text in lines of that size, broken between words only."""
+    """Return the text in lines of that size, broken between words only."""
     if len(text) <= size:
         return [text]
     return wrap(text, size, break_long_words=False, break_on_hyphens=False) or [text]
 
 
 def _blocks(cells: Sequence[Sequence[str]], width: int) -> list[str]:
-    """A block for each row: its first value, and below it the others with their headers."""
+    """Return a block for each row: its first value, and below it the others with their headers."""
     headers, *rows = cells
     lines = [headers[0]]
     for first, *others in rows:

@@ -50,7 +50,7 @@ _ANSWER: Final = arguments.KnownType({"yes": "accept it", "no": "decline it"}, "
 
 
 def _parse_currency(value: str) -> str:
-    """The code in capitals."""
+    """Return the code in capitals."""
     if not (len(value) == 3 and value.isascii() and value.isalpha()):
         raise ValueError("write three letters, like USD")
     return value.upper()
@@ -114,7 +114,7 @@ def pay(
 def _body(
     amount: str, *, card: str | None, tip: str | None, currency: str | None, event_id: str | None
 ) -> dict[str, Any]:
-    """The body of the payment, without its terminal."""
+    """Return the body of the payment, without its terminal."""
     subtotal = arguments.units_of(amount, currency, "AMOUNT")
     body: dict[str, Any] = {"amount": subtotal, "currency": currency, "event_id": event_id}
     if tip is not None:
@@ -193,7 +193,7 @@ def _next(payment: Mapping[str, Any], who: str | None) -> list[str]:
 
 
 def _on_a_payment(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What all actions take: the payment, and the outcome."""
+    """Return what all actions take: the payment, and the outcome."""
     option = click.option(
         "--outcome", type=arguments.OUTCOME, metavar="OUTCOME", help="Outcome of this action."
     )

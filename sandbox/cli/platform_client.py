@@ -53,7 +53,7 @@ class Platform:
         body: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Response:
-        """The answer to one request with the key, whatever its status. Raises Unanswered."""
+        """Return the answer to one request with the key, whatever its status. Raises Unanswered."""
         sent = {self.key_header: key, **(headers or {})}
         server = Remote(url=self.url, token=None, answer_s=ANSWER_S)
         return server.send(method, self.url + path, sent, body)
@@ -95,7 +95,10 @@ class Stage:
     # --- who --------------------------------------------------------------------------------
 
     def member(self, name: str | None) -> Member:
-        """The member of that name; the usual one, or the first with a key, without a name."""
+        """Return the member of that name.
+
+        The usual one, or the first with a key, without a name.
+        """
         keys = self.world["keys"]
         if name is None:
             name = USUAL if USUAL in keys else next(iter(keys), None)
@@ -109,7 +112,7 @@ class Stage:
         return self._through_a_parent(name, self._parents(account))
 
     def owner(self, account: str, parents: Iterable[str]) -> Member:
-        """The member whose account it is, or the nearest of its parents with a key."""
+        """Return the member whose account it is, or the nearest of its parents with a key."""
         names = {id: name for name, id in self.world["accounts"].items()}
         name = names.get(account, account)
         if name in self.world["keys"]:
@@ -117,7 +120,7 @@ class Stage:
         return self._through_a_parent(name, parents)
 
     def _through_a_parent(self, name: str, parents: Iterable[str]) -> Member:
-        """The member with the key of the nearest parent; `parents` begin with the root."""
+        """Return the member with the key of the nearest parent; `parents` begin with the root."""
         keys = self.world["keys"]
         names = {id: one for one, id in self.world["accounts"].items()}
         for parent in reversed(list(parents)):
@@ -131,7 +134,7 @@ class Stage:
         )
 
     def _parents(self, account: str) -> list[str]:
-        """The parents of an account from the root on, as the first key that sees it shows them."""
+        """Return the parents of an account from the root on, as the first key that sees it shows them."""
         for name, key in self.world["keys"].items():
             member = Member(name=name, key_name=name, key=key["key"])
             reply = self.ask(member, "GET", f"/v1/accounts/{account}")
@@ -142,7 +145,7 @@ class Stage:
     # --- where ------------------------------------------------------------------------------
 
     def terminal(self, named: str | None, member: Member) -> str:
-        """The id of a terminal: that of a member of the cast, or an id as it is.
+        """Return the id of a terminal: that of a member of the cast, or an id as it is.
 
         Without a name it is the member's own, or the usual one for a member without a terminal.
         """
@@ -168,7 +171,7 @@ class Stage:
         *,
         outcome: str | None = None,
     ) -> Response:
-        """The platform's answer to one request with the member's key, whatever its status.
+        """Return the platform's answer to one request with the member's key, whatever its status.
 
         `outcome` is sent as the header that chooses one. The command ends with exit status 1 if
         the connection breaks, because the request may have been carried out.
@@ -184,13 +187,16 @@ class Stage:
             )
 
     def must(self, reply: Response) -> Any:
-        """The body of a reply. The command ends with status and reason if it is a refusal."""
+        """Return the body of a reply.
+
+        The command ends with status and reason if it is a refusal.
+        """
         if not reply.is_success:
             refuse(self.refusal(reply), EXIT_REFUSED)
         return json_of(reply)
 
     def refusal(self, reply: Response) -> str:
-        """A refusal of the platform in words: status, code, and the reason in the journal."""
+        """Return a refusal of the platform in words: status, code, and the reason in the journal."""
         shown = json_of(reply)
         body = shown if isinstance(shown, dict) else {}
         code = body.get("error") or body.get("detail") or "no JSON"
@@ -199,7 +205,7 @@ class Stage:
         return f"{said}: {why}" if why and why != code else said
 
     def _why(self, reply: Response) -> str | None:
-        """The reason in the journal for the refusal, None if the journal has it no more."""
+        """Return the reason in the journal for the refusal, None if the journal has it no more."""
         request_id = reply.headers.get(REQUEST_ID)
         if request_id is None:
             return None
@@ -211,7 +217,7 @@ class Stage:
     # --- payments by name -------------------------------------------------------------------
 
     def payment(self, named: str, actor: str | None) -> Payment:
-        """The payment with that id, with an id that begins so, or the `last` one of the world.
+        """Return the payment with that id, with an id that begins so, or the `last` one of the world.
 
         `actor` acts on it. Without one its owner does, or the nearest parent with a key. With one,
         `last` is the last payment that the actor sees.
@@ -236,7 +242,7 @@ class Stage:
         return Payment(id=body["transaction_id"], member=member, currency=body["currency"])
 
     def _searched(self, named: str, member: Member) -> Payment:
-        """The payment as a member's search finds it; a full id needs no search."""
+        """Return the payment as a member's search finds it; a full id needs no search."""
         if _FULL_ID.fullmatch(named):
             return Payment(id=named, member=member)
         query = "limit=1" if named == "last" else f"limit=200&search_term={quote(named, safe='')}"
@@ -256,7 +262,7 @@ class Stage:
     # --- batches by name --------------------------------------------------------------------
 
     def batch_owner(self, named: str, event: str) -> tuple[str, Member] | None:
-        """The id of a batch with its owner: the one whose id begins so, or the `last` one.
+        """Return the id of a batch with its owner: the one whose id begins so, or the `last` one.
 
         Only batches to which the event happened count. None if no message tells of such a one.
         """
@@ -281,13 +287,13 @@ def _limit(named: str) -> int:
 
 
 def open_stage(world: RemoteWorld) -> Stage:
-    """The world with its cast, and where its platform answers."""
+    """Return the world with its cast, and where its platform answers."""
     document = world.read("GET")
     return Stage(remote=world, world=document, platform=platform_of(world.server))
 
 
 def platform_of(server: Remote) -> Platform:
-    """The platform of a server, as its description tells."""
+    """Return the platform of a server, as its description tells."""
     described = server.read("GET", _DESCRIPTION)
     (scheme,) = described["components"]["securitySchemes"].values()
     # Relative if the platform and the control API have the same port.
@@ -299,7 +305,7 @@ def platform_of(server: Remote) -> Platform:
 
 
 def _cast_type(read: Callable[[Mapping[str, Any]], Iterable[str]]) -> HintedType:
-    """A name of a world's cast, which the server knows. `read` gives the names of a world."""
+    """Return a name of a world's cast, which the server knows. `read` gives the names of a world."""
 
     def words(ctx: click.Context) -> Words:
         world = read_for_completion(ctx, RemoteWorld.path)
@@ -339,7 +345,7 @@ def refuse_unknown(what: str, word: str, known: Iterable[str], option: str) -> N
 
 
 def _only(named: str, found: Mapping[str, Any], what: str = "payments") -> Any:
-    """The value of the only id, None without one. Ends the command if there are several."""
+    """Return the value of the only id, None without one. Ends the command if there are several."""
     if len(found) > 1 and named != "last":
         few = ", ".join(list(found)[:3])
         more = "" if len(found) <= 3 else f" and {len(found) - 3} more"
@@ -348,13 +354,13 @@ def _only(named: str, found: Mapping[str, Any], what: str = "payments") -> Any:
 
 
 def refusal_reason(entry: Mapping[str, Any]) -> str | None:
-    """The reason of the last refusal in an entry of the journal, None without one."""
+    """Return the reason of the last refusal in an entry of the journal, None without one."""
     refused = [one["reason"] for one in entry["decisions"] if one["verdict"] != "ok"]
     return str(refused[-1]) if refused else None
 
 
 def json_of(answer: Response) -> Any:
-    """The JSON of an answer, None without any."""
+    """Return the JSON of an answer, None without any."""
     try:
         return answer.json()
     except ValueError:

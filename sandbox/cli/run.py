@@ -88,7 +88,10 @@ def run(*, command: tuple[str, ...], folder: Path, **options: Any) -> None:
 
 
 def _program(name: str) -> str:
-    """The file of a command. Ends with the exit status of a shell if it cannot be executed."""
+    """Return the file of a command.
+
+    Ends with the exit status of a shell if it cannot be executed.
+    """
     found = shutil.which(name)
     if found is not None:
         return found
@@ -99,7 +102,7 @@ def _program(name: str) -> str:
 
 
 async def _around(command: list[str], settings: Settings, folder: Path) -> int:
-    """The exit status of a command, while a server runs. Keeps the worlds if it failed.
+    """Return the exit status of a command, while a server runs. Keeps the worlds if it failed.
 
     Raises SettingsError, FixtureError or ScenarioError, before the command starts.
     """
@@ -116,7 +119,7 @@ async def _around(command: list[str], settings: Settings, folder: Path) -> int:
 
 
 def _environment(url: str, token: str | None, world: Mapping[str, Any]) -> dict[str, str]:
-    """The environment of the command: that of this process, and where the sandbox is."""
+    """Return the environment of the command: that of this process, and where the sandbox is."""
     keys = {name: one["key"] for name, one in world["keys"].items()}
     terminals = world["terminals"]
     ours = {
@@ -132,7 +135,7 @@ def _environment(url: str, token: str | None, world: Mapping[str, Any]) -> dict[
 
 
 async def _ended(command: list[str], environment: Mapping[str, str]) -> int:
-    """The exit status of a command, which gets the signals that this process gets."""
+    """Return the exit status of a command, which gets the signals that this process gets."""
     try:
         process = await asyncio.create_subprocess_exec(*command, env=environment)
     except OSError as error:
@@ -173,13 +176,13 @@ class _UsedWorlds:
         sandbox.worlds.before_deleting = self._keep_deleted
 
     async def kept(self) -> list[_Kept]:
-        """The worlds that are there, `default` and each that got a request, and the deleted."""
+        """Return the worlds that are there, `default` and each that got a request, and the deleted."""
         listed = json.loads(await self.read("/worlds"))["worlds"]
         used = [await self._used(str(one["id"])) for one in listed]
         return [*filter(None, used), *self._deleted]
 
     async def read(self, path: str) -> bytes:
-        """What the control API answers. Raises Refused."""
+        """Return what the control API answers. Raises Refused."""
         token = self._sandbox.token
         headers = {"authorization": f"Bearer {token}"} if token else {}
         answer = await send_json(self._sandbox.app, "GET", PREFIX + path, headers=headers)
@@ -193,7 +196,7 @@ class _UsedWorlds:
             self._deleted.extend(filter(None, [await self._used(world_id)]))
 
     async def _used(self, id: str) -> _Kept | None:
-        """What is kept of a world; None without a request to it."""
+        """Return what is kept of a world; None without a request to it."""
         journal = await self.read(world_path(id, "requests") + f"?limit={_JOURNAL_MAX}")
         if id != WORLD and not json.loads(journal)["requests"]:
             return None
@@ -224,7 +227,7 @@ async def _keep(worlds: _UsedWorlds, folder: Path, ended: str) -> None:
 
 
 def _names(ids: Sequence[str]) -> list[str]:
-    """A name of a file for each world; a later one with the same id gets a number."""
+    """Return a name of a file for each world; a later one with the same id gets a number."""
     seen: Counter[str] = Counter()
     names = []
     for id in ids:

@@ -106,7 +106,7 @@ class RemoteStage(Stage):
         self.arrived.append(Arrived(received.message_id, status, received.is_genuine, is_answered))
 
     async def ask(self, request: Request) -> ExampleAnswer:
-        """The answer to a request; status 0 if the connection was closed without one."""
+        """Return the answer to a request; status 0 if the connection was closed without one."""
         sent = start(lambda: self._send(request))
         if request.is_awaited:
             sent.add_done_callback(lambda _: self.answered.set())
@@ -129,7 +129,7 @@ class RemoteStage(Stage):
         return [(one["id"], one["event_type"]) for one in self._listed()]
 
     async def waiting(self) -> Collection[str]:
-        """The payments that wait for a tap."""
+        """Return the payments that wait for a tap."""
         return [one["transaction_id"] for one in self._world.read("GET", "taps")["taps"]]
 
     async def quiet(self) -> None:
@@ -146,11 +146,11 @@ class RemoteStage(Stage):
         self._world.read("POST", "clock/advance", body={"by": "0s"})
 
     def now(self) -> str:
-        """The world's clock, in UTC."""
+        """Return the world's clock, in UTC."""
         return str(self._world.read("GET", "clock")["now"])
 
     def why(self, answer: ExampleAnswer) -> str | None:
-        """The reason in the journal for a refusal; None for an answer that is none."""
+        """Return the reason in the journal for a refusal; None for an answer that is none."""
         request_id = answer.headers.get(REQUEST_ID)
         if answer.status < 400 or request_id is None:
             return None
@@ -162,7 +162,7 @@ class RemoteStage(Stage):
 
 
 def load_scenario(name: str) -> tuple[Scenario, str]:
-    """The scenario that is named, or in a file, and its text."""
+    """Return the scenario that is named, or in a file, and its text."""
     with refusing(ScenarioError):
         path = library.scenario_file(name)
         return read_scenario(path), read_text(path)
@@ -230,7 +230,7 @@ def _wait_for_key(prompt: str) -> None:
 async def _played(
     world: RemoteWorld, document: Mapping[str, Any], scenario: Scenario, *, waits: bool
 ) -> int:
-    """The number of steps that differ. Raises Unanswered."""
+    """Return the number of steps that differ. Raises Unanswered."""
     stage = RemoteStage(world, document, platform_of(world.server))
     say(styled(scenario.name, bold=True))
     say(scenario.about)
@@ -254,7 +254,7 @@ async def _played(
 
 
 def _words(send: Send) -> str:
-    """The request of a step in words."""
+    """Return the request of a step in words."""
     if send.operation == "advance":
         return f"the clock advances by {send.by}"
     if send.operation == "find":
@@ -300,7 +300,7 @@ def _show(stage: RemoteStage, example: Example, result: ExampleResult) -> None:
 
 
 def _facts(shown: Mapping[str, Any]) -> list[str]:
-    """What people want to know about a payment or a batch: status, reason, amounts."""
+    """Return what people want to know about a payment or a batch: status, reason, amounts."""
     reason = shown.get("status_reason")
     facts = [f"{shown['status']}: {reason}" if reason else str(shown["status"])]
     more = shown.get("additional_details") or {}
@@ -364,7 +364,7 @@ def check(paths: tuple[Path, ...], *, as_json: bool) -> None:
 
 
 def _proved(files: list[Path]) -> tuple[list[tuple[Path, list[Step]]], list[str]]:
-    """The results of the examples of each file, and the mistakes of unusable files."""
+    """Return the results of the examples of each file, and the mistakes of unusable files."""
     results, unusable = [], []
     is_hidden = not sys.stderr.isatty()
     with click.progressbar(files, label="proving", file=sys.stderr, hidden=is_hidden) as going:

@@ -68,7 +68,7 @@ class LinkableOption(click.Option):
     """An option for a port, whose variable may be set for a service of that name."""
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
-        """The value of the variable, None for the address of a service."""
+        """Return the value of the variable, None for the address of a service."""
         value = super().resolve_envvar_value(ctx)
         return None if is_link(str(self.envvar), value) else value
 
@@ -76,7 +76,7 @@ class LinkableOption(click.Option):
 def find_unknown_variables(
     environment: Mapping[str, str], settings: Iterable[Any]
 ) -> Iterator[str]:
-    """A sentence about each variable that is passed over; `settings` are the options."""
+    """Yield a sentence about each variable that is passed over; `settings` are the options."""
     names = {str(one.envvar) for one in settings if getattr(one, "envvar", None)}
     for name, value in sorted(environment.items()):
         if not name.startswith("SANDBOX_"):
@@ -93,7 +93,7 @@ def find_unknown_variables(
 
 
 def _parse_clock(value: str) -> ClockSetting:
-    """The setting of the clock: `running`, or an instant at which it is frozen."""
+    """Return the setting of the clock: `running`, or an instant at which it is frozen."""
     if value == "running":
         return ClockSetting()
     try:
@@ -131,7 +131,7 @@ class _ServeCommand(TokenCommand):
                 option.envvar = "SANDBOX_" + option.opts[0].lstrip("-").replace("-", "_").upper()
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """The rest of the arguments."""
+        """Return the rest of the arguments."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:

@@ -62,7 +62,7 @@ def follow(
     identify: Callable[[Happened], Hashable],
     read_past: Callable[[], Iterable[Happened]],
 ) -> Iterator[Followed]:
-    """The past events of a world, and those from now on; none is left out or comes twice.
+    """Yield the past events of a world, and those from now on; none is left out or comes twice.
 
     After each connection the past is read, and only what is new of it comes. `identify` gives an
     event a key, or None to one that the past does not have. Reconnects if the connection breaks,
@@ -146,7 +146,7 @@ def _tell(notice: str) -> None:
 
 @contextmanager
 def until_stopped() -> Iterator[None]:
-    """A block that ends without an error message when it is stopped.
+    """Yield a block that ends without an error message when it is stopped.
 
     It stops on Ctrl-C, on SIGTERM, when its terminal closes, or when its output has no reader.
     """
@@ -198,7 +198,7 @@ def _watching_the_reader() -> Iterator[None]:
 
 
 def _pipe() -> int | None:
-    """The descriptor of standard output, if it is a pipe that can be polled."""
+    """Return the descriptor of standard output, if it is a pipe that can be polled."""
     try:
         descriptor = sys.stdout.fileno()
         is_pipe = stat.S_ISFIFO(os.fstat(descriptor).st_mode)
@@ -277,7 +277,7 @@ def tail(
 
 
 def _masked(key: str, names: Mapping[str, str]) -> str:
-    """The end of the key, which the journal shows. Ends the command for an unknown name."""
+    """Return the end of the key, which the journal shows. Ends the command for an unknown name."""
     full = next((one for one, name in names.items() if name == key), key)
     if len(full) < _SHORTEST_KEY and not full.startswith("****"):
         refuse(f"--key: the cast has no {key!r}{known_words(key, names.values())}")
@@ -340,7 +340,7 @@ class _Tail:
         self._show_all([data for _, data in self._past()], last=limit, with_webhooks=True)
 
     def _past(self, limit: int = _LIST_MAX) -> list[Happened]:
-        """The newest requests of the journal."""
+        """Return the newest requests of the journal."""
         query = {"limit": max(limit, 1), "route": self.wanted.route or None}
         listed = self.world.read("GET", "requests", query=query)["requests"]
         return [Happened("request", entry) for entry in listed]
@@ -358,7 +358,7 @@ class _Tail:
                 self._show_attempt(attempt)
 
     def _webhooks(self) -> dict[str, list[dict[str, Any]]]:
-        """The past attempts at webhooks, by the request that caused them."""
+        """Return the past attempts at webhooks, by the request that caused them."""
         found: dict[str, list[dict[str, Any]]] = {}
         for message in self.world.read("GET", "messages", query={"limit": _LIST_MAX})["messages"]:
             about = {"message_id": message["id"], "event_type": message["event_type"]}
@@ -415,7 +415,7 @@ class _Tail:
         ]
 
     def _who(self, key: str | None) -> str:
-        """The cast's name of a key, if only one matches."""
+        """Return the cast's name of a key, if only one matches."""
         if key is None:
             return "no key"
         end = key[-_SHOWN_OF_KEY:]
@@ -434,7 +434,7 @@ def _identify(happened: Happened) -> Hashable:
 
 
 def _reasons(entry: Mapping[str, Any]) -> Iterator[tuple[str | Styled, ...]]:
-    """The decisions behind the answer, one line each."""
+    """Yield the decisions behind the answer, one line each."""
     steps = [str(decision["step"]) for decision in entry["decisions"]]
     width = max([len(step) for step in steps] + [len("near miss")])
     for step, decision in zip(steps, entry["decisions"], strict=True):

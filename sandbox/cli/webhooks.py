@@ -126,7 +126,7 @@ def resend(message: str, *, endpoint: str | None, timeout_s: float, world: Remot
 
 
 def _chosen(named: str, listed: list[dict[str, Any]], world_id: str) -> dict[str, Any]:
-    """The newest message that is meant; the list has the newest last."""
+    """Return the newest message that is meant; the list has the newest last."""
     if named == _FAILED:
         fitting = [one for one in listed if not all(map(_is_done, one["deliveries"]))]
         missing = f"no webhook of {world_id} failed; `sandbox resend last` sends the last one again"
@@ -169,7 +169,7 @@ def _is_accepted(delivery: Mapping[str, Any]) -> bool:
 def _wait_for_attempts(
     world: RemoteWorld, id: str, timeout_s: float, before: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The message after every delivery was tried, or after a time limit.
+    """Return the message after every delivery was tried, or after a time limit.
 
     `before` has the attempts of those endpoints that are tried once more.
     """
@@ -258,7 +258,7 @@ class Receiver:
 
 
 def _read(secret: str, body: bytes, headers: Mapping[str, str]) -> Received:
-    """A webhook by its bytes and its headers with names in lower case."""
+    """Return a webhook by its bytes and its headers with names in lower case."""
     prefix = next(
         (name.removesuffix("-signature") for name in headers if name.endswith("-signature")),
         "webhook",
@@ -273,7 +273,7 @@ def _read(secret: str, body: bytes, headers: Mapping[str, str]) -> Received:
 
 @contextmanager
 def receiving(note: Callable[[Received], None]) -> Iterator[Receiver]:
-    """A receiver on a free port of this machine until the block ends."""
+    """Yield a receiver on a free port of this machine until the block ends."""
     receiver = Receiver(note)
 
     class Handler(BaseHTTPRequestHandler):

@@ -120,7 +120,7 @@ def new(
 
 
 def _scenario(named: str) -> Any:
-    """The scenario as the server takes it: the content of a file, or a name."""
+    """Return the scenario as the server takes it: the content of a file, or a name."""
     path = Path(named)
     if not path.name.endswith(".toml"):
         return {"name": named}
@@ -270,7 +270,7 @@ def _show_switches(values: dict[str, Any]) -> None:
 
 
 def _value(name: str, text: str) -> Any:
-    """The value that the text names. Ends the command if the switch has no such value."""
+    """Return the value that the text names. Ends the command if the switch has no such value."""
     row = SWITCHES[name]
     named = {_text(value): value for value in row.values}
     value: Any = named.get(text.lower())

@@ -135,7 +135,7 @@ async def delete(connection: asyncpg.Connection, session: int, wids: list[int]) 
 
 
 async def load(connection: asyncpg.Connection, wid: int) -> SavedWorld:
-    """The world whose rows have this number, as of one moment."""
+    """Return the world whose rows have this number, as of one moment."""
     tables: dict[str, list[Document]] = defaultdict(list)
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         async for table, id, number, text in connection.cursor(

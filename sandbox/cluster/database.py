@@ -56,7 +56,7 @@ def ends_connection(error: BaseException) -> bool:
 
 
 def name_of(url: str) -> str:
-    """The database in messages, without user and password."""
+    """Return the database in messages, without user and password."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -88,7 +88,7 @@ class Database:
             raise self.refusal(error) from error
 
     async def connect(self) -> asyncpg.Connection:
-        """A connection of its own, which no pool resets or closes."""
+        """Return a connection of its own, which no pool resets or closes."""
         return await asyncpg.connect(self._url, **_SETTINGS)
 
     def refusal(self, error: BaseException) -> StoreError:
@@ -109,7 +109,7 @@ class Database:
         return Unavailable(f"{self.name} cannot be reached: {describe(error)}")
 
     def connection(self) -> AbstractAsyncContextManager[asyncpg.Connection]:
-        """A connection for one or more statements."""
+        """Return a connection for one or more statements."""
         assert self._pool is not None
         return self._pool.acquire(timeout=CONNECT_S)  # type: ignore[no-any-return]
 
@@ -140,5 +140,5 @@ class Database:
 
 
 def describe(error: Any) -> str:
-    """The first line of what an error says, or its name if it says nothing."""
+    """Return the first line of what an error says, or its name if it says nothing."""
     return str(error).partition("\n")[0] or type(error).__name__

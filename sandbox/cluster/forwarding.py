@@ -121,7 +121,10 @@ class Forwarding:
     async def ask(
         self, url: str, target: str, headers: Sequence[tuple[bytes, bytes]]
     ) -> bytes | None:
-        """What a server answers to a GET about its own worlds; None if it does not answer well."""
+        """Return what a server answers to a GET about its own worlds.
+
+        None if it does not answer well.
+        """
         sent = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
         try:
             async with self._open().get(

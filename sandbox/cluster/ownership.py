@@ -204,7 +204,7 @@ async def end_silent(connection: asyncpg.Connection, sessions: Iterable[int]) ->
 
 
 async def others(connection: asyncpg.Connection, me: int) -> list[Peer]:
-    """The other servers that live and stay."""
+    """Return the other servers that live and stay."""
     rows = await connection.fetch(
         "SELECT number, name, url, control_url FROM uat_sandbox.living "
         "WHERE number <> $1 AND NOT is_leaving ORDER BY number",
@@ -240,7 +240,7 @@ async def due(
 
 
 async def overdue(connection: asyncpg.Connection, me: int) -> list[int]:
-    """The other sessions that own worlds in which something should have happened."""
+    """Return the other sessions that own worlds in which something should have happened."""
     return [row["owner"] for row in await connection.fetch(_OVERDUE, me)]
 
 

@@ -78,7 +78,7 @@ class OwnedWorld:
                 future.set_result(None)
 
     def head(self, new_wid: int, state: str | None) -> Head:
-        """What its next commit says of it."""
+        """Return what its next commit says of it."""
         store = self.world.store
         return Head(
             wid=self.wid,
@@ -92,7 +92,10 @@ class OwnedWorld:
 
 
 def _due_s(world: World) -> float | None:
-    """The seconds until something happens in the world without a request; None if nothing will."""
+    """Return the seconds until something happens in the world without a request.
+
+    None if nothing will.
+    """
     if not world.outbox.is_idle:
         return 0.0
     timer = world.store.next_timer()

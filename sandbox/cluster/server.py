@@ -133,7 +133,7 @@ class ClusterServer:
         return peer
 
     async def _reach(self, found: Found) -> Peer | None:
-        """The server that has the world; None if it is to be looked for again."""
+        """Return the server that has the world; None if it is to be looked for again."""
         owner = found.owner
         if owner is not None and owner.url == self._session.address.url:
             # A session of this server: the present one, or one that is about to end.
@@ -200,7 +200,7 @@ class ClusterServer:
 
     @asynccontextmanager
     async def reserved(self, id: str, team: str) -> AsyncIterator[str]:
-        """The id of a world that is made inside the block; no other world gets it.
+        """Yield the id of a world that is made inside the block; no other world gets it.
 
         Raises WorldTaken, TooManyWorlds, or StoreError.
         """
@@ -283,7 +283,7 @@ class ClusterServer:
     async def ask_all(
         self, path: str, query: bytes, headers: Sequence[tuple[bytes, bytes]]
     ) -> list[bytes]:
-        """What the other servers answer to this GET."""
+        """Return what the other servers answer to this GET."""
         target = path + ("?" + query.decode("latin-1") if query else "")
         others = await self._database.ask(ownership.others, self._session.number)
         asked = [self._forwarding.ask(one.control_url, target, headers) for one in others]

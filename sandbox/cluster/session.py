@@ -86,7 +86,7 @@ class Clock:
         self._last = 0.0
 
     def __call__(self) -> float:
-        """The present."""
+        """Return the present."""
         self._last = max(self._last, time.time() + (self._offset or 0.0))
         return self._last
 

@@ -176,7 +176,7 @@ async def refuse_pooler(one: asyncpg.Connection, other: asyncpg.Connection, name
 async def share(
     connection: asyncpg.Connection, name: str, own: Mapping[str, str], secret: str
 ) -> dict[str, str]:
-    """What all servers share. `own` is what they must have in common.
+    """Return what all servers share. `own` is what they must have in common.
 
     The first server decides. Raises StoreError where this one differs.
     """

@@ -88,7 +88,7 @@ class Target(Protocol):
     """A server. `profile` is the part of the profile that `send` is to answer with."""
 
     def send(self, request: Request, profile: Mapping[str, Any]) -> HttpAnswer | None:
-        """The answer, or None if the connection was closed or it took too long."""
+        """Return the answer, or None if the connection was closed or it took too long."""
         ...
 
 
@@ -99,7 +99,7 @@ def control(
     body: Any = None,
     profile: Mapping[str, Any] | None = None,
 ) -> Any:
-    """The answer of the control API, parsed. Raises TargetError if it refuses."""
+    """Return the answer of the control API, parsed. Raises TargetError if it refuses."""
     content = None if body is None else json.dumps(body)
     headers = {"accept": "application/json", "content-type": "application/json"}
     answer = target.send(Request(method, CONTROL + path, (), headers, content), profile or {})
@@ -128,7 +128,7 @@ class InProcess(AbstractContextManager["InProcess"]):
         self._runner.close()
 
     def send(self, request: Request, profile: Mapping[str, Any]) -> HttpAnswer | None:
-        """The answer of the sandbox with that profile."""
+        """Return the answer of the sandbox with that profile."""
         return self._runner.run(self._answer(self._sandbox(profile), request))
 
     def _sandbox(self, profile: Mapping[str, Any]) -> Sandbox:
@@ -192,7 +192,7 @@ class Served(AbstractContextManager["Served"]):
         self._client.close()
 
     def send(self, request: Request, profile: Mapping[str, Any]) -> HttpAnswer | None:
-        """The answer of the server. Raises TargetError if there is none at the URL."""
+        """Return the answer of the server. Raises TargetError if there is none at the URL."""
         if self._token and request.path.startswith(CONTROL):
             headers = {**request.headers, "authorization": f"Bearer {self._token}"}
             request = Request(request.method, request.path, request.query, headers, request.body)
@@ -218,7 +218,7 @@ class Platform(AbstractContextManager["Platform"]):
         self._client.close()
 
     def __call__(self, request: ProbeRequest, /) -> HttpAnswer:
-        """The answer. Raises OSError without one."""
+        """Return the answer. Raises OSError without one."""
         headers = {} if request.without_accept else {"accept": "application/json"}
         if key := self._key if request.key is None else request.key:
             headers[self._header] = key
@@ -235,7 +235,10 @@ class Platform(AbstractContextManager["Platform"]):
 
 
 def check_base(base: str, profile: Profile) -> str:
-    """The address of a UAT without a slash at its end. Raises Unusable, also for production."""
+    """Return the address of a UAT without a slash at its end.
+
+    Raises Unusable, also for production.
+    """
     try:
         parts = urlsplit(base)
         host, _ = parts.hostname, parts.port
@@ -254,7 +257,7 @@ def check_base(base: str, profile: Profile) -> str:
 
 
 def check_key(key: str, profile: Profile) -> str:
-    """The key, which is one of UAT. Raises Unusable, without the key."""
+    """Return the key, which is one of UAT. Raises Unusable, without the key."""
     key = key.strip()
     prefix = profile.key_prefixes.uat + "_"
     if key.startswith(profile.key_prefixes.production + "_"):

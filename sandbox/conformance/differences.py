@@ -47,7 +47,7 @@ _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+
 
 
 def role_of(name: str, value: Any) -> Role:
-    """The role of a value in a field of that name."""
+    """Return the role of a value in a field of that name."""
     if isinstance(value, str):
         if _UUID.fullmatch(value):
             return Role.ID
@@ -105,7 +105,7 @@ class Names:
         return known == (replayed, recorded)
 
     def translated(self, value: Any) -> Any:
-        """A value of the recording as the replay has it: whole texts, at any depth."""
+        """Return a value of the recording as the replay has it: whole texts, at any depth."""
         if isinstance(value, str):
             return self.replayed.get(value, value)
         if isinstance(value, list):
@@ -159,7 +159,7 @@ class Comparison:
     names: Names | None = None
 
     def compare(self, place: str, name: str, one: Any, other: Any) -> Iterator[Difference]:
-        """The differences at this place and below."""
+        """Yield the differences at this place and below."""
         if type_of(one) != type_of(other):
             yield self._differs("shape", place, type_of(one), type_of(other))
         elif isinstance(one, dict):
@@ -199,12 +199,12 @@ class Comparison:
 
 
 def _without_ids(value: Any) -> Any:
-    """The value; a text with all ids and times in it replaced by one word for each role."""
+    """Return the value; a text with all ids and times in it replaced by one word for each role."""
     return _TIME.sub("(time)", _UUID.sub("(id)", value)) if isinstance(value, str) else value
 
 
 def type_of(value: Any) -> str:
-    """The type of a JSON value, in a word."""
+    """Return the type of a JSON value, in a word."""
     if value is None or isinstance(value, bool):
         return "null" if value is None else "boolean"
     if isinstance(value, int | float):
@@ -244,7 +244,7 @@ class Delivery:
 
 
 def read_folder(folder: Path) -> list[Delivery]:
-    """The deliveries of a folder, by name. Raises CaptureError."""
+    """Return the deliveries of a folder, by name. Raises CaptureError."""
     if not folder.is_dir():
         raise CaptureError(f"{folder}: is no folder")
     files = sorted(folder.glob("*.json"))
@@ -306,7 +306,7 @@ def compared(
 
 
 def _likely(body: Mapping[str, Any]) -> str:
-    """The event whose body has most names in common with this one, and least others."""
+    """Return the event whose body has most names in common with this one, and least others."""
 
     def unlike(event: str) -> int:
         return len(set(json.loads(library.sample(event))) ^ set(body))
@@ -337,7 +337,10 @@ def _signature(one: Delivery, prefix: str, secret: str | None) -> str:
 
 
 def _compared(body: Any, sample: Any) -> Iterator[dict[str, str]]:
-    """The differences in names, types and forms of times. A value that is null tells no type."""
+    """Yield the differences in names, types and forms of times.
+
+    A value that is null tells no type.
+    """
     for one in Comparison(0).compare("body", "", body, sample):
         sides = {one.recorded, one.replayed}
         is_unknown = "null" in sides and "absent" not in sides

@@ -60,7 +60,7 @@ class Recording:
 
 
 def read_har(path: Path, profile: Profile) -> Recording:
-    """The recording in a file. Raises HarError."""
+    """Return the recording in a file. Raises HarError."""
     try:
         if path.stat().st_size > FILE_BYTES_MAX:
             raise HarError(f"{path}: is larger than {FILE_BYTES_MAX // 2**20} MB; record less")
@@ -82,7 +82,7 @@ def read_har(path: Path, profile: Profile) -> Recording:
 
 
 def parse_har(document: Any, profile: Profile) -> Recording:
-    """The recording in a document. Raises HarError."""
+    """Return the recording in a document. Raises HarError."""
     entries = _get(_get(document, "log", dict, ""), "entries", list, "log")
     if len(entries) > ENTRIES_MAX:
         raise HarError(f"log.entries: has more than {ENTRIES_MAX:,} requests; record less")
@@ -143,7 +143,7 @@ def _refuse_production(recorded: Recorded, place: str, profile: Profile) -> None
 
 
 def _get(document: Any, name: str, kind: type, place: str, *, is_optional: bool = False) -> Any:
-    """The field of that type; an optional one may be missing, and is None then."""
+    """Return the field of that type; an optional one may be missing, and is None then."""
     whole = f"{place}.{name}" if place else name
     value = document.get(name) if isinstance(document, dict) else None
     if value is None and is_optional:
@@ -164,7 +164,7 @@ def _get(document: Any, name: str, kind: type, place: str, *, is_optional: bool 
 
 
 def _target(url: str, place: str) -> tuple[str | None, tuple[tuple[str, str], ...]]:
-    """The path from the platform's version on, and the query."""
+    """Return the path from the platform's version on, and the query."""
     try:
         parts = urlsplit(url)
         query = tuple(parse_qsl(parts.query, keep_blank_values=True, max_num_fields=200))
@@ -192,7 +192,7 @@ def _at(entry: Mapping[str, Any], place: str) -> datetime:
 
 
 def _headers(message: Mapping[str, Any], place: str) -> dict[str, str]:
-    """The headers by lower-case name; of several with a name the last counts."""
+    """Return the headers by lower-case name; of several with a name the last counts."""
     found: dict[str, str] = {}
     headers = _get(message, "headers", list, place, is_optional=True) or []
     for number, header in enumerate(headers):

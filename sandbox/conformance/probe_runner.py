@@ -64,11 +64,11 @@ class Register:
         self._write(replace(self.entries[entry.number], state=GONE))
 
     def left(self) -> list[Entry]:
-        """What may still be there, the last one first."""
+        """Return what may still be there, the last one first."""
         return [one for _, one in sorted(self.entries.items(), reverse=True) if one.state != GONE]
 
     def with_id(self, id: str) -> Entry | None:
-        """The entry of a thing with this id."""
+        """Return the entry of a thing with this id."""
         return next((one for one in self.entries.values() if one.id == id), None)
 
     def _write(self, entry: Entry) -> None:
@@ -86,7 +86,7 @@ def register_file(folder: Path, run: str) -> Path:
 
 
 def read_register(folder: Path, run: str) -> Register:
-    """What a run noted. Raises RegisterError."""
+    """Return what a run noted. Raises RegisterError."""
     file = register_file(folder, run)
     try:
         text = file.read_text(encoding="utf-8")
@@ -110,7 +110,7 @@ def read_register(folder: Path, run: str) -> Register:
 
 
 def as_json(register: Register) -> list[dict[str, Any]]:
-    """What the run made, for the report: without ids."""
+    """Return what the run made, for the report: without ids."""
     return [
         {"kind": one.kind, "name": one.name, "state": one.state}
         for _, one in sorted(register.entries.items())
@@ -250,7 +250,7 @@ class Asker:
         return answer
 
     def answer(self, request: ProbeRequest, probe: str) -> HttpAnswer:
-        """The answer to a request. Raises Stopped."""
+        """Return the answer to a request. Raises Stopped."""
         for _ in range(TOO_MANY_MAX):
             self.pace.wait()
             answer = ask_once(self.send, request)
@@ -285,7 +285,7 @@ class Asker:
 
 
 def ask_once(send: Sends, request: ProbeRequest) -> HttpAnswer:
-    """The answer. If there is none, it has status 0, and its text says why."""
+    """Return the answer. If there is none, it has status 0, and its text says why."""
     try:
         return send(request)
     except OSError as error:
@@ -293,7 +293,7 @@ def ask_once(send: Sends, request: ProbeRequest) -> HttpAnswer:
 
 
 def retry_after(answer: HttpAnswer) -> float:
-    """The seconds to wait. Raises Stopped if they are too many."""
+    """Return the seconds to wait. Raises Stopped if they are too many."""
     text = answer.headers.get("retry-after")
     try:
         seconds = float(text or 1)
@@ -328,7 +328,7 @@ class Cleaner:
     keys: Mapping[str, str | None] = field(repr=False)
 
     def clean(self) -> list[Entry]:
-        """What is left after it, because the platform did not delete it."""
+        """Return what is left after it, because the platform did not delete it."""
         try:
             for entry in self.register.left():
                 try:
@@ -348,7 +348,7 @@ class Cleaner:
             self.register.gone(entry)
 
     def _found(self, entry: Entry) -> Iterator[str]:
-        """The ids of things with the name of the entry. Raises _NoAnswer."""
+        """Yield the ids of things with the name of the entry. Raises _NoAnswer."""
         kind = KINDS[entry.kind]
         if not kind.has_name and not self._is_ours(entry.account_id):
             return
@@ -381,7 +381,7 @@ class Cleaner:
     def _patient(
         self, method: str, path: str, by: str, query: tuple[tuple[str, str], ...] = ()
     ) -> HttpAnswer:
-        """An answer that is neither a failure nor 429. Raises _NoAnswer and Stopped."""
+        """Return an answer that is neither a failure nor 429. Raises _NoAnswer and Stopped."""
         request = ProbeRequest(method=method, path=path, query=query, key=self.keys.get(by))
         for attempt in range(TRIES_MAX):
             self.pace.wait(cleaning=True)
@@ -401,7 +401,7 @@ class Cleaner:
 
 
 def _items(answer: HttpAnswer, kind: Kind) -> list[dict[str, Any]]:
-    """The items of a list. Raises _NoAnswer if it is none."""
+    """Return the items of a list. Raises _NoAnswer if it is none."""
     items = answer.body
     if kind.listed_in is not None:
         items = items.get(kind.listed_in) if isinstance(items, dict) else None

@@ -74,7 +74,7 @@ class Play:
             control(self.target, "DELETE", f"/worlds/{world['id']}", profile=turn.profile)
 
     def cast(self) -> Mapping[str, Any]:
-        """The document of a world that begins like those of the replay."""
+        """Return the document of a world that begins like those of the replay."""
         world: Mapping[str, Any] = self._begin(None, AS_IT_IS)
         control(self.target, "DELETE", f"/worlds/{world['id']}")
         return world
@@ -130,7 +130,7 @@ class Play:
 
 
 def key_of(entry: Recorded) -> str | None:
-    """The key of a request; NO_KEY if the recording left it out, None if there was none."""
+    """Return the key of a request; NO_KEY if the recording left it out, None if there was none."""
     if entry.key is None and entry.answer.status != _NOT_LET_IN:
         return NO_KEY
     return entry.key
@@ -219,7 +219,10 @@ def _best(
     casting: Mapping[str, tuple[str, str]],
     candidates: Sequence[Mapping[str, tuple[str, str]]],
 ) -> dict[str, tuple[str, str]]:
-    """The casting with the candidate that fits best; the one as it is if none fits better."""
+    """Return the casting with the candidate that fits best.
+
+    The one as it is if none fits better.
+    """
     best = dict(casting)
     score = _score(seen, play, best)
     for candidate in candidates:
@@ -238,7 +241,7 @@ def _score(recording: Recording, play: Play, casting: Casting) -> tuple[int, int
 
 
 def _known(world: Mapping[str, Any], value: str) -> tuple[str, str] | None:
-    """The member of the cast that has this id or key already."""
+    """Return the member of the cast that has this id or key already."""
     for table in ("accounts", "terminals", "locations"):
         for name, id in world[table].items():
             if id == value:
@@ -264,7 +267,7 @@ def _unknown(recording: Recording) -> Iterator[_Unknown]:
 
 
 def _ids(entry: Recorded) -> Iterator[tuple[str, str]]:
-    """The ids of a request, each with the name of its field or the segment before it."""
+    """Yield the ids of a request, each with the name of its field or the segment before it."""
     parts = entry.path.split("/")
     for before, part in pairwise(parts):
         if looks_like_id(part):
@@ -374,7 +377,7 @@ def _is_worse(one: Difference, new: set[tuple[int, str, str]]) -> bool:
 def document(
     recording: Recording, found: Sequence[Explained], scrub: Callable[[str], str]
 ) -> dict[str, Any]:
-    """The result as JSON."""
+    """Return the result as JSON."""
     entries = {entry.number: entry for entry in recording.entries}
     return {
         "requests": len(recording.entries),
@@ -396,7 +399,7 @@ def document(
 
 
 def lines(result: dict[str, Any]) -> Iterator[str]:
-    """The same document in lines."""
+    """Yield the same document in lines."""
     last = None
     for one in result["differences"]:
         if one["request"] != last:

@@ -30,7 +30,7 @@ _LETTERS: Final = string.ascii_letters + string.digits
 
 
 def new_run() -> str:
-    """A name for a run: eight letters and digits."""
+    """Return a name for a run: eight letters and digits."""
     return secrets.token_hex(4)
 
 
@@ -43,7 +43,7 @@ def ask(
     keys: Mapping[str, str | None],
     deliveries: Sequence[Mapping[str, Any]] = (),
 ) -> tuple[dict[str, Any], Mapping[str, str]]:
-    """The differences, and the files by name. No key is in them.
+    """Return the differences, and the files by name. No key is in them.
 
     `deliveries` are those that were compared already; see `verify.deliveries`.
 
@@ -88,7 +88,7 @@ def ask(
 
 
 def _own_record(asker: Asker, account: str, key: str) -> Any:
-    """The record of the key that asks. Raises Stopped if it is not one of the account."""
+    """Return the record of the key that asks. Raises Stopped if it is not one of the account."""
     request = ProbeRequest(path="/v5/apikeys", query=(("account_id", account),))
     answer = asker.answer(request, "account")
     for one in answer.body if isinstance(answer.body, list) else []:
@@ -103,7 +103,7 @@ def _own_record(asker: Asker, account: str, key: str) -> Any:
 
 
 def _names(profile: Profile, wanted: Wanted, keys: Mapping[str, str | None]) -> dict[str, Any]:
-    """What fills the holes of steps."""
+    """Return what fills the holes of steps."""
     now = datetime.now(UTC).replace(tzinfo=None)
     later, ago = (one.isoformat(timespec="seconds") for one in (now + KEY_LIFE, now - KEY_LIFE))
     lookup, secret = (

@@ -44,7 +44,7 @@ class Wanted:
     tx: Mapping[str, str] = field(default_factory=dict)
 
     def phases(self) -> Iterator[tuple[str, list[Probe]]]:
-        """The phases that are allowed, in order, with their probes."""
+        """Yield the phases that are allowed, in order, with their probes."""
         for phase in PHASES:
             if phase == PHASES[0] or phase in self.allowed:
                 yield phase, probes_of(phase)
@@ -77,7 +77,7 @@ def _request(phase: str, probe: str, step: Step, wanted: Wanted) -> dict[str, An
 
 
 def plan_lines(wanted: Wanted, base: str) -> Iterator[str]:
-    """The plan as text."""
+    """Yield the plan as text."""
     asked = requests(wanted)
     made = Counter(one["makes"] for one in asked if one["makes"])
     yield f"{len(asked)} requests to {base}, one at a time, at least {INTERVAL_S:g} s apart."
@@ -126,7 +126,7 @@ def _step_lines(step: Step, wanted: Wanted) -> Iterator[str]:
 
 
 def _known(text: str, wanted: Wanted) -> str:
-    """The text with what is known before the run: the account, and the named transactions."""
+    """Return the text with what is known before the run: the account, and the named transactions."""
     known = {f"tx.{name}": id for name, id in wanted.tx.items()}
     if wanted.account is not None:
         known["account"] = wanted.account
@@ -143,14 +143,14 @@ _TEXT_MAX: Final = 300
 
 
 def verdict(finding: Finding, profile: Profile) -> Verdict:
-    """What the finding says of the sandbox with this profile."""
+    """Return what the finding says of the sandbox with this profile."""
     if finding.value is None:
         return "cannot tell"
     return "same" if finding.value == finding.probe.of_sandbox(profile) else "other reading"
 
 
 def document(run: Run, profile: Profile, day: str, register: Register) -> dict[str, Any]:
-    """The differences as JSON: one entry for each probe, and what the run made."""
+    """Return the differences as JSON: one entry for each probe, and what the run made."""
     return {
         "run": register.run,
         "verified": day,
@@ -173,7 +173,7 @@ def document(run: Run, profile: Profile, day: str, register: Register) -> dict[s
 
 
 def markdown(result: Mapping[str, Any]) -> str:
-    """The same as a page."""
+    """Return the same as a page."""
     lines = [
         "# The platform against the sandbox",
         "",
@@ -210,7 +210,7 @@ def _rows_of(deliveries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...
 
 
 def lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """The same for a terminal."""
+    """Yield the same for a terminal."""
     for one in result["probes"]:
         said = f"{one['id']}: {one['verdict']}"
         if one["verdict"] == "other reading":
@@ -226,7 +226,7 @@ def lines(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def profile_toml(run: Run, profile: Profile, day: str) -> str:
-    """The profile with what was learnt and when, for `sandbox serve --profile`."""
+    """Return the profile with what was learnt and when, for `sandbox serve --profile`."""
     whole = asdict(profile)
     told = [finding.probe for finding in run.findings if finding.value is not None]
     ids = [id for probe in told for id in probe.clauses]
@@ -251,7 +251,7 @@ def profile_toml(run: Run, profile: Profile, day: str) -> str:
 
 
 def switches(run: Run) -> dict[str, Any]:
-    """The switches that were learnt, as `PUT /_sandbox/worlds/{world}/switches` takes them."""
+    """Return the switches that were learnt, as `PUT /_sandbox/worlds/{world}/switches` takes them."""
     return {
         finding.probe.name: finding.value
         for finding in run.findings
@@ -269,7 +269,7 @@ def evidence(run: Run, profile: Profile) -> str:
 
 
 def _outline(value: Any, keeps: Any) -> Any:
-    """The shape of a body: names, types, and one item of each list."""
+    """Return the shape of a body: names, types, and one item of each list."""
     if isinstance(value, dict):
         return {name: _outline(inner, keeps) for name, inner in value.items()}
     if isinstance(value, list):

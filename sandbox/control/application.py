@@ -150,7 +150,7 @@ class Control:
         return ControlFault(500, "internal_error", "The sandbox failed; its log says why.")
 
     def _error(self, fault: ControlFault) -> dict[str, Any]:
-        """The body of a refusal. It repeats no key (assumed D5), nor a whole book."""
+        """Return the body of a refusal. It repeats no key (assumed D5), nor a whole book."""
         scrub = self._services.worlds.profile.scrub_start
         near = {} if fault.nearest is None else {"nearest": fault.nearest}
         return {
@@ -168,7 +168,7 @@ class Control:
         await _send(send, fault.status, self._error(fault), headers)
 
     def _route(self, scope: Scope) -> tuple[ControlRow, dict[str, str], Identity]:
-        """The row, the parameters of the path, and who asks. Raises ControlFault."""
+        """Return the row, the parameters of the path, and who asks. Raises ControlFault."""
         match: Match[ControlRow] | None = match_of(scope)
         if not is_written_below(scope, PREFIX):
             # What blocks this path in a proxy blocks every spelling of it.
@@ -225,7 +225,7 @@ class Control:
         return None if self._tokens.are_needed else THE_OPERATOR
 
     async def _read(self, row: ControlRow, scope: Scope, receive: Receive) -> bytes | bytearray:
-        """The body, if the endpoint takes one. A body announced as too large is not read."""
+        """Return the body, if the endpoint takes one. A body announced as too large is not read."""
         if row.body is None and not row.is_raw:
             return b""
         bytes_max = SNAPSHOT_BYTES_MAX if row.is_raw else wire.CONTROL_BYTES_MAX
@@ -240,7 +240,7 @@ class Control:
         return body
 
     def _world(self, params: dict[str, str], who: Identity) -> World | None:
-        """The world that the path names, if it names one."""
+        """Return the world that the path names, if it names one."""
         if "w" not in params:
             return None
         found = who.world(self._services.worlds, params["w"])
@@ -317,14 +317,14 @@ def _parse_body(shape: type[BaseModel], body: bytes, key_format: KeyFormat) -> A
 
 
 def _refusal(error: ValidationError, shape: type[BaseModel]) -> ControlFault:
-    """The mistake, and for an unknown field the known one that it resembles."""
+    """Return the mistake, and for an unknown field the known one that it resembles."""
     first = error.errors(include_url=False, include_context=False)[0]
     unknown = first["type"] == "extra_forbidden"
     return invalid(wire.mistakes(error), _nearest_field(shape, first["loc"]) if unknown else None)
 
 
 def _nearest_field(shape: type[BaseModel], loc: tuple[int | str, ...]) -> str | None:
-    """The known field of the same shape that an unknown one resembles."""
+    """Return the known field of the same shape that an unknown one resembles."""
     *path, unknown = map(str, loc)
     for part in path:
         inner = shape.model_fields[part].annotation

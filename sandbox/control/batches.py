@@ -169,7 +169,7 @@ def read_batch(request: ControlRequest, query: BatchQuery) -> Written[BatchDetai
 
 
 def settlement_csv(detail: BatchDetail) -> str:
-    """The records of a batch with their results, for a spreadsheet. Source: assumed D56."""
+    """Return the records of a batch with their results, for a spreadsheet. Source: assumed D56."""
     batch = {column: getattr(detail.batch, name) for column, name in _OF_BATCH.items()}
     rows = (
         batch
@@ -218,7 +218,7 @@ def view_batch(world: World, batch: batches.Batch) -> BatchDetail:
 
 
 def batch_row(world: World, batch: batches.Batch) -> BatchRow:
-    """A batch as lists show it."""
+    """Return a batch as lists show it."""
     account = world.store.get(Account, batch.account_id)
     terminal = world.store.get(Terminal, batch.terminal_id)
     return BatchRow.of(
@@ -242,7 +242,7 @@ def _refused(batch: batches.Batch) -> int | None:
 
 
 def _entries(batch: batches.Batch, payment: Payment) -> Iterator[BatchEntry]:
-    """The capture entry of a payment, and its refund entries. Source: assumed M10."""
+    """Yield the capture entry of a payment, and its refund entries. Source: assumed M10."""
 
     def entry(
         kind: EntryKind, amount: int, attempt: Attempt, result: EntryResult | None
@@ -284,7 +284,7 @@ def _sums(entries: list[BatchEntry]) -> EntrySums:
 
 
 def _explain(world: World, batch: batches.Batch) -> tuple[str, datetime | None]:
-    """What the status means, and when the processor answers."""
+    """Return what the status means, and when the processor answers."""
     timer = world.store.timer(BATCH_RESULT, batch.id)
     if batch.status == "submitted" and timer is not None:
         return view_timer(world, timer).says, timer.due
@@ -356,7 +356,7 @@ def _parse_result(body: BatchAnswer, members: list[Payment]) -> batches.Result:
 
 
 def _rejected_members(wanted: int | list[str] | None, members: list[Payment]) -> tuple[str, ...]:
-    """The ids of the members that are refused: as named, or so many of the first."""
+    """Return the ids of the members that are refused: as named, or so many of the first."""
     if wanted is None:
         raise invalid("rejected: say which members, by their ids, or how many")
     ids = [payment.id for payment in members]

@@ -273,7 +273,7 @@ def _checks(world: World, message: Message) -> Iterator[CapturedCheck]:
 
 
 async def _lens(world: World, keys: list[ApiKey]) -> CapturedLens:
-    """What the keys may, and what each would have been answered where one was refused."""
+    """Return what the keys may, and what each would have been answered where one was refused."""
     tables = await collect((view_permissions(world, key) for key in keys), every=_IN_A_ROW)
     answers: list[LensView] = []
     for row, target in _refused(world.journal.entries()):
@@ -284,7 +284,7 @@ async def _lens(world: World, keys: list[ApiKey]) -> CapturedLens:
 
 
 def _refused(entries: list[Entry]) -> list[tuple[Row, str | None]]:
-    """The operations that were refused, each with the record that it was about."""
+    """Return the operations that were refused, each with the record that it was about."""
     found: dict[tuple[str, str | None], Row] = {}
     for entry in reversed(entries):
         row = PERMITTED.get(entry.route or "")
@@ -328,7 +328,7 @@ _POLICY: Final = (
 
 @get(f"{PREFIX}/report.html", "report.page", media_type=HTML)
 def read_report_page(request: ControlRequest) -> Written[str]:
-    """The console as one file that shows captures and needs no server.
+    """Return the console as one file that shows captures and needs no server.
 
     Source: assumed D25-reports.
     """
@@ -337,7 +337,7 @@ def read_report_page(request: ControlRequest) -> Written[str]:
 
 @cache
 def whole_page() -> bytes:
-    """The page in UTF-8, with CAPTURES_BELONG_HERE where captures go."""
+    """Return the page in UTF-8, with CAPTURES_BELONG_HERE where captures go."""
     script, style = join_scripts(), join_styles()
     # Either would end the element that holds the script.
     assert "</script" not in script
@@ -379,7 +379,7 @@ class NamedCapture(NamedTuple):
 
 
 def read_capture(file: bytes) -> dict[str, Any]:
-    """The capture in the content of a file. Raises NotACapture."""
+    """Return the capture in the content of a file. Raises NotACapture."""
     try:
         content = from_json(_unpacked(file))
     except ValueError as error:
@@ -402,7 +402,7 @@ def read_capture(file: bytes) -> dict[str, Any]:
 
 
 def _unpacked(file: bytes) -> bytes:
-    """The JSON in the file. Raises ValueError."""
+    """Return the JSON in the file. Raises ValueError."""
     unpacking = zlib.decompressobj(wbits=_GZIP_BITS)
     try:
         text = unpacking.decompress(file, BYTES_MAX)
@@ -416,7 +416,7 @@ def _unpacked(file: bytes) -> bytes:
 
 
 def _check_member(name: str, value: Any, shape: Any) -> None:
-    """Raises NotACapture for a member that has not the shape of its type."""
+    """Raise NotACapture for a member that has not the shape of its type."""
     kinds = [_kind(one) for one in get_args(shape)] if type(None) in get_args(shape) else []
     kinds = kinds or [_kind(shape)]
     if type(value) not in kinds:
@@ -431,13 +431,13 @@ def _kind(shape: Any) -> type:
 
 
 def with_captures(captures: Iterable[NamedCapture]) -> bytes:
-    """The console as one file that shows these captures."""
+    """Return the console as one file that shows these captures."""
     before, _, after = whole_page().decode().partition(CAPTURES_BELONG_HERE)
     return (before + "\n".join(map(_capture_script, captures)) + after).encode()
 
 
 def _capture_script(capture: NamedCapture) -> str:
-    """A capture as the page reads it."""
+    """Return a capture as the page reads it."""
     told = {
         "capture": capture.id,
         "test": capture.name,

@@ -76,7 +76,7 @@ def list_outcomes(request: ControlRequest) -> Outcomes:
 
 
 def outcome_view(row: Outcome) -> CatalogueOutcome:
-    """An outcome as it is shown."""
+    """Return an outcome as it is shown."""
     return CatalogueOutcome.of(
         row,
         operations=operations_of(row.key),
@@ -86,7 +86,7 @@ def outcome_view(row: Outcome) -> CatalogueOutcome:
 
 
 def fault_view(row: TransportFault) -> FaultView:
-    """A transport fault as it is shown."""
+    """Return a transport fault as it is shown."""
     return FaultView.of(row, status=row.answer and row.answer.status)
 
 
@@ -122,7 +122,7 @@ def list_cards(request: ControlRequest) -> Cards:
 
 
 def card_view(card: Card) -> CardView:
-    """A test card as it is shown."""
+    """Return a test card as it is shown."""
     return CardView.of(
         card,
         number=card.masked,

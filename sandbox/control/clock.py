@@ -52,7 +52,7 @@ class ClockBody(Body):
         return now
 
     def setting(self) -> ClockSetting:
-        """The same, as the clock takes it."""
+        """Return the same, as the clock takes it."""
         return ClockSetting(now=self.now, mode=self.mode, rate=self.rate)
 
 
@@ -73,7 +73,7 @@ class Advance(Body):
         return self
 
     def end(self, now: Instant, due: Instant | None) -> Instant:
-        """The instant to which the clock is moved; `due` is when something falls due next.
+        """Return the instant to which the clock is moved; `due` is when something falls due next.
 
         Raises ValueError if there is none.
         """
@@ -295,7 +295,7 @@ def _nothing(payment: Payment | None, clause: str) -> _Leads:
 
 
 def _ends(says: str, clause: str) -> _Tells:
-    """A payment ends by itself, as the row of the timer says."""
+    """Return a payment ends by itself, as the row of the timer says."""
 
     def tell(world: World, timer: Timer) -> _Leads:
         payment = world.store.get(Payment, timer.subject)
@@ -362,7 +362,7 @@ def _key_expires(world: World, timer: Timer) -> _Leads:
 
 
 def _moves(kind: Literal["key", "terminal"], trigger: str) -> _Tells:
-    """A scenario moves a key or a terminal on in its life."""
+    """Return a scenario moves a key or a terminal on in its life."""
 
     def tell(world: World, timer: Timer) -> _Leads:
         record: ApiKey | Terminal | None

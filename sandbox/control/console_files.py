@@ -79,7 +79,7 @@ def _variable(name: str) -> str:
 
 
 def _as_function(code: str) -> str:
-    """The body of a function that does what the module does, and returns its exports."""
+    """Return the body of a function that does what the module does, and returns its exports."""
     exports: list[str] = []
 
     def imported(found: re.Match[str]) -> str:
@@ -109,7 +109,7 @@ def _as_function(code: str) -> str:
 
 
 def _renamed(names: str) -> str:
-    """The names of an import as a pattern: `a as b` becomes `a: b`."""
+    """Return the names of an import as a pattern: `a as b` becomes `a: b`."""
     return "{" + re.sub(r"\s+as\s+", ": ", names) + "}"
 
 
@@ -122,7 +122,7 @@ _TYPES: Final = {
 
 @get(f"{PREFIX}/", "console.page", is_open=True, media_type=HTML, kind=AnswerKind.CONSOLE)
 def read_console_page(request: ControlRequest) -> Written[str]:
-    """The web console.
+    """Return the web console.
 
     It names its files with their version, and can be mounted anywhere.
     """
@@ -138,7 +138,7 @@ def read_console_page(request: ControlRequest) -> Written[str]:
     refuses=(404,),
 )
 def read_console_file(request: ControlRequest) -> Written[str]:
-    """A script or style sheet of the console.
+    """Return a script or style sheet of the console.
 
     Raises ControlFault for another version: its page has to be reloaded.
     """

@@ -130,7 +130,10 @@ class ControlRequest(Struct, kw_only=True):
         return self.require(self.world.store.get(kind, self.id), noun)
 
     def require(self, value: T | None, noun: str, *, at: str = "", more: str = "") -> T:
-        """The value that an id of the request finds. Raises ControlFault if it finds none."""
+        """Return the value that an id of the request finds.
+
+        Raises ControlFault if it finds none.
+        """
         if value is None:
             raise not_found(f"{at}the world has no {noun} with this id{more}")
         return value
@@ -207,7 +210,7 @@ class ControlFault(Exception):
 
 
 def invalid(message: str, nearest: str | None = None) -> ControlFault:
-    """A body or query that cannot be."""
+    """Return a body or query that cannot be."""
     return ControlFault(400, "validation_error", message, nearest=nearest)
 
 
@@ -217,7 +220,7 @@ def not_found(message: str, **more: Any) -> ControlFault:
 
 
 def conflict(error: str, message: str, **more: Any) -> ControlFault:
-    """A request that conflicts with the state of things."""
+    """Return a request that conflicts with the state of things."""
     return ControlFault(409, error, message, **more)
 
 
@@ -235,7 +238,7 @@ def unknown_among(ids: Iterable[str], id: str, who: Identity) -> ControlFault:
 
 
 def must_be_known(field: str, word: str | None, known: Iterable[str]) -> None:
-    """Raises ControlFault, with the nearest known word, for a word that is none of them."""
+    """Raise ControlFault, with the nearest known word, for a word that is none of them."""
     if word is not None and word not in known:
         raise invalid(f"{field}: there is no {word[:80]!r}", nearest(word, known))
 
@@ -255,7 +258,7 @@ async def exclusive_world(request: ControlRequest) -> AsyncIterator[World]:
 
 
 def parse_words(name: str, text: str | None, known: Iterable[str]) -> list[str]:
-    """The words of a parameter, which commas separate.
+    """Return the words of a parameter, which commas separate.
 
     Raises ControlFault, with the nearest known word, for one that is none of them.
     """
@@ -266,5 +269,5 @@ def parse_words(name: str, text: str | None, known: Iterable[str]) -> list[str]:
 
 
 def cast_names(world: World, kind: str) -> dict[str, str]:
-    """The name in the cast of each account, terminal, location or key, by its id."""
+    """Return the name in the cast of each account, terminal, location or key, by its id."""
     return {id: name for name, id in world.cast.ids_of(kind).items()}

@@ -88,7 +88,7 @@ def _add(sections: list[Section]) -> Section:
 
 
 def view_coverage(request: ControlRequest, coverage: CoverageCounters) -> Coverage:
-    """The counts as the control API shows them."""
+    """Return the counts as the control API shows them."""
     counts = _counts(coverage)
     names = {one.name: name for name, one in library.scenarios().items()}
     scrub = request.services.worlds.profile.scrub

@@ -9,7 +9,7 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 def to_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """A header, and a line for each row.
+    """Return a header, and a line for each row.
 
     A text that a spreadsheet would take for a formula has an apostrophe before it.
     """

@@ -100,7 +100,7 @@ def read_directory(request: ControlRequest, query: DirectoryQuery) -> DirectoryP
 def directory_entries(
     world: World, kind: RecordKind, records: Iterable[Any]
 ) -> Iterator[DirectoryEntry]:
-    """The records as the directory shows them."""
+    """Yield the records as the directory shows them."""
     names = cast_names(world, kind)
     for record in records:
         id = record.terminal_id if kind == "terminal" else record.id
@@ -205,7 +205,7 @@ async def _load_unowned_worlds(request: ControlRequest, others: Elsewhere) -> No
 
 
 def _find_payments(world: World, q: str) -> list[Payment]:
-    """The payments with this id, with an attempt of this event_id, or with such a card."""
+    """Return the payments with this id, with an attempt of this event_id, or with such a card."""
     where: Where = {"event_id": q}
     if len(q) == LAST_DIGITS and q.isascii() and q.isdecimal():
         where = {"card_number": q}

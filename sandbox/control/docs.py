@@ -43,7 +43,7 @@ _PAGE: Final = Path(__file__).parent / "page"
 def read_platform_document(
     request: ControlRequest, query: PlatformDocumentQuery
 ) -> Written[Document]:
-    """The platform as an OpenAPI document."""
+    """Return the platform as an OpenAPI document."""
     services = request.services
     return _write(
         platform.document,
@@ -61,7 +61,7 @@ def read_platform_document(
 def read_control_document(
     request: ControlRequest, query: ControlDocumentQuery
 ) -> Written[Document]:
-    """The control API as an OpenAPI document."""
+    """Return the control API as an OpenAPI document."""
     services = request.services
     return _write(
         document,
@@ -78,7 +78,7 @@ def read_control_document(
 def _write(
     document: Callable[..., Document], about: Any, *, cast: bytes, **more: Any
 ) -> Written[Document]:
-    """The document, which is written once for the same arguments."""
+    """Return the document, which is written once for the same arguments."""
     return Written(to_json(document(about, cast=from_json(cast), **more)))
 
 
@@ -98,7 +98,7 @@ def _url(request: ControlRequest, other: str, root: str) -> str:
 
 
 def _cast(request: ControlRequest) -> bytes:
-    """The ids of the world `default`, which the examples name, as JSON."""
+    """Return the ids of the world `default`, which the examples name, as JSON."""
     cast = request.services.worlds.default.cast
     kinds = {"accounts": cast.accounts, "terminals": cast.terminals, "locations": cast.locations}
     return to_json({kind: dict(ids) for kind, ids in kinds.items()})
@@ -108,7 +108,7 @@ def _cast(request: ControlRequest) -> bytes:
     f"{PREFIX}/ca.pem", "tls.ca", is_open=True, media_type="application/x-pem-file", refuses=(404,)
 )
 def read_ca(request: ControlRequest) -> Written[str]:
-    """The certificate of the server's own authority, with --tls."""
+    """Return the certificate of the server's own authority, with --tls."""
     if request.services.ca is None:
         raise not_found("this server has no certificate authority of its own; start it with --tls")
     return Written(request.services.ca)
@@ -116,19 +116,19 @@ def read_ca(request: ControlRequest) -> Written[str]:
 
 @get(f"{PREFIX}/docs", "docs.page", is_open=True, media_type=HTML)
 def read_docs_page(request: ControlRequest) -> Written[str]:
-    """A page to read and try the platform and the control API."""
+    """Return a page to read and try the platform and the control API."""
     return _file("page.html")
 
 
 @get(f"{PREFIX}/docs/page.css", "docs.style", is_open=True, media_type=CSS)
 def read_docs_style(request: ControlRequest) -> Written[str]:
-    """The style of the docs page."""
+    """Return the style of the docs page."""
     return _file("page.css")
 
 
 @get(f"{PREFIX}/docs/page.js", "docs.script", is_open=True, media_type=JAVASCRIPT)
 def read_docs_script(request: ControlRequest) -> Written[str]:
-    """The script of the docs page."""
+    """Return the script of the docs page."""
     return _file("page.js")
 
 
@@ -213,7 +213,7 @@ def document(
     cast: Cast,
     strict: bool = False,
 ) -> dict[str, Any]:
-    """The document of what programs ask in `rows`; `cast` has the ids for the examples.
+    """Return the document of what programs ask in `rows`; `cast` has the ids for the examples.
 
     The `strict` one says all that schemas can say, and is for fuzzing.
     """
@@ -297,7 +297,7 @@ def _successes(writer: Writer, row: ControlRow) -> Schema:
 
 
 def _refusals(row: ControlRow, *, needs_token: bool) -> Iterator[tuple[str, Schema]]:
-    """The refusals of the row. Every row refuses unknown parameters."""
+    """Yield the refusals of the row. Every row refuses unknown parameters."""
     found = {400, *row.refuses}
     if not row.is_open:
         found |= {401, 403} if needs_token else {403}
@@ -315,7 +315,7 @@ def _refusals(row: ControlRow, *, needs_token: bool) -> Iterator[tuple[str, Sche
 
 
 def _words_of_readings() -> Schema:
-    """A named list of words for each reading with more than two values."""
+    """Return a named list of words for each reading with more than two values."""
     return {
         reading.id.title().replace("_", ""): {"type": "string", "enum": list(reading.names)}
         for reading in READINGS.values()

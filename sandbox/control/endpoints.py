@@ -123,7 +123,7 @@ class Recovered(View):
 
 
 def view_endpoint(endpoint: webhooks.Endpoint, now: datetime) -> EndpointView:
-    """The endpoint as the control API shows it at that moment of the world."""
+    """Return the endpoint as the control API shows it at that moment of the world."""
     since = endpoint.failing_since
     return EndpointView.of(
         endpoint,
@@ -155,7 +155,7 @@ def create_endpoint(request: ControlRequest, body: CreateEndpoint) -> EndpointVi
 
 
 def add_endpoint(request: ControlRequest, sent: dict[str, Any]) -> webhooks.Endpoint:
-    """A new endpoint with these fields of a body. Raises ControlFault."""
+    """Return a new endpoint with these fields of a body. Raises ControlFault."""
     world = request.world
     if len(world.outbox.endpoints) >= webhooks.ENDPOINTS_MAX:
         raise conflict(
@@ -176,14 +176,14 @@ def add_endpoint(request: ControlRequest, sent: dict[str, Any]) -> webhooks.Endp
 
 
 def _free_id(world: World) -> str:
-    """A new id. Draws begin anew with a reset, and endpoints of before it stay."""
+    """Return a new id. Draws begin anew with a reset, and endpoints of before it stay."""
     while (id := f"ep_{world.draws.plain_chars(27)}") in world.outbox.endpoints:
         pass
     return id
 
 
 def _checked(request: ControlRequest, sent: dict[str, Any]) -> dict[str, Any]:
-    """The fields that were sent as they are stored, null as if they were not.
+    """Return the fields that were sent as they are stored, null as if they were not.
 
     Raises ControlFault for a word in them that is not known.
     """

@@ -11,7 +11,7 @@ CHOSEN: Final = ("queue", "header")
 
 
 def fault_of(view: JournalEntry) -> str | None:
-    """The transport fault that the answer of a request met, if any."""
+    """Return the transport fault that the answer of a request met, if any."""
     notes = str(view.notes)
     return next((key for key in TRANSPORT_FAULTS if f"transport fault {key}: " in notes), None)
 
@@ -25,7 +25,7 @@ def is_spared(view: JournalEntry) -> bool:
 
 
 def queue_again(view: JournalEntry) -> dict[str, Any]:
-    """What to queue so that the outcome and the fault are chosen again."""
+    """Return what to queue so that the outcome and the fault are chosen again."""
     assert view.outcome
     key, response, fault = view.outcome.key, view.response, fault_of(view)
     if key in TRANSPORT_FAULTS:

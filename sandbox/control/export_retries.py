@@ -33,7 +33,7 @@ _NOT_DONE: Final = ("pending", Verdict.DECLINED, Verdict.ERROR)
 
 
 def find_retries(world: World, views: Sequence[JournalEntry]) -> dict[str, str]:
-    """The ids of requests that were sent again, each with when the first was carried out."""
+    """Return the ids of requests that were sent again, each with when the first was carried out."""
     found: dict[str, str] = {}
     timed_out: dict[str, str] = {}
     for number, view in enumerate(views):
@@ -50,7 +50,7 @@ def find_retries(world: World, views: Sequence[JournalEntry]) -> dict[str, str]:
 
 
 def _as_asked(view: JournalEntry) -> str:
-    """The request without its event_id, which a retry may change."""
+    """Return the request without its event_id, which a retry may change."""
     body = view.request
     if isinstance(body, dict):
         body = {name: one for name, one in body.items() if name != "event_id"}
@@ -84,7 +84,7 @@ def _is_named_later(view: JournalEntry, later: Sequence[JournalEntry]) -> bool:
 
 
 def ask_yours(number: int, lines: list[str]) -> list[str]:
-    """The lines of a request, as one that your software may leave out."""
+    """Return the lines of a request, as one that your software may leave out."""
     begins = f"    answer_{number} = "
     at = next(place for place, line in enumerate(lines) if line.startswith(begins))
     end = lines.index("    )", at)
@@ -100,7 +100,7 @@ def ask_yours(number: int, lines: list[str]) -> list[str]:
 
 
 def was_sent_once(retries: dict[str, str], views: Sequence[JournalEntry]) -> Iterator[str]:
-    """The lines at the end of the test: what was carried out late was sent once."""
+    """Yield the lines at the end of the test: what was carried out late was sent once."""
     latest = max(retries.values(), default="")
     if latest > views[-1].at:
         yield f"    sandbox.advance(to={latest!r})"

@@ -61,11 +61,11 @@ class ExportCase:
         return cast_names(self.world, "key")
 
     def key_name(self, key_id: str | None) -> str | None:
-        """The name of the key in the cast, else its id."""
+        """Return the name of the key in the cast, else its id."""
         return None if key_id is None else self._names.get(key_id, key_id)
 
     def key_of_cast(self, view: JournalEntry) -> str | None:
-        """The name in the cast of the key of a request; None without a known key.
+        """Return the name in the cast of the key of a request; None without a known key.
 
         Raises ControlFault for a key that only this world has.
         """
@@ -79,7 +79,7 @@ class ExportCase:
         return name
 
     def address(self, view: JournalEntry) -> str:
-        """The URL of a request."""
+        """Return the URL of a request."""
         query = quote(view.query, safe=IN_A_QUERY)
         return f"{self.url}{quote(view.path)}" + (f"?{query}" if query else "")
 
@@ -171,7 +171,7 @@ def _code(value: Any) -> str:
 
 
 async def add_needed(world: World, entries: list[Entry]) -> list[Entry]:
-    """These requests, and before them those that made the records that they name."""
+    """Return these requests, and before them those that made the records that they name."""
     everything = world.journal.entries()
     makers: dict[str, Entry] = {}
     for entry in reversed(everything):
@@ -190,7 +190,7 @@ async def add_needed(world: World, entries: list[Entry]) -> list[Entry]:
 
 
 def _made(entry: Entry) -> Iterator[str]:
-    """The id of the record that a request made, and of the batch that it opened."""
+    """Yield the id of the record that a request made, and of the batch that it opened."""
     if entry.method == "POST" and entry.response is not None and entry.status < _REFUSED_FROM:
         yield from _MADE.findall(_decode(entry.response))
 
@@ -222,11 +222,11 @@ class _Known:
             self._code.setdefault(id, _Text(f'seen_{number}["{field}"]'))
 
     def code(self, id: str) -> str | None:
-        """The code that names an id, or None."""
+        """Return the code that names an id, or None."""
         return self._code.get(id)
 
     def of(self, value: Any) -> Any:
-        """The value with the code in place of each id."""
+        """Return the value with the code in place of each id."""
         if isinstance(value, dict):
             return {name: self.of(one) for name, one in value.items()}
         if isinstance(value, list):
@@ -234,7 +234,7 @@ class _Known:
         return self._code.get(value, value) if isinstance(value, str) else value
 
     def path(self, path: str, query: str) -> str:
-        """The code for a path with its query."""
+        """Return the code for a path with its query."""
         rest = f"?{query}" if query else ""
         parts = path.split("/")
         if not any(part in self._code for part in parts):
@@ -247,7 +247,7 @@ class _Known:
 
 
 def _in_quotes(text: str) -> str:
-    """The text as it stands in an f-string in single quotes."""
+    """Return the text as it stands in an f-string in single quotes."""
     return text.translate(_BRACES).encode("unicode_escape").decode()
 
 
@@ -255,7 +255,7 @@ _BRACES: Final = str.maketrans({"{": "{{", "}": "}}", "'": "%27", "\\": "%5C"})
 
 
 def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
-    """The requests of the test, each with what comes before it and what was seen.
+    """Yield the requests of the test, each with what comes before it and what was seen.
 
     Raises ControlFault for a request by a key that only this world has.
     """
@@ -295,7 +295,7 @@ def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
 def _test_lines(
     case: ExportCase, steps: list[dict[str, Any]], scenarios: list[Mapping[str, Any]]
 ) -> Iterator[str]:
-    """The lines of each request, and of the webhooks that came of it."""
+    """Yield the lines of each request, and of the webhooks that came of it."""
     known = _Known(case)
     webhooks = ExportedWebhooks(case.world)
     retries = find_retries(case.world, case.views)
@@ -321,7 +321,7 @@ def _test_lines(
 
 
 def _preparation(path: str, body: Any, scenarios: list[Mapping[str, Any]]) -> list[str]:
-    """The lines of the kit that ask this of the control API."""
+    """Return the lines of the kit that ask this of the control API."""
     if path == "/clock/advance":
         return [f"    sandbox.advance(to={body['to']!r})"]
     if path == "/scenario":
@@ -396,7 +396,7 @@ class ExportedWebhooks(Struct, frozen=True):
     world: World
 
     def _messages(self, view: JournalEntry) -> Iterator[Message]:
-        """The messages of a request, and those that a rule made up to contradict one of them."""
+        """Yield the messages of a request, and those that a rule made up to contradict one of them."""
         store = self.world.store
         last: int | None = None
         for id in view.events:
@@ -409,21 +409,21 @@ class ExportedWebhooks(Struct, frozen=True):
                     yield other
 
     def _sent(self, view: JournalEntry) -> Iterator[tuple[Message, list[Delivery]]]:
-        """The messages of a request that were for somebody, with their deliveries."""
+        """Yield the messages of a request that were for somebody, with their deliveries."""
         for message in self._messages(view):
             deliveries = self.world.outbox.deliveries_of(message.id)
             if deliveries:
                 yield message, list(deliveries)
 
     def faults(self, view: JournalEntry) -> Iterator[str]:
-        """The lines that queue what was done to the webhooks of a request, before it is sent."""
+        """Yield the lines that queue what was done to the webhooks of a request, before it is sent."""
         for message, deliveries in self._sent(view):
             then = self._queued(deliveries)
             if then is not None:
                 yield f"    sandbox.spoil({then!r}, when={{'event': {message.event_type!r}}})"
 
     def _queued(self, deliveries: list[Delivery]) -> dict[str, Any] | None:
-        """What the queue of deliveries to spoil did to one of them."""
+        """Return what the queue of deliveries to spoil did to one of them."""
         for one in deliveries:
             if one.rule is not None and one.rule.startswith(RULE_OF_QUEUE):
                 used = self.world.spoiling.used.get(one.rule.removeprefix(RULE_OF_QUEUE))
@@ -432,7 +432,7 @@ class ExportedWebhooks(Struct, frozen=True):
         return None
 
     def heard(self, view: JournalEntry, code: Code, client: str) -> Iterator[str]:
-        """The lines that wait for the webhooks of a request, after it was answered.
+        """Yield the lines that wait for the webhooks of a request, after it was answered.
 
         `code` names ids, and `client` is the name of the key that reads records, as code.
         """
@@ -471,7 +471,7 @@ def _waiting(
     differ: Mapping[str, Any],
     client: str,
 ) -> Iterator[str]:
-    """The lines that wait for one webhook. `differ` is what contradicts the one before it."""
+    """Yield the lines that wait for one webhook. `differ` is what contradicts the one before it."""
     told = {"status": body["status"]} if isinstance(body.get("status"), str) else {}
     fields = {name: one for name, one in {**told, **differ}.items() if name not in _OF_WAIT_FOR}
     words = [f"**{fields!r}"] if fields else []

@@ -42,7 +42,7 @@ from sandbox.worlds.world import World
 
 
 def _variable(name: str) -> str:
-    """The variable of the shell that holds a key."""
+    """Return the variable of the shell that holds a key."""
     return "KEY_" + "".join(one if one.isalnum() and one.isascii() else "_" for one in name).upper()
 
 
@@ -58,7 +58,7 @@ def _curl_of(case: ExportCase, view: JournalEntry) -> str:
 
 
 def body_text(body: Any) -> str:
-    """The text of a body: as it is, or as JSON."""
+    """Return the text of a body: as it is, or as JSON."""
     return body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
 
 
@@ -143,12 +143,12 @@ def _in_code(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """The text without what Markdown would obey."""
+    """Return the text without what Markdown would obey."""
     return "".join(f"\\{one}" if one in "\\`*_[]<>#|!" else one for one in " ".join(text.split()))
 
 
 def _block(text: str) -> list[str]:
-    """The text as an indented block, which nothing in it can end."""
+    """Return the text as an indented block, which nothing in it can end."""
     return [f"    {line}" for line in text.splitlines()]
 
 
@@ -220,7 +220,7 @@ async def _write_export(request: ControlRequest, body: ExportBody) -> ExportedFi
 async def _prove_test(
     request: ControlRequest, case: ExportCase, steps: list[dict[str, Any]]
 ) -> None:
-    """Raises ControlFault if the requests of a test are answered otherwise in its world.
+    """Raise ControlFault if the requests of a test are answered otherwise in its world.
 
     A fixture of somebody's own is known to this server alone, and is not proved with.
     Source: assumed D25-export.
@@ -338,7 +338,7 @@ _AMOUNTS: Final = ("total_amount", "tip_amount", "surcharge_amount", "refunded")
 
 
 def build_scenario(case: ExportCase) -> tuple[dict[str, Any], int, list[str]]:
-    """The scenario, how many requests are in it, and what was left out.
+    """Return the scenario, how many requests are in it, and what was left out.
 
     Raises ControlFault if nothing is in it.
     """
@@ -411,7 +411,7 @@ class _ScenarioWriter:
         self.rules.append({"name": name, "when": when, "then": then})
 
     def _send(self, view: JournalEntry) -> dict[str, Any] | None:
-        """The request in the words of an example; None if they cannot say it."""
+        """Return the request in the words of an example; None if they cannot say it."""
         body = {} if view.request is None else view.request
         if view.method != "POST" or not isinstance(body, dict):
             return None
@@ -452,7 +452,7 @@ def _asked(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _expected(view: JournalEntry) -> Iterator[tuple[str, Any]]:
-    """What was seen: the status of the answer, the error, how the payment ended, its amounts."""
+    """Yield what was seen: the status of the answer, the error, how the payment ended, its amounts."""
     if fault_of(view) in LOST:
         yield "http", 0
         return

@@ -39,11 +39,11 @@ class Identity(Struct, frozen=True, gc=False):
         return self.team in (OPERATOR, team_of(world_id))
 
     def meant(self, name: str) -> str:
-        """The id of the world that they call by this name, which another team's may resemble."""
+        """Return the id of the world that they call by this name, which another team's may resemble."""
         return world_of(self.team, name)
 
     def world(self, worlds: Worlds, name: str) -> World | None:
-        """The world that they call by this name; None if they have none."""
+        """Return the world that they call by this name; None if they have none."""
         return worlds.get(self.meant(name))
 
     def worlds(self, worlds: Worlds) -> list[World]:
@@ -105,7 +105,7 @@ class Tokens:
         return found is not None and found.is_valid_at(self._now())
 
     def add(self, team: str, name: str, expires_at: datetime | None) -> tuple[TeamToken, str]:
-        """A new token of a team, and its plaintext. Raises TooManyTokens."""
+        """Return a new token of a team, and its plaintext. Raises TooManyTokens."""
         if len(self._by_digest) >= TOKENS_MAX:
             raise TooManyTokens(f"the server holds {TOKENS_MAX:,} tokens; delete old ones")
         plaintext = f"{_PREFIX}{secrets.token_urlsafe(_SECRET_BYTES)}"
@@ -138,7 +138,7 @@ class Tokens:
         self._by_digest = {one.digest: one for one in teams}
 
     def listed(self) -> list[TeamToken]:
-        """The tokens of all teams, oldest first."""
+        """Return the tokens of all teams, oldest first."""
         return list(self._by_digest.values())
 
 
@@ -174,7 +174,7 @@ class Sessions:
         return who
 
     def begin(self, token: str) -> tuple[str, Identity] | None:
-        """The id of a new session, and whose it is; None for a token of nobody."""
+        """Return the id of a new session, and whose it is; None for a token of nobody."""
         who = self.tokens.who(token.strip().encode())
         return None if who is None else (self._new(who), who)
 
@@ -231,7 +231,7 @@ class SharedSessions(Sessions):
 
 
 def cookies_of(scope: Scope) -> list[str]:
-    """The values of the session cookie: none or one, unless another page has set it too."""
+    """Return the values of the session cookie: none or one, unless another page has set it too."""
     sent = b";".join(value for name, value in scope["headers"] if name == b"cookie")
     pairs = (one.strip().partition("=") for one in sent.decode("latin-1").split(";"))
     name = cookie_name(scope)

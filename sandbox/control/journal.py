@@ -259,7 +259,7 @@ def is_refused(entry: Entry) -> bool:
 
 
 def view_entry(world: World, entry: Entry) -> JournalEntry:
-    """A request with its whole way."""
+    """Return a request with its whole way."""
     scrub, choice = world.profile.scrub, entry.choice
     return JournalEntry.of(
         entry,
@@ -283,7 +283,7 @@ def view_decision(decision: Decision, scrub: Scrub = str) -> DecisionView:
 
 
 def _shown(body: bytes | None) -> Any:
-    """A recorded body as JSON if it is JSON, else as text."""
+    """Return a recorded body as JSON if it is JSON, else as text."""
     try:
         return body and from_json(body)
     except ValueError:
@@ -291,7 +291,7 @@ def _shown(body: bytes | None) -> Any:
 
 
 def request_row(world: World, entry: Entry) -> RequestRow:
-    """A request as lists show it."""
+    """Return a request as lists show it."""
     why = clause = None
     if is_refused(entry) and entry.decisions:
         _, _, reason, clause = entry.decisions[-1]
@@ -314,7 +314,7 @@ def request_row(world: World, entry: Entry) -> RequestRow:
 
 
 def waiting_rows(world: World) -> list[RequestRow]:
-    """The requests that wait for a card or their processor, the first one first."""
+    """Return the requests that wait for a card or their processor, the first one first."""
     return [_waiting_row(world, one) for one in world.journal.waiting.values()]
 
 
@@ -341,7 +341,7 @@ def _waiting_row(world: World, one: WaitingRequest) -> RequestRow:
 
 
 def _fields(body: bytes | None, name: bytes) -> dict[str, Any]:
-    """The fields of a body that has this one; none of a body that is stored cut."""
+    """Return the fields of a body that has this one; none of a body that is stored cut."""
     if body is None or b'"%b"' % name not in body:
         return {}
     try:
@@ -352,7 +352,7 @@ def _fields(body: bytes | None, name: bytes) -> dict[str, Any]:
 
 
 def _payment(told: dict[str, Any]) -> PaymentOfRow | None:
-    """The payment of an answer; None for other answers."""
+    """Return the payment of an answer; None for other answers."""
     try:
         digits = told["card"]
         return PaymentOfRow(
@@ -375,7 +375,7 @@ def read_request(request: ControlRequest) -> JournalEntry:
 
 
 def get_entry(request: ControlRequest) -> Entry:
-    """The request that the path names. Raises ControlFault."""
+    """Return the request that the path names. Raises ControlFault."""
     journal = request.world.journal
     entry = journal.entry(request.id)
     if request.id in journal.waiting:

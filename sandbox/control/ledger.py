@@ -47,7 +47,7 @@ def citations(text: str) -> Iterator[tuple[str, str]]:
 
 
 def by_clause(cited: Iterable[tuple[str, str]]) -> dict[tuple[str, str], dict[str, None]]:
-    """The clauses that texts cite, each with the places of those texts, in order."""
+    """Return the clauses that texts cite, each with the places of those texts, in order."""
     found: dict[tuple[str, str], dict[str, None]] = {}
     for place, text in cited:
         for clause in citations(text):
@@ -56,7 +56,7 @@ def by_clause(cited: Iterable[tuple[str, str]]) -> dict[tuple[str, str], dict[st
 
 
 def marks_in(text: str, place: str) -> list[tuple[str, str]]:
-    """The marks of one file: the node id of every marked test, with each text of its marks.
+    """Return the marks of one file: the node id of every marked test, with each text of its marks.
 
     A mark on a class or in `pytestmark` counts for each test inside.
     """
@@ -93,7 +93,7 @@ def _arguments(node: ast.expr) -> Iterator[str]:
 
 @cache
 def marks() -> tuple[tuple[str, str], ...]:
-    """The marks of all tests, in the order of their files; none outside a checkout."""
+    """Return the marks of all tests, in the order of their files; none outside a checkout."""
     found: list[tuple[str, str]] = []
     if _CLAUSES.is_file():
         for path in sorted(_TESTS.rglob("test_*.py")):

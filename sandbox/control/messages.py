@@ -195,23 +195,23 @@ def read_message(request: ControlRequest) -> MessageView:
 
 
 def get_message(request: ControlRequest) -> Message:
-    """The message that the path names. Raises ControlFault."""
+    """Return the message that the path names. Raises ControlFault."""
     return request.require(request.world.store.message(request.id), "message")
 
 
 def view_message(world: World, message: Message) -> MessageView:
-    """The message as the control API shows it, with its deliveries."""
+    """Return the message as the control API shows it, with its deliveries."""
     deliveries = [_view_delivery(one) for one in world.outbox.deliveries_of(message.id)]
     return MessageView.of(message, body=from_json(body_of(message)), deliveries=deliveries)
 
 
 def view_content(message: Message) -> MessageContent:
-    """The message without its deliveries."""
+    """Return the message without its deliveries."""
     return MessageContent.of(message, body=from_json(body_of(message)))
 
 
 def message_row(world: World, message: Message) -> MessageRow:
-    """A message as lists show it."""
+    """Return a message as lists show it."""
     body = from_json(body_of(message))
     return MessageRow.of(
         message,
@@ -355,7 +355,7 @@ async def wait_for_message(request: ControlRequest, query: WaitQuery) -> Message
 
 
 async def _first_match(world: World, query: WaitQuery, news: Queue[Message]) -> Message:
-    """The first message that matches, of those that are there and of the news.
+    """Return the first message that matches, of those that are there and of the news.
 
     Raises ControlFault if none came in time.
     """
@@ -416,7 +416,7 @@ def mismatch(world: World, message: Message, query: WaitQuery) -> str | None:
 
 
 def _nothing_came(world: World, query: WaitQuery, near: deque[Message]) -> ControlFault:
-    """The messages that come nearest, newest first."""
+    """Return the messages that come nearest, newest first."""
     misses = [
         NearMiss.of(message, why=why)
         for message in reversed(near)

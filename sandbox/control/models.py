@@ -154,7 +154,7 @@ def shows(kind: Any, *, without: Collection[str] = ()) -> Callable[[type[ViewT]]
 
 
 def _shown(hint: Any) -> Any:
-    """The type of a field of a record, as answers have it."""
+    """Return the type of a field of a record, as answers have it."""
     origin, arguments = get_origin(hint), get_args(hint)
     if hint is datetime or (origin is Annotated and arguments[0] is datetime):
         return Time

@@ -106,7 +106,7 @@ def queue_outcome(request: ControlRequest, body: NextOutcome) -> QueuedView:
 
 
 def _must_be_possible(request: ControlRequest, body: NextOutcome) -> None:
-    """Raises ControlFault if no request can have the outcome or the fault."""
+    """Raise ControlFault if no request can have the outcome or the fault."""
     try:
         fitting = find_operations(
             *(None if one is None else [one] for one in (body.operation, body.method, body.path))
@@ -178,7 +178,7 @@ def list_taps(request: ControlRequest) -> Taps:
 
 
 def view_tap(tap: Tap) -> TapView:
-    """A payment that waits, as the control API shows it."""
+    """Return a payment that waits, as the control API shows it."""
     return TapView.of(tap)
 
 
@@ -216,7 +216,7 @@ def _find_waiting(request: ControlRequest) -> Waiting:
 
 
 def _tapped(body: TapBody, waiting: Waiting) -> Tapped:
-    """The tap of the body. Raises ControlFault; then the payment continues to wait."""
+    """Return the tap of the body. Raises ControlFault; then the payment continues to wait."""
     given = [one for one in (body.card, body.outcome, body.cancel) if one is not None]
     if len(given) != 1:
         raise invalid("give one of card, outcome and cancel")
@@ -238,7 +238,7 @@ def _tapped(body: TapBody, waiting: Waiting) -> Tapped:
 
 
 def _find_outcome(word: str, operation: outcomes.Operation, field: str) -> Any:
-    """The outcome for this operation. Raises ControlFault, for the field, if it has none."""
+    """Return the outcome for this operation. Raises ControlFault, for the field, if it has none."""
     outcome = outcomes.for_operation(word, operation)
     if outcome is None:
         raise invalid(f"{field}: {outcomes.why_not_for(word, operation)}")

@@ -191,7 +191,7 @@ def _batches(world: World) -> list[Need]:
 
 
 def _keys(world: World) -> list[Need]:
-    """The keys that cannot be used, and with which a request of the journal came."""
+    """Return the keys that cannot be used, and with which a request of the journal came."""
     entries = world.journal.entries()
     last = {entry.key_id: entry for entry in entries if entry.key_id is not None}
     needs: list[Need] = []

@@ -104,7 +104,7 @@ class PaymentsPage(View):
 
 
 def payment_row(payment: Payment) -> PaymentRow:
-    """A payment as lists show it."""
+    """Return a payment as lists show it."""
     tx, card = payment.transaction, payment.card
     return PaymentRow.of(
         tx,
@@ -143,7 +143,7 @@ def _ms(at: Instant | None) -> int | None:
 
 
 def _where(request: ControlRequest, query: PaymentsQuery) -> dict[str, Any]:
-    """The conditions as indexes and filters of the store have them."""
+    """Return the conditions as indexes and filters of the store have them."""
     where: dict[str, Any] = {"scope": request.find_id(Account, query.account) or EVERYTHING}
     for name, text, known in (
         ("status", query.status, STATUSES),
@@ -381,7 +381,7 @@ def _message_step(world: World, message: Message) -> StoryStep:
 
 
 def _due(world: World, payment: Payment, asked: list[str]) -> list[StoryStep]:
-    """What is due for the payment and for its batch, the soonest first."""
+    """Return what is due for the payment and for its batch, the soonest first."""
     tags = ["", *(f"{id}/{number}" for id in asked for number in range(_FOLLOW_UPS_MAX))]
     timers = [world.store.timer(kind, payment.id, tag) for kind in _KINDS for tag in tags]
     if payment.batch_id is not None:

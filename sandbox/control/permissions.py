@@ -117,7 +117,7 @@ async def simulate_permission(request: ControlRequest, body: LensBody) -> LensVi
 def view_permission(
     world: World, row: Row, key: ApiKey, target: str | None, could: list[KeyName]
 ) -> LensView:
-    """What the key would be answered for the operation on the record with this id."""
+    """Return what the key would be answered for the operation on the record with this id."""
     seen = look(world, key, row, target)
     return LensView.of(
         seen,
@@ -131,7 +131,7 @@ def view_permission(
 
 
 def _target_of(world: World, row: Row, text: str | None) -> str | None:
-    """The id of the target, which a name of the cast may stand for."""
+    """Return the id of the target, which a name of the cast may stand for."""
     if row.target is None:
         return None
     if text is None:
@@ -270,7 +270,7 @@ class Moves(View):
 
 @get(f"{WORLD}/payments/{{id}}/moves", "payments.moves")
 def list_available_actions(request: ControlRequest, query: MovesQuery) -> Moves:
-    """What can be done with a payment now, and what cannot and why.
+    """Return what can be done with a payment now, and what cannot and why.
 
     With `key`, by that key.
     """
@@ -279,7 +279,7 @@ def list_available_actions(request: ControlRequest, query: MovesQuery) -> Moves:
 
 
 def view_actions(world: World, payment: Payment, key: ApiKey | None) -> Moves:
-    """What can be done with this payment, by the key if one is given."""
+    """Return what can be done with this payment, by the key if one is given."""
     context = OperationContext(
         world=world, unit=world.store.begin(), now=world.clock.now(), request_id=None
     )
@@ -338,13 +338,13 @@ def _view_action(
 
 
 def _row_of(refusal: Refusal) -> str | None:
-    """The row of the state machine that refuses, whose id its source ends with."""
+    """Return the row of the state machine that refuses, whose id its source ends with."""
     id = (refusal.source or "").rpartition(" ")[2]
     return id if any(row.id == id for row in TRANSITIONS) else None
 
 
 def _limits(context: OperationContext, payment: Payment, action: ActionRequest) -> tuple[int, int]:
-    """The least and the greatest amount, around the one that an omitted amount stands for."""
+    """Return the least and the greatest amount, around the one that an omitted amount stands for."""
 
     def fits(amount: int) -> bool:
         try:
@@ -359,7 +359,7 @@ def _limits(context: OperationContext, payment: Payment, action: ActionRequest) 
 
 
 def _last(fits: Callable[[int], bool], known: int, end: int) -> int:
-    """The amount nearest to `end` that fits, where all between it and `known` fit."""
+    """Return the amount nearest to `end` that fits, where all between it and `known` fit."""
     if fits(end):
         return end
     good, bad = known, end
@@ -370,7 +370,7 @@ def _last(fits: Callable[[int], bool], known: int, end: int) -> int:
 
 
 def _by_itself(world: World, payment: Payment) -> list[ByItself]:
-    """The rows without a request that its state has, if something is to set them off."""
+    """Return the rows without a request that its state has, if something is to set them off."""
     found: list[ByItself] = []
     for row in BY_ITSELF:
         if payment.status not in row.states or row.trigger == EDIT:

@@ -137,7 +137,7 @@ async def replay_request(request: ControlRequest, body: ReplayBody) -> Answered 
 
 
 def _why_not_again(entry: Entry, payload: bytes) -> str | None:
-    """What the journal lacks of the request; None if it has all of it."""
+    """Return what the journal lacks of the request; None if it has all of it."""
     if payload.endswith(CUT_OFF):
         return "the journal has only the beginning of its body"
     if MASK in payload:
@@ -174,7 +174,7 @@ def _payload(body: Any) -> bytes:
 
 
 def _headers(request: ControlRequest, given: dict[str, str], payload: bytes) -> Headers:
-    """The headers of the request: those given, and those that every client sends."""
+    """Return the headers of the request: those given, and those that every client sends."""
     key_header = request.services.worlds.profile.api_key_header
     fields = {"accept": "application/json"}
     if payload:

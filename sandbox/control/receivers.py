@@ -123,7 +123,7 @@ def delete_receiver(request: ControlRequest) -> None:
 
 @get(f"{WORLD}/receivers/{{id}}/received", "receivers.received")
 def list_received(request: ControlRequest, query: Listing) -> ReceivedPage:
-    """What a receiver inside was sent."""
+    """Return what a receiver inside was sent."""
     world, id = request.world, _find_receiver(request).id
     kept = world.inbox.received(id)
     page = window(kept, query.limit, query.offset)
@@ -230,7 +230,7 @@ def verify_message(request: ControlRequest, query: VerifyQuery) -> VerifyView:
 def check_attempt(
     world: World, message: Message, delivery: Delivery, number: int | None = None
 ) -> VerifyView:
-    """What the receiver found in that attempt, by default the last. Raises ControlFault."""
+    """Return what the receiver found in that attempt, by default the last. Raises ControlFault."""
     attempts = delivery.attempts
     number = len(attempts) if number is None else number
     if not attempts or number > len(attempts):

@@ -120,7 +120,7 @@ def _whole(payment: Payment) -> _Entry:
 
 
 def _attempts(payment: Payment) -> list[_Entry]:
-    """The attempts by their event_ids: a creation and its outcome are one.
+    """Return the attempts by their event_ids: a creation and its outcome are one.
 
     One with a record of its own is that of the record.
     """
@@ -185,7 +185,7 @@ def _difference(
 
 
 def _read(text: str) -> tuple[list[_Entry], list[str]]:
-    """The rows of the file, and the columns that are not compared. Raises ControlFault."""
+    """Return the rows of the file, and the columns that are not compared. Raises ControlFault."""
     is_json = text.lstrip().startswith(("[", "{"))
     rows = list(_json_rows(text) if is_json else _csv_rows(text))
     if len(rows) > ROWS_MAX:
@@ -207,7 +207,7 @@ def _read(text: str) -> tuple[list[_Entry], list[str]]:
 
 
 def _must_be_no_misspelling(line: int, name: str, row: Mapping[str, Any]) -> None:
-    """Raises ControlFault for a column that is nearly one that the file lacks."""
+    """Raise ControlFault for a column that is nearly one that the file lacks."""
     for near in get_close_matches(name, COLUMNS, n=1, cutoff=_ALIKE):
         if near not in row:
             raise _at(line, f"there is no column {name[:_WORD_CHARS_MAX]!r}", name, COLUMNS)
@@ -235,13 +235,16 @@ def _entry(line: int, row: Mapping[str, Any]) -> _Entry:
 
 
 def _at(line: int, about: str, word: str = "", known: Sequence[str] = ()) -> ControlFault:
-    """The refusal of a file, with the line and the known word that was probably meant."""
+    """Return the refusal of a file, with the line and the known word that was probably meant."""
     message = f"text: line {line}: {about}{did_you_mean(word, known)}"
     return invalid(message, nearest(word, known) if word else None)
 
 
 def _csv_rows(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows with their lines. The header names the columns; semicolons separate them too."""
+    """Yield the rows with their lines.
+
+    The header names the columns; semicolons separate them too.
+    """
     header, _, _ = text.lstrip("\ufeff").partition("\n")
     delimiter = ";" if ";" in header and "," not in header else ","
     reader = csv.reader(io.StringIO(text.lstrip("\ufeff")), delimiter=delimiter, strict=True)
@@ -264,7 +267,7 @@ def _csv_rows(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _json_rows(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects with their numbers, from 1."""
+    """Yield the objects with their numbers, from 1."""
     try:
         document = from_json(text)
     except ValueError as error:

@@ -114,7 +114,7 @@ delete = partial(endpoint, "DELETE")
 
 
 def _answers(returned: Any) -> tuple[Any, Any]:
-    """The class of the answer, and of one with 202, of a function that returns this."""
+    """Return the class of the answer, and of one with 202, of a function that returns this."""
     accepted = next((one for one in get_args(returned) if get_origin(one) is Accepted), None)
     if accepted is not None:
         return _answers(get_args(returned)[0])[0], get_args(accepted)[0]

@@ -72,7 +72,7 @@ def list_scenarios(request: ControlRequest) -> Scenarios:
 
 @get(f"{PREFIX}/scenario.schema.json", "scenario.schema", is_open=True)
 def read_scenario_schema(request: ControlRequest) -> Document:
-    """The JSON Schema of scenario files, for editors."""
+    """Return the JSON Schema of scenario files, for editors."""
     return scenario_schema()
 
 
@@ -105,7 +105,7 @@ def read_scenario(request: ControlRequest) -> RunningScenario:
 
 
 def view_running(world: World) -> RunningScenario | None:
-    """The scenario that runs in a world; None without one."""
+    """Return the scenario that runs in a world; None without one."""
     if world.scenario is None:
         return None
     shown = world.scenario.view()
@@ -234,7 +234,7 @@ def _find_problems(text: str | None, document: dict[str, Any] | None) -> Problem
 
 
 def get_running(world: World) -> Scenario:
-    """The scenario that runs in a world. Raises ControlFault."""
+    """Return the scenario that runs in a world. Raises ControlFault."""
     return parser.parse_scenario(dict(_must_run(world.state.scenario)))
 
 
@@ -245,7 +245,7 @@ def _must_run(found: T | None) -> T:
 
 
 def choose_scenario(request: ControlRequest, wanted: Any) -> Scenario:
-    """The scenario that is named, or written out. Raises ControlFault."""
+    """Return the scenario that is named, or written out. Raises ControlFault."""
     if isinstance(wanted, str):
         wanted = {"name": wanted}
     if not isinstance(wanted, dict):
@@ -466,7 +466,7 @@ async def play_example(request: ControlRequest, body: PlayBody) -> Play:
 
 
 def _number(field: str, examples: Sequence[Example], wanted: int | str) -> int:
-    """The number of an example, which is named by it or by its name. Raises ControlFault."""
+    """Return the number of an example, which is named by it or by its name. Raises ControlFault."""
     if not examples:
         raise conflict("no_example", "the running scenario has no example to play")
     if isinstance(wanted, str):
@@ -484,7 +484,7 @@ def _number(field: str, examples: Sequence[Example], wanted: int | str) -> int:
 
 
 def _must_have_names(world: World, examples: Sequence[Example], numbers: range) -> None:
-    """Raises ControlFault for a terminal or a key that the world lacks, before anything is sent."""
+    """Raise ControlFault for a terminal or a key that the world lacks, before anything is sent."""
     for number in numbers:
         one = examples[number - 1]
         for field, name, known in (

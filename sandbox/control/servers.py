@@ -27,7 +27,7 @@ ViewT = TypeVar("ViewT", bound=View)
 
 
 def unavailable(error: StoreError | WorldLost) -> ControlFault:
-    """The answer while nobody can tell, or once another server may have the world."""
+    """Return the answer while nobody can tell, or once another server may have the world."""
     why = str(error)
     if isinstance(error, WorldLost):
         why = f"the world {why!r} has moved to another server; what was asked for may be done"
@@ -76,7 +76,7 @@ async def forward(
 
 
 def other_servers(request: ControlRequest) -> Elsewhere | None:
-    """The other servers, if they are to be asked too; not by one that another has asked."""
+    """Return the other servers, if they are to be asked too; not by one that another has asked."""
     if was_forwarded(request.scope["headers"]):
         return None
     return request.services.elsewhere
@@ -97,13 +97,13 @@ async def ask_other_servers(
 async def list_stored_worlds(
     request: ControlRequest, others: Elsewhere, known: Iterable[str]
 ) -> list[KeptWorld]:
-    """The worlds within reach beside the known ones: no server has them, or none that answers."""
+    """Return the worlds within reach beside the known ones: no server has them, or none that answers."""
     kept = await others.kept_beside(known)
     return [one for one in kept if request.who.reaches(one.id)]
 
 
 def stored_state(kept: KeptWorld) -> WorldState:
-    """The state of a world that no server has, as its last owner left it."""
+    """Return the state of a world that no server has, as its last owner left it."""
     state: WorldState = from_document(WorldState, from_json(kept.state))
     return state
 

@@ -81,7 +81,10 @@ def _tap(event: events.TapEvent) -> dict[str, Any]:
 
 
 def _record(world: World, record: Any) -> dict[str, Any]:
-    """A record as its list shows it; `row` is null for kinds without one, and if it was removed."""
+    """Return a record as its list shows it.
+
+    `row` is null for kinds without one, and if it was removed.
+    """
     is_gone = isinstance(record, events.Removed)
     row: View | None = None
     if isinstance(record, Payment):
@@ -98,7 +101,7 @@ def _record(world: World, record: Any) -> dict[str, Any]:
 
 
 def _endpoint(endpoint: Endpoint | events.Removed) -> dict[str, Any]:
-    """An endpoint without its secrets."""
+    """Return an endpoint without its secrets."""
     url, reason, is_removed = None, None, isinstance(endpoint, events.Removed)
     if isinstance(endpoint, Endpoint):
         url, reason = endpoint.url, endpoint.disabled_reason
@@ -106,7 +109,7 @@ def _endpoint(endpoint: Endpoint | events.Removed) -> dict[str, Any]:
 
 
 def _agenda(world: World) -> dict[str, Any]:
-    """What falls due next, and how much falls due at all."""
+    """Return what falls due next, and how much falls due at all."""
     timers, first = world.store.timers, world.store.timers.soonest
     return {"next": first and view_timer(world, first), "total": len(timers)}
 
@@ -213,7 +216,7 @@ class Stream:
             await send({"type": "http.response.body", "body": b""})
 
     async def _next_part(self, silence_s: float) -> bytes:
-        """The next event as it is sent, or a sign of life; nothing after the last event."""
+        """Return the next event as it is sent, or a sign of life; nothing after the last event."""
         try:
             async with asyncio.timeout(silence_s):
                 event = await self._subscriber.next()

@@ -98,7 +98,7 @@ ReadingValues = Annotated[
 
 
 def readings_apart(world: World) -> dict[str, str]:
-    """The readings of a world that differ from those of the profile."""
+    """Return the readings of a world that differ from those of the profile."""
     of_profile = readings.in_force(world.profile.readings, {})
     return {id: value for id, value in world.readings.items() if value != of_profile[id]}
 

@@ -53,7 +53,7 @@ class InventBody(Body):
         return self
 
     def generated_data(self) -> GeneratedData:
-        """The same, as the store takes it."""
+        """Return the same, as the store takes it."""
         return GeneratedData(**self.__dict__)
 
 
@@ -167,12 +167,12 @@ class Worlds(View):
 
 
 def running_name(world: World) -> str | None:
-    """The name of the scenario that runs in a world; None without one."""
+    """Return the name of the scenario that runs in a world; None without one."""
     return None if world.scenario is None else world.scenario.scenario.name
 
 
 def view_world(world: World) -> WorldView:
-    """The world as the control API shows it, with the cast and the plaintext of its keys."""
+    """Return the world as the control API shows it, with the cast and the plaintext of its keys."""
     spec, cast = world.spec, world.cast
     return WorldView.of(
         cast,
@@ -248,7 +248,7 @@ async def build_world(request: ControlRequest, spec: WorldSpec) -> World:
 
 
 def own_id(request: ControlRequest, name: str | None) -> str:
-    """The id of a new world with this name; empty if it has none. Raises ControlFault."""
+    """Return the id of a new world with this name; empty if it has none. Raises ControlFault."""
     if name is None:
         return ""
     id = request.who.meant(name)
@@ -305,7 +305,7 @@ async def list_worlds(request: ControlRequest, query: WorldsQuery) -> Written[Wo
 
 
 def _listed(view: WorldView | WorldRow) -> tuple[str, bytes]:
-    """The id of a world, and what the list has of it."""
+    """Return the id of a world, and what the list has of it."""
     return view.id, to_json(view)
 
 
@@ -393,7 +393,7 @@ def rename_world(request: ControlRequest, body: RenameBody) -> WorldView:
 
 
 def world_row(world: World, server: str | None = None) -> WorldRow:
-    """A world as lists show it, and the server that has it."""
+    """Return a world as lists show it, and the server that has it."""
     return WorldRow(
         id=world.spec.id,
         name=world.spec.name,

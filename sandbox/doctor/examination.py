@@ -66,7 +66,7 @@ class ProbeSender:
         self._client: AsyncClient = _client(url, timeout_s)
 
     async def send(self, webhooks: Iterable[Webhook]) -> list[ReceiverAnswer]:
-        """The answers to requests that are sent at once, in their order. Never raises."""
+        """Return the answers to requests that are sent at once, in their order. Never raises."""
         return await asyncio.gather(*map(self._send, webhooks))
 
     async def close(self) -> None:
@@ -112,7 +112,7 @@ def _client(url: str, timeout_s: float) -> AsyncClient:
 
 
 def _way_of_problem(problem: HTTPError | InvalidURL) -> tuple[Way, str]:
-    """The way of an attempt without an answer, and a summary."""
+    """Return the way of an attempt without an answer, and a summary."""
     why = str(problem)
     if isinstance(problem, ConnectTimeout):
         return Way.UNREACHABLE, "cannot be connected to: no program accepts connections there"
@@ -255,12 +255,12 @@ class Examination:
 
 
 def judge(probe: Probe, answers: Sequence[ReceiverAnswer]) -> Finding:
-    """The finding on the answers to a probe."""
+    """Return the finding on the answers to a probe."""
     return Finding(probe, answers, [one for one in answers if not probe.is_met_by(one.way)])
 
 
 def judge_pace(probe: Probe, findings: Sequence[Finding], slow_after_ms: float) -> Finding:
-    """The finding on the time that the receiver took for each accepted webhook."""
+    """Return the finding on the time that the receiver took for each accepted webhook."""
     taken = [
         (f"{one.probe.name} {answer.label}".strip(), answer)
         for one in findings
@@ -285,7 +285,10 @@ class Unreachable(Exception):
 
 
 def wanted(names: Collection[str]) -> list[Probe]:
-    """The probes of these names, all when there are none. The good one is always among them."""
+    """Return the probes of these names, all when there are none.
+
+    The good one is always among them.
+    """
     return [one for one in PROBES.values() if not names or one.name in names or one is GOOD]
 
 

@@ -62,7 +62,7 @@ class ProbeBuilder:
         return write_secret(secrets.token_bytes(32))
 
     def fields(self, event_type: str | None = None, id: str | None = None) -> Fields:
-        """The body of an event, the usual one when left out, about the resource with this id."""
+        """Return the body of an event, the usual one when left out, about the resource with this id."""
         event_type = event_type or self.usual
         text = library.sample(event_type)
         golden: Fields = json.loads(text)
@@ -79,7 +79,7 @@ class ProbeBuilder:
         age_s: float = 0,
         signed_with: Iterable[str] | None = None,
     ) -> Webhook:
-        """A webhook with this body, signed correctly unless another secret is given."""
+        """Return a webhook with this body, signed correctly unless another secret is given."""
         body = content if isinstance(content, bytes) else compact(content)
         headers = headers_of(
             self.header_prefix,
@@ -91,17 +91,17 @@ class ProbeBuilder:
         return Webhook(label, {"content-type": "application/json", **headers}, body)
 
     def genuine(self, *, age_s: float = 0, signed_with: Iterable[str] | None = None) -> Webhook:
-        """A webhook of the usual event, signed correctly unless another secret is given."""
+        """Return a webhook of the usual event, signed correctly unless another secret is given."""
         return self.webhook(self.fields(), age_s=age_s, signed_with=signed_with)
 
     def with_signature(self, webhook: Webhook, signature: Callable[[str], str]) -> Webhook:
-        """The same with what becomes of its signature; an empty header is left out."""
+        """Return the same with what becomes of its signature; an empty header is left out."""
         name = f"{self.header_prefix}-signature"
         headers = {**webhook.headers, name: signature(webhook.headers[name])}
         return replace(webhook, headers={k: v for k, v in headers.items() if v})
 
     def without_headers(self, webhook: Webhook) -> Webhook:
-        """The same without any header that makes it a webhook."""
+        """Return the same without any header that makes it a webhook."""
         headers = {
             name: value
             for name, value in webhook.headers.items()
@@ -110,14 +110,14 @@ class ProbeBuilder:
         return replace(webhook, headers=headers)
 
     def nullable(self) -> set[str]:
-        """The fields that some event of the usual one's category has as null."""
+        """Return the fields that some event of the usual one's category has as null."""
         category = EVENTS[self.usual].category
         bodies = [json.loads(library.sample(e)) for e in EVENTS if EVENTS[e].category == category]
         return {name for body in bodies for name, value in body.items() if value is None}
 
 
 def compact(fields: Fields) -> bytes:
-    """The fields as the platform writes them."""
+    """Return the fields as the platform writes them."""
     return json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()
 
 
@@ -143,7 +143,7 @@ _GONE: Final = 410
 
 
 def way_of(status_code: int) -> Way:
-    """The way of an answer with this status. Source: assumed 8.3-success, D22."""
+    """Return the way of an answer with this status. Source: assumed 8.3-success, D22."""
     if status_code == _GONE:
         return Way.GONE
     ways = {2: Way.TAKEN, 3: Way.REDIRECTED, 4: Way.REFUSED}
@@ -188,7 +188,7 @@ SCORE_MAX: Final = 100
 
 
 def score_of(costs_percent: Iterable[tuple[int, int]], failures: Iterable[Severity]) -> int:
-    """The score that is left: of weights, and how much of each is lost in percent.
+    """Return the score that is left: of weights, and how much of each is lost in percent.
 
     Rounded down: the full score is for those who lost nothing.
     """
@@ -198,7 +198,7 @@ def score_of(costs_percent: Iterable[tuple[int, int]], failures: Iterable[Severi
 
 
 def grade_of(score: int) -> str:
-    """The grade for a score."""
+    """Return the grade for a score."""
     return next(grade for grade, least in GRADES if score >= least)
 
 
@@ -247,7 +247,7 @@ class Probe:
         return self.otherwise
 
     def advice_on(self, way: Way) -> str:
-        """The advice for a receiver that answers like this."""
+        """Return the advice for a receiver that answers like this."""
         general = ADVICE_TAKEN if self.expects == "taken" else ADVICE_REFUSED
         return self.advice.get(way) or general[way]
 

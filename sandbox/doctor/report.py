@@ -28,7 +28,7 @@ _TELLING: Final = (Way.REFUSED, Way.GONE, Way.BROKE)
 def lines(
     examination: Examination, url: str, *, width: int, paint: Paint, scrub: Callable[[str], str]
 ) -> Iterator[str]:
-    """The report, line by line. `scrub` masks secrets in a receiver's answer."""
+    """Yield the report, line by line. `scrub` masks secrets in a receiver's answer."""
     sent = _count(len(examination.findings), "probe")
     yield f"{url}: {sent}, {_count(examination.requests, 'request')}"
     yield ""
@@ -51,7 +51,7 @@ def lines(
 
 
 def _result(examination: Examination, paint: Paint) -> str:
-    """The last line, which a terminal still shows after a long report."""
+    """Return the last line, which a terminal still shows after a long report."""
     if examination.grade is None:
         failed = len(examination.failures)
         result = f"{failed} failed" if failed else "passed"
@@ -98,12 +98,12 @@ def _replies(one: Finding, scrub: Callable[[str], str]) -> str | None:
 
 
 def readable(text: str) -> str:
-    """The text in one line, without control characters."""
+    """Return the text in one line, without control characters."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
 def document(examination: Examination, url: str, *, scrub: Callable[[str], str]) -> dict[str, Any]:
-    """The report as JSON."""
+    """Return the report as JSON."""
     return {
         "url": url,
         "ok": examination.is_healthy,
@@ -136,12 +136,12 @@ _LISTED: Final = ("name", "sends", "wants", "severity", "weight", "source")
 
 
 def row(probe: Probe) -> dict[str, Any]:
-    """A probe as `--list` shows it."""
+    """Return a probe as `--list` shows it."""
     return {name: getattr(probe, name) for name in _LISTED}
 
 
 def scale() -> Iterator[str]:
-    """What severities and grades mean, line by line."""
+    """Yield what severities and grades mean, line by line."""
     for severity, one in STANDINGS.items():
         costs = f"costs {one.costs_percent} % of the weight, score {one.score_max} at most"
         yield f"  {severity:<8}  {one.meaning}; {costs}"

@@ -58,7 +58,10 @@ class Need(Struct, frozen=True, kw_only=True, gc=False):
 
 
 def need(*base: str, sub: bool = False) -> Need:
-    """The need for any of these permissions; with `sub`, of the one's :sub form on descendants."""
+    """Return the need for any of these permissions.
+
+    With `sub`, of the one's :sub form on descendants.
+    """
     return Need(
         resource=base[0].partition(":")[0], base=base, sub=f"{base[0]}:sub" if sub else None
     )
@@ -113,7 +116,7 @@ ACCESS: Final[dict[Holds, dict[Relation, Access]]] = {
 
 
 def holds(grants: Grants, wanted: Need) -> Holds:
-    """What these grants hold for this need."""
+    """Return what these grants hold for this need."""
     if wanted.resource not in grants.types:
         return Holds.NONE
     if wanted.also is not None and wanted.also not in grants:
@@ -130,12 +133,12 @@ def holds(grants: Grants, wanted: Need) -> Holds:
 
 
 def before_lookup(held: Holds) -> Access | None:
-    """The refusal that needs no target, or None if the target decides."""
+    """Return the refusal that needs no target, or None if the target decides."""
     return ACCESS[held][Relation.GONE] if held in (Holds.NONE, Holds.OTHER) else None
 
 
 def decide(held: Holds, relation: Relation) -> Access:
-    """The cell of the table."""
+    """Return the cell of the table."""
     return ACCESS[held][relation]
 
 
@@ -147,7 +150,7 @@ MAY_GRANT_ADMIN_ONLY: Final = (AccountType.ADMIN, AccountType.PSP)
 
 
 def withheld_from_all(account_type: AccountType, admin_only: Collection[str]) -> tuple[str, ...]:
-    """What `all` leaves out if an account of this type grants it. Source: assumed D36."""
+    """Return what `all` leaves out if an account of this type grants it. Source: assumed D36."""
     return tuple(
         name
         for name in CONCRETE
@@ -174,7 +177,7 @@ def refuse_grant(
     withheld_from_caller: Collection[str] = (),
     all_needs_psp: bool = False,
 ) -> GrantRefusal | None:
-    """The first guard that these requested permissions fail, or None when all pass.
+    """Return the first guard that these requested permissions fail, or None when all pass.
 
     `admin_only` are the permissions that only admin and PSP accounts grant; the spec names the
     set and does not list it (assumed Q14). `withheld` is what `all` of the new key leaves out,

@@ -111,7 +111,10 @@ RECENT_MAX: Final = 1_000
 
 
 def next_number(last: str | None) -> str:
-    """The number after the terminal's last one, 001 to 999 and round again. Source: assumed B5."""
+    """Return the number after the terminal's last one, 001 to 999 and round again.
+
+    Source: assumed B5.
+    """
     number = int(last) if last is not None and last.isascii() and last.isdecimal() else 0
     return f"{number % NUMBER_MAX + 1:03}"
 
@@ -131,7 +134,7 @@ _NO_ENTRIES: Final = Entries()
 
 
 def entries_of(payment: Payment | None, batch_id: str) -> Entries:
-    """The capture entry and the refund entries of a payment in a batch. Source: assumed M10.
+    """Return the capture entry and the refund entries of a payment in a batch. Source: assumed M10.
 
     A captured payment counts its captured amount less reversals. Refunds do not reduce it: each is
     an entry of its own (assumed B3).
@@ -158,7 +161,7 @@ def _refunds_in(payment: Payment, batch_id: str) -> Iterable[int]:
 
 
 def refund_batches(payment: Payment) -> tuple[str, ...]:
-    """The batches in which the payment has refund entries."""
+    """Return the batches in which the payment has refund entries."""
     if not payment.ledger.refunded:
         return ()
     found = (
@@ -170,7 +173,7 @@ def refund_batches(payment: Payment) -> tuple[str, ...]:
 
 
 def counting(batch: Batch, before: Payment | None, after: Payment) -> Batch:
-    """The batch after one of its payments changed. Source: assumed B2 to B4."""
+    """Return the batch after one of its payments changed. Source: assumed B2 to B4."""
     was, now = entries_of(before, batch.id), entries_of(after, batch.id)
     if was == now:
         return batch
@@ -200,7 +203,7 @@ ACCEPTED: Final = Result(answer="accepted")
 
 
 def result_of(members: Iterable[Payment]) -> Result | None:
-    """The result of a batch by the amounts of its members; None if no result comes.
+    """Return the result of a batch by the amounts of its members; None if no result comes.
 
     A member that withholds the result wins, then one that has the whole batch rejected, in the
     order of the members. Otherwise single records are rejected (assumed 6.2-settlement).
@@ -245,7 +248,7 @@ class BatchSchedule(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=T
     zone: str
 
     def next_after(self, moment: datetime) -> datetime:
-        """The first moment after this one at which a batch closes.
+        """Return the first moment after this one at which a batch closes.
 
         A time that daylight saving skips comes as much later as the clock jumps: 02:30 is 03:30.
         One that occurs twice counts once, the first time.
@@ -277,7 +280,7 @@ class UnknownZone(ValueError):
 def batch_schedule(
     times: tuple[str, ...], days: tuple[DayCode, ...] | None, zone: str
 ) -> BatchSchedule:
-    """The schedule, in order and without repetitions; no days are all days.
+    """Return the schedule, in order and without repetitions; no days are all days.
 
     Raises UnknownZone for a zone that does not exist, with the nearest one.
     """

@@ -64,7 +64,7 @@ class ClockState(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True
     system_s: float | None = None
 
     def time_at(self, system_s: float) -> datetime:
-        """The world's time at that system time, to the millisecond."""
+        """Return the world's time at that system time, to the millisecond."""
         if self.now is None:
             return from_ms(int(system_s * 1000))
         if self.mode == "frozen":
@@ -76,7 +76,7 @@ class ClockState(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True
             return LATEST
 
     def after(self, setting: ClockSetting, system_s: float) -> "ClockState":
-        """The clock with these settings. Setting it back is allowed (assumed D21)."""
+        """Return the clock with these settings. Setting it back is allowed (assumed D21)."""
         mode = setting.mode or self.mode
         rate = self.rate if setting.rate is None else setting.rate
         follows_system = self.now is None and setting.now is None
@@ -149,5 +149,5 @@ class Timer(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
 
 
 def timer_id(kind: str, subject: str, tag: str) -> str:
-    """The id of the document of a timer."""
+    """Return the id of the document of a timer."""
     return "/".join(part for part in (kind, subject, tag) if part)

@@ -61,18 +61,21 @@ _USUAL_EXPONENT: Final = 2
 
 
 def in_units(amount: int, code: str | None = None) -> str:
-    """The amount as people write it: `10.50` for 1050 minor units; two decimals if unknown."""
+    """Return the amount as people write it: `10.50` for 1050 minor units.
+
+    Two decimals if unknown.
+    """
     digits = CURRENCIES[code].exponent if code in CURRENCIES else _USUAL_EXPONENT
     return f"{amount / 10**digits:.{digits}f}"
 
 
 def written(amount: int, code: str) -> str:
-    """The amount with its currency: `10.50 USD`, `1050 JPY`, `1.050 BHD`."""
+    """Return the amount with its currency: `10.50 USD`, `1050 JPY`, `1.050 BHD`."""
     return f"{in_units(amount, code)} {code}"
 
 
 def code_of(word: str) -> str:
-    """The letters of the currency that the word names, by letters or by number.
+    """Return the letters of the currency that the word names, by letters or by number.
 
     Raises ValueError for anything else, with the nearest code.
     """
@@ -86,7 +89,7 @@ def code_of(word: str) -> str:
 
 
 def known(word: str) -> str:
-    """The word itself, if it names a currency. Raises ValueError as `code_of` does."""
+    """Return the word itself, if it names a currency. Raises ValueError as `code_of` does."""
     code_of(word)
     return word
 
@@ -99,7 +102,7 @@ PaymentCurrency = Annotated[str, Strict(), AfterValidator(code_of)]
 
 
 def in_letters(word: str | None) -> str:
-    """The code in letters of a record's currency; US dollars where it has none.
+    """Return the code in letters of a record's currency; US dollars where it has none.
 
     A word that names no currency can be in a fixture or a file of an earlier version only.
     """

@@ -114,7 +114,7 @@ class Relation(StrEnum):
 
 
 def relate(caller: Account, target: Account | None) -> Relation:
-    """The relation of the target account to the caller's, by the hierarchy alone.
+    """Return the relation of the target account to the caller's, by the hierarchy alone.
 
     An account that does not exist or was deleted is `gone` for every caller.
     """
@@ -163,14 +163,17 @@ PASSTHROUGH: Final = "passthrough"
 
 
 def processor_of(config_id: str | None) -> str:
-    """The processor that a processor_config_id such as cfg-tsys-001 names; else the id itself."""
+    """Return the processor that a processor_config_id such as cfg-tsys-001 names.
+
+    Else the id itself.
+    """
     match = _CONFIG_ID.fullmatch(config_id or "")
     name = match[1] if match else config_id or ""
     return PASSTHROUGH if name == "pass" else name
 
 
 def gateway_of(processor: str) -> str:
-    """The interface through which the processor is reached."""
+    """Return the interface through which the processor is reached."""
     return _GATEWAYS.get(processor, processor)
 
 
@@ -328,7 +331,7 @@ TRIGGER_OF_STATUS: Final = {"blocked": "block", "active": "unblock"}
 
 
 def state_of(record: DirectoryRecord) -> str:
-    """The state of the record in its machine."""
+    """Return the state of the record in its machine."""
     if record.deleted_at is not None:
         return "deleted"
     if isinstance(record, Credential):
@@ -337,7 +340,7 @@ def state_of(record: DirectoryRecord) -> str:
 
 
 def in_state(record: Any, state: str, now: datetime) -> Any:
-    """The record in that state: blocked, active, or deleted now."""
+    """Return the record in that state: blocked, active, or deleted now."""
     is_credential = isinstance(record, Credential)
     if state == "deleted":
         # A deleted credential shows itself inactive (spec 6.3-credential.deleted).

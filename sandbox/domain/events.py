@@ -107,7 +107,7 @@ class Message(MessageHead, frozen=True, kw_only=True, gc=False):
 
 
 def status_of(message: Message) -> Any:
-    """The status in the webhook's body, without rendering it; None if it has none."""
+    """Return the status in the webhook's body, without rendering it; None if it has none."""
     record, sparse = message.record, EVENTS[message.event_type].sparse
     if isinstance(record, dict):
         return record.get("status")
@@ -119,7 +119,7 @@ def status_of(message: Message) -> Any:
 
 
 def body_of(message: Message) -> bytes:
-    """The exact bytes of the webhook: the flat resource, no envelope. Source: spec 6.1.1."""
+    """Return the exact bytes of the webhook: the flat resource, no envelope. Source: spec 6.1.1."""
     record, sparse = message.record, EVENTS[message.event_type].sparse
     if sparse and not isinstance(record, dict):  # Source: spec 6.1.4
         return to_bytes({field: getattr(record, field) for field in sparse})

@@ -24,7 +24,7 @@ from sandbox.domain.text import known
 
 
 def sentence(message: str) -> str:
-    """A message of pydantic as ours are written."""
+    """Return a message of pydantic as ours are written."""
     text = message.removeprefix("Value error, ")
     return f"{text[:1].lower()}{text[1:]}"
 
@@ -87,7 +87,7 @@ Percent = Annotated[float, Strict(), AfterValidator(_percent)]
 
 
 def to_percent(rate: int | float) -> float:
-    """The rate in percent: an integer of 100 or more is basis points, so 350 is 3.5.
+    """Return the rate in percent: an integer of 100 or more is basis points, so 350 is 3.5.
 
     Raises ValueError unless it is 0 to 100 percent, or 100 to 10000 basis points.
     """
@@ -160,7 +160,7 @@ Digest = Annotated[str, StringConstraints(strict=True, pattern=r"^[0-9a-f]{64}$"
 
 
 def problem_with(url: str) -> str | None:
-    """What keeps webhooks from being sent to this URL, as a predicate; None for nothing."""
+    """Return what keeps webhooks from being sent to this URL, as a predicate; None for nothing."""
     try:
         parts = urlsplit(url)
         _ = parts.port
@@ -196,7 +196,7 @@ KEY_BYTES_MIN, KEY_BYTES_MAX = 24, 64
 
 
 def check_secret(secret: str) -> str:
-    """The secret itself. Raises ValueError with a sentence that does not repeat it."""
+    """Return the secret itself. Raises ValueError with a sentence that does not repeat it."""
     if secret != secret.strip():
         raise ValueError(
             "has white space, such as a line end, before or after it; "

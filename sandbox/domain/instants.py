@@ -21,7 +21,7 @@ _RFC3339 = re.compile(
 
 @lru_cache(maxsize=8192)
 def to_wire(instant: datetime) -> str:
-    """The instant as `2026-11-21T10:37:51.000Z`.
+    """Return the instant as `2026-11-21T10:37:51.000Z`.
 
     Remembered, because the same few instants of a record are written at every reading of it.
     """
@@ -52,18 +52,18 @@ def parse_rfc3339(text: str) -> datetime:
 
 
 def with_offset(text: str) -> str:
-    """The date-time in UTC where it has no offset; any other text as it is."""
+    """Return the date-time in UTC where it has no offset; any other text as it is."""
     in_utc = text + "Z"
     return in_utc if _RFC3339.fullmatch(in_utc) else text
 
 
 def to_millisecond(instant: datetime) -> datetime:
-    """The same instant with everything below a millisecond cut off."""
+    """Return the same instant with everything below a millisecond cut off."""
     return instant.replace(microsecond=instant.microsecond // 1000 * 1000)
 
 
 def from_ms(epoch_ms: int) -> datetime:
-    """The instant that lies this many milliseconds after 1970-01-01T00:00:00Z."""
+    """Return the instant that lies this many milliseconds after 1970-01-01T00:00:00Z."""
     return _EPOCH + timedelta(milliseconds=epoch_ms)
 
 
@@ -75,7 +75,7 @@ def to_ms(instant: datetime) -> int:
 
 
 def add_years(instant: datetime, years: int) -> datetime:
-    """The same day and time that many calendar years later; 29 February becomes 28 February.
+    """Return the same day and time that many calendar years later; 29 February becomes 28 February.
 
     Source: assumed 8.2-leap.
     """
@@ -124,7 +124,9 @@ DURATION_PATTERN: Final = rf"^(?:{_SHORT.pattern}|(?=.*\d){_ISO.pattern})$".repl
 
 
 def parse_duration(text: str) -> timedelta:
-    """The length of time, to the millisecond. Raises ValueError with a sentence for the user.
+    """Return the length of time, to the millisecond.
+
+    Raises ValueError with a sentence for the user.
 
     Months and years have no fixed length and are refused.
     """

@@ -105,7 +105,7 @@ TRIGGER_OF_STATUS: Final[dict[KeyStatus, str]] = {"revoked": "revoke", "active":
 
 
 def state_of(key: ApiKey) -> str:
-    """The state of the key in `KEY_LIFE`."""
+    """Return the state of the key in `KEY_LIFE`."""
     return "deleted" if key.deleted_at is not None else key.status
 
 
@@ -123,7 +123,7 @@ def why_unusable(key: ApiKey, now: datetime) -> tuple[str, str] | None:
 
 
 def expiry_of(key: ApiKey) -> Timer:
-    """The moment at which the key expires. Source: spec 3.1-expiry, 5.5."""
+    """Return the moment at which the key expires. Source: spec 3.1-expiry, 5.5."""
     due = min(key.expires_at, LEGACY_EXPIRY) if key.is_legacy else key.expires_at
     return Timer(kind=KEY_EXPIRES, subject=key.id, due=due)
 
@@ -201,11 +201,11 @@ class KeyFormat:
         return _MALFORMED
 
     def write(self, lookup: str, secret: str) -> str:
-        """The plaintext of a v5 key."""
+        """Return the plaintext of a v5 key."""
         return f"{self.prefix}_{lookup}_{secret}"
 
     def write_legacy(self, token: str) -> str:
-        """The plaintext of a legacy key."""
+        """Return the plaintext of a legacy key."""
         return f"{self._legacy_prefix}_{token}"
 
     def mentions_production(self, text: str) -> bool:
@@ -217,7 +217,7 @@ class KeyFormat:
         return self.hint in text and bool(self._whole_key_anywhere.search(text))
 
     def whole_keys_in(self, text: str) -> list[str]:
-        """The keys of this environment in the text, with their secrets."""
+        """Return the keys of this environment in the text, with their secrets."""
         return self._whole_key_anywhere.findall(text)
 
     def mentions_key(self, text: str) -> bool:
@@ -225,7 +225,7 @@ class KeyFormat:
         return self.hint in text and bool(self._anywhere.search(text))
 
     def scrub(self, text: str) -> str:
-        """The text with everything that looks like a key, of any environment, masked."""
+        """Return the text with everything that looks like a key, of any environment, masked."""
         return self._anywhere.sub("****", text) if self.hint in text else text
 
     def scrub_bytes(self, text: bytes) -> bytes:
@@ -234,7 +234,7 @@ class KeyFormat:
 
 
 def legacy_lookup(token: str) -> str:
-    """The lookup of a legacy key: a digest of the token, because it has no lookup segment.
+    """Return the lookup of a legacy key: a digest of the token, because it has no lookup segment.
 
     It is longer than a v5 lookup, so the two can never be confused.
     """
@@ -245,7 +245,7 @@ def legacy_lookup(token: str) -> str:
 
 
 def digest_of(salt: str, secret: str) -> str:
-    """The salted hash that is stored instead of a secret."""
+    """Return the salted hash that is stored instead of a secret."""
     return sha256(f"{salt}{secret}".encode()).hexdigest()
 
 
@@ -255,12 +255,12 @@ def secret_fits(key: ApiKey, secret: str) -> bool:
 
 
 def mask(last4: str) -> str:
-    """A key as webhooks and the journal show it. Source: spec 6.1.7."""
+    """Return a key as webhooks and the journal show it. Source: spec 6.1.7."""
     return f"****{last4}"
 
 
 def view(key: ApiKey, *, last_used_at: datetime | None, plaintext: str | None = None) -> ApiKeyView:
-    """The key as the API shows it; `plaintext` only in the answer to its creation.
+    """Return the key as the API shows it; `plaintext` only in the answer to its creation.
 
     Later reads show it for legacy and always-retrievable keys alone (spec 2.1-key).
     """
@@ -284,6 +284,6 @@ class ApiKeyEvent(Struct, frozen=True, kw_only=True, gc=False):
 
 
 def event_body(key: ApiKey) -> ApiKeyEvent:
-    """The key as a webhook shows it: masked, and `deleted` where the API still shows revoked."""
+    """Return the key as a webhook shows it: masked, and `deleted` where the API still shows revoked."""
     fields = {name: getattr(key, name) for name in ApiKeyEvent.__struct_fields__}
     return ApiKeyEvent(**fields | {"status": state_of(key), "key": mask(key.key_last4)})

@@ -59,7 +59,7 @@ def add_operation(operation: ApiOperation) -> None:
 def find_operations(
     words: Collection[str] | None, methods: Collection[str] | None, paths: Collection[str] | None
 ) -> list[ApiOperation]:
-    """The operations that fit; None fits all. Raises UnknownWord if there are none."""
+    """Return the operations that fit; None fits all. Raises UnknownWord if there are none."""
     found = [
         one
         for one in API.values()
@@ -110,7 +110,7 @@ def _meet(one: str, other: str) -> bool:
 
 
 def _check_path(path: str) -> str:
-    """The path, if some operation has such a one. Raises UnknownWord with the nearest."""
+    """Return the path, if some operation has such a one. Raises UnknownWord with the nearest."""
     paths = {_as_pattern(one.path) for one in API.values()}
     if paths and not any(_meet(path, one) for one in paths):
         raise UnknownWord(f"no operation has the path {path[:80]!r}", path, paths)

@@ -71,7 +71,7 @@ class Grants(Struct, frozen=True, gc=False):
 
 
 def expand(permissions: tuple[str, ...]) -> frozenset[str]:
-    """The concrete permissions, with macros expanded."""
+    """Return the concrete permissions, with macros expanded."""
     if MACROS.isdisjoint(permissions):
         return frozenset(permissions)
     return frozenset(CONCRETE)
@@ -79,7 +79,7 @@ def expand(permissions: tuple[str, ...]) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def grants_of(permissions: tuple[str, ...], withheld: tuple[str, ...] = ()) -> Grants:
-    """The grants of a key with these stored permissions, of which macros leave out some.
+    """Return the grants of a key with these stored permissions, of which macros leave out some.
 
     Remembered per tuple, because every request asks and keys rarely differ in it.
     """

@@ -164,11 +164,11 @@ class Profile:
         )
 
     def scrub(self, text: str) -> str:
-        """The text with everything masked that looks like a key or a card number."""
+        """Return the text with everything masked that looks like a key or a card number."""
         return mask_cards(self.key_format.scrub(text))
 
     def scrub_start(self, text: str, chars_max: int) -> str:
-        """The first characters of the text, scrubbed, without a part of what is masked in whole.
+        """Return the first characters of the text, scrubbed, without a part of what is masked in whole.
 
         The text may be very long: only the stored part is checked.
         """
@@ -183,6 +183,9 @@ class Profile:
 
 
 def parse_profile(document: dict[str, Any]) -> Profile:
-    """The profile in a document. Raises pydantic's ValidationError for anything wrong in it."""
+    """Return the profile in a document.
+
+    Raises pydantic's ValidationError for anything wrong in it.
+    """
     # As JSON, where an object is the strict form of a dataclass.
     return TypeAdapter(Profile).validate_json(json.dumps(document, default=str))

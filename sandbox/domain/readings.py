@@ -404,7 +404,7 @@ class UnknownReading(UnknownWord):
 
 
 def checked(wanted: Mapping[str, Any]) -> dict[str, str]:
-    """The same choices, every one known and of a value that its reading has."""
+    """Return the same choices, every one known and of a value that its reading has."""
     for id, value in wanted.items():
         reading = READINGS.get(id)
         if reading is None:
@@ -422,5 +422,5 @@ def in_force(of_profile: Mapping[str, str], own: Mapping[str, str]) -> Mapping[s
 
 
 def default_of(id: str) -> str:
-    """The default of a reading; any text for an unknown one, which `checked` refuses."""
+    """Return the default of a reading; any text for an unknown one, which `checked` refuses."""
     return READINGS[id].default if id in READINGS else ""

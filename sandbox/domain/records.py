@@ -44,7 +44,10 @@ class Extended(Struct, frozen=True, gc=False):
 
 
 def page(plural: str, rows: Sequence[Any], total: int, *, limit: int, offset: int) -> Any:
-    """A window on a list as the platform answers it: `plural` names the list. Assumed 0.5-lists."""
+    """Return a window on a list as the platform answers it: `plural` names the list.
+
+    Assumed 0.5-lists.
+    """
     counts = {"total": total, "limit": limit, "offset": offset, "page": offset // limit + 1}
     return {plural: rows, **counts}
 
@@ -65,7 +68,7 @@ _AS_IT_IS: Final = frozenset({str, int, float, bool, NoneType})
 
 
 def show_all(value: Any, *, as_empty: bool = False) -> Any:
-    """The value with everything that is in it as answers and webhooks show it.
+    """Return the value with everything that is in it as answers and webhooks show it.
 
     Unset fields are null (spec 6.1.8), or those with the mark "" if `as_empty`.
     """
@@ -97,25 +100,28 @@ def show_all(value: Any, *, as_empty: bool = False) -> Any:
 
 
 def filled_body(record: Any) -> Any:
-    """The record of an event as its body with empty strings; a record without these as it is."""
+    """Return the record of an event as its body with empty strings.
+
+    A record without these as it is.
+    """
     is_plain = isinstance(record, Account | Location | Terminal)
     return show_all(record, as_empty=True) if is_plain else record
 
 
 def view_of(kind: type) -> type[Struct]:
-    """The class of what is shown of a record of that kind."""
+    """Return the class of what is shown of a record of that kind."""
     return _SHOWN_AS[kind]
 
 
 @cache
 def _plain_strings(view: Any) -> Sequence[str]:
-    """The fields with the mark."""
+    """Return the fields with the mark."""
     hints = get_type_hints(view, include_extras=True)
     return [name for name, of in hints.items() if SHOWN_EMPTY in getattr(of, "__metadata__", ())]
 
 
 def to_bytes(value: Any, *, as_empty: bool = False) -> bytes:
-    """The value as compact JSON, as `show_all` shows it."""
+    """Return the value as compact JSON, as `show_all` shows it."""
     return msgspec.json.encode(show_all(value, as_empty=as_empty))
 
 
@@ -126,7 +132,7 @@ def rows_of(value: Any) -> int:
 
 
 def to_parts(value: "list[Any] | Extended") -> Iterator[bytes]:
-    """The same bytes as `to_bytes` gives, row by row: most are parts of a part to be sent."""
+    """Yield the same bytes as `to_bytes` gives, row by row: most are parts of a part to be sent."""
     if isinstance(value, list):
         yield from _list(value)
         return

@@ -68,7 +68,7 @@ def mask_card(number: str) -> str:
 
 
 def mask_cards(text: str) -> str:
-    """The text with every card number masked, first six and last four digits visible."""
+    """Return the text with every card number masked, first six and last four digits visible."""
     parts: list[str] = []
     done = 0
     for start, end, number in find_cards(text):
@@ -111,7 +111,7 @@ def find_cards(text: str) -> Iterator[CardNumber]:
 
 
 def _sums(number: str) -> tuple[list[int], list[int]]:
-    """The sums of all digits before each place, with those at even or odd places doubled.
+    """Return the sums of all digits before each place, with those at even or odd places doubled.
 
     A number is right if its sum, with every second digit from the right doubled, ends with 0
     (ISO/IEC 7812-1, annex B).
@@ -172,7 +172,7 @@ def _simplify(text: str) -> bytearray:
 
 @cache
 def _ascii_characters() -> str:
-    """The ASCII character for each one up to U+1FFFF. Further up, Unicode has no digits.
+    """Return the ASCII character for each one up to U+1FFFF. Further up, Unicode has no digits.
 
     Full-width digits, Arabic ones, circled ones: NFKC and Unicode's values of digits say which.
     """
@@ -295,7 +295,7 @@ def may_hold_secret(body: bytes, key_format: KeyFormat) -> bool:
 
 
 def find_secret(text: str, key_format: KeyFormat) -> Secret | None:
-    """The first kind of secret that is in the text."""
+    """Return the first kind of secret that is in the text."""
     if key_format.mentions_production(text):
         return PRODUCTION_KEY
     if key_format.mentions_whole_key(text):
@@ -310,7 +310,7 @@ def write_out(value: Any) -> str:
 
 
 def find_misplaced(value: Any, key_format: KeyFormat) -> Misplaced | None:
-    """The first secret within a JSON value, with the field that holds it."""
+    """Return the first secret within a JSON value, with the field that holds it."""
     found = find_secret(write_out(value), key_format)
     if found is None:
         return None

@@ -38,7 +38,7 @@ class Machine:
         return (state, trigger) in self._by_pair
 
     def step(self, state: str, trigger: str) -> Step:
-        """The row for this pair. Raises NoSuchStep when there is none."""
+        """Return the row for this pair. Raises NoSuchStep when there is none."""
         found = self._by_pair.get((state, trigger))
         if found is None:
             possible = [row.trigger for row in self.steps if row.state == state]

@@ -144,7 +144,7 @@ class UnknownSwitch(UnknownWord):
 
 
 def checked(wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """The same settings, every one known and of a value that its switch has."""
+    """Return the same settings, every one known and of a value that its switch has."""
     for name, value in wanted.items():
         switch = SWITCHES.get(name)
         if switch is None:

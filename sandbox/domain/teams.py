@@ -14,10 +14,10 @@ _AT: Final = "@"
 
 
 def team_of(world_id: str) -> str:
-    """The team to which the world with this id belongs."""
+    """Return the team to which the world with this id belongs."""
     return world_id.partition(_AT)[2]
 
 
 def world_of(team: str, name: str) -> str:
-    """The id that a team means by the name of a world: its own, whatever others there are."""
+    """Return the id that a team means by the name of a world: its own, whatever others there are."""
     return name if team == OPERATOR or team_of(name) == team else f"{name}{_AT}{team}"

@@ -20,14 +20,17 @@ class NotUtf8(ValueError):
 
 
 def strip_mark(content: bytes) -> bytes:
-    """The bytes without a byte order mark of UTF-8. Raises NotUtf8 for the marks of UTF-16."""
+    """Return the bytes without a byte order mark of UTF-8.
+
+    Raises NotUtf8 for the marks of UTF-16.
+    """
     if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         raise NotUtf8("is UTF-16; save it as UTF-8")
     return content.removeprefix(BOM_UTF8)
 
 
 def decode_text(content: bytes) -> str:
-    """The text of a file. Raises NotUtf8 for anything but UTF-8."""
+    """Return the text of a file. Raises NotUtf8 for anything but UTF-8."""
     try:
         return strip_mark(content).decode("utf-8")
     except UnicodeDecodeError as error:
@@ -39,20 +42,20 @@ _OBEYED: Final = "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206
 
 
 def obeyed_in(text: str) -> str | None:
-    """The first character of the text that a terminal could obey, written out."""
+    """Return the first character of the text that a terminal could obey, written out."""
     found = re.search(_OBEYED, text)
     return found and written_out(found[0])
 
 
 def printable(text: str) -> str:
-    """The text in one line, with whatever is not printed written out."""
+    """Return the text in one line, with whatever is not printed written out."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else written_out(char) for char in text)
 
 
 def written_out(char: str) -> str:
-    r"""A character as its escape, like `\n` or `\x1b`."""
+    r"""Return a character as its escape, like `\n` or `\x1b`."""
     return char.encode("unicode_escape").decode("ascii")
 
 
@@ -67,7 +70,7 @@ OFTEN_MEANT: Final = dict.fromkeys(
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word closest to `word`, or None if none is close enough."""
+    """Return the known word closest to `word`, or None if none is close enough."""
     if len(word) > WORD_CHARS_MAX:
         return None
     known = list(known)

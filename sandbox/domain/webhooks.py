@@ -45,7 +45,7 @@ def wait_after(
     is_throttled: bool = False,
     scale: float = 1,
 ) -> timedelta | None:
-    """The wait after this many failures in a row; None if there are no more attempts.
+    """Return the wait after this many failures in a row; None if there are no more attempts.
 
     `jitter` lies between 0 and 1. A `Retry-After` of the endpoint is respected between the planned
     wait and twice as long. `scale` stretches or compresses all of it.
@@ -77,7 +77,10 @@ class Application(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=Tru
 
 
 def application_id(account_id: str) -> str:
-    """The id of the account's application. It takes no draw, so ids of later records stay."""
+    """Return the id of the account's application.
+
+    It takes no draw, so ids of later records stay.
+    """
     digest = blake2b(account_id.encode(), digest_size=_ID_CHARS, person=b"application").digest()
     return "app_" + "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in digest)
 
@@ -170,7 +173,7 @@ class Endpoint(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
         return all(named.get(name) in values for name, values in self.filters.items())
 
     def secrets_at(self, now: datetime) -> tuple[str, ...]:
-        """What signs at this moment of the world: the secret, and old ones for a while."""
+        """Return what signs at this moment of the world: the secret, and old ones for a while."""
         return (self.secret, *(old.secret for old in self.old_secrets if now < old.until))
 
 
@@ -255,7 +258,7 @@ class Delivery(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
         return delivery_id(self.message_id, self.endpoint_id)
 
     def tried(self, sent: Sent, at: datetime, trigger: AttemptTrigger) -> "Delivery":
-        """The delivery after one more attempt."""
+        """Return the delivery after one more attempt."""
         attempt = DeliveryAttempt(
             at=at,
             status_code=sent.status_code,
@@ -269,7 +272,7 @@ class Delivery(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
 
 
 def delivery_id(message_id: str, endpoint_id: str) -> str:
-    """The id of the delivery of that message to that endpoint."""
+    """Return the id of the delivery of that message to that endpoint."""
     return f"{message_id}/{endpoint_id}"
 
 

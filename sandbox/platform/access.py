@@ -68,7 +68,7 @@ def authenticate(context: RequestContext, worlds: Worlds) -> None:
 def usable(
     presented: PresentedKey, records: UnitOfWork | Store, now: Instant
 ) -> tuple[ApiKey, Account]:
-    """The presented key, with its account. Raises Refusal if it may not be used now.
+    """Return the presented key, with its account. Raises Refusal if it may not be used now.
 
     This runs before the body is read, and again with the whole request.
     """
@@ -92,7 +92,7 @@ def usable(
 
 
 def named(key: ApiKey) -> str:
-    """The key as reasons name it."""
+    """Return the key as reasons name it."""
     return f"key {key.id} ({key.name!r})"
 
 
@@ -117,7 +117,7 @@ def check_visibility(context: RequestContext, row: Row) -> None:
 
 
 def _refuse(refused: Access, reason: str, details: str = "") -> Refusal:
-    """The refusal for a cell of the access table. A 404 never carries details."""
+    """Return the refusal for a cell of the access table. A 404 never carries details."""
     if refused.verdict is AccessVerdict.DENIED:
         return Refusal(PERMISSION_DENIED, details, reason=reason, source=refused.source)
     return Refusal(NOT_FOUND, reason=reason, source=refused.source)
@@ -161,7 +161,7 @@ _Named = list[tuple[Target, Account | None, str]]
 
 
 def _without_foreign(context: RequestContext, row: Row, named: _Named) -> _Named:
-    """What is left when a reading ignores accounts out of reach; all if none is in reach.
+    """Return what is left when a reading ignores accounts out of reach; all if none is in reach.
 
     Source: assumed D35-foreign.
     """
@@ -187,7 +187,7 @@ def _without_foreign(context: RequestContext, row: Row, named: _Named) -> _Named
 def _must_reach(
     context: RequestContext, row: Row, target: Target, account: Account | None, id: str | None
 ) -> None:
-    """Raises Refusal unless the key's permission reaches the account."""
+    """Raise Refusal unless the key's permission reaches the account."""
     assert context.caller
     if account is not None and account.deleted_at is not None and _shows_deleted(context, target):
         account = structs.replace(account, deleted_at=None)
@@ -227,7 +227,7 @@ def _must_not_be_blocked(context: RequestContext, row: Row, account: Account) ->
 
 
 def blocked_account(context: OperationContext, account: Account) -> Account | None:
-    """The account, or the one above, whose block reaches it (assumed D35-block-reaches)."""
+    """Return the account, or the one above, whose block reaches it (assumed D35-block-reaches)."""
     if context.world.readings[BLOCK_REACHES] == "itself":
         return account if account.status == "blocked" else None
     above_and_self = (account.id, *account.parent_account_ids)
@@ -250,7 +250,7 @@ def _narrow(context: RequestContext, row: Row, wanted: Need) -> None:
 
 
 def _form(row: Row, relation: Relation) -> str:
-    """The one form of the permission that this relation asks for."""
+    """Return the one form of the permission that this relation asks for."""
     assert row.need
     if relation is Relation.DESCENDANT and row.need.sub:
         return row.need.sub
@@ -264,7 +264,10 @@ def _target_in_path(context: RequestContext, target: Target) -> _Named:
 
 
 def _targets_in_body(context: RequestContext, target: Target) -> _Named:
-    """The target that the body names, and the others. The body is parsed first (assumed C5)."""
+    """Return the target that the body names, and the others.
+
+    The body is parsed first (assumed C5).
+    """
     sent = read_object(context)
     named: _Named = []
     for one in (target, *target.others):
@@ -282,7 +285,9 @@ def _targets_in_query(context: RequestContext, target: Target) -> _Named:
 
 
 def _account_of(context: RequestContext, target: Target, id: str) -> Account | None:
-    """The account that the record with this id belongs to; also stores the record in the context.
+    """Return the account that the record with this id belongs to.
+
+    Also stores the record in the context.
 
     Accounts named in a body are only the place of a change, not its target.
     """
@@ -331,7 +336,7 @@ def scopes_of(context: OperationContext) -> list[str]:
 
 
 def one_or_many(values: list[str]) -> str | list[str]:
-    """A condition of a search: one value by itself, or any of several."""
+    """Return a condition of a search: one value by itself, or any of several."""
     return values[0] if len(values) == 1 else values
 
 
@@ -360,7 +365,7 @@ class Seen(Struct, frozen=True, gc=False):
 
 
 def look(world: World, key: ApiKey, row: Row, target: str | None) -> Seen:
-    """What `key` would be answered for the operation of `row` on the record with this id."""
+    """Return what `key` would be answered for the operation of `row` on the record with this id."""
     context = RequestContext(
         unit=world.store.begin(),
         now=world.clock.now(),
@@ -399,7 +404,7 @@ def _missing(context: RequestContext, row: Row, refusal: Refusal) -> tuple[str, 
 
 
 def _request(row: Row, target: str | None) -> IncomingRequest:
-    """A request of the row that names the target, and nothing else."""
+    """Return a request of the row that names the target, and nothing else."""
     params: dict[str, str] = {}
     query, body = b"", b"{}"
     if target is not None and row.target is not None:

@@ -91,7 +91,7 @@ _BELONGINGS: Final[tuple[type[_Belonging], ...]] = (Terminal, Location, Credenti
 
 
 def need_to_create(sent: dict[str, Any]) -> Need:
-    """The permission for the type that the body asks for. Source: spec 2.2-directory."""
+    """Return the permission for the type that the body asks for. Source: spec 2.2-directory."""
     if sent.get("type") == AccountType.MERCHANT:
         return need("accounts:create:merchant")
     if sent.get("type") in tuple(AccountType):
@@ -129,7 +129,7 @@ def update(context: OperationContext, account: Account, body: UpdateAccount) -> 
 
 
 def _must_not_lift_its_own_block(context: OperationContext, account: Account) -> None:
-    """Raises Refusal for a blocked account that asks for itself. Source: assumed D32."""
+    """Raise Refusal for a blocked account that asks for itself. Source: assumed D32."""
     if account.status == "blocked" and account.id == context.known_caller.account.id:
         raise Refusal(
             faults.BLOCK_FAULTS[context.world.readings[BLOCK_ANSWER]],
@@ -279,7 +279,7 @@ def create_with_key(context: OperationContext, body: CreateAccount) -> records.E
 
 
 def _provision_key(context: OperationContext, account: Account) -> ApiKeyView | None:
-    """The key that comes with a v2 account; None when its creator could grant nothing.
+    """Return the key that comes with a v2 account; None when its creator could grant nothing.
 
     Its permissions are the creator's, without those that only a PSP grants, those that the creator
     may not grant, those that create partners, and for a merchant those that create accounts and

@@ -157,7 +157,7 @@ def issue_and_announce(
 
 
 def _mint(context: OperationContext) -> str:
-    """The plaintext of a new key: its lookup is new to the world, and the key to the server."""
+    """Return the plaintext of a new key: its lookup is new to the world, and the key to the server."""
     while True:
         lookup = context.world.draws.secret_chars(keys.LOOKUP_CHARS)
         secret = context.world.draws.secret_chars(keys.SECRET_CHARS)
@@ -169,7 +169,7 @@ def _mint(context: OperationContext) -> str:
 
 
 def _permissions(requested: Iterable[str]) -> tuple[str, ...]:
-    """The permissions as stored: in the order sent, without duplicates (assumed 4.4).
+    """Return the permissions as stored: in the order sent, without duplicates (assumed 4.4).
 
     Raises Refusal for a string that is not a permission (spec 4.1.2) and for `legacy_all` (4.1.6).
     """
@@ -190,7 +190,7 @@ def _permissions(requested: Iterable[str]) -> tuple[str, ...]:
 
 
 def _must_lie_ahead(context: OperationContext, expires_at: Instant | None) -> None:
-    """Raises Refusal unless the expiry is in the world's future. Source: assumed 1.2, D19."""
+    """Raise Refusal unless the expiry is in the world's future. Source: assumed 1.2, D19."""
     if expires_at is None or expires_at > context.now:
         return
     if context.world.readings[directory_readings.PAST_EXPIRY] == "refused":  # assumed D35-past
@@ -198,7 +198,7 @@ def _must_lie_ahead(context: OperationContext, expires_at: Instant | None) -> No
 
 
 def _must_not_outlive_legacy_keys(key: ApiKey, expires_at: Instant | None) -> None:
-    """Raises Refusal for an expiry that a legacy key would not live to see. Source: assumed D33."""
+    """Raise Refusal for an expiry that a legacy key would not live to see. Source: assumed D33."""
     if key.is_legacy and expires_at is not None and expires_at > keys.LEGACY_EXPIRY:
         raise Refusal(
             VALIDATION_ERROR,
@@ -209,7 +209,7 @@ def _must_not_outlive_legacy_keys(key: ApiKey, expires_at: Instant | None) -> No
 
 
 def _supplied_key(context: OperationContext, body: CreateKey) -> str | None:
-    """The key that the caller brought, once it is known to be usable. Source: spec 4.1."""
+    """Return the key that the caller brought, once it is known to be usable. Source: spec 4.1."""
     field, supplied = context.world.profile.supplied_key_field, body.supplied_key
     if not body.always_retrievable:
         if supplied is not None:
@@ -237,7 +237,7 @@ def _bad_key(details: str) -> Refusal:
 
 
 def _must_be_grantable(context: OperationContext, permissions: tuple[str, ...]) -> None:
-    """Raises Refusal when the caller may not hand these on. Source: spec 4.1.4, 4.1.5, 5.8."""
+    """Raise Refusal when the caller may not hand these on. Source: spec 4.1.4, 4.1.5, 5.8."""
     account_type = context.known_caller.account.type
     refusal = refuse_grant(
         permissions,
@@ -264,7 +264,10 @@ def _must_be_grantable(context: OperationContext, permissions: tuple[str, ...]) 
 
 
 def _withheld(context: OperationContext) -> tuple[str, ...]:
-    """What a new key of this caller does not get, although it has `all`. Source: assumed D36."""
+    """Return what a new key of this caller does not get, although it has `all`.
+
+    Source: assumed D36.
+    """
     caller = context.known_caller
     admin_only = context.world.profile.permissions.admin_only
     left_out = {*withheld_from_all(caller.account.type, admin_only), *caller.key.withheld}
@@ -397,7 +400,7 @@ def delete(context: OperationContext, key: ApiKey) -> ApiKeyView:
 
 
 def _must_not_be_in_use(context: OperationContext, key: ApiKey) -> None:
-    """Raises Refusal where the reading keeps a key from deleting itself."""
+    """Raise Refusal where the reading keeps a key from deleting itself."""
     own = context.caller and context.caller.key.id
     if key.id == own and context.world.readings[directory_readings.KEY_DELETES_ITSELF] == "refused":
         raise Refusal(
@@ -410,7 +413,10 @@ def _must_not_be_in_use(context: OperationContext, key: ApiKey) -> None:
 
 
 def _changed_view(context: OperationContext, key: ApiKey) -> ApiKeyView:
-    """The key after a change; a reading hides its plaintext. Source: assumed D35-plaintext."""
+    """Return the key after a change; a reading hides its plaintext.
+
+    Source: assumed D35-plaintext.
+    """
     shown = _view(context, key)
     if context.world.readings[directory_readings.KEY_AFTER_A_CHANGE] == "hidden":
         return structs.replace(shown, key=None)

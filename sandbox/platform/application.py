@@ -79,7 +79,7 @@ class RecognizedKeys:
         self._known: dict[bytes, PresentedKey] = {}
 
     def find(self, sent: bytes) -> PresentedKey:
-        """The key that was sent, with its world, or why it has none."""
+        """Return the key that was sent, with its world, or why it has none."""
         known = self._known.get(sent)
         if known is not None:
             world, key = known.world, known.key
@@ -162,7 +162,7 @@ class Platform:
     async def answer_inside(
         self, incoming: IncomingRequest, presented: PresentedKey, world: World, request_id: str
     ) -> Answer:
-        """The answer to a request that came without a socket. Coverage does not count it."""
+        """Return the answer to a request that came without a socket. Coverage does not count it."""
         incoming.match = match = find_match(MOUNTS, incoming.method, incoming.path)
         if match is None or match.row is None or match.row.body is None:
             incoming.body = b""
@@ -179,7 +179,7 @@ class Platform:
     async def answer(
         self, incoming: IncomingRequest, presented: PresentedKey, world: World, id: str = ""
     ) -> Answer:
-        """The answer to a request, once its changes are written.
+        """Return the answer to a request, once its changes are written.
 
         Never raises; a defect of ours is a logged 500.
         """
@@ -227,7 +227,7 @@ class Platform:
     async def _once_saved(
         self, answer: Answer, saver: Saver, incoming: IncomingRequest, world: World
     ) -> Answer:
-        """The answer, once its changes are written, or a refusal if they cannot be.
+        """Return the answer, once its changes are written, or a refusal if they cannot be.
 
         Reading still works while a file cannot be written. A world that another server may have
         is not answered for: whether it was changed, the client learns when it asks again.
@@ -250,7 +250,7 @@ class Platform:
         return responses.render_refusal(Refusal(fault), incoming.path, self._worlds.profile)
 
     def _identify(self, incoming: IncomingRequest) -> PresentedKey:
-        """The world and key that the request's key names, whether or not it may be used."""
+        """Return the world and key that the request's key names, whether or not it may be used."""
         try:
             value = incoming.header(self._key_header)
         except wire.BadInput:

@@ -208,7 +208,7 @@ def _must_be_distinct(body: EditBatch) -> None:
 
 
 def _addable(context: OperationContext, batch: Batch, id: str) -> Payment:
-    """A captured payment of this terminal, unbatched or in a rejected batch (assumed B7, D10)."""
+    """Return a captured payment of this terminal, unbatched or in a rejected batch (assumed B7, D10)."""
     payment = _payment(context, id)
     if payment is None or payment.account_id != batch.account_id:
         raise _bad_member("added_transactions", id, "is not a transaction of this account")
@@ -232,7 +232,7 @@ def _removable(context: OperationContext, batch: Batch, id: str) -> Payment:
 
 
 def _payment(context: OperationContext, id: str) -> Payment | None:
-    """The payment with this id, or whose capture has a record with it."""
+    """Return the payment with this id, or whose capture has a record with it."""
     found = context.unit.get(Payment, id)
     return found and context.unit.get(Payment, payment_of(found))
 

@@ -46,7 +46,7 @@ class IncomingRequest(Struct):
     origin: Origin = CLIENT
 
     def header(self, name: bytes) -> bytes | None:
-        """The value of a header, as `wire.header` finds it. Raises BadInput."""
+        """Return the value of a header, as `wire.header` finds it. Raises BadInput."""
         return header(self.headers, name) if self.fields is None else self.fields.get(name)
 
     @property
@@ -57,7 +57,7 @@ class IncomingRequest(Struct):
         return fields.get(b"user-agent"), fields.get(b"accept"), fields.get(b"content-type")
 
     def list_header(self, name: bytes) -> bytes | None:
-        """The value of a header that is a list, as `wire.list_header` finds it."""
+        """Return the value of a header that is a list, as `wire.list_header` finds it."""
         return list_header(self.headers, name) if self.fields is None else self.fields.get(name)
 
 

@@ -37,7 +37,7 @@ _BY_KIND = {directory.kind: directory for directory in DIRECTORIES}
 
 
 def directory_of(record: Any) -> Directory:
-    """The directory that the record belongs to."""
+    """Return the directory that the record belongs to."""
     return _BY_KIND[type(record)]
 
 
@@ -46,7 +46,7 @@ _CONDITIONS: Final = {"parent_id": "parent", "processor_mid": "mid", "processor_
 
 
 def page_of(context: OperationContext, directory: Directory) -> Any:
-    """A page of the records in the caller's hierarchy, or in that of the account it names.
+    """Return a page of the records in the caller's hierarchy, or in that of the account it names.
 
     Every parameter that was sent is a condition. Deleted records are never listed.
     """

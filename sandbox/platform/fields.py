@@ -19,7 +19,7 @@ class Body(BaseModel):
     not_stored: ClassVar[frozenset[str]] = frozenset()
 
     def given(self) -> dict[str, Any]:
-        """The fields that were sent, as records store them, including explicit nulls."""
+        """Return the fields that were sent, as records store them, including explicit nulls."""
         names = self.model_fields_set - self.not_stored
         return {name: _stored(getattr(self, name)) for name in names}
 
@@ -66,7 +66,7 @@ class AddressBody(Body):
 
 
 def _stored(value: Any) -> Any:
-    """A value of a body as a record stores it, frozen."""
+    """Return a value of a body as a record stores it, frozen."""
     if isinstance(value, AddressBody):
         return Address(**value.__dict__)
     return tuple(value) if isinstance(value, list) else value

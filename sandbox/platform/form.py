@@ -62,7 +62,7 @@ def malformed(
     where: str,
     fault: Fault = faults.VALIDATION_ERROR,
 ) -> Refusal:
-    """The refusal of a malformed part of the request, as the readings show it.
+    """Return the refusal of a malformed part of the request, as the readings show it.
 
     Errors of API keys have the one form that the spec gives them. Source: assumed D35-validation,
     D35-detail.
@@ -85,7 +85,7 @@ def malformed(
 
 
 def _body(context: RequestContext, shape: type[BaseModel]) -> BaseModel:
-    """The body in the row's shape, without secrets outside the fields for them."""
+    """Return the body in the row's shape, without secrets outside the fields for them."""
     sent, body = _without_known_blanks(context, read_object(context)), context.incoming.body or b""
     is_for_key = is_key_path(context.incoming.path)
     checked = shape.model_validate(_of_key(context, sent, shape) if is_for_key else sent)
@@ -97,7 +97,7 @@ def _body(context: RequestContext, shape: type[BaseModel]) -> BaseModel:
 
 
 def _without_known_blanks(context: RequestContext, sent: dict[str, Any]) -> dict[str, Any]:
-    """The body of a change without nulls and empty strings that say what is so already.
+    """Return the body of a change without nulls and empty strings that say what is so already.
 
     A client may send back what it was answered. Source: assumed D42.
     """
@@ -114,7 +114,10 @@ def _without_known_blanks(context: RequestContext, sent: dict[str, Any]) -> dict
 def _of_key(
     context: RequestContext, sent: dict[str, Any], shape: type[BaseModel]
 ) -> dict[str, Any]:
-    """The body of an API key as the readings take it. Source: assumed D35-fields, D35-offset."""
+    """Return the body of an API key as the readings take it.
+
+    Source: assumed D35-fields, D35-offset.
+    """
     chosen = context.world.readings
     if chosen[readings.UNKNOWN_KEY_FIELDS] == "ignored":
         known = wire.field_names(shape)
@@ -126,7 +129,10 @@ def _of_key(
 
 
 def _query(context: RequestContext, shape: type[BaseModel]) -> BaseModel:
-    """The query in the row's shape. A parameter that it holds once must not be sent twice."""
+    """Return the query in the row's shape.
+
+    A parameter that it holds once must not be sent twice.
+    """
     sent = wire.parse_query(context.incoming.query_string)
     repeatable: frozenset[str] = getattr(shape, "repeatable", frozenset())
     for name, values in sent.items():
@@ -165,7 +171,10 @@ def _query(context: RequestContext, shape: type[BaseModel]) -> BaseModel:
 
 
 def _clamped(limit: str, shape: type[BaseModel]) -> str:
-    """The limit, or the maximum of the list where it is above it. Source: assumed D35-limit."""
+    """Return the limit, or the maximum of the list where it is above it.
+
+    Source: assumed D35-limit.
+    """
     field = shape.model_fields.get("limit")
     if field is None or not limit.isdecimal():
         return limit
@@ -190,7 +199,7 @@ def _note_unknown(
 
 
 def read_object(context: RequestContext) -> dict[str, Any]:
-    """The body as an object, parsed once. Every mistake in its form is refused."""
+    """Return the body as an object, parsed once. Every mistake in its form is refused."""
     if context.sent is not None:
         return context.sent
     body = context.incoming.body
@@ -265,7 +274,7 @@ def _set_card_data_apart(fields: dict[str, Any], key_format: KeyFormat) -> None:
 
 
 def _forced_outcome(context: RequestContext, row: Row) -> str | None:
-    """The outcome that the client asks for by header: a known one (assumed 6.3, D4).
+    """Return the outcome that the client asks for by header: a known one (assumed 6.3, D4).
 
     It must be able to happen to what the row attempts (assumed D41). `approved` leaves any request
     alone.

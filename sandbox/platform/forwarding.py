@@ -86,7 +86,10 @@ class Forwarder:
         return False
 
     async def _peer(self, incoming: IncomingRequest) -> Peer | None:
-        """The server that has the world of the key, unless it is this one. Raises Unavailable."""
+        """Return the server that has the world of the key, unless it is this one.
+
+        Raises Unavailable.
+        """
         sent = self._sent(incoming)
         if not self._is_elsewhere(sent):
             return None

@@ -35,7 +35,7 @@ def enter(context: RequestContext) -> None:
 
 
 def headers_of(context: RequestContext, quota: Quota) -> Headers:
-    """The fields of the IETF draft draft-ietf-httpapi-ratelimit-headers-06."""
+    """Return the fields of the IETF draft draft-ietf-httpapi-ratelimit-headers-06."""
     reset_s = ceil((quota.ends_at - context.now).total_seconds())
     return [
         (b"ratelimit-limit", b"%d" % quota.limit),

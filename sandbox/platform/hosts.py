@@ -29,13 +29,13 @@ _AUTHORITY: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+?)\.?)(?::\d{
 
 
 def host_in(authority: str) -> str | None:
-    """The host of `HOST[:PORT]` in a canonical form; None if there is none."""
+    """Return the host of `HOST[:PORT]` in a canonical form; None if there is none."""
     match = _AUTHORITY.fullmatch(authority.lower())
     return None if match is None else plain_host(match[1] or match[2])
 
 
 def plain_host(host: str) -> str:
-    """A host in the one form in which hosts compare: lower case, addresses in their short form."""
+    """Return a host in the one form in which hosts compare: lower case, addresses in their short form."""
     host = host.lower().removesuffix(".")
     try:
         return str(ip_address(host))
@@ -85,7 +85,7 @@ class Hosts:
 
 
 def why_refused(value: bytes) -> str:
-    """The message for client and operator about a Host that the server does not answer for."""
+    """Return the message for client and operator about a Host that the server does not answer for."""
     name = host_in(value.decode("latin-1")) or "NAME"
     return (
         f"the Host header is {shown(value)}, and a server without a token answers for loopback "
@@ -104,7 +104,7 @@ _PORTS: Final = {b"http": b":80", b"https": b":443"}
 
 
 def why_foreign(scope: Scope) -> str | None:
-    """The reason why the request counts as one of a foreign page, or None.
+    """Return the reason why the request counts as one of a foreign page, or None.
 
     `Sec-Fetch-Site` decides if the browser sends it. Without it an `Origin` must have the host and
     the port that were asked for; the scheme may be that of a proxy. Clients that are not browsers

@@ -33,7 +33,7 @@ class InternalRequest(Struct, frozen=True, kw_only=True, gc=False):
     key: ApiKey | None
 
     def incoming(self) -> IncomingRequest:
-        """The same, as the platform takes it."""
+        """Return the same, as the platform takes it."""
         query, fields = self.query.encode(), by_name(self.headers)
         return IncomingRequest(
             self.method, self.path, query, self.headers, self.body, fields, None, CONSOLE
@@ -59,7 +59,7 @@ class InternalClient:
         self._running: set[asyncio.Task[InternalAnswer]] = set()
 
     async def send(self, world: World, request: InternalRequest) -> InternalAnswer:
-        """The answer, once it is there. A payment may wait for a card for minutes."""
+        """Return the answer, once it is there. A payment may wait for a card for minutes."""
         return await self._send(world, request, world.journal.next_id())
 
     def begin(self, world: World, request: InternalRequest) -> str:

@@ -89,7 +89,7 @@ def update(context: OperationContext, location: Location, body: UpdateLocation) 
 
 
 def _must_be_its_own(context: OperationContext, terminal_id: str | None) -> None:
-    """Raises Refusal for a terminal of another account. Source: assumed 1.5-create."""
+    """Raise Refusal for a terminal of another account. Source: assumed 1.5-create."""
     if terminal_id is None:
         return
     terminal, account = context.unit.get(Terminal, terminal_id), cast(Account, context.account)

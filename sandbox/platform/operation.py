@@ -64,7 +64,10 @@ class Target(Struct, frozen=True, eq=False):
         return "Transaction" if self.kind is Payment else self.kind.__name__
 
     def ids_in(self, sent: dict[str, Any]) -> list[str]:
-        """What the body has under the name and its aliases, without nulls. Raises BadInput."""
+        """Return what the body has under the name and its aliases, without nulls.
+
+        Raises BadInput.
+        """
         found = [sent.get(self.name)]
         for outer, name in self.aliases:
             within = sent if outer is None else sent.get(outer)
@@ -102,7 +105,7 @@ Count = Annotated[int, Field(ge=0)]
 
 
 def listing(plural: str, of: Any) -> Extended:
-    """A response that is a page of rows, under the name `plural` (assumed 0.5-lists)."""
+    """Return a response that is a page of rows, under the name `plural` (assumed 0.5-lists)."""
     counts = dict.fromkeys(("total", "limit", "offset", "page"), Count)
     return Extended(None, {plural: list[of], **counts})
 
@@ -170,7 +173,7 @@ class Row(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         return f"By what the body reports, {', '.join(words)}." if words else ""
 
     def for_rules(self) -> ApiOperation:
-        """What rules for requests know of it."""
+        """Return what rules for requests know of it."""
         words = self.words or ((self.attempts.value,) if self.attempts else ())
         return ApiOperation(self.name, self.method, self.path, words, self.status != NO_CONTENT)
 
@@ -229,13 +232,13 @@ def _always(model: type[BaseModel]) -> Shape:
 
 
 def summary_of(run: Callable[..., Any]) -> str:
-    """The first sentence of the docstring."""
+    """Return the first sentence of the docstring."""
     first_line, _, _ = (getdoc(run) or "").partition("\n")
     return first_line.partition(". ")[0].removesuffix(".")
 
 
 def _with_arguments(run: Callable[..., Any], names: Sequence[str]) -> Callable[[Any], Any]:
-    """The function of the context alone, which hands over what `run` asks for."""
+    """Return the function of the context alone, which hands over what `run` asks for."""
     if not names:
         return run
     fields = [name if name in ("body", "query") else "record" for name in names]

@@ -94,7 +94,7 @@ async def answer_request(context: RequestContext, worlds: Worlds) -> tuple[int, 
 
 
 def _busy_payment(context: RequestContext, row: Row) -> Event | None:
-    """The event after which the request's payment accepts other requests; None at once."""
+    """Return the event after which the request's payment accepts other requests; None at once."""
     record = context.record
     if not context.world.busy or row.method == "GET" or not isinstance(record, Payment):
         return None
@@ -116,7 +116,7 @@ def _render(context: RequestContext, row: Row, shown: Any) -> tuple[int, bytes]:
 
 
 def route(context: RequestContext, worlds: Worlds) -> Row:
-    """The row that the request is for."""
+    """Return the row that the request is for."""
     match = context.incoming.match
     if match is not None and match.row is not None and match.row.run is not None:
         context.decisions += (match.row.found,)
@@ -135,7 +135,7 @@ def route(context: RequestContext, worlds: Worlds) -> Row:
 
 
 def methods_of(match: Match[Row]) -> str:
-    """The methods of the path that still do something, as an Allow header lists them."""
+    """Return the methods of the path that still do something, as an Allow header lists them."""
     return ", ".join(row.method for row in match.others if row.run is not None)
 
 
@@ -154,7 +154,7 @@ def _path_hint(path: str, rows: Iterable[Row]) -> str:
 
 
 def _with_ids(template: list[str], segments: list[str]) -> str:
-    """The path of a row, with the ids that the request's path has in the same places.
+    """Return the path of a row, with the ids that the request's path has in the same places.
 
     An id would otherwise weigh more than the word that is misspelt.
     """

@@ -50,7 +50,7 @@ def let_happen(context: RequestContext, choice: ChosenOutcome) -> None:
 
 
 def request_words(context: RequestContext) -> dict[str, Any]:
-    """The facts that every request has for rules."""
+    """Return the facts that every request has for rules."""
     incoming = context.incoming
     assert incoming.match
     assert incoming.match.row

@@ -20,7 +20,7 @@ DETAILS_CHARS_MAX: Final = 4_096
 
 
 def error_body(refusal: Refusal, profile: Profile, *, is_for_keys: bool) -> bytes:
-    """The body: three strings on API-key endpoints, the profile's shape everywhere else.
+    """Return the body: three strings on API-key endpoints, the profile's shape everywhere else.
 
     What looks like a key or a card number is masked: nothing secret is ever sent back.
     """
@@ -36,7 +36,7 @@ def error_body(refusal: Refusal, profile: Profile, *, is_for_keys: bool) -> byte
 
 
 def _listed(refusal: Refusal, profile: Profile) -> bytes:
-    """The mistakes of a malformed request, one by one. Source: assumed D35-detail."""
+    """Return the mistakes of a malformed request, one by one. Source: assumed D35-detail."""
 
     def masked(part: str | int) -> str | int:
         return profile.scrub_start(part, DETAILS_CHARS_MAX) if isinstance(part, str) else part
@@ -65,13 +65,13 @@ class ConnectionClosed(ConnectionError):
 
 
 def explained(choice: ChosenOutcome) -> bytes:
-    """The outcome, who chose it, and by which rule. Source: assumed D3, D14."""
+    """Return the outcome, who chose it, and by which rule. Source: assumed D3, D14."""
     return _field_value(f"{choice.key}; source={choice.source}; rule={choice.rule}")
 
 
 @lru_cache(maxsize=256)
 def _field_value(text: str) -> bytes:
-    """The text as a header value: only printable characters of ASCII (RFC 9110, 5.5).
+    """Return the text as a header value: only printable characters of ASCII (RFC 9110, 5.5).
 
     A server cannot send any other, and would leave the client without an answer.
     """
@@ -79,7 +79,7 @@ def _field_value(text: str) -> bytes:
 
 
 def render_refusal(refusal: Refusal, path: str, profile: Profile) -> Answer:
-    """An answer that no journal has."""
+    """Return an answer that no journal has."""
     body = error_body(refusal, profile, is_for_keys=is_key_path(path))
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     if refusal.fault is UNAVAILABLE:

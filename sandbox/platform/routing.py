@@ -40,7 +40,7 @@ def register(module: str, row: Routed) -> None:
 
 
 def rows_of(*modules: ModuleType) -> tuple[Any, ...]:
-    """The rows that modules have registered, in order."""
+    """Return the rows that modules have registered, in order."""
     return tuple(row for module in modules for row in _ROWS.get(module.__name__, ()))
 
 
@@ -65,7 +65,7 @@ class PathEndpoint(Generic[RowT]):
 
 
 def match_of(scope: Scope) -> Match[Any] | None:
-    """What the path of a routed request leads to; None if it leads to no endpoint."""
+    """Return what the path of a routed request leads to; None if it leads to no endpoint."""
     endpoint = scope.get("endpoint")
     if not isinstance(endpoint, PathEndpoint):
         return None
@@ -78,7 +78,7 @@ def match_of(scope: Scope) -> Match[Any] | None:
 
 
 def path_of(scope: Scope) -> str:
-    """The path of a request, as if this application were mounted nowhere."""
+    """Return the path of a request, as if this application were mounted nowhere."""
     path: str = scope["path"]
     return path.removeprefix(scope.get(ROOT_PATH, ""))
 
@@ -118,7 +118,7 @@ def build_mounts(surface: str, rows: Iterable[RowT]) -> list[Mount]:
 
 
 def find_match(mounts: Iterable[Mount], method: str, path: str) -> Match[Any] | None:
-    """What a path leads to, for a request that does not come through Starlette."""
+    """Return what a path leads to, for a request that does not come through Starlette."""
     partial: Match[Any] | None = None
     for mount in mounts:
         scope: dict[str, Any] = {"type": "http", "method": method, "path": path, "root_path": ""}

@@ -33,12 +33,12 @@ _OLDEST_FIRST: Final = Order(is_descending=False)
 
 
 def open_batch_of(context: OperationContext, terminal_id: str) -> Batch | None:
-    """The terminal's open batch; it has one at most (assumed B1)."""
+    """Return the terminal's open batch; it has one at most (assumed B1)."""
     return context.unit.newest(Batch, "open_at_terminal", terminal_id)
 
 
 def batch_for_entry(context: OperationContext, payment: Payment) -> Batch:
-    """The open batch of the payment's terminal; opens one if needed (assumed B2, B3)."""
+    """Return the open batch of the payment's terminal; opens one if needed (assumed B2, B3)."""
     terminal_id = payment.transaction.tid
     batch = open_batch_of(context, terminal_id)
     if batch is not None:
@@ -103,19 +103,19 @@ def count(
 
 
 def members_of(context: OperationContext, batch: Batch) -> list[Payment]:
-    """The payments whose capture settles in the batch, oldest first."""
+    """Return the payments whose capture settles in the batch, oldest first."""
     found = transactions_in(context, batch)
     return [payment for payment in found if payment.original_id is None]
 
 
 def transactions_in(context: OperationContext, batch: Batch) -> list[Payment]:
-    """The payments of the batch, and its records of actions where a reading makes some."""
+    """Return the payments of the batch, and its records of actions where a reading makes some."""
     found, _ = context.unit.find(Payment, {"batch_id": batch.id}, order=_OLDEST_FIRST)
     return found
 
 
 def move(payment: Payment, batch_id: str | None) -> Payment:
-    """The payment in another batch, or in none; its capture settles there (assumed 2.10)."""
+    """Return the payment in another batch, or in none; its capture settles there (assumed 2.10)."""
     history = tuple(
         structs.replace(attempt, batch_id=batch_id)
         if attempt.status == "captured" and attempt.transaction_type != "refund"
@@ -143,7 +143,10 @@ def submit(context: OperationContext, batch: Batch, step: Step | None = None) ->
 
 
 def _result_to_come(context: OperationContext, batch: Batch) -> Timer | None:
-    """The time of the automatic result, and the result of a scenario; None if there is none."""
+    """Return the time of the automatic result, and the result of a scenario.
+
+    None if there is none.
+    """
     matched = _ruling(context, batch) if context.world.scenario is not None else None
     if matched is None:
         if context.world.switches["batch.settlement"] != "auto":
@@ -163,7 +166,7 @@ def _result_to_come(context: OperationContext, batch: Batch) -> Timer | None:
 
 
 def _ruling(context: OperationContext, batch: Batch) -> MatchedRule | None:
-    """The running scenario's choice for closing this batch."""
+    """Return the running scenario's choice for closing this batch."""
     assert context.world.scenario
     words = {
         "operation": "close_batch",
@@ -178,7 +181,7 @@ def _ruling(context: OperationContext, batch: Batch) -> MatchedRule | None:
 
 
 def step_of(batch: Batch, trigger: str) -> Step:
-    """The step that the trigger takes. Raises Refusal where its status has none."""
+    """Return the step that the trigger takes. Raises Refusal where its status has none."""
     try:
         return batches.BATCH_LIFE.step(batch.status, trigger)
     except NoSuchStep as error:
@@ -208,7 +211,10 @@ def answer_by_itself(context: OperationContext, batch_id: str, planned: str) -> 
 def coming_result(
     context: OperationContext, batch: Batch, planned: str, members: list[Payment]
 ) -> Result | None:
-    """The result that the processor will give to a submitted batch; None if no result comes."""
+    """Return the result that the processor will give to a submitted batch.
+
+    None if no result comes.
+    """
     if planned:
         return _planned(from_json(planned), members)
     result = batches.result_of(members)
@@ -235,7 +241,10 @@ def _repeats_a_number(context: OperationContext, batch: Batch) -> bool:
 
 
 def _planned(then: dict[str, Any], members: list[Payment]) -> Result:
-    """The result that the scenario planned. A number rejects that many of the first members."""
+    """Return the result that the scenario planned.
+
+    A number rejects that many of the first members.
+    """
     ids = [payment.id for payment in members]
     wanted = then["rejected"] or 0
     rejected = wanted if isinstance(wanted, list) else ids[:wanted]
@@ -295,7 +304,7 @@ def _settled(payment: Payment) -> Payment:
 
 
 def _released(payment: Payment, batch_id: str) -> Payment:
-    """A record that was refused is free for the terminal's next batch (assumed B12)."""
+    """Return a record that was refused is free for the terminal's next batch (assumed B12)."""
     return structs.replace(
         move(payment, None), settlement=None, refused_in=(*payment.refused_in, batch_id)
     )
@@ -312,14 +321,14 @@ def _use_up(context: OperationContext, members: list[Payment]) -> None:
 
 
 def timer_of(terminal_id: str, schedule: BatchSchedule, after: datetime) -> Timer:
-    """The timer of the first closing after this moment."""
+    """Return the timer of the first closing after this moment."""
     due = min(schedule.next_after(after), LATEST)
     detail = to_text(schedule)
     return Timer(kind=BATCH_CLOSES, subject=terminal_id, due=due, detail=detail)
 
 
 def schedule_of(timer: Timer) -> BatchSchedule:
-    """The schedule that a timer carries."""
+    """Return the schedule that a timer carries."""
     schedule: BatchSchedule = from_document(BatchSchedule, from_json(timer.detail))
     return schedule
 

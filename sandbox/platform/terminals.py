@@ -182,7 +182,7 @@ def create(context: OperationContext, body: CreateTerminal) -> Terminal:
 
 
 def _must_be_a_creator(context: OperationContext) -> None:
-    """Raises Refusal for a merchant where the reading keeps it from creating terminals."""
+    """Raise Refusal for a merchant where the reading keeps it from creating terminals."""
     caller = context.known_caller.account
     is_merchant = caller.type is AccountType.MERCHANT
     if is_merchant and context.world.readings[TERMINAL_CREATORS] == "partner_and_above":
@@ -230,7 +230,7 @@ def update(context: OperationContext, before: Terminal, body: UpdateTerminal) ->
 
 
 def _must_be_boardable(context: OperationContext, terminal: Terminal, account: Account) -> None:
-    """Raises Refusal when the account lacks the processor, or another terminal is known by it."""
+    """Raise Refusal when the account lacks the processor, or another terminal is known by it."""
     configs = account.available_processor_configs
     if configs and terminal.processor_config_id not in configs:
         raise Refusal(
@@ -262,7 +262,7 @@ def delete(context: OperationContext, terminal: Terminal) -> Terminal | None:
 def refuse_unsettled(
     context: OperationContext, index: str, id: str, whose: str, source: str
 ) -> None:
-    """Raises Refusal if a batch with this id in that condition still has to settle."""
+    """Raise Refusal if a batch with this id in that condition still has to settle."""
     batches, _ = context.unit.find(Batch, {index: id, "status": _UNFINISHED})
     for batch in batches:
         is_empty = batch.status == "open" and not batch.transaction_count

@@ -109,7 +109,10 @@ class SearchTransactions(PageQuery):
 
 @cache
 def search_query(profile: Profile) -> type[SearchTransactions]:
-    """The search under a profile, which names the date filters. Source: assumed 1.7-dates."""
+    """Return the search under a profile, which names the date filters.
+
+    Source: assumed 1.7-dates.
+    """
     names = profile.date_filters
     return create_model(
         "SearchTransactions",
@@ -237,7 +240,7 @@ def search(context: OperationContext, query: SearchTransactions) -> Any:
 
 
 def _scoped(scopes: list[str], query: "SearchTransactions") -> dict[str, Any]:
-    """The conditions on account, status and type."""
+    """Return the conditions on account, status and type."""
     where: dict[str, Any] = {"scope": one_or_many(scopes)}
     for name in ("status", "transaction_type"):
         if wanted := getattr(query, name):
@@ -377,7 +380,7 @@ def edit(context: OperationContext, payment: Payment, body: EditTransaction) -> 
 
 
 def _must_be_allowed(context: OperationContext, needed: tuple[str, ...]) -> None:
-    """Raises Refusal unless the key may do what the edit reports as done. Source: assumed D37."""
+    """Raise Refusal unless the key may do what the edit reports as done. Source: assumed D37."""
     for permission in needed:
         if permission not in context.known_caller.grants:
             raise Refusal(

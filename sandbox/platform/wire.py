@@ -69,7 +69,7 @@ class ClientGone(Exception):
 
 
 async def read_body(receive: Receive, *, bytes_max: int = BODY_BYTES_MAX) -> bytes | None:
-    """The request's body; None as soon as it is known to be larger than that."""
+    """Return the request's body; None as soon as it is known to be larger than that."""
     message = await receive()
     chunks: list[bytes] = []
     size = 0
@@ -95,7 +95,10 @@ async def until_gone(receive: Receive) -> None:
 
 
 async def unless_gone(work: Awaitable[T], receive: Receive) -> T:
-    """The result of the work. Cancels it and raises ClientGone if the client leaves first."""
+    """Return the result of the work.
+
+    Cancels it and raises ClientGone if the client leaves first.
+    """
     working = asyncio.ensure_future(work)
     going = asyncio.ensure_future(until_gone(receive))
     try:
@@ -109,7 +112,7 @@ async def unless_gone(work: Awaitable[T], receive: Receive) -> T:
 
 
 async def read_long_body(receive: Receive, *, bytes_max: int) -> bytearray | None:
-    """The same for hundreds of MiB, which grow in place: to join them takes too long."""
+    """Return the same for hundreds of MiB, which grow in place: to join them takes too long."""
     body = bytearray()
     while True:
         message = await receive()
@@ -157,7 +160,7 @@ async def send_body(send: Send, body: Body) -> None:
 
 
 def parse_json(body: bytes) -> Any:
-    """The JSON value in the body. Raises BadInput with the place of the mistake.
+    """Return the JSON value in the body. Raises BadInput with the place of the mistake.
 
     Also refused: a key that occurs twice in one object, NaN and infinity, lone surrogates, bytes
     that are not UTF-8, and nesting deeper than 200.
@@ -173,7 +176,7 @@ def parse_json(body: bytes) -> Any:
 
 
 def parse_object(body: bytes) -> dict[str, Any]:
-    """The JSON object in the body. Raises BadInput when it is anything else."""
+    """Return the JSON object in the body. Raises BadInput when it is anything else."""
     value = parse_json(body)
     if not isinstance(value, dict):
         raise BadInput("the body must be a JSON object")
@@ -181,7 +184,7 @@ def parse_object(body: bytes) -> dict[str, Any]:
 
 
 def mistakes(error: ValidationError) -> str:
-    """The mistakes of a body, field by field, without repeating its values."""
+    """Return the mistakes of a body, field by field, without repeating its values."""
     found = error.errors(include_url=False, include_context=False)
     lines = [_mistake(one) for one in found[:DETAILS_MAX]]
     if len(found) > DETAILS_MAX:
@@ -190,7 +193,7 @@ def mistakes(error: ValidationError) -> str:
 
 
 def listed(error: ValidationError, where: str) -> list[Mistake]:
-    """The mistakes of a body or query one by one, without repeating its values."""
+    """Return the mistakes of a body or query one by one, without repeating its values."""
     found = error.errors(include_url=False, include_context=False)[:LISTED_MAX]
     return [
         {
@@ -228,7 +231,7 @@ def is_unset(value: str) -> bool:
 
 @cache
 def name_filters(shape: type[BaseModel]) -> frozenset[str]:
-    """The parameters of the query that take any text: ids, names and search terms."""
+    """Return the parameters of the query that take any text: ids, names and search terms."""
     return frozenset(
         name for name, field in shape.model_fields.items() if _is_any_text(field.annotation)
     )
@@ -275,7 +278,7 @@ def parse_query(query_string: bytes) -> dict[str, list[str]]:
 
 
 def header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
-    """The value of a header that may occur once; several equal ones count as one.
+    """Return the value of a header that may occur once; several equal ones count as one.
 
     Raises BadInput if two differ, because it is unclear which one is meant.
     """
@@ -289,7 +292,7 @@ def header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
 
 
 def by_name(headers: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes] | None:
-    """The headers by name; None if one occurs more than once, so each must be searched for.
+    """Return the headers by name; None if one occurs more than once, so each must be searched for.
 
     This is the fast path: hardly any client sends a header twice.
     """
@@ -298,7 +301,10 @@ def by_name(headers: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes] | None
 
 
 def list_header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
-    """The value of a header that is a list, its lines joined (RFC 9110, 5.3); None without one."""
+    """Return the value of a header that is a list, its lines joined (RFC 9110, 5.3).
+
+    None without one.
+    """
     joined: bytes | None = None
     for key, value in headers:
         if key == name:

@@ -71,7 +71,7 @@ class SkippingLoop(asyncio.SelectorEventLoop):
 
 
 def virtual_time(end_s: float | None) -> asyncio.Runner:
-    """Runs coroutines one after the other in such a loop."""
+    """Run coroutines one after the other in such a loop."""
 
     def loop(*_: Any) -> SkippingLoop:
         return SkippingLoop(end_s)
@@ -157,7 +157,7 @@ class InProcessStage(LocalStage):
         self._of_step = self.world.journal.counters.requests
 
     def near_misses(self) -> list[str]:
-        """The near misses of the requests of this step."""
+        """Return the near misses of the requests of this step."""
         journal = self.world.journal
         count = journal.counters.requests - self._of_step
         entries = journal.entries()[-count:] if count else []
@@ -172,7 +172,7 @@ class InProcessStage(LocalStage):
             self._receiver.secret = made.body["secret"]
 
     async def ask(self, request: Request) -> ExampleAnswer:
-        """The answer to a request."""
+        """Return the answer to a request."""
 
         async def noted(scope: Scope, receive: Receive, send: Send) -> None:
             async def send_noted(message: Message) -> None:

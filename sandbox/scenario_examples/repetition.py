@@ -49,7 +49,7 @@ def repeat(
     profile: Profile,
     within_s: float,
 ) -> str | None:
-    """What does not come again in a world that begins so, in words; None if all of it comes.
+    """Return what does not come again in a world that begins so, in words; None if all of it comes.
 
     `named` has the ids of the cast that was seen by their kinds and names.
     """
@@ -139,7 +139,7 @@ class _Repeating:
         return answer
 
     def _here(self, value: Any) -> Any:
-        """The value with the ids of this world in place of those that were seen."""
+        """Return the value with the ids of this world in place of those that were seen."""
         if isinstance(value, Mapping):
             return {name: self._here(one) for name, one in value.items()}
         if isinstance(value, list):

@@ -108,7 +108,7 @@ def compare(expect: Expect, came: ExampleResult) -> Iterator[str]:
 
 
 def _unlike(name: str, wanted: Any, value: Any) -> Iterator[str]:
-    """The differences from the expected value; of an object only the named fields matter."""
+    """Yield the differences from the expected value; of an object only the named fields matter."""
     if isinstance(wanted, dict) and isinstance(value, dict):
         for key, inner in wanted.items():
             yield from _unlike(f"{name}.{key}", inner, value.get(key))
@@ -119,7 +119,7 @@ def _unlike(name: str, wanted: Any, value: Any) -> Iterator[str]:
 def _misreceived(
     wanted: Sequence[Received], received: Sequence[tuple[str, Arrived]]
 ) -> Iterator[str]:
-    """The differences in the received webhooks."""
+    """Yield the differences in the received webhooks."""
     names, came = [one.event for one in wanted], [event for event, _ in received]
     if names != came:
         yield f"received: expected {names!r}, came {came!r}"
@@ -169,7 +169,10 @@ class Stage(ABC):
 
     @abstractmethod
     async def ask(self, request: Request) -> ExampleAnswer:
-        """The answer to a request. If that is awaited, it is `answered` when it begins to come."""
+        """Return the answer to a request.
+
+        If that is awaited, it is `answered` when it begins to come.
+        """
 
     @abstractmethod
     async def messages(self) -> list[tuple[str, str]]:
@@ -177,7 +180,7 @@ class Stage(ABC):
 
     @abstractmethod
     async def waiting(self) -> Collection[str]:
-        """The payments that wait for a tap."""
+        """Return the payments that wait for a tap."""
 
     @abstractmethod
     async def quiet(self) -> None:
@@ -217,7 +220,7 @@ class ExampleRunner:
         return [*waited, *compare(example.expect, result)], result
 
     def _problem(self, send: Send) -> str | None:
-        """The reason why this cannot run, or None."""
+        """Return the reason why this cannot run, or None."""
         if send.on is not None and send.on not in self._payments:
             return f"send.on: no example before is named {send.on!r}"
         if send.operation not in _ON_NOTHING and not (send.on or self._last):
@@ -233,7 +236,7 @@ class ExampleRunner:
     # --- carrying out
 
     async def _carry_out(self, send: Send, number: int, on: str) -> tuple[ExampleAnswer, list[str]]:
-        """The answer, and the mistakes of the wait for a tap."""
+        """Return the answer, and the mistakes of the wait for a tap."""
         if send.operation == "advance":
             return await self._advance(send, send.by or "0s"), []
         if send.operation == "find":
@@ -289,7 +292,7 @@ class ExampleRunner:
         return []
 
     async def _waiting(self, request: asyncio.Future[ExampleAnswer]) -> str | None:
-        """The payment that waits for its tap; None once the request is answered without."""
+        """Return the payment that waits for its tap; None once the request is answered without."""
         pause_s = 0.0
         while not request.done():
             for waiting in await self._stage.waiting():
@@ -324,14 +327,14 @@ class ExampleRunner:
     # --- looking
 
     async def _payment_of(self, send: Send, number: int, answer: ExampleAnswer) -> str:
-        """The id of the new payment, even if its answer was lost."""
+        """Return the id of the new payment, even if its answer was lost."""
         if isinstance(answer.body, dict) and "transaction_id" in answer.body:
             return str(answer.body["transaction_id"])
         body = (await self._found(send, send.event_id or f"example-{number}")).body
         return str(body["transaction_id"]) if isinstance(body, dict) else ""
 
     async def _found(self, send: Send, event_id: str, *, is_look: bool = True) -> ExampleAnswer:
-        """The payment that has the event_id, or an answer without one."""
+        """Return the payment that has the event_id, or an answer without one."""
         query = urlencode({"event_id": event_id})
         path = "/v1/transactions"
         answer = await self._ask(send, "GET", path, query=query, is_look=is_look)
@@ -343,7 +346,7 @@ class ExampleRunner:
         return body if isinstance(body, dict) else {}
 
     async def _shown(self, send: Send, on: str, answer: ExampleAnswer) -> dict[str, Any]:
-        """What `status` and the other fields are looked for in."""
+        """Return what `status` and the other fields are looked for in."""
         body = answer.body if isinstance(answer.body, dict) else {}
         if send.operation == "close_batch" and "id" in body:
             path = f"/v1/batches/{body['id']}"

@@ -100,17 +100,20 @@ class LocalStage(Stage):
         self._events: dict[str, str] = {}
 
     async def messages(self) -> list[tuple[str, str]]:
-        """The messages of the world since this play began, oldest first: id and event."""
+        """Return the messages of the world since this play began, oldest first: id and event."""
         return self.note_messages()
 
     def note_messages(self) -> list[tuple[str, str]]:
-        """The messages so far. Those of before are not looked at: a busy world has very many."""
+        """Return the messages so far.
+
+        Those of before are not looked at: a busy world has very many.
+        """
         for one in self.world.store.messages_now()[self._before :]:
             self._events.setdefault(one.id, one.event_type)
         return list(self._events.items())
 
     async def waiting(self) -> Collection[str]:
-        """The payments that wait for a tap."""
+        """Return the payments that wait for a tap."""
         return [one.tap.transaction_id for one in self.world.tap_desk if not one.came.done()]
 
     def is_busy(self) -> bool:
@@ -145,7 +148,7 @@ class WorldStage(LocalStage):
         self.keys = {name: name for name in world.cast.keys}
 
     def own(self, number: int, example: Example) -> Example:
-        """The example with an event_id of this play, since the world may know the usual one."""
+        """Return the example with an event_id of this play, since the world may know the usual one."""
         send: Send = example.send
         expect = example.expect.model_copy(update={"received": None})
         if send.operation not in ("advance", "close_batch"):
@@ -163,11 +166,14 @@ class WorldStage(LocalStage):
         self._of_step = len(self.note_messages())
 
     def new_messages(self) -> list[tuple[str, str]]:
-        """The messages of this step: id and event."""
+        """Return the messages of this step: id and event."""
         return self.note_messages()[self._of_step :]
 
     async def ask(self, request: Request) -> ExampleAnswer:
-        """The answer to a request. Its journal entry says that the sandbox itself sent it."""
+        """Return the answer to a request.
+
+        Its journal entry says that the sandbox itself sent it.
+        """
         if request.path.startswith(self.control):
             path = request.path.removeprefix(self.control)
             status, shown = await self._act(path, request.body)
@@ -205,7 +211,7 @@ class WorldStage(LocalStage):
         )
 
     async def waiting(self) -> Collection[str]:
-        """The payments of these examples that wait for a tap."""
+        """Return the payments of these examples that wait for a tap."""
         unit = self.world.store.begin()
         found = [unit.get(Payment, id) for id in await super().waiting()]
         return [

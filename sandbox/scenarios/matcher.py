@@ -130,7 +130,7 @@ class _Entry(Struct):
         return times is not None and self.applied >= times
 
     def mismatch(self, words: Words) -> str | None:
-        """The first word of `when` that does not fit; None when all do."""
+        """Return the first word of `when` that does not fit; None when all do."""
         for word, values in self.wanted.items():
             fact = words.get(word)
             if fact is None or not values.matches(fact):
@@ -215,7 +215,7 @@ class Running(Struct, eq=False):
         ]
 
     def _entry(self, rule: Rule | WebhookRule, number: int, place: str) -> _Entry:
-        """The rule in use. Raises ScenarioError for unknown names."""
+        """Return the rule in use. Raises ScenarioError for unknown names."""
         wanted = self._wanted(rule, place)
         end = None
         if isinstance(rule, Rule) and (times := rule.when.window(self.since)) is not None:
@@ -232,7 +232,7 @@ class Running(Struct, eq=False):
         )
 
     def _wanted(self, rule: Rule | WebhookRule, place: str) -> dict[str, Wanted]:
-        """The words of `when` but for those of numbers and times. Raises ScenarioError."""
+        """Return the words of `when` but for those of numbers and times. Raises ScenarioError."""
         wanted = {}
         for word in rule.when.model_fields_set - {"nth", "from_", "until"}:
             values = getattr(rule.when, word)
@@ -255,7 +255,7 @@ class Running(Struct, eq=False):
     def matched(
         self, words: Words, is_possible: Callable[[Then], bool | None], near_misses: NearMisses
     ) -> MatchedRule | None:
-        """The effect of the first rule that applies, or None.
+        """Return the effect of the first rule that applies, or None.
 
         A rule of which `is_possible` is None is meant for something else, and no near miss. The
         rules after it count a request that fits them all the same. Source: assumed D40.
@@ -289,7 +289,7 @@ class Running(Struct, eq=False):
         return bool(self._webhooks)
 
     def for_webhook(self, words: Words) -> "MatchedWebhookRule | None":
-        """The first rule that applies to a delivery, or None; those after it count it too.
+        """Return the first rule that applies to a delivery, or None; those after it count it too.
 
         The words are those of `WebhookWhen`: `endpoint` is all its names. Source: assumed D40.
         """
@@ -304,11 +304,11 @@ class Running(Struct, eq=False):
         return found
 
     def counts(self) -> list[RuleCounts]:
-        """The counts of each rule, in order. They go on counting."""
+        """Return the counts of each rule, in order. They go on counting."""
         return [one.counts for one in (*self._attempts, *self._webhooks)]
 
     def begin_again(self, since: datetime) -> "Running":
-        """The same scenario from its beginning, which is then."""
+        """Return the same scenario from its beginning, which is then."""
         return Running(self.scenario, self.resolve, self.draw, since)
 
     def go_on_from(self, counts: Sequence[Sequence[int]]) -> None:
@@ -318,7 +318,7 @@ class Running(Struct, eq=False):
             entry.counts[:] = fitted, applied
 
     def view(self) -> RunningView:
-        """The scenario as the control API shows it."""
+        """Return the scenario as the control API shows it."""
         return {
             "name": self.scenario.name,
             "about": self.scenario.about,

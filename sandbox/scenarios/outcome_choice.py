@@ -131,7 +131,10 @@ class UnknownOutcome(ValueError):
 
 
 def check_word(word: str) -> str:
-    """The word itself, if it names an outcome or a transport fault. Raises UnknownOutcome."""
+    """Return the word itself, if it names an outcome or a transport fault.
+
+    Raises UnknownOutcome.
+    """
     if word not in OUTCOMES and word not in TRANSPORT_FAULTS:
         hint = did_you_mean(word, (*OUTCOMES, *TRANSPORT_FAULTS))
         raise UnknownOutcome(f"{word[:80]!r} is neither an outcome nor a transport fault{hint}")
@@ -139,7 +142,7 @@ def check_word(word: str) -> str:
 
 
 def choose(facts: AttemptFacts, queue: Queue | None) -> ChosenOutcome:
-    """The outcome of this attempt. A next outcome that is used leaves the queue."""
+    """Return the outcome of this attempt. A next outcome that is used leaves the queue."""
     has_next = queue is not None and bool(queue.entries)
     if not has_next and _is_left_alone(facts):
         return BY_DEFAULT
@@ -166,7 +169,7 @@ def choose(facts: AttemptFacts, queue: Queue | None) -> ChosenOutcome:
 def choose_fault(
     request: Words, header: str | None, queue: Queue, scenario: Running | None, near: NearMisses
 ) -> ChosenOutcome | None:
-    """The transport fault of a request that asks no processor; None if nothing goes wrong.
+    """Return the transport fault of a request that asks no processor; None if nothing goes wrong.
 
     The sources and their order are those of `choose`.
     """
@@ -194,7 +197,7 @@ def choose_fault(
 
 
 def _fault(word: str | None, delay_ms: int, source: str, rule: str) -> ChosenOutcome:
-    """The fault of a request that is no attempt. A delay alone is a slow answer."""
+    """Return the fault of a request that is no attempt. A delay alone is a slow answer."""
     word = word or (SLOW.key if delay_ms else None)
     fault = None if word is None else TRANSPORT_FAULTS[word]
     return ChosenOutcome(APPROVED, source, rule, fault=fault, delay_ms=delay_ms, is_attempt=False)
@@ -213,7 +216,7 @@ def _is_left_alone(facts: AttemptFacts) -> bool:
 
 
 def choose_at_tap(facts: AttemptFacts, waiting: ChosenOutcome) -> ChosenOutcome:
-    """The outcome once the card is known. Source: assumed D4, D24.
+    """Return the outcome once the card is known. Source: assumed D4, D24.
 
     It comes from the scenario, else from card, terminal or amount. The other effects of the rule
     stay. Sources that count only before the payment starts do not apply.
@@ -234,7 +237,7 @@ def choose_at_tap(facts: AttemptFacts, waiting: ChosenOutcome) -> ChosenOutcome:
 
 
 def _with_effects(own: ChosenOutcome | None, rule: ChosenOutcome) -> ChosenOutcome:
-    """The outcome that card, terminal or amount choose, with the other effects of the rule."""
+    """Return the outcome that card, terminal or amount choose, with the other effects of the rule."""
     if own is None:
         return rule
     return replace(
@@ -249,7 +252,7 @@ def _with_effects(own: ChosenOutcome | None, rule: ChosenOutcome) -> ChosenOutco
 def _named(
     word: str, facts: AttemptFacts, source: str, rule: str, near: NearMisses
 ) -> ChosenOutcome | None:
-    """The named outcome, if it is possible for this operation (assumed 5.1)."""
+    """Return the named outcome, if it is possible for this operation (assumed 5.1)."""
     fault = TRANSPORT_FAULTS.get(word)
     if fault is not None:
         return ChosenOutcome(APPROVED, source, rule, fault=fault)
@@ -306,14 +309,14 @@ def _by_scenario(facts: AttemptFacts, scenario: Running, near: NearMisses) -> Ch
 
 
 def _tap(then: Then) -> timedelta | None:
-    """The time that the payment waits for its tap, or None."""
+    """Return the time that the payment waits for its tap, or None."""
     if then.tap is None:
         return None
     return transitions.TAP if then.after is None else parse_duration(then.after)
 
 
 def _by_card(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
-    """A card that is plainly approved does not choose (assumed D13)."""
+    """Return a card that is plainly approved does not choose (assumed D13)."""
     card = facts.card
     if facts.operation not in INITIATING:
         word = card.later.get(facts.operation)
@@ -329,7 +332,7 @@ def _by_terminal(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
 
 
 def _by_amount(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
-    """The outcome of an earlier amount, or of this one. Source: assumed 6.2-amount."""
+    """Return the outcome of an earlier amount, or of this one. Source: assumed 6.2-amount."""
     if facts.armed is not None and facts.armed[0] is facts.operation:
         _, word, amount = facts.armed
         outcome = for_operation(word, facts.operation)

@@ -40,7 +40,7 @@ class Problem(NamedTuple):
     field: str | None = None
 
     def __str__(self) -> str:
-        """The mistake with its place: `rule 2 'no funds', when.amount: must be positive`."""
+        """Return the mistake with its place: `rule 2 'no funds', when.amount: must be positive`."""
         named = f" {self.name[:80]!r}" if self.name else ""
         entry = f"{self.part} {self.number}{named}" if self.part else None
         place = ", ".join(filter(None, (entry, self.field)))
@@ -68,7 +68,7 @@ class ScenarioError(ValueError):
 
 
 def read_scenario(path: Path) -> Scenario:
-    """The scenario in a TOML file. Raises ScenarioError."""
+    """Return the scenario in a TOML file. Raises ScenarioError."""
     try:
         document = tomllib.loads(decode_text(path.read_bytes()))
     except OSError as error:
@@ -86,7 +86,7 @@ def read_scenario(path: Path) -> Scenario:
 
 
 def parse_scenario(document: dict[str, Any]) -> Scenario:
-    """The scenario in a document. Raises ScenarioError, naming rule and field."""
+    """Return the scenario in a document. Raises ScenarioError, naming rule and field."""
     _must_be_small(document)
     try:
         return Scenario.model_validate(document)
@@ -99,7 +99,7 @@ def parse_scenario(document: dict[str, Any]) -> Scenario:
 
 
 def _problem(document: dict[str, Any], mistake: ErrorDetails) -> Problem:
-    """A mistake, in the file's own terms."""
+    """Return a mistake, in the file's own terms."""
     message, meant = _in_words(mistake)
     loc = mistake["loc"]
     named, colon, rest = message.partition(": ")
@@ -124,7 +124,7 @@ def _problem(document: dict[str, Any], mistake: ErrorDetails) -> Problem:
 
 
 def _in_words(mistake: ErrorDetails) -> tuple[str, str | None]:
-    """What is wrong, and the known word that was probably meant."""
+    """Return what is wrong, and the known word that was probably meant."""
     message = mistake["msg"].removeprefix("Value error, ")
     if mistake["type"] == "extra_forbidden":
         unknown = str(mistake["loc"][-1])
@@ -153,7 +153,7 @@ _WORDS: Final = re.compile(r"'([^']+)'")
 
 
 def _must_be_small(document: dict[str, Any]) -> None:
-    """Raises ScenarioError for a scenario that is too large to check."""
+    """Raise ScenarioError for a scenario that is too large to check."""
     count = len(document)
     rest: list[Any] = [document]
     while rest and count <= PARTS_MAX:
@@ -192,7 +192,7 @@ def _is_of_the_file(part: int | str) -> bool:
 
 
 def _meant(loc: tuple[int | str, ...]) -> str | None:
-    """The known field of the same shape that an unknown one resembles."""
+    """Return the known field of the same shape that an unknown one resembles."""
     shape: type[BaseModel] = Scenario
     for part in loc[:-1]:
         if isinstance(part, str) and part in shape.model_fields:
@@ -222,7 +222,7 @@ _AT_LINE: Final = re.compile(r"\(at line (\d+)")
 
 
 def written_toml(document: Mapping[str, Any]) -> str:
-    """The scenario as a TOML file, which has the same values when it is read."""
+    """Return the scenario as a TOML file, which has the same values when it is read."""
     lines = [
         f"{_key(name)} = {_value(value)}"
         for name, value in document.items()
@@ -258,7 +258,7 @@ def _value(value: Any) -> str:
 
 
 def read_toml(text: str) -> dict[str, Any]:
-    """The document in the text of a file. Raises ScenarioError."""
+    """Return the document in the text of a file. Raises ScenarioError."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -268,7 +268,7 @@ def read_toml(text: str) -> dict[str, Any]:
 
 
 def line_of_error(message: str) -> int | None:
-    """The line that a message about bad TOML names."""
+    """Return the line that a message about bad TOML names."""
     found = _AT_LINE.search(message)
     return None if found is None else int(found[1])
 
@@ -290,7 +290,10 @@ class Lines:
                 self._words.setdefault(word, []).append(place)
 
     def of(self, problem: Problem) -> int | None:
-        """The line of the field, from 1; that of its part if the field is not there itself."""
+        """Return the line of the field, from 1.
+
+        That of its part if the field is not there itself.
+        """
         first, last = 0, self._count
         if problem.part is not None:
             own = self._parts.get(problem.part, [])

@@ -61,7 +61,10 @@ class Queue:
         amount: int | None,
         near_misses: NearMisses,
     ) -> Queued | None:
-        """The first that fits, which leaves the queue; the ones passed over are near misses."""
+        """Return the first that fits, which leaves the queue.
+
+        The ones passed over are near misses.
+        """
         for place, entry in enumerate(self.entries):
             mismatch = entry.mismatch(request, operation, amount)
             if mismatch is None:
@@ -96,12 +99,12 @@ class WebhookRules(Protocol):
     """Rules for deliveries."""
 
     def for_webhook(self, words: Words) -> MatchedWebhookRule | None:
-        """The first rule that matches a delivery, or None."""
+        """Return the first rule that matches a delivery, or None."""
         ...
 
 
 def running_of(entry: Spoiled, resolve: Resolve) -> Running:
-    """The entry as a scenario of one rule. Raises ScenarioError."""
+    """Return the entry as a scenario of one rule. Raises ScenarioError."""
     rule = {"when": dict(entry.when), "then": dict(entry.then)}
     return Running(parse_scenario({"name": entry.id, "webhook": [rule]}), resolve)
 
@@ -141,11 +144,11 @@ class Spoiling:
         self._store(tuple(one for one in self.entries if one.id not in ids))
 
     def before(self, scenario: Running | None) -> WebhookRules:
-        """These, and then the rules of the scenario."""
+        """Return these, and then the rules of the scenario."""
         return _Before(self, scenario)
 
     def for_webhook(self, words: Words) -> MatchedWebhookRule | None:
-        """The first entry that matches a delivery, which uses it up once; or None."""
+        """Return the first entry that matches a delivery, which uses it up once; or None."""
         for entry in self.entries:
             running = self._of(entry)
             matched = None if running is None else running.for_webhook(words)
@@ -155,7 +158,7 @@ class Spoiling:
         return None
 
     def _of(self, entry: Spoiled) -> Running | None:
-        """The rule of an entry. None if the name of something in it is gone by now."""
+        """Return the rule of an entry. None if the name of something in it is gone by now."""
         then, running = self._running.get(entry.id, (None, None))
         if then is not entry.then:
             known = {one.id for one in self.entries}
@@ -183,7 +186,7 @@ class _Before(Struct, frozen=True, gc=False):
     scenario: Running | None
 
     def for_webhook(self, words: Words) -> MatchedWebhookRule | None:
-        """The entry of the queue, else the rule of the scenario."""
+        """Return the entry of the queue, else the rule of the scenario."""
         matched = self.first.for_webhook(words)
         if matched is None and self.scenario is not None:
             return self.scenario.for_webhook(words)

@@ -206,7 +206,7 @@ def _moment_of(moment: str, since: datetime) -> datetime:
 
 
 def check_outcome(word: str) -> str:
-    """The word, if it names an outcome. Raises ValueError with the nearest one."""
+    """Return the word, if it names an outcome. Raises ValueError with the nearest one."""
     if word in TRANSPORT_FAULTS:
         raise ValueError(f"{word!r} is a transport fault: say fault = {word!r}")
     if word not in OUTCOMES:
@@ -348,7 +348,7 @@ class Then(Part):
         return self
 
     def _must_be_able_to_follow(self) -> None:
-        """Raises ValueError for follow-ups and taps that can never happen."""
+        """Raise ValueError for follow-ups and taps that can never happen."""
         nothing_done = self.fault is not None and TRANSPORT_FAULTS[self.fault].when == "before"
         if nothing_done and self.tap is not None:
             raise ValueError(f"tap: with {self.fault} nothing is begun that could wait")
@@ -438,7 +438,7 @@ class Rule(Part):
         return self
 
     def _must_be_a_part(self) -> None:
-        """Raises ValueError for a partial approval of at least all that any attempt asks for."""
+        """Raise ValueError for a partial approval of at least all that any attempt asks for."""
         approved = self.then.approved_amount
         most = [one.max if isinstance(one, AmountRange) else one for one in self.when.amount or ()]
         if approved is None or not most or None in most:
@@ -450,7 +450,7 @@ class Rule(Part):
             )
 
     def _must_be_possible(self, operation: Operation) -> None:
-        """Raises ValueError, saying which part is for other operations."""
+        """Raise ValueError, saying which part is for other operations."""
         then = self.then
         if then.outcome is not None and (why := why_not_for(then.outcome, operation)):
             raise ValueError(f"then.outcome: {why}")

@@ -55,7 +55,10 @@ class _ForFiles(GenerateJsonSchema):
 
 
 def _docstrings_of(shape: type) -> dict[str, str]:
-    """The docstrings of the fields. Pydantic would read them whenever the module is imported."""
+    """Return the docstrings of the fields.
+
+    Pydantic would read them whenever the module is imported.
+    """
     (shown,) = ast.parse(dedent(inspect.getsource(shape))).body
     assert isinstance(shown, ast.ClassDef)
     found = {}
@@ -72,7 +75,7 @@ _NEVER_EMPTY: Final = (AmountRange, AtTheDesk, Latency, Then, WebhookThen)
 
 @cache
 def scenario_schema() -> dict[str, Any]:
-    """The schema as a document, which callers must not change."""
+    """Return the schema as a document, which callers must not change."""
     return {
         "$schema": GenerateJsonSchema.schema_dialect,
         "$id": f"urn:uat-sandbox:{NAME}",

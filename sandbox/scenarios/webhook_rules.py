@@ -124,7 +124,7 @@ class ScenarioEndpoint(Part):
     """Its signing secret; without one, the world makes it."""
 
     def fields(self, account_id: str | None) -> dict[str, Any]:
-        """The fields of the endpoint, without its id."""
+        """Return the fields of the endpoint, without its id."""
         filters = {
             name: tuple(values)
             for name in ("transaction_type", "status", "processor")

@@ -76,7 +76,7 @@ Some = Annotated[list[T], Field(min_length=1, fail_fast=True), BeforeValidator(_
 
 
 def _in_one_line(name: str) -> str:
-    """A name, which also appears in headers and log lines. Source: assumed D25-plain."""
+    """Return a name, which also appears in headers and log lines. Source: assumed D25-plain."""
     obeyed = obeyed_in(name)
     if obeyed is not None:
         raise ValueError(f"a name is one line of plain text, and this one has {obeyed} in it")
@@ -165,7 +165,7 @@ class Latency(Part):
         return [(0.0, self.min or 0), *((at, ms) for at, ms in given.items() if ms is not None)]
 
     def at(self, fraction: float) -> int:
-        """The delay of a request that is slower than this fraction of all."""
+        """Return the delay of a request that is slower than this fraction of all."""
         for (low, least), (high, most) in pairwise(self._points()):
             if fraction < high:
                 return round(least + (most - least) * (fraction - low) / (high - low))

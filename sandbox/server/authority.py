@@ -34,7 +34,7 @@ class AuthorityError(ValueError):
 
 
 def issue_chain(folder: Path, ca_file: Path, names: list[str]) -> tuple[bytes, bytes]:
-    """A new key and its chain for these names, and the certificate of the authority, as PEM.
+    """Return a new key and its chain for these names, and the certificate of the authority, as PEM.
 
     The authority in the folder is made on first use; `ca_file` gets its certificate. Raises
     AuthorityError and OSError.
@@ -45,7 +45,7 @@ def issue_chain(folder: Path, ca_file: Path, names: list[str]) -> tuple[bytes, b
 
 
 def _authority(folder: Path, ca_file: Path) -> tuple[EllipticCurvePrivateKey, x509.Certificate]:
-    """The key and certificate of the authority, made anew if there is none or it ends soon."""
+    """Return the key and certificate of the authority, made anew if there is none or it ends soon."""
     pair = folder / _PAIR_FILE
     if pair.exists():
         content = pair.read_bytes()
@@ -78,7 +78,7 @@ def _new_authority(folder: Path, ca_file: Path) -> tuple[EllipticCurvePrivateKey
 def _server_chain(
     authority_key: EllipticCurvePrivateKey, authority: x509.Certificate, names: list[str]
 ) -> bytes:
-    """A new key with a certificate for the names, and the authority's certificate, as PEM."""
+    """Return a new key with a certificate for the names, and the authority's certificate, as PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "uat-sandbox")])
     builder = _builder(subject, authority.subject, key.public_key(), _SERVER_LIFE)

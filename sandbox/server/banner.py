@@ -20,7 +20,7 @@ class JsonLines(logging.Formatter):
     """One JSON object per record; that of a request has fields of its own."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as JSON, with its traceback if it has one."""
+        """Return the record as JSON, with its traceback if it has one."""
         line = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -37,7 +37,7 @@ class TextLines(logging.Formatter):
     """One line per record, even if clients send line breaks; a traceback is indented below it."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as text that a terminal prints and does not obey."""
+        """Return the record as text that a terminal prints and does not obey."""
         lines = [f"{record.levelname} {printable(record.getMessage().rstrip())}"]
         if record.exc_info:
             traceback = self.formatException(record.exc_info).splitlines()
@@ -139,7 +139,10 @@ def _banner(facts: dict[str, Any], *, is_everywhere: bool) -> str:
 
 
 def _first_request(facts: dict[str, Any]) -> list[str]:
-    """A sale to paste; a list of keys if the fixture has no merchant with a terminal and a key."""
+    """Return a sale to paste.
+
+    A list of keys if the fixture has no merchant with a terminal and a key.
+    """
     keys, terminals = facts["keys"], facts["terminals"]
     if "merchant" in keys and "merchant" in terminals:
         body = json.dumps({"amount": 1000, "terminal_id": terminals["merchant"]})
@@ -195,7 +198,7 @@ def _keys(facts: dict[str, Any]) -> list[str]:
 
 
 def _command() -> str:
-    """The command of this program as it can be typed here."""
+    """Return the command of this program as it can be typed here."""
     beside = Path(sys.executable).with_name("sandbox")
     if shutil.which("sandbox") or not beside.is_file():
         return "sandbox"
@@ -205,7 +208,7 @@ def _command() -> str:
 
 
 def _token_lines(facts: dict[str, Any]) -> list[str]:
-    """The token line: a token that was made up is shown here and nowhere else."""
+    """Return the token line: a token that was made up is shown here and nowhere else."""
     if not facts["needs_token"]:
         return []
     if facts["token"] is None:
@@ -218,7 +221,7 @@ def _token_lines(facts: dict[str, Any]) -> list[str]:
 
 
 def _signs_in(facts: dict[str, Any]) -> str:
-    """The end of a link that signs in. A fragment is in no log and no referrer."""
+    """Return the end of a link that signs in. A fragment is in no log and no referrer."""
     return f"#token={facts['token']}" if facts["token"] is not None else ""
 
 

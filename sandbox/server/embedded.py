@@ -228,19 +228,22 @@ class Embedded:
         return list(EVENTS)
 
     def message(self, world_id: str, id: str) -> tuple[str, str] | None:
-        """The event type and the subject of a message; None if the world has none of this id."""
+        """Return the event type and the subject of a message.
+
+        None if the world has none of this id.
+        """
         world = self.built.worlds.get(world_id)
         found = None if world is None else world.store.message(id)
         return None if found is None else (found.event_type, found.subject)
 
     def unkeyed_count(self) -> int:
-        """The number of requests so far whose key belongs to no world."""
+        """Return the number of requests so far whose key belongs to no world."""
         return self.built.worlds.default.store.counters.requests
 
 
 @contextmanager
 def embedded(settings: Settings | None = None) -> Iterator[Embedded]:
-    """A sandbox on a free port of 127.0.0.1, whatever the settings say, until the block ends.
+    """Yield a sandbox on a free port of 127.0.0.1, whatever the settings say, until the block ends.
 
     It holds its worlds until they are closed. Raises one of START_ERRORS, like any start.
     """

@@ -138,7 +138,7 @@ def serve(settings: Settings, remarks: Sequence[str] = ()) -> None:
 
 
 def server_of(app: ASGIApp, settings: Settings, tls: Tls | None = None, **options: Any) -> Server:
-    """A server of the application, with the options of `Server`."""
+    """Return a server of the application, with the options of `Server`."""
     places = settings.connections_max
     config = uvicorn.Config(
         app,
@@ -195,14 +195,14 @@ async def serving_sandbox(
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
-    """A loop of the kind that serves best here."""
+    """Return a loop of the kind that serves best here."""
     make = uvicorn.Config("").get_loop_factory()
     return asyncio.new_event_loop() if make is None else make()
 
 
 @contextmanager
 def bound(settings: Settings) -> Iterator[tuple[Settings, list[socket.socket]]]:
-    """The settings with the actual address and ports, and their sockets, until the block ends.
+    """Yield the settings with the actual address and ports, and their sockets, until the block ends.
 
     Raises SettingsError.
     """
@@ -219,7 +219,7 @@ def bound(settings: Settings) -> Iterator[tuple[Settings, list[socket.socket]]]:
 
 
 def tls_of(settings: Settings) -> Tls | None:
-    """The TLS of a server; None if it speaks plain HTTP. Raises SettingsError."""
+    """Return the TLS of a server; None if it speaks plain HTTP. Raises SettingsError."""
     if not settings.is_tls:
         return None
     try:
@@ -233,7 +233,7 @@ def tls_of(settings: Settings) -> Tls | None:
 
 
 def bind(host: str, port: int, option: str) -> socket.socket:
-    """A bound socket. Raises SettingsError naming the option at fault."""
+    """Return a bound socket. Raises SettingsError naming the option at fault."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -27,7 +27,7 @@ class Tls:
 
 
 def default_folder() -> Path:
-    """The folder of the authority: `SANDBOX_TLS_FOLDER`, or one of the user's data folder."""
+    """Return the folder of the authority: `SANDBOX_TLS_FOLDER`, or one of the user's data folder."""
     named = os.environ.get("SANDBOX_TLS_FOLDER")
     if named:
         return Path(named)
@@ -36,7 +36,7 @@ def default_folder() -> Path:
 
 
 def trusting_context() -> ssl.SSLContext:
-    """What a client checks a server with: the usual authorities, and that of this machine.
+    """Return what a client checks a server with: the usual authorities, and that of this machine.
 
     `SANDBOX_CA` names the file of another one. Raises CertificateError if it cannot be read.
     """
@@ -111,7 +111,7 @@ def _names(hosts: Iterable[str]) -> list[str]:
 
 
 def _lan_address() -> str:
-    """The address of this machine in its network; empty if it has none. Nothing is sent."""
+    """Return the address of this machine in its network; empty if it has none. Nothing is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", _DISCARD_PORT))

@@ -57,7 +57,7 @@ class Unreadable(ValueError):
 
 
 def read_json(content: bytes) -> Any:
-    """The JSON value in a file that people may have edited. Raises NotJson.
+    """Return the JSON value in a file that people may have edited. Raises NotJson.
 
     A name that appears twice in one object is refused, and so is a number that JSON does not have.
     """
@@ -74,18 +74,18 @@ def read_json(content: bytes) -> Any:
 
 
 def to_document(record: Any) -> dict[str, Any]:
-    """The document of a record."""
+    """Return the document of a record."""
     document: dict[str, Any] = msgspec.to_builtins(record, enc_hook=_written)
     return document
 
 
 def to_text(value: Any) -> str:
-    """The document of a record, or whatever holds records, as JSON."""
+    """Return the document of a record, or whatever holds records, as JSON."""
     return msgspec.json.encode(value, enc_hook=_written).decode()
 
 
 def from_own(kind: Any, document: Any) -> Any:
-    """The record in a document that our own code wrote. Raises Unreadable."""
+    """Return the record in a document that our own code wrote. Raises Unreadable."""
     try:
         return msgspec.convert(document, kind, dec_hook=_value)
     except (msgspec.MsgspecError, ValueError) as error:
@@ -118,7 +118,10 @@ def _card(value: Any) -> Card:
 
 
 def from_document(kind: Any, document: Any) -> Any:
-    """The record or value in a document that people can edit. Raises Unreadable with the field."""
+    """Return the record or value in a document that people can edit.
+
+    Raises Unreadable with the field.
+    """
     try:
         return _adapter(kind).validate_python(document)
     except ValidationError as error:
@@ -135,7 +138,7 @@ M = TypeVar("M", bound=DocumentModel)
 
 
 def model_of(kind: Any, base: type[M], *, without: Collection[str] = (), **own: Any) -> type[M]:
-    """The model of the documents of a kind of record: its fields with their types and defaults.
+    """Return the model of the documents of a kind of record: its fields with their types and defaults.
 
     `without` are fields that documents do not have. `own` are other fields, by name, each with
     type and default.
@@ -150,7 +153,7 @@ def model_of(kind: Any, base: type[M], *, without: Collection[str] = (), **own: 
 
 
 def _default_of(one: Any) -> Any:
-    """The default of a field, as `create_model` takes it."""
+    """Return the default of a field, as `create_model` takes it."""
     if one.default_factory is not NODEFAULT:
         return Field(default_factory=one.default_factory, alias=one.encode_name)
     return Field(... if one.default is NODEFAULT else one.default, alias=one.encode_name)
@@ -163,7 +166,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 @cache
 def _door(hint: Any) -> Any:
-    """The type that checks the values of a field of this type, and reads them."""
+    """Return the type that checks the values of a field of this type, and reads them."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return Annotated[(_door(arguments[0]), *hint.__metadata__)]
@@ -217,7 +220,7 @@ _JSON_TYPES: Final[Mapping[type, str]] = {
 
 
 def _mistake(error: ErrorDetails) -> str:
-    """A mistake with its place, in words that never repeat a value: it may be a secret."""
+    """Return a mistake with its place, in words that never repeat a value: it may be a secret."""
     place = ".".join(part[:80] for part in error["loc"] if isinstance(part, str))
     kind = error["type"]
     if kind in _WANTED:

@@ -141,7 +141,7 @@ _DOCUMENTS: Final[Mapping[str, type[_Document]]] = {
 
 
 def _table_of(name: str) -> Any:
-    """The type of a table and its default: only accounts must be there."""
+    """Return the type of a table and its default: only accounts must be there."""
     document = _DOCUMENTS[name]
     default: Any = ... if name == "accounts" else Field(default_factory=dict)
     return dict[str, document], default  # type: ignore[valid-type]
@@ -181,7 +181,7 @@ def parse_fixture(name: str, document: Any) -> Fixture:
 
 
 def _given(document: _Document) -> dict[str, Any]:
-    """The fields that the document gives, read; the others are the record's defaults."""
+    """Return the fields that the document gives, read; the others are the record's defaults."""
     return {name: getattr(document, name) for name in document.model_fields_set - {"cast"}}
 
 
@@ -264,7 +264,7 @@ class Cast(Struct):
         }[kind]
 
     def of_those(self, is_there: Callable[[str, str], bool]) -> "Cast":
-        """The cast names whose records exist, looked up by kind (account, terminal, ...) and id."""
+        """Return the cast names whose records exist, looked up by kind (account, terminal, ...) and id."""
         return Cast(
             {name: id for name, id in self.accounts.items() if is_there("account", id)},
             {name: id for name, id in self.terminals.items() if is_there("terminal", id)},
@@ -304,7 +304,7 @@ def _records(
     key_format: KeyFormat,
     fixed_chars: Callable[[str, int], str] | None,
 ) -> Iterator[Record]:
-    """The records of a fixture, parents before children; the cast is filled on the way."""
+    """Yield the records of a fixture, parents before children; the cast is filled on the way."""
     for name, document in fixture.accounts.items():
         fields = dict(document)
         id = cast.accounts[name] = draws.named_uuid(f"account:{name}")

@@ -72,7 +72,7 @@ def _records(
 
 
 def _parents(unit: UnitOfWork) -> list[Account]:
-    """The partners of the world, else any accounts that can have merchants, oldest first."""
+    """Return the partners of the world, else any accounts that can have merchants, oldest first."""
     found, _ = unit.find(Account, {})
     live = [account for account in reversed(found) if account.deleted_at is None]
     partners = [account for account in live if account.type is AccountType.PARTNER]

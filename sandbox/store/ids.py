@@ -51,7 +51,7 @@ class Ids:
         self._block = b""
 
     def uuid(self) -> str:
-        """A UUIDv4 in lower case (assumed 0.5-ids)."""
+        """Return a UUIDv4 in lower case (assumed 0.5-ids)."""
         while self._is_taken(id := _uuid(self._take(16))):
             pass
         return id
@@ -75,11 +75,11 @@ class Ids:
         return _chars(self.secret_bytes(length))
 
     def named_uuid(self, name: str) -> str:
-        """The UUIDv4 that this seed gives to a name; takes no draw."""
+        """Return the UUIDv4 that this seed gives to a name; takes no draw."""
         return _uuid(_digest(self._key, name.encode(), 16))
 
     def fraction(self, name: str) -> float:
-        """The number from 0 to 1 that this seed gives to a name; takes no draw."""
+        """Return the number from 0 to 1 that this seed gives to a name; takes no draw."""
         return int.from_bytes(_digest(self._key, name.encode(), 6), "big") / 2**48
 
     def secret_bytes(self, size: int) -> bytes:
@@ -91,7 +91,7 @@ class Ids:
         return self._hash(number, self._key_of_keys, size)
 
     def named_chars(self, name: str, length: int) -> str:
-        """The letters and digits that this seed and world give to a name; takes no draw."""
+        """Return the letters and digits that this seed and world give to a name; takes no draw."""
         return _chars(_digest(self._key_of_keys, name.encode(), length))
 
     def fixed_chars(self, name: str, length: int) -> str:

@@ -57,22 +57,22 @@ class Records:
     # --- one record
 
     def one(self, name: str, value: str) -> Any:
-        """The record that has this value in a unique lookup; None when none has."""
+        """Return the record that has this value in a unique lookup; None when none has."""
         id = self.unique[name].get(value)
         return None if id is None else self.by_id[id]
 
     def newest(self, name: str, value: str) -> Any:
-        """The last created of the records with this value in a lookup; None without one."""
+        """Return the last created of the records with this value in a lookup; None without one."""
         ids = self.lookups[name].get(value)
         return self.by_id[max(ids, key=self.numbers.__getitem__)] if ids else None
 
     def all_with(self, name: str, value: str) -> list[Any]:
-        """The records with this value in a lookup, without those that were deleted."""
+        """Return the records with this value in a lookup, without those that were deleted."""
         found = [self.by_id[id] for id in self.lookups[name].get(value, ())]
         return [one for one in found if one.deleted_at is None]
 
     def claims(self, id: str, record: Any) -> Claims:
-        """The values that the record newly takes in unique lookups.
+        """Return the values that the record newly takes in unique lookups.
 
         Raises DuplicateValue if another record has one.
         """
@@ -136,7 +136,7 @@ class Records:
     def find(
         self, where: Where, limit: int | None, offset: int, between: Between, order: Order
     ) -> tuple[list[Any], int]:
-        """A page in the requested order, and the total."""
+        """Return a page in the requested order, and the total."""
         found = self._matching(where)
         if between != ANY_TIME:
             # They are in the order of their moments.
@@ -189,7 +189,7 @@ class Records:
         return found
 
     def _conditions(self, where: Where) -> list[tuple[str, set[str]]]:
-        """The names of lookups and fields, each with the values of which one must match."""
+        """Return the names of lookups and fields, each with the values of which one must match."""
         table, conditions = self.table, []
         for name, wanted in where.items():
             if name == "scope":
@@ -202,7 +202,7 @@ class Records:
         return conditions
 
     def _narrowest(self, conditions: list[tuple[str, set[str]]]) -> tuple[str, set[str]] | None:
-        """The condition whose lookup leads to the fewest records, if these are few."""
+        """Return the condition whose lookup leads to the fewest records, if these are few."""
         narrowest, least = None, len(self.by_id) // FEW
         for name, values in conditions:
             if name in self.lookups:
@@ -231,13 +231,13 @@ class Records:
         return list(self.by_id.values())
 
     def _with_ids(self, ids: Iterable[str], *, is_in_order: bool = False) -> list[Any]:
-        """The records with these ids, oldest first."""
+        """Return the records with these ids, oldest first."""
         if not is_in_order:
             ids = sorted(ids, key=self.numbers.__getitem__)
         return [self.by_id[id] for id in ids]
 
     def _looked_up(self, name: str, values: set[str]) -> list[Any]:
-        """The records with any of the values in the lookup, oldest first."""
+        """Return the records with any of the values in the lookup, oldest first."""
         entries = self.lookups[name]
         return self._with_ids({id for value in values for id in entries.get(value, ())})
 
@@ -247,12 +247,12 @@ class Records:
         return self._texts
 
     def _text_of(self, record: Any) -> str:
-        """The texts of a record for its search, in lower case."""
+        """Return the texts of a record for its search, in lower case."""
         assert self.table.texts
         return "\0".join(text for text in self.table.texts[1](record) if text).lower()
 
     def _accounts_within(self, scopes: Any) -> set[str]:
-        """The ids of these accounts and of all below them."""
+        """Return the ids of these accounts and of all below them."""
         wanted, below = _set_of(scopes), self._accounts.lookups["ancestor"]
         return {*wanted, *(id for scope in wanted for id in below.get(scope, ()))}
 

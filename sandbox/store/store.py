@@ -75,12 +75,12 @@ class Timers:
         self._by_subject.pop((kind, subject, tag), None)
 
     def get(self, kind: str, subject: str, tag: str) -> Timer | None:
-        """The timer of that kind, subject and tag, or None."""
+        """Return the timer of that kind, subject and tag, or None."""
         entry = self._by_subject.get((kind, subject, tag))
         return None if entry is None else entry[1]
 
     def number_of(self, kind: str, subject: str, tag: str) -> int | None:
-        """The place of a timer among those that are due together, or None."""
+        """Return the place of a timer among those that are due together, or None."""
         entry = self._by_subject.get((kind, subject, tag))
         return None if entry is None else entry[0]
 
@@ -155,7 +155,7 @@ class Store:
             self.log.begin_anew()
 
     def begin(self) -> "UnitOfWork":
-        """A new unit of work."""
+        """Return a new unit of work."""
         return UnitOfWork(self)
 
     def put(self, record: Row) -> None:
@@ -165,7 +165,7 @@ class Store:
         unit.commit()
 
     def get(self, kind: type[R], id: str) -> R | None:
-        """The committed record with this id, or None."""
+        """Return the committed record with this id, or None."""
         return self._tables[kind].by_id.get(id)
 
     def all(self, kind: type[R]) -> Mapping[str, R]:
@@ -173,7 +173,7 @@ class Store:
         return MappingProxyType(self._tables[kind].by_id)
 
     def one(self, kind: type[R], lookup: str, value: str) -> R | None:
-        """The record that has this value in a unique lookup; None when none has."""
+        """Return the record that has this value in a unique lookup; None when none has."""
         return self._tables[kind].one(lookup, value)  # type: ignore[no-any-return]
 
     def messages(self) -> Sequence[Message]:
@@ -181,20 +181,20 @@ class Store:
         return self._messages
 
     def message(self, id: str) -> Message | None:
-        """The committed message with this id, or None."""
+        """Return the committed message with this id, or None."""
         place = self._places.get(id)
         return None if place is None else self._messages[place]
 
     def place_of(self, message_id: str) -> int | None:
-        """The index in `messages` of the one with this id, or None."""
+        """Return the index in `messages` of the one with this id, or None."""
         return self._places.get(message_id)
 
     def messages_about(self, subject: str) -> Sequence[Message]:
-        """The messages about the record with this id, oldest first."""
+        """Return the messages about the record with this id, oldest first."""
         return [message for message in self._messages if message.subject == subject]
 
     def messages_now(self) -> Sequence[Message]:
-        """The messages that there are now; those that come later are not added to them."""
+        """Return the messages that there are now; those that come later are not added to them."""
         return list(self._messages)
 
     def add_messages(self, messages: Sequence[Message]) -> None:
@@ -204,15 +204,15 @@ class Store:
         self._messages += messages
 
     def timer(self, kind: str, subject: str, tag: str = "") -> Timer | None:
-        """The timer of that kind, subject and tag, or None."""
+        """Return the timer of that kind, subject and tag, or None."""
         return self.timers.get(kind, subject, tag)
 
     def table(self, kind: type) -> Records:
-        """The records of that kind."""
+        """Return the records of that kind."""
         return self._tables[kind]
 
     def tables(self) -> Iterator[Records]:
-        """The records of every kind, accounts first."""
+        """Return the records of every kind, accounts first."""
         return iter(self._tables.values())
 
     def has_id(self, id: str) -> bool:
@@ -223,7 +223,7 @@ class Store:
         return id in self._places
 
     def next_timer(self) -> Timer | None:
-        """The timer that is due first, or None."""
+        """Return the timer that is due first, or None."""
         return self.timers.soonest
 
 
@@ -245,7 +245,7 @@ class UnitOfWork:
         self._open = True
 
     def get(self, kind: type[R], id: str) -> R | None:
-        """The record with this id, as this unit sees it, or None."""
+        """Return the record with this id, as this unit sees it, or None."""
         if self._put:
             own = self._put.get((kind, id))
             if own is not None:
@@ -255,15 +255,18 @@ class UnitOfWork:
         return self._store._tables[kind].by_id.get(id)
 
     def one(self, kind: type[R], lookup: str, value: str) -> R | None:
-        """The committed record that has this value in a unique lookup; None when none has."""
+        """Return the committed record that has this value in a unique lookup.
+
+        None when none has.
+        """
         return self._store._tables[kind].one(lookup, value)  # type: ignore[no-any-return]
 
     def newest(self, kind: type[R], lookup: str, value: str) -> R | None:
-        """The last created of the committed records with this value in a lookup; or None."""
+        """Return the last created of the committed records with this value in a lookup; or None."""
         return self._store._tables[kind].newest(lookup, value)  # type: ignore[no-any-return]
 
     def all_with(self, kind: type[R], lookup: str, value: str) -> list[R]:
-        """The committed records with this value in a lookup, without those that were deleted."""
+        """Return the committed records with this value in a lookup, without those that were deleted."""
         return self._store._tables[kind].all_with(lookup, value)
 
     def find(
@@ -276,7 +279,7 @@ class UnitOfWork:
         between: Between = ANY_TIME,
         order: Order = NEWEST_FIRST,
     ) -> tuple[list[R], int]:
-        """A page of the committed records that match everything in `where`, newest first.
+        """Return a page of the committed records that match everything in `where`, newest first.
 
         Also their total number. An empty `where` finds all. The order of creation is that of the
         records' moments if the table has them, and otherwise the order of the first put. An
@@ -366,7 +369,7 @@ class UnitOfWork:
         return [record for _, _, record in self._put.values()]
 
     def changed(self) -> Iterator[tuple[Records, str]]:
-        """The records that were put or removed: table and id."""
+        """Yield the records that were put or removed: table and id."""
         for rows, id, _ in self._put.values():
             yield rows, id
         for (_, id), rows in self.removed.items():

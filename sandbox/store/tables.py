@@ -62,7 +62,7 @@ class Table(Struct, frozen=True, kw_only=True, gc=False):
 
 
 def _one(field_name: str) -> Values:
-    """The value of a field, unless it is None."""
+    """Return the value of a field, unless it is None."""
     value_of = attrgetter(field_name)
 
     def values(record: Any) -> tuple[str, ...]:
@@ -73,12 +73,12 @@ def _one(field_name: str) -> Values:
 
 
 def processor_identity(terminal: Terminal) -> str:
-    """The identity at the processor, which no two live terminals share (assumed 1.4)."""
+    """Return the identity at the processor, which no two live terminals share (assumed 1.4)."""
     return f"{terminal.processor_config_id} {terminal.mid} {terminal.tid}"
 
 
 def used_event(account_id: str, event_id: str) -> str:
-    """The unique value of an attempt's event_id: once per merchant (assumed 2.6)."""
+    """Return the unique value of an attempt's event_id: once per merchant (assumed 2.6)."""
     return f"{account_id} {event_id}"
 
 
@@ -119,7 +119,7 @@ _OF_A_CREATION: Final = 2
 
 
 def _texts_of(payment: Payment) -> tuple[str | None, ...]:
-    """The texts of a payment for its search."""
+    """Return the texts of a payment for its search."""
     tx = payment.transaction
     return (
         tx.transaction_id,

@@ -76,7 +76,7 @@ class Moment:
 
 
 def counters_document(counters: Counters) -> Document:
-    """The document of the numbers that a store counts."""
+    """Return the document of the numbers that a store counts."""
     return Document(COUNTERS, 0, to_text(counters))
 
 
@@ -88,7 +88,7 @@ def message_documents(number: int, message: Message) -> Iterator[Put]:
 
 
 def body_text(message: Message) -> str:
-    """The document of a message's body."""
+    """Return the document of a message's body."""
     record = message.record
     if isinstance(record, dict):
         return to_text({BODY: record})
@@ -99,13 +99,16 @@ def body_text(message: Message) -> str:
 
 
 def read_message(fields: Any, record: Any, read_record: Read) -> Message:
-    """The message of a document, with its record. Raises Unreadable."""
+    """Return the message of a document, with its record. Raises Unreadable."""
     head: MessageHead = read_record(MessageHead, fields)
     return Message(**structs.asdict(head), record=record)
 
 
 def read_body(body: Any, subject: Any, payment_of: PaymentOf, read_record: Read) -> Any:
-    """The record of a message, or for a sample its body. Raises Unreadable, ValueError, ..."""
+    """Return the record of a message, or for a sample its body.
+
+    Raises Unreadable, ValueError, ...
+    """
     ((kind, document),) = body.items()
     if kind == BODY:
         return document
@@ -177,14 +180,14 @@ def _message_of(error: BaseException) -> str:
 
 
 def state_of(saved: SavedWorld) -> WorldState:
-    """The state of the world. Raises NotRestored."""
+    """Return the state of the world. Raises NotRestored."""
     state: WorldState = _only(saved, WORLD, WorldState)
     _must_be(saved.tables[WORLD][0].id, state.id, WORLD)
     return state
 
 
 def counters_of(saved: SavedWorld) -> Counters:
-    """What the world has counted. Raises NotRestored."""
+    """Return what the world has counted. Raises NotRestored."""
     counters: Counters = _only(saved, COUNTERS, Counters)
     _must_be(saved.tables[COUNTERS][0].id, COUNTERS, COUNTERS)
     return counters

@@ -67,7 +67,7 @@ class Guard:
                 self._hosts.add(one.lower())
 
     def why_not_to(self, host: str) -> str | None:
-        """The reason to refuse this host by its name; None if the name is allowed."""
+        """Return the reason to refuse this host by its name; None if the name is allowed."""
         if self._is_open:
             return None
         try:
@@ -116,7 +116,7 @@ def _is_isatap(number: ipaddress.IPv6Address) -> bool:
 
 
 def _meant(number: Address) -> tuple[Address, ...]:
-    """The address, and the IPv4 address inside it, if there is one."""
+    """Return the address, and the IPv4 address inside it, if there is one."""
     if isinstance(number, ipaddress.IPv4Address):
         return (number,)
     if number.ipv4_mapped is not None:

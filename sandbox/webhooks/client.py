@@ -147,7 +147,7 @@ class WebhookClient:
                     raise
 
     async def _open_session(self) -> aiohttp.ClientSession:
-        """The session of the running loop."""
+        """Return the session of the running loop."""
         loop = asyncio.get_running_loop()
         if self._session is not None and self._loop is not loop:
             await self.close()
@@ -254,5 +254,5 @@ def _describe_connecting(problem: aiohttp.ClientConnectorError) -> str:
 
 
 def _in_one_line(text: str) -> str:
-    """The text without line breaks, and without a last line that marks a place."""
+    """Return the text without line breaks, and without a last line that marks a place."""
     return " ".join(text.split()).removesuffix(" ^")

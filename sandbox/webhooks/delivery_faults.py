@@ -27,7 +27,7 @@ _PLACES: Final = {"first": -1, None: 0, "last": 1}
 def ruled(
     wanted: Iterable[tuple[Message, Sequence[Endpoint]]], rules: WebhookRules | None
 ) -> list[tuple[Message, Endpoint, MatchedWebhookRule | None]]:
-    """The rule for each delivery, in the order of sending.
+    """Return the rule for each delivery, in the order of sending.
 
     `wanted` are the messages of one commit, each with its subscribers.
     """
@@ -46,7 +46,7 @@ def ruled(
 
 
 def _words(message: Message, endpoint: Endpoint, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts of a delivery, by the words of `WebhookWhen`. `fields` are the body's."""
+    """Return the facts of a delivery, by the words of `WebhookWhen`. `fields` are the body's."""
     return {
         "event": message.event_type,
         "transaction_type": fields.get("transaction_type"),
@@ -65,7 +65,7 @@ def trigger_of(then: WebhookThen) -> AttemptTrigger:
 def contradiction(
     message: Message, changes: Mapping[str, Any], *, id: str, only_for: str
 ) -> Message:
-    """A message of the same moment and request that contradicts the first, for one endpoint."""
+    """Return a message of the same moment and request that contradicts the first, for one endpoint."""
     record = {**from_json(body_of(message)), **changes}
     return replace(message, id=id, record=record, only_for=only_for)
 
@@ -102,7 +102,7 @@ def head_of(
     sent_at: float,
     then: WebhookThen | None,
 ) -> SentHead:
-    """What to keep of an attempt that was sent at that system time."""
+    """Return what to keep of an attempt that was sent at that system time."""
     timestamp = int(headers[f"{prefix}-timestamp"])
     return SentHead(
         timestamp=timestamp,
@@ -115,7 +115,7 @@ def head_of(
 
 
 def _spoilt(then: WebhookThen) -> tuple[str, ...]:
-    """What the rule changes in the bytes and headers of an attempt."""
+    """Return what the rule changes in the bytes and headers of an attempt."""
     said = {
         f"signature = {then.signature}": then.signature is not None,
         "stale_timestamp": bool(then.stale_timestamp),

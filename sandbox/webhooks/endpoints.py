@@ -27,7 +27,10 @@ class TooManyEndpoints(ValueError):
 def endpoint_of(
     id: str, fields: Mapping[str, Any], *, created_at: datetime, named_chars: NamedChars
 ) -> Endpoint:
-    """The endpoint with these fields. Without a secret it gets one that follows from its id."""
+    """Return the endpoint with these fields.
+
+    Without a secret it gets one that follows from its id.
+    """
     given = {name: value for name, value in fields.items() if value is not None}
     given.setdefault("secret", write_secret(named_chars(f"webhook:{id}", KEY_BYTES).encode()))
     return Endpoint(id=id, created_at=created_at, **given)
@@ -67,7 +70,7 @@ def subscribers(
     endpoints: Mapping[str, Endpoint],
     store: Store,
 ) -> Iterator[Endpoint]:
-    """The endpoints that get this message. The body is rendered only if filters need it."""
+    """Yield the endpoints that get this message. The body is rendered only if filters need it."""
     path = _path(message, store)
     fields: dict[str, Any] | None = None
     for endpoint in list(endpoints.values()):
@@ -81,7 +84,7 @@ def subscribers(
 
 
 def _path(message: Message, store: Store) -> tuple[str, ...]:
-    """The account of the message and all above it, the root first."""
+    """Return the account of the message and all above it, the root first."""
     account = store.begin().get(Account, message.account_id)
     if account is not None:
         return (*account.parent_account_ids, message.account_id)

@@ -111,10 +111,10 @@ class WebhookWorld(Protocol):
         """The number of seconds that pass per real second; None while the clock stands still."""
 
     def now(self) -> datetime:
-        """The world's present."""
+        """Return the world's present."""
 
     def webhook_time(self) -> float:
-        """The time that dates and signs a webhook which is sent now, in Unix seconds."""
+        """Return the time that dates and signs a webhook which is sent now, in Unix seconds."""
 
     async def can_send(self) -> bool:
         """Wait until the changes so far are durable; False if another server has the world."""
@@ -192,7 +192,7 @@ class Outbox:
         return self._world.store.begin().find(Delivery, where, order=OLDEST_FIRST)[0]
 
     def delivery(self, id: str) -> Delivery | None:
-        """The delivery with this id, or None."""
+        """Return the delivery with this id, or None."""
         return self._world.store.get(Delivery, id)
 
     # --- messages come in
@@ -218,7 +218,7 @@ class Outbox:
     def _accept_by_rule(
         self, message: Message, endpoint: Endpoint, by: MatchedWebhookRule, unit: UnitOfWork
     ) -> list[Job]:
-        """The jobs for a delivery that a rule is about; none yet if it delays them."""
+        """Return the jobs for a delivery that a rule is about; none yet if it delays them."""
         then = by.then
         status: DeliveryStatus = "dropped" if then.drop else "pending"
         unit.put(
@@ -246,7 +246,7 @@ class Outbox:
     def subscribers(
         self, message: Message, of: Mapping[str, Endpoint] | None = None
     ) -> Iterator[Endpoint]:
-        """The endpoints that are to get this message; with `of`, those of these."""
+        """Yield the endpoints that are to get this message; with `of`, those of these."""
         among = self.endpoints if of is None else of
         if not among:
             return
@@ -299,7 +299,7 @@ class Outbox:
     # --- work goes out
 
     def take(self, endpoint_id: str) -> Job | None:
-        """The next attempt to make at this endpoint; the caller reports its result."""
+        """Return the next attempt to make at this endpoint; the caller reports its result."""
         waiting = self._waiting.get(endpoint_id)
         were_waiting = bool(waiting)
         while waiting:
@@ -353,7 +353,7 @@ class Outbox:
         self._on_change(*([job.message] if delivery.status == "delivered" else []))
 
     def _failed(self, job: Job, known: Delivery, sent: Sent) -> Delivery:
-        """The delivery after a failed attempt, stored, and with a retry if there is one."""
+        """Return the delivery after a failed attempt, stored, and with a retry if there is one."""
         endpoint, now = self.endpoints.get(job.endpoint_id), self._world.now()
         delivery = known.tried(sent, now, job.trigger)
         is_on = endpoint is not None and not endpoint.is_disabled
@@ -372,7 +372,7 @@ class Outbox:
         return self.delivery(delivery.id) or delivery
 
     def _after_failure(self, job: Job, delivery: Delivery, sent: Sent, now: datetime) -> Delivery:
-        """An open delivery after a failed attempt: failed, or to be tried again."""
+        """Return an open delivery after a failed attempt: failed, or to be tried again."""
         if job.is_single:
             is_over = not self._is_tried_again(delivery)
             return replace(delivery, status="failed") if is_over else delivery

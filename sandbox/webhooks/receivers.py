@@ -37,7 +37,7 @@ def find_error(status: int | None) -> str | None:
 
 
 def stored_text(answer: bytes | bytearray, mask: Callable[[str], str]) -> str:
-    """The stored part of an answer's body, without secrets. Source: assumed D5."""
+    """Return the stored part of an answer's body, without secrets. Source: assumed D5."""
     if not answer:
         return ""
     text = answer.decode("utf-8", "replace")
@@ -48,7 +48,7 @@ def stored_text(answer: bytes | bytearray, mask: Callable[[str], str]) -> str:
 
 
 def parse_retry_after(text: str | None) -> float | None:
-    """The wait of a Retry-After header: seconds, or a date. None for anything else."""
+    """Return the wait of a Retry-After header: seconds, or a date. None for anything else."""
     if text is None:
         return None
     if text.isascii() and text.strip().isdecimal():
@@ -157,7 +157,7 @@ class Received(NamedTuple):
 
 
 def url_of(program: Program) -> str:
-    """The address of a receiver with this program."""
+    """Return the address of a receiver with this program."""
     fields = {"answers": ",".join(map(str, program.answers)), "delay_ms": program.delay_ms}
     return f"http://{HOST}/?{urlencode(fields, safe=',')}"
 
@@ -168,7 +168,7 @@ def is_inside(url: str) -> bool:
 
 
 def program_of(url: str) -> Program:
-    """The program in an address. Raises ValueError with a sentence."""
+    """Return the program in an address. Raises ValueError with a sentence."""
     fields = dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
     for name in fields:
         if name not in _FIELDS:
@@ -207,7 +207,7 @@ class Inbox:
         self._kept: defaultdict[str, _Kept] = defaultdict(_Kept)
 
     def received(self, endpoint_id: str) -> Sequence[Received]:
-        """The last deliveries to a receiver, oldest first."""
+        """Return the last deliveries to a receiver, oldest first."""
         return tuple(self._kept[endpoint_id].received)
 
     def total(self, endpoint_id: str) -> int:

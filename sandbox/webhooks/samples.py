@@ -18,7 +18,7 @@ def sample(
     id: str,
     now: datetime,
 ) -> Message:
-    """A message that carries the body with these changes, which may add fields (assumed D22).
+    """Return a message that carries the body with these changes, which may add fields (assumed D22).
 
     `ids` has, for the ids of the world in which the body was written, those of this one.
     """

@@ -22,7 +22,7 @@ KEY_BYTES: Final = 32
 def headers_of(
     prefix: str, message_id: str, sent_at: float, body: bytes, secrets: Iterable[str]
 ) -> dict[str, str]:
-    """The three headers of an attempt at that system time, signed by each of the secrets.
+    """Return the three headers of an attempt at that system time, signed by each of the secrets.
 
     The time is real, not that of the world's clock: receivers compare it with their own clocks
     (assumed D1).
@@ -54,7 +54,7 @@ def _signer(secret: str) -> Webhook:
 
 
 def write_secret(key: bytes) -> str:
-    """The secret as endpoints show it."""
+    """Return the secret as endpoints show it."""
     return SECRET_PREFIX + base64.b64encode(key).decode()
 
 

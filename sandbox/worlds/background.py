@@ -57,7 +57,7 @@ class Alone:
         return lock is not None and lock.locked()
 
     def with_(self, name: str) -> Lock:
-        """The lock that gives the exclusive right to this name."""
+        """Return the lock that gives the exclusive right to this name."""
         return self._locks.setdefault(name, Lock())
 
 

@@ -19,12 +19,12 @@ SystemClock = Callable[[], float]
 
 
 def system_seconds() -> float:
-    """The system clock. Looked up at each call, so freezing `time.time` has an effect."""
+    """Return the system clock. Looked up at each call, so freezing `time.time` has an effect."""
     return time.time()
 
 
 def continued(clock: ClockState, system_clock: SystemClock) -> ClockState:
-    """The clock of an earlier run; a running one has run on, if it was noted since when."""
+    """Return the clock of an earlier run; a running one has run on, if it was noted since when."""
     if clock.mode == "frozen" or clock.now is None or clock.system_s is not None:
         return clock
     return replace(clock, system_s=system_clock())
@@ -68,7 +68,7 @@ class Clock:
         return self.state.rate
 
     def now(self) -> datetime:
-        """The world's present instant, to the millisecond."""
+        """Return the world's present instant, to the millisecond."""
         state = self.state
         if state.now is not None and state.mode == "frozen":
             return state.now
@@ -92,5 +92,5 @@ class Clock:
             self.on_set()
 
     def view(self) -> ClockView:
-        """The clock as the control API shows it."""
+        """Return the clock as the control API shows it."""
         return {"now": to_wire(self.now()), "mode": self.mode, "rate": self.rate}

@@ -84,7 +84,10 @@ class Elsewhere(Protocol):
     async def ask_all(
         self, path: str, query: bytes, headers: Sequence[tuple[bytes, bytes]]
     ) -> list[bytes]:
-        """The bodies of what the other servers answer to this GET; one that fails says nothing."""
+        """Return the bodies of what the other servers answer to this GET.
+
+        One that fails says nothing.
+        """
 
     async def kept_beside(self, known: Iterable[str]) -> list[KeptWorld]:
         """All worlds but the known ones, by id."""
@@ -101,7 +104,7 @@ class Elsewhere(Protocol):
         """Whether this server is in contact with the others, so it may answer."""
 
     def reserved(self, id: str, team: str) -> AbstractAsyncContextManager[str]:
-        """The id of a world that is made inside the block; nobody else makes one with it.
+        """Return the id of a world that is made inside the block; nobody else makes one with it.
 
         An empty id becomes the team's next free one. Raises WorldTaken and TooManyWorlds.
         """

@@ -124,7 +124,7 @@ class Subscriber:
         self.over.set()
 
     async def next(self) -> StreamEvent | None:
-        """The next event, as soon as it happens; None after the last one."""
+        """Return the next event, as soon as it happens; None after the last one."""
         event = await self._queue.get()
         if event is self._gap:
             self._gap = None

@@ -104,7 +104,7 @@ class Entry(Struct, frozen=True, gc=False):
 
 
 def client_of(headers: Headers) -> str | None:
-    """The program that sends these headers, as it names itself first."""
+    """Return the program that sends these headers, as it names itself first."""
     named = dict(headers).get("user-agent")
     return named.partition(" ")[0] if named else None
 
@@ -126,7 +126,7 @@ class WaitingRequest(Struct, frozen=True, gc=False):
 
 
 def headers_shown_by(profile: Profile) -> Callable[[tuple[bytes | None, ...]], Headers]:
-    """Gives the stored headers of a request with these values of SHOWN_HEADERS.
+    """Give the stored headers of a request with these values of SHOWN_HEADERS.
 
     They are remembered, because a client sends the same ones with every request.
     """
@@ -143,7 +143,7 @@ def headers_shown_by(profile: Profile) -> Callable[[tuple[bytes | None, ...]], H
 
 
 def captured_answer(body: bytes, profile: Profile, *, has_key: bool = True) -> bytes | None:
-    """The stored part of an answer of ours; if it may have a key, that is masked.
+    """Return the stored part of an answer of ours; if it may have a key, that is masked.
 
     Others have no key and no card number: they are made from records, and input is refused or
     masked before it becomes a record. No escape hides a key: we write every letter as itself.
@@ -163,7 +163,7 @@ def captured(
     *,
     may_hold_secret: bool = True,
 ) -> bytes | None:
-    """The stored part of a request's body, with everything masked that looks like a key or a card.
+    """Return the stored part of a request's body, with everything masked that looks like a key or a card.
 
     A body needs no closer look if it has no escape and is known to hold no secret. The values
     of fields in `secrets` are always masked.
@@ -182,7 +182,7 @@ def captured(
 
 
 def _scrubbed(body: bytes, profile: Profile) -> bytes:
-    """The stored part of a body, scrubbed; the rest is not searched."""
+    """Return the stored part of a body, scrubbed; the rest is not searched."""
     if len(body) > CAPTURE_BYTES_MAX:
         start = body[: CAPTURE_BYTES_MAX + SECRET_CHARS_MAX].decode("utf-8", "replace")
         # A cut body is not JSON any more, so its escapes are not resolved.
@@ -200,7 +200,7 @@ def _scrubbed(body: bytes, profile: Profile) -> bytes:
 
 
 def _each_scrubbed(value: Any, scrub: Scrub) -> Any:
-    """The JSON value with every text in it scrubbed, and every number that is a card's."""
+    """Return the JSON value with every text in it scrubbed, and every number that is a card's."""
     if isinstance(value, dict):
         return {scrub(name): _each_scrubbed(inner, scrub) for name, inner in value.items()}
     if isinstance(value, list):
@@ -223,7 +223,7 @@ def _in_bytes(names: tuple[str, ...]) -> tuple[bytes, ...]:
 
 
 def _without(body: bytes, secrets: Sequence[str]) -> bytes:
-    """The JSON object with these fields masked; of anything else, nothing."""
+    """Return the JSON object with these fields masked; of anything else, nothing."""
     try:
         value = from_json(body)
     except ValueError:
@@ -235,7 +235,7 @@ def _without(body: bytes, secrets: Sequence[str]) -> bytes:
 
 
 def _masked(value: Any) -> Any:
-    """A masked secret. The token of a test card stays, because it explains the attempt."""
+    """Return a masked secret. The token of a test card stays, because it explains the attempt."""
     if isinstance(value, dict):
         return {name: _masked(inner) for name, inner in value.items()}
     return value if isinstance(value, str) and value in CARDS else MASK.decode()
@@ -268,7 +268,7 @@ class Journal:
         self.waiting: dict[str, WaitingRequest] = {}
 
     def next_id(self) -> str:
-        """The id for the request that has just arrived."""
+        """Return the id for the request that has just arrived."""
         counters = self.counters
         counters.requests += 1
         return f"req_{counters.requests:010d}"
@@ -286,12 +286,12 @@ class Journal:
         return [entry for _, entry in merge(self._entries, self._unkeyed)]
 
     def entry(self, id: str) -> Entry | None:
-        """The entry with this id, or None."""
+        """Return the entry with this id, or None."""
         rings = chain(self._entries, self._unkeyed)
         return next((entry for _, entry in rings if entry.id == id), None)
 
     def key_name(self, entry: Entry | WaitingRequest) -> str | None:
-        """The name of the key of a request; None without one, or if it is gone."""
+        """Return the name of the key of a request; None without one, or if it is gone."""
         return None if entry.key_id is None else self._key_name(entry.key_id)
 
     def clear(self) -> None:

@@ -97,7 +97,7 @@ def _running(world: World, scenario: Scenario, since: datetime) -> Running:
 
 
 def _must_have_bodies(world: World, scenario: Scenario) -> None:
-    """Raises ScenarioError for a fault in the body of answers that have none in this world."""
+    """Raise ScenarioError for a fault in the body of answers that have none in this world."""
     for number, rule in enumerate(scenario.rule, start=1):
         why_not = world.why_not(rule.then.fault, rule.when.operations)
         if why_not is not None:
@@ -149,7 +149,7 @@ def spec_of(saved: SavedWorld, fixture_of: FixtureOf, *, id: str) -> WorldSpec:
 
 
 def seed_of(saved: SavedWorld) -> int:
-    """The seed that ids were made with. Raises NotRestored."""
+    """Return the seed that ids were made with. Raises NotRestored."""
     return state_of(saved).begins.seed
 
 
@@ -230,7 +230,7 @@ def _give_keys_of_its_own(
 
 
 def _with_material(key: ApiKey, fresh: ApiKey | None) -> ApiKey:
-    """The key with the lookup and secret of the other one, if there is one."""
+    """Return the key with the lookup and secret of the other one, if there is one."""
     if fresh is None:
         return key
     material = ("lookup", "salt", "digest", "key_last4", "readable_key")
@@ -275,7 +275,7 @@ def _check_references(store: Store, rows: Sequence[References]) -> None:
 
 
 def _must_be_few(saved: SavedWorld, what: str, count: int, most: int) -> None:
-    """Raises NotRestored. A state file may hold more, from a version without this limit."""
+    """Raise NotRestored. A state file may hold more, from a version without this limit."""
     if count > most and not saved.is_from_file:
         raise NotRestored(f"{what}: has {count}, and a world takes at most {most}")
 
@@ -401,7 +401,7 @@ def _begin(world: World) -> None:
 
 
 def _endpoints(world: World) -> Iterator[Endpoint]:
-    """The webhook endpoints of the fixture, each known by its cast name."""
+    """Yield the webhook endpoints of the fixture, each known by its cast name."""
     for name, document in world.spec.fixture.endpoints.items():
         fields = dict(document)
         account, created_at = fields.pop("account", None), fields.pop("created_at")

@@ -56,7 +56,7 @@ class KeyHolders:
         self.taken_elsewhere: set[str] = set()
 
     def of(self, lookup: str) -> Iterable[str]:
-        """The ids of the worlds that hold this lookup."""
+        """Return the ids of the worlds that hold this lookup."""
         return self._by_lookup.get(lookup, ())
 
     def note(self, world_id: str, key: ApiKey) -> None:
@@ -154,7 +154,7 @@ class Worlds:
         return world
 
     def _candidates(self, spec: WorldSpec, team: str) -> Iterator[WorldSpec]:
-        """The spec, or without an id those of the team's next numbers. Raises WorldTaken."""
+        """Yield the spec, or without an id those of the team's next numbers. Raises WorldTaken."""
         spec = replace(spec, keys_are_known=self.known_keys)
         if spec.id:
             yield spec
@@ -219,7 +219,7 @@ class Worlds:
         return True
 
     def _make(self, spec: WorldSpec, saved: SavedWorld | None = None) -> World:
-        """A world that is not registered yet. It touches no world that is in use."""
+        """Return a world that is not registered yet. It touches no world that is in use."""
         world = World(
             spec,
             profile=self.profile,
@@ -311,7 +311,10 @@ class Worlds:
                     raise NotRestored(f"api_keys, {key.id}: {whose} has this key")
 
     def _secret(self, world: World, key: ApiKey) -> str | None:
-        """The secret of a key whose plaintext the world knows, and which fits; None otherwise."""
+        """Return the secret of a key whose plaintext the world knows, and which fits.
+
+        None otherwise.
+        """
         known = [plaintext for id, plaintext in world.cast.keys.values() if id == key.id]
         for plaintext in (*known, key.readable_key):
             parsed = self.profile.key_format.parse(plaintext or "")
@@ -329,7 +332,7 @@ class Worlds:
                 )
 
     def get(self, id: str) -> World | None:
-        """The world with this id, or None."""
+        """Return the world with this id, or None."""
         return self._by_id.get(id)
 
     @property
@@ -340,7 +343,7 @@ class Worlds:
         return default
 
     def sketch(self, spec: WorldSpec) -> World:
-        """A world as it would begin, which is not in use."""
+        """Return a world as it would begin, which is not in use."""
         return self._make(spec)
 
     def __iter__(self) -> Iterator[World]:
@@ -408,7 +411,7 @@ class Worlds:
         world.coverage = self.coverage
 
     def exercised(self, of: list[World] | None = None) -> CoverageCounters:
-        """The coverage of all worlds since the server started, or of these alone."""
+        """Return the coverage of all worlds since the server started, or of these alone."""
         total = CoverageCounters()
         own = [self.coverage, *(one.coverage for one in self)]
         for coverage in own if of is None else [one.coverage for one in of]:
@@ -437,7 +440,7 @@ class Worlds:
                 self._remove(world)
 
     def holder(self, parsed: ParsedKey) -> tuple[World, ApiKey] | None:
-        """The world that has exactly this key, and its record of it; None when none has.
+        """Return the world that has exactly this key, and its record of it; None when none has.
 
         Deleted, revoked and expired keys are found too; whether one may be used is another matter.
         """

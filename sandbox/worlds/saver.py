@@ -78,7 +78,7 @@ class ChangeLog:
             self._on_change()
 
     def take(self) -> Change | None:
-        """The changes up to now; None if there are none."""
+        """Return the changes up to now; None if there are none."""
         puts: list[Put] = []
         gone: list[tuple[str, str]] = []
         if self._begins:

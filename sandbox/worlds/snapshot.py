@@ -36,7 +36,7 @@ _NUMBER: Final = re.compile("0|[1-9][0-9]{0,39}")
 
 
 def write_snapshot(moment: Moment) -> list[bytes]:
-    """The snapshot of that moment, in parts: table, then number, then document.
+    """Return the snapshot of that moment, in parts: table, then number, then document.
 
     The same world, the same bytes. This may run in a thread.
     """
@@ -59,7 +59,7 @@ def _written(document: Document) -> bytes:
 
 
 def parse_snapshot(document: Any, *, is_trusted: bool = False) -> SavedWorld:
-    """The documents of a snapshot. Raises NotRestored with the mistake."""
+    """Return the documents of a snapshot. Raises NotRestored with the mistake."""
     if not isinstance(document, dict):
         raise NotRestored("must be an object of tables")
     _check_head(document)
@@ -70,7 +70,7 @@ def parse_snapshot(document: Any, *, is_trusted: bool = False) -> SavedWorld:
 
 
 def _check_head(document: dict[str, Any]) -> None:
-    """Raises NotRestored unless this is a snapshot of the format of this version."""
+    """Raise NotRestored unless this is a snapshot of the format of this version."""
     heads = document.get(FILE)
     head = next(iter(heads.values()), None) if isinstance(heads, dict) else None
     if not isinstance(head, dict) or head.get("program") != PROGRAM:
@@ -102,7 +102,7 @@ async def read_aside(body: bytes | bytearray, *, is_trusted: bool = False) -> Sa
 
 
 async def write_aside(world: World) -> list[bytes]:
-    """The snapshot of a world, written while other requests are served."""
+    """Return the snapshot of a world, written while other requests are served."""
     moment = Moment(world.store, world.spec.fixture.document)
     return await run_in_thread(write_snapshot, moment)
 
@@ -129,14 +129,14 @@ _COUNTED: Final = frozenset({"created_at", "captured_amount", "refunded_amount",
 
 
 def refuse_secrets(saved: SavedWorld, key_format: KeyFormat) -> None:
-    """Raises NotRestored if a saved world holds a secret that must never be stored."""
+    """Raise NotRestored if a saved world holds a secret that must never be stored."""
     for table, documents in saved.tables.items():
         for document in documents:
             _check(table, document.id, fields_of(document), key_format)
 
 
 def refuse_secrets_of_fixture(document: Mapping[str, Any], key_format: KeyFormat) -> None:
-    """Raises NotRestored if a fixture file does."""
+    """Raise NotRestored if a fixture file does."""
     for table, entries in document.items():
         # Reading refuses everything that is not a table.
         for number, fields in entries.items() if isinstance(entries, Mapping) else ():
@@ -155,7 +155,7 @@ def _check(table: str, id: str, fields: Any, key_format: KeyFormat) -> None:
 
 
 def _without_our_numbers(value: Any) -> Any:
-    """The value without times, sums and durations, which the sandbox wrote."""
+    """Return the value without times, sums and durations, which the sandbox wrote."""
     if isinstance(value, Mapping):
         return {
             name: _without_our_numbers(inner)
@@ -168,7 +168,7 @@ def _without_our_numbers(value: Any) -> Any:
 
 
 def _without_readable_keys(table: str, fields: Any, key_format: KeyFormat) -> Any:
-    """The document without the keys of a sandbox, in the one field that may hold one."""
+    """Return the document without the keys of a sandbox, in the one field that may hold one."""
     if not isinstance(fields, Mapping):
         return fields
     if table == _KEYS:

@@ -66,7 +66,7 @@ class WorldSpec(Struct, frozen=True, kw_only=True, gc=False):
     keys_are_known: bool = True
 
     def beginning(self) -> Beginning:
-        """The spec as the store has it."""
+        """Return the spec as the store has it."""
         return Beginning(
             fixture=self.fixture.name,
             name=self.name,
@@ -78,7 +78,7 @@ class WorldSpec(Struct, frozen=True, kw_only=True, gc=False):
         )
 
     def first_state(self, system_s: float) -> WorldState:
-        """The state of a new world that begins at this system time."""
+        """Return the state of a new world that begins at this system time."""
         own, chosen = parted(self.switches)
         return WorldState(
             id=self.id,

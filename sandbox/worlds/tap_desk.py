@@ -52,7 +52,7 @@ class TapDesk:
         return iter(tuple(self._waiting.values()))
 
     def get(self, transaction_id: str) -> Waiting | None:
-        """The payment that waits; None when it does not, or no longer."""
+        """Return the payment that waits; None when it does not, or no longer."""
         waiting = self._waiting.get(transaction_id)
         return None if waiting is None or waiting.came.done() else waiting
 

@@ -73,7 +73,7 @@ class Marks(Struct):
     numbered: int = 0
 
     def add(self, name: str, now: datetime, parts: list[bytes]) -> Mark:
-        """A new mark; the oldest makes room."""
+        """Return a new mark; the oldest makes room."""
         self.numbered += 1
         mark = Mark(f"mark_{self.numbered}", name, now, parts)
         self.entries = (*self.entries, mark)[-MARKS_MAX:]
@@ -190,7 +190,7 @@ class World:
         return self.store.get(KINDS[kind], id) is not None
 
     def named(self, kind: str, name: str) -> str:
-        """The id of a record by its name in the cast, or by its id. Raises UnknownWord."""
+        """Return the id of a record by its name in the cast, or by its id. Raises UnknownWord."""
         cast = self.cast.ids_of(kind)
         if name in cast:
             return cast[name]
@@ -213,7 +213,7 @@ class World:
         )
 
     def _key_name(self, id: str) -> str | None:
-        """The name of a key in the cast, else its own; None if it is gone."""
+        """Return the name of a key in the cast, else its own; None if it is gone."""
         for name, (known, _) in self.cast.keys.items():
             if known == id:
                 return name
@@ -282,7 +282,7 @@ class World:
         self.outbox.forget()
 
     def draws_of(self, seed: int) -> Ids:
-        """The draws of this world from a seed. They count in its store."""
+        """Return the draws of this world from a seed. They count in its store."""
         return Ids(
             seed=seed,
             world_id=self.spec.id,
@@ -394,11 +394,11 @@ class World:
                 waiting.came.set_result(None)
 
     def now(self) -> datetime:
-        """The world's present."""
+        """Return the world's present."""
         return self.clock.now()
 
     def webhook_time(self) -> float:
-        """The time that dates and signs a webhook which is sent now, in Unix seconds.
+        """Return the time that dates and signs a webhook which is sent now, in Unix seconds.
 
         Source: assumed D1, D49.
         """

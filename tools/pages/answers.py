@@ -24,7 +24,7 @@ _ANY: Final = "any"
 
 
 def outcomes() -> str:
-    """The catalogue of outcomes, and the transport faults."""
+    """Return the catalogue of outcomes, and the transport faults."""
     head = (
         *("key", "for", "status", "reason", "code", "message", "host code", "approval code"),
         *("gateway id", "latency", "retry", "clause"),
@@ -55,7 +55,7 @@ def outcomes() -> str:
 
 
 def _operations(key: str) -> str:
-    """The operations that an outcome is for, as choosing one has it."""
+    """Return the operations that an outcome is for, as choosing one has it."""
     found = [one for one in Operation if for_operation(key, one) is not None]
     return _ANY if len(found) == len(Operation) else ", ".join(found)
 
@@ -82,7 +82,7 @@ def _yes(is_so: bool) -> str:
 
 
 def _as_increment(row: Outcome) -> str | None:
-    """The reason at an increment, if it differs."""
+    """Return the reason at an increment, if it differs."""
     found = for_operation(row.key, Operation.INCREMENT)
     return found.status_reason if found and found.status_reason != row.status_reason else None
 
@@ -116,7 +116,7 @@ def _fault(fault: TransportFault) -> tuple[str, ...]:
 
 
 def cards() -> str:
-    """The test cards."""
+    """Return the test cards."""
     rows = [
         (code(card.token), code(card.pan), code(card.masked), card.brand, card.type, _does(card))
         for card in CARDS.values()
@@ -133,7 +133,7 @@ def cards() -> str:
 
 
 def _does(card: Card) -> str:
-    """The effect of a card, in words."""
+    """Return the effect of a card, in words."""
     notes = []
     if card.outcome is not None:
         notes.append(f"{' and '.join(_starts())}: {code(card.outcome)}")
@@ -152,7 +152,7 @@ def _starts() -> list[str]:
 
 
 def triggers() -> str:
-    """The amounts that choose."""
+    """Return the amounts that choose."""
     rows = [
         (code(str(row.amount)), dollars(row.amount), row.kind, row.about, _heeded_by(row))
         for _, row in sorted(TRIGGERS.items())
@@ -170,7 +170,7 @@ def triggers() -> str:
 
 
 def _heeded_by(row: Trigger) -> str:
-    """The operations that an amount is a trigger for."""
+    """Return the operations that an amount is a trigger for."""
     if row.kind == "outcome":
         return _operations(row.key)
     return _ANY if row.kind == "fault" else ", ".join(_starts())

@@ -47,7 +47,10 @@ def _section(named: dict[str, Schema], name: str, uses: list[tuple[str, Any]]) -
 
 
 def _rows(named: dict[str, Schema], schema: Schema, before: str) -> Iterator[tuple[str, ...]]:
-    """A row for each field; the fields of an object follow it, with its name before theirs."""
+    """Yield a row for each field.
+
+    The fields of an object follow it, with its name before theirs.
+    """
     for field, shown in schema.get("properties", {}).items():
         found = _resolved(named, shown)
         required = "yes" if field in schema.get("required", ()) else NONE
@@ -63,7 +66,7 @@ def _rows(named: dict[str, Schema], schema: Schema, before: str) -> Iterator[tup
 
 
 def _resolved(named: dict[str, Schema], schema: Schema) -> Schema:
-    """The schema behind a reference; the other one where null is the alternative."""
+    """Return the schema behind a reference; the other one where null is the alternative."""
     if "$ref" in schema:
         return named[schema["$ref"].removeprefix(_REF)]
     others = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
@@ -76,7 +79,7 @@ def _may_be_null(schema: Schema) -> bool:
 
 
 def _value(named: dict[str, Schema], schema: Schema) -> str:
-    """What a field may be, in words."""
+    """Return what a field may be, in words."""
     if "enum" in schema:
         return "one of " + ", ".join(f"`{one}`" for one in schema["enum"] if one is not None)
     if "anyOf" in schema:

@@ -86,7 +86,7 @@ def _rows() -> Iterator[tuple[str, str]]:
 def _nearest(
     clause: tuple[str, str], found: Mapping[tuple[str, str], dict[str, None]]
 ) -> Iterable[str]:
-    """The files that cite the clause, else those that cite its parent, 2.4 for 2.4-card."""
+    """Return the files that cite the clause, else those that cite its parent, 2.4 for 2.4-card."""
     kind, id = clause
     while (kind, id) not in found and re.search(r"[.-]", id):
         id = re.sub(r"[.-][^.-]*$", "", id)
@@ -131,7 +131,7 @@ def _parts(kind: str, id: str, proved: set[str]) -> tuple[str, ...]:
 
 
 def by_parts(id: str, ids: Iterable[str], proved: Set[str], needless: Set[str]) -> tuple[str, ...]:
-    """The parts of a clause that prove it; none if they do not.
+    """Return the parts of a clause that prove it; none if they do not.
 
     The parts of 5 are 5.1 and 5-accept. Each has to be proved, by a test or by parts of its own,
     unless it is `needless`; at least one has to be proved.
@@ -144,7 +144,7 @@ def by_parts(id: str, ids: Iterable[str], proved: Set[str], needless: Set[str]) 
 
 
 def ledger_file() -> str:
-    """The ledger that the package carries, one clause a line: without the names of tests."""
+    """Return the ledger that the package carries, one clause a line: without the names of tests."""
     lines = ",\n".join(json.dumps(_without_tests(entry)) for entry in entries())
     return f"[\n{lines}\n]\n"
 
@@ -156,7 +156,7 @@ def _without_tests(entry: Entry) -> dict[str, Any]:
 
 
 def ledger(*, whole: bool = False) -> str:
-    """The ledger as a page; the whole one names every test."""
+    """Return the ledger as a page; the whole one names every test."""
     parts = []
     proof = _all_tests if whole else _proof
     for heading, group in groupby(zip(headings().values(), entries(), strict=True), itemgetter(0)):

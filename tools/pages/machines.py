@@ -44,7 +44,7 @@ _FOLLOW_UPS: Final = tuple(operation for operation in Operation if operation not
 
 
 def states() -> str:
-    """The machines whose records begin as active."""
+    """Return the machines whose records begin as active."""
     parts = []
     for machine in (KEY_LIFE, *(directory.life for directory in DIRECTORIES)):
         begins = Arrow(BEGINNING, "active", "")
@@ -73,7 +73,7 @@ def _steps(machine: Machine) -> str:
 
 
 def transactions() -> str:
-    """The machine of a payment: every row, every refused pair, and the diagram."""
+    """Return the machine of a payment: every row, every refused pair, and the diagram."""
     return page(
         "Transitions of a payment",
         "One line per row that the code executes. Rows of one trigger and state are tried from\n"
@@ -118,7 +118,7 @@ _COLUMNS: Final = (
 
 
 def _told() -> tuple[str, ...]:
-    """The statuses that an edit can set."""
+    """Return the statuses that an edit can set."""
     choices, _ = get_args(EditTransaction.model_fields["status"].annotation)
     return get_args(choices)
 
@@ -127,7 +127,7 @@ _TOLD: Final = _told()
 
 
 def _by_trigger() -> list[Transition]:
-    """The rows with those of one trigger together, in the order in which they are tried."""
+    """Return the rows with those of one trigger together, in the order in which they are tried."""
     triggers = list(dict.fromkeys(row.trigger for row in TRANSITIONS))
     return sorted(TRANSITIONS, key=lambda row: triggers.index(row.trigger))
 
@@ -182,7 +182,7 @@ def _shown(row: Transition) -> str:
 
 
 def _type(row: Transition) -> str:
-    """The transaction_type of an attempt. Canceling and expiring leave it unchanged."""
+    """Return the transaction_type of an attempt. Canceling and expiring leave it unchanged."""
     if row.trigger == Operation.CONFIRM:
         return Operation.SALE
     if row.trigger in INITIATING or (row.trigger in _FOLLOW_UPS and row.next_status != "canceled"):
@@ -245,7 +245,7 @@ _BY_TRIGGER: Final = {
 
 
 def _failures(trigger: str) -> tuple[str, ...]:
-    """The statuses of the outcomes with which an operation fails."""
+    """Return the statuses of the outcomes with which an operation fails."""
     found = (for_operation(key, Operation(trigger)) for key in OUTCOMES)
     return tuple(dict.fromkeys(one.verdict for one in found if one and one.verdict != Verdict.OK))
 
@@ -254,7 +254,7 @@ def _failures(trigger: str) -> tuple[str, ...]:
 
 
 def batches() -> str:
-    """The machine of a batch, and why a processor does not accept one."""
+    """Return the machine of a batch, and why a processor does not accept one."""
     frozen = listed(status for status in BATCH_STATUSES if status in FROZEN)
     return page(
         "Transitions of a batch",

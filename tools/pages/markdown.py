@@ -21,19 +21,19 @@ class Arrow(NamedTuple):
 
 
 def page(title: str, about: str, *parts: str) -> str:
-    """A whole page."""
+    """Return a whole page."""
     return _HEAD + "\n".join((f"# {title}\n", f"{about}\n", *parts))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; an upright bar within a cell is escaped."""
+    """Return a table; an upright bar within a cell is escaped."""
     lines = [" | ".join(head), " | ".join("---" for _ in head)]
     lines += [" | ".join(cell.replace("|", "\\|") for cell in row) for row in rows]
     return "".join(f"| {line} |\n" for line in lines)
 
 
 def diagram(arrows: Iterable[Arrow]) -> str:
-    """A state diagram. Two states have one arrow between them, with the labels of all."""
+    """Return a state diagram. Two states have one arrow between them, with the labels of all."""
     labels: dict[tuple[str, str], list[str]] = {}
     for arrow in arrows:
         labels.setdefault((arrow.state, arrow.target), []).append(arrow.label)
@@ -54,12 +54,12 @@ def _label(words: Iterable[str]) -> str:
 
 
 def code(word: str | None) -> str:
-    """The word as code; empty if there is none."""
+    """Return the word as code; empty if there is none."""
     return NONE if word is None else f"`{word}`"
 
 
 def listed(words: Iterable[str]) -> str:
-    """The words as code, with commas."""
+    """Return the words as code, with commas."""
     return ", ".join(code(word) for word in words) or NONE
 
 

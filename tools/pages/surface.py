@@ -17,7 +17,7 @@ from tools.pages.markdown import NONE, code, listed, page, table
 
 
 def endpoints() -> str:
-    """The route table."""
+    """Return the route table."""
     rows = [
         (
             code(f"{row.method} {row.path}"),
@@ -87,7 +87,7 @@ def errors() -> str:
 
 
 def control() -> str:
-    """The control endpoints."""
+    """Return the control endpoints."""
     rows = [(code(f"{row.method} {row.path}"), row.summary, str(row.status)) for row in CONTROL]
     return page(
         "Control endpoints",
@@ -108,7 +108,7 @@ def _headers() -> Iterator[tuple[str, str, str, str]]:
 
 
 def switches() -> str:
-    """The switches of a world."""
+    """Return the switches of a world."""
     rows = [
         (
             code(switch.name),
@@ -129,7 +129,7 @@ def switches() -> str:
 
 
 def readings() -> str:
-    """The readings of a world."""
+    """Return the readings of a world."""
     rows = [
         (
             code(reading.id),

@@ -35,7 +35,7 @@ class ConditionError(ValueError):
 
 
 def parse_condition(text: str) -> Condition:
-    """The condition in a text. Raises ConditionError."""
+    """Return the condition in a text. Raises ConditionError."""
     if len(text) > CHARS_MAX:
         raise ConditionError(f"is longer than {CHARS_MAX} characters")
     try:

@@ -140,7 +140,7 @@ class ProbeRequest:
 
 
 def fill(step: Step, names: Mapping[str, Any]) -> ProbeRequest:
-    """The request with its holes filled. Raises Missing."""
+    """Return the request with its holes filled. Raises Missing."""
     if step.key == NO_KEY:
         key = ""
     else:
@@ -234,7 +234,7 @@ class Probe(BaseModel, extra="forbid", frozen=True):
         return self
 
     def told(self, answers: Sequence[Mapping[str, Any]], own: Any = None) -> Any:
-        """The value that the answers tell, or None if they leave it open.
+        """Return the value that the answers tell, or None if they leave it open.
 
         `own` is the record of the key that asks, or None if it is not known.
         """
@@ -243,7 +243,7 @@ class Probe(BaseModel, extra="forbid", frozen=True):
         return held[0] if len(held) == 1 else None
 
     def of_sandbox(self, profile: Profile) -> Any:
-        """The value that the sandbox has with this profile."""
+        """Return the value that the sandbox has with this profile."""
         if self.switch is not None:
             return SWITCHES[self.switch].default
         if self.reading is not None:
@@ -259,12 +259,12 @@ class _File(BaseModel, extra="forbid"):
 
 
 def probes_of(phase: str) -> list[Probe]:
-    """The probes of a phase. Raises ProbeError."""
+    """Return the probes of a phase. Raises ProbeError."""
     return read_probes(Path(__file__).with_name(f"{phase}.toml"), reads_only=phase == PHASES[0])
 
 
 def read_probes(path: Path, *, reads_only: bool = True) -> list[Probe]:
-    """The probes of a file; `reads_only` refuses a request that changes something.
+    """Return the probes of a file; `reads_only` refuses a request that changes something.
 
     Raises ProbeError.
     """

@@ -61,12 +61,12 @@ class Plan(Struct, frozen=True, kw_only=True, gc=False):
 
 
 def plan(payment: Payment, action: ActionRequest) -> Plan:
-    """The payment after the action. Raises ValueError if the request makes no sense."""
+    """Return the payment after the action. Raises ValueError if the request makes no sense."""
     return _PLANS[action.operation](payment, action)
 
 
 def headroom(amounts: Amounts, limit: str = "") -> int:
-    """The most that a tip may add to the hold. Source: assumed 2.5-headroom, D35-above."""
+    """Return the most that a tip may add to the hold. Source: assumed 2.5-headroom, D35-above."""
     return amounts.subtotal * HEADROOM_PERCENTS.get(limit, TIP_HEADROOM_PERCENT) // 100
 
 
@@ -79,7 +79,7 @@ def _exceeds(amounts: Amounts, held: int, limit: str) -> bool:
 
 
 def _plan(payment: Payment, amount: int, **changes: object) -> Plan:
-    """A plan that changes only the named fields."""
+    """Return a plan that changes only the named fields."""
     unchanged = Plan(
         amount=amount,
         amounts=payment.amounts,
@@ -96,7 +96,7 @@ def _plan(payment: Payment, amount: int, **changes: object) -> Plan:
 
 
 def _capture(payment: Payment, action: ActionRequest) -> Plan:
-    """The one capture of an authorization; the rest of the hold is released.
+    """Return the one capture of an authorization; the rest of the hold is released.
 
     `amount` is the whole captured total, tip included; a tip alone captures the whole hold plus
     the tip (assumed D15).
@@ -131,7 +131,10 @@ def _with_tip(breakdown: Breakdown, tip: int | None) -> Breakdown:
 
 
 def _capture_as_stated(payment: Payment, action: ActionRequest, stated: Breakdown) -> Plan:
-    """A capture whose components replace those of the payment. Source: assumed 2.5-breakdown."""
+    """Return a capture whose components replace those of the payment.
+
+    Source: assumed 2.5-breakdown.
+    """
     amounts = _stated(payment, stated, action.amount)
     _must_be_within_its_own_rate(stated, amounts)
     amount, held = amounts.total, payment.ledger.held
@@ -149,7 +152,7 @@ def _capture_as_stated(payment: Payment, action: ActionRequest, stated: Breakdow
 
 
 def _stated(payment: Payment, stated: Breakdown, amount: int | None) -> Amounts:
-    """The components that replace those of the payment, once they add up."""
+    """Return the components that replace those of the payment, once they add up."""
     if amount is not None:
         stated.must_sum_to(amount)
     if stated.surcharge and not stated.bypass and not payment.card.is_credit:
@@ -161,7 +164,7 @@ def _stated(payment: Payment, stated: Breakdown, amount: int | None) -> Amounts:
 
 
 def _must_be_within_its_own_rate(stated: Breakdown, amounts: Amounts) -> None:
-    """Raises ValueError for a surcharge of more than one minor unit above what its rate gives.
+    """Raise ValueError for a surcharge of more than one minor unit above what its rate gives.
 
     Source: assumed 2.5-surcharge-rate.
     """
@@ -176,7 +179,7 @@ def _must_be_within_its_own_rate(stated: Breakdown, amounts: Amounts) -> None:
 
 
 def _rates(payment: Payment, stated: Breakdown, amounts: Amounts) -> Rates:
-    """The rates beside replaced components: the old ones where a component stayed as it was."""
+    """Return the rates beside replaced components: the old ones where a component stayed as it was."""
     rates = payment.rates
     if amounts.tax != payment.amounts.tax:
         source, basis = ("transaction", "subtotal") if amounts.tax else (None, None)
@@ -236,7 +239,9 @@ def _increment(payment: Payment, action: ActionRequest) -> Plan:
 
 
 def _adjust(payment: Payment, action: ActionRequest) -> Plan:
-    """The new tip replaces the old one; a surcharge is not counted anew (assumed 2.5-adjust).
+    """Return the new tip replaces the old one.
+
+    A surcharge is not counted anew (assumed 2.5-adjust).
 
     An adjustment that would leave nothing captured is beyond the limit too.
     """
@@ -261,7 +266,7 @@ def _adjust(payment: Payment, action: ActionRequest) -> Plan:
 
 
 def _adjust_hold(payment: Payment, tip: int, tip_type: str, limit: str) -> Plan:
-    """The hold changes with the tip. Source: assumed D35-tip."""
+    """Return the hold changes with the tip. Source: assumed D35-tip."""
     amounts = payment.amounts.with_tip(tip)
     if amounts.total > AMOUNT_MAX:
         raise ValueError(f"amount: the authorization would exceed {AMOUNT_MAX}")
@@ -312,7 +317,7 @@ def _reverse(payment: Payment, action: ActionRequest) -> Plan:
 
 
 def _refund(payment: Payment, action: ActionRequest) -> Plan:
-    """The surcharge is given back pro rata by being part of the amount (assumed 2.5-refund)."""
+    """Return the surcharge is given back pro rata by being part of the amount (assumed 2.5-refund)."""
     ledger = payment.ledger
     amount = ledger.refundable if action.amount is None else action.amount
     return _plan(
@@ -328,7 +333,7 @@ def _refund(payment: Payment, action: ActionRequest) -> Plan:
 
 
 def _confirm(payment: Payment, action: ActionRequest) -> Plan:
-    """The proposal, or what overrides it. Source: assumed 1.8-confirm, 2.5.
+    """Return the proposal, or what overrides it. Source: assumed 1.8-confirm, 2.5.
 
     An amount alone is the whole total: the surcharge takes the difference.
     """

@@ -23,7 +23,7 @@ _OF_PAYMENTS: Final = ("authorized_amount", "captured_amount", "remaining_amount
 
 
 def with_own_record(conclusion: Conclusion, before: Payment) -> Conclusion:
-    """The conclusion with a record for its attempt, if the action has one.
+    """Return the conclusion with a record for its attempt, if the action has one.
 
     The record is what is shown and announced. The payment keeps the event_id, the type and the
     answer that it had.
@@ -50,7 +50,7 @@ def with_own_record(conclusion: Conclusion, before: Payment) -> Conclusion:
 
 
 def records_of(payment: Payment) -> list[Payment]:
-    """The records of the payment's actions.
+    """Return the records of the payment's actions.
 
     A late answer is another attempt at the same action (assumed D24-late).
     """
@@ -62,13 +62,13 @@ def records_of(payment: Payment) -> list[Payment]:
 
 
 def record_with(payment: Payment, event_id: str) -> Payment:
-    """The record of the action with this event_id; the payment itself if it has none."""
+    """Return the record of the action with this event_id; the payment itself if it has none."""
     found = (one for one in records_of(payment) if one.transaction.event_id == event_id)
     return next(found, payment)
 
 
 def record_id(payment: Payment, event_id: str) -> str | None:
-    """The transaction_id of that record, or None."""
+    """Return the transaction_id of that record, or None."""
     if event_id not in payment.recorded:
         return None
     digest = blake2b(f"{payment.id} {event_id}".encode(), digest_size=16).digest()
@@ -76,7 +76,7 @@ def record_id(payment: Payment, event_id: str) -> str | None:
 
 
 def payment_of(payment: Payment) -> str:
-    """The id of the payment on which an action acts that names this record.
+    """Return the id of the payment on which an action acts that names this record.
 
     The record of a capture stands for its payment. Those of refunds and reversals are final.
     """
@@ -86,7 +86,7 @@ def payment_of(payment: Payment) -> str:
 
 
 def settled(payment: Payment) -> Payment:
-    """The payment whose batch was accepted, with the record of its capture settled too."""
+    """Return the payment whose batch was accepted, with the record of its capture settled too."""
     if not payment.recorded:
         return payment
     history = (
@@ -101,7 +101,10 @@ def settled(payment: Payment) -> Payment:
 
 
 def _record_of(payment: Payment, attempt: Attempt, earlier: Payment | None) -> Payment:
-    """The record of an action after an attempt; `earlier` is the same after the one before."""
+    """Return the record of an action after an attempt.
+
+    `earlier` is the same after the one before.
+    """
     kind, amount, tx = attempt.transaction_type, attempt.amount, payment.transaction
     has_failed = attempt.status in _FAILED
     status = attempt.status if has_failed or attempt.status == "settled" else _DONE[kind]

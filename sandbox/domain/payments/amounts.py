@@ -18,14 +18,14 @@ _HUNDRED: Final = Decimal(100)
 
 
 def percent_of(amount: int, percent: float) -> int:
-    """A percentage of an amount, rounded half up: 3.5 % of 13875 is 486."""
+    """Return a percentage of an amount, rounded half up: 3.5 % of 13875 is 486."""
     # A float prints as the decimal that was sent; its binary value differs slightly.
     exact = amount * Decimal(str(percent)) / _HUNDRED
     return int(exact.quantize(_ONE, ROUND_HALF_UP))
 
 
 def share_of(component: int, part: int, whole: int) -> int:
-    """The component times part / whole, rounded half up."""
+    """Return the component times part / whole, rounded half up."""
     exact = Decimal(component) * part / whole
     return int(exact.quantize(_ONE, ROUND_HALF_UP))
 
@@ -65,7 +65,7 @@ class Amounts(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
         return self.subtotal + self.tax
 
     def scaled_to(self, total: int) -> "Amounts":
-        """The same proportions at a smaller total.
+        """Return the same proportions at a smaller total.
 
         Tax, tip and surcharge are rounded half up one by one, and the subtotal takes the rest
         (assumed 2.5-capture). Where rounding up leaves it less than nothing, the others give way
@@ -83,11 +83,11 @@ class Amounts(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
         return Amounts(subtotal=rest, tax=tax, tip=tip, surcharge=surcharge)
 
     def with_tip(self, tip: int) -> "Amounts":
-        """The same with another tip."""
+        """Return the same with another tip."""
         return replace(self, tip=tip)
 
     def without_surcharge(self) -> "Amounts":
-        """The same with no surcharge."""
+        """Return the same with no surcharge."""
         return replace(self, surcharge=0)
 
     def plus(self, other: "Amounts") -> "Amounts":
@@ -139,7 +139,7 @@ EMPTY: Final = Ledger()
 
 
 def first_of(levels: Sequence[tuple[str, float | None]]) -> tuple[str, float] | None:
-    """The first level that states a rate, and the rate. None when none does, or it is 0.
+    """Return the first level that states a rate, and the rate. None when none does, or it is 0.
 
     Null means look further; 0 means never, and stops the search (assumed 2.8).
     """

@@ -122,7 +122,7 @@ _BY_PAN: Final = {card.pan: card for card in CARDS.values()}
 
 
 def card_of(reader_data: str | None) -> Card:
-    """The card of a reader's data.
+    """Return the card of a reader's data.
 
     A token must be in the table, and so must a number, alone or within the data of a magnetic
     stripe; anything else is an opaque reader blob and means the default card (assumed D13). Raises

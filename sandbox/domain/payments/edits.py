@@ -114,7 +114,7 @@ INVARIANTS: Final[tuple[tuple[str, str, Callable[[Payment], bool]], ...]] = (
 
 
 def broken(payment: Payment) -> list[tuple[str, str]]:
-    """The clauses that do not hold for this record, and what is wrong."""
+    """Return the clauses that do not hold for this record, and what is wrong."""
     return [(clause, about) for clause, about, holds in INVARIANTS if not holds(payment)]
 
 
@@ -153,7 +153,10 @@ class Edit(Struct, frozen=True, kw_only=True, gc=False):
 
 
 def needed(payment: Payment, edit: Edit) -> tuple[str, ...]:
-    """The permissions for what the edit reports beyond what is known. Source: assumed D37."""
+    """Return the permissions for what the edit reports beyond what is known.
+
+    Source: assumed D37.
+    """
     wanted = []
     if edit.status is not None and edit.status != payment.status and edit.status in PERMISSIONS:
         wanted.append(PERMISSIONS[edit.status])
@@ -165,7 +168,7 @@ def needed(payment: Payment, edit: Edit) -> tuple[str, ...]:
 
 
 def steps_of(payment: Payment, edit: Edit) -> list[Edit]:
-    """The changes that the edit reports, each an attempt of its own. Source: assumed D37.
+    """Return the changes that the edit reports, each an attempt of its own. Source: assumed D37.
 
     The outcome comes first, then what was reversed of it, then what was refunded.
     """
@@ -185,7 +188,7 @@ _BEFORE_REVERSAL: Final = (None, "authorized", "captured")
 
 
 def edited(payment: Payment, edit: Edit, *, partial_refund_shows: str = "unchanged") -> Payment:
-    """The transaction after one step of an edit, without a new event_id.
+    """Return the transaction after one step of an edit, without a new event_id.
 
     `partial_refund_shows` is the reading status_after_partial_refund. Raises ValueError when the
     money would no longer add up, or the reason contradicts the status.
@@ -220,7 +223,7 @@ def _must_not_be_taken_back(payment: Payment, edit: Edit) -> None:
 
 
 def _with_money_back(payment: Payment, edit: Edit, partial_refund_shows: str) -> Payment:
-    """The transaction with more reversed or refunded, as an action would leave it."""
+    """Return the transaction with more reversed or refunded, as an action would leave it."""
     ledger, status = payment.ledger, payment.status
     if edit.reversed is not None:
         if ledger.captured:
@@ -238,7 +241,7 @@ def _with_money_back(payment: Payment, edit: Edit, partial_refund_shows: str) ->
 
 
 def _as_told(payment: Payment, edit: Edit) -> Payment:
-    """The transaction with the outcome and the amounts that are told."""
+    """Return the transaction with the outcome and the amounts that are told."""
     status = edit.status or payment.status
     amounts = edit.breakdown.amounts if edit.breakdown else payment.amounts
     authorized = edit.authorized_amount
@@ -263,7 +266,7 @@ def _as_told(payment: Payment, edit: Edit) -> Payment:
 
 
 def _must_fit(after: Payment) -> None:
-    """Raises ValueError for a reason that contradicts the status. Source: assumed D37."""
+    """Raise ValueError for a reason that contradicts the status. Source: assumed D37."""
     status, reason = after.status, after.transaction.status_reason
     if status in _APPROVED:
         fits = reason in _SUCCESS or (status == "reversed" and reason in _GAVE_UP)
@@ -304,7 +307,10 @@ def conclude(
     capture_batch_id: str | None,
     refund_batch_id: str | None,
 ) -> Conclusion:
-    """The edited transaction with what changed as an attempt of its own. Source: assumed D37."""
+    """Return the edited transaction with what changed as an attempt of its own.
+
+    Source: assumed D37.
+    """
     refunded = after.ledger.refunded - payment.ledger.refunded
     reversed_ = after.ledger.reversed_in_all - payment.ledger.reversed_in_all
     told = after.status

@@ -137,7 +137,7 @@ CONDITIONS: Final[Mapping[str, Callable[[Case], bool]]] = {
 
 
 def rule_for(case: Case) -> Transition | None:
-    """The row that decides without the processor; None if the processor decides.
+    """Return the row that decides without the processor; None if the processor decides.
 
     Raises Refusal for a silent refusal, and when the amounts cannot be.
     """
@@ -157,7 +157,7 @@ def rule_for(case: Case) -> Transition | None:
 
 
 def refusal(case: Case, taken: Transition) -> Refusal:
-    """The 400 of a row, silent or announced."""
+    """Return the 400 of a row, silent or announced."""
     assert taken.fault
     status = case.payment.status
     return Refusal(
@@ -209,7 +209,7 @@ def approve_in_part(case: Case, approved_amount: int | None) -> bool:
 
 
 def transition_for(case: Case, outcome: Outcome) -> Transition:
-    """The row that the processor's answer leads to."""
+    """Return the row that the processor's answer leads to."""
     rows = case.rows
     if outcome.key in FORCED_RULES:
         return _forced(case.action.operation, outcome)
@@ -226,7 +226,10 @@ def transition_for(case: Case, outcome: Outcome) -> Transition:
 
 
 def _forced(operation: Operation, outcome: Outcome) -> Transition:
-    """An outcome that answers as the rule failure of its name. Source: assumed 5.2-forced."""
+    """Return an outcome that answers as the rule failure of its name.
+
+    Source: assumed 5.2-forced.
+    """
     return next(
         row
         for state in ("authorized", "captured")
@@ -244,7 +247,7 @@ def conclude(
     at: int,
     batch_id: str | None = None,
 ) -> Conclusion:
-    """The payment after a row was applied; `at` is in Unix milliseconds.
+    """Return the payment after a row was applied; `at` is in Unix milliseconds.
 
     `batch_id` is the batch of the row's entry.
     """
@@ -292,7 +295,7 @@ def conclude(
 
 
 def _shown_as(payment: Payment, status: str) -> Payment:
-    """The payment with this status, in its last history element too."""
+    """Return the payment with this status, in its last history element too."""
     *before, last = payment.history
     return change(payment, status=status, history=(*before, replace(last, status=status)))
 
@@ -304,7 +307,7 @@ def _with(payment: Payment, case: Case, at: int, batch_id: str | None = None) ->
 def _failed(
     case: Case, taken: Transition, outcome: Outcome | None, attempted: Payment, at: int
 ) -> Conclusion:
-    """The attempt laid over an unchanged record; F2 alone ends the payment itself."""
+    """Return the attempt laid over an unchanged record; F2 alone ends the payment itself."""
     if taken.reason == AS_ANSWERED:
         assert outcome
         status, reason = outcome.verdict.value, outcome.status_reason
@@ -340,7 +343,7 @@ def _canceled(case: Case, taken: Transition, attempted: Payment, at: int) -> Con
 
 
 def expire(payment: Payment, taken: Transition, *, event_id: str, at: int) -> Conclusion:
-    """What ends a payment without a request (rows F4, F5, F9, F21, F42), at the moment itself."""
+    """Return what ends a payment without a request (rows F4, F5, F9, F21, F42), at the moment itself."""
     amounts, ledger, shown_type = payment.amounts, payment.ledger, payment.operation
     if payment.status == "surcharge_pending":
         amounts = amounts.without_surcharge()
@@ -365,7 +368,7 @@ def expire(payment: Payment, taken: Transition, *, event_id: str, at: int) -> Co
 
 
 def disarmed(conclusion: Conclusion) -> Conclusion:
-    """The payment without its armed outcome: it applies only once (assumed 6.2-later)."""
+    """Return the payment without its armed outcome: it applies only once (assumed 6.2-later)."""
     return replace(
         conclusion,
         record=replace(conclusion.record, armed=None),

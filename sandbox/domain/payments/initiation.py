@@ -33,7 +33,9 @@ from sandbox.domain.payments.transitions import (
 
 
 def created(fields: dict[str, Any], card: Card, price: Price, **hidden: Any) -> Payment:
-    """The payment at its creation: pending, in no batch. Source: spec 6.3-transaction.create.
+    """Return the payment at its creation: pending, in no batch.
+
+    Source: spec 6.3-transaction.create.
 
     `fields` are those of its transaction that card and price do not decide, and `hidden` those of
     the payment. It leaves out a surcharge that is still to be confirmed (assumed D12), and a card
@@ -81,7 +83,7 @@ class Start(Struct, frozen=True, kw_only=True, gc=False):
 
 
 def part_of(total: int, approved_amount: int | None) -> int | None:
-    """The part of the total that is approved; None if that is all of it.
+    """Return the part of the total that is approved; None if that is all of it.
 
     Half by default, rounded down (assumed 2.7), and never zero.
     """
@@ -90,7 +92,7 @@ def part_of(total: int, approved_amount: int | None) -> int | None:
 
 
 def answered_late(payment: Payment, outcome: Outcome) -> Start:
-    """An initiation whose answer comes after its request. Source: assumed D24.
+    """Return an initiation whose answer comes after its request. Source: assumed D24.
 
     The surcharge can no longer be confirmed, so it is not charged.
     """
@@ -129,7 +131,7 @@ CONDITIONS: Final[Mapping[str, Callable[[Start], bool]]] = {
 
 
 def transition_for(start: Start) -> Transition:
-    """The row that this initiation takes."""
+    """Return the row that this initiation takes."""
     if start.outcome is APPROVED and not (
         start.price.needs_prompt or start.is_passthrough or start.is_misconfigured
     ):
@@ -165,7 +167,7 @@ def resolves_prompt(start: Start) -> bool:
 def conclude(
     start: Start, taken: Transition, *, at: int, batch_id: str | None = None
 ) -> Conclusion:
-    """The payment after the processor's answer; `at` is in Unix milliseconds.
+    """Return the payment after the processor's answer; `at` is in Unix milliseconds.
 
     `taken` is the row of `transition_for`; `batch_id` is the batch of a capture entry. A
     payment that stays pending adds nothing to the history: it is one attempt with its creation
@@ -212,7 +214,7 @@ def _money(start: Start, taken: Transition) -> dict[str, Any]:
 
 
 def prompt_and_resolve(start: Start, at: int) -> Conclusion:
-    """The prompt is shown, and then declined or left to expire. Source: assumed 5.2-prompt.
+    """Return the prompt is shown, and then declined or left to expire. Source: assumed 5.2-prompt.
 
     Three events in all: the creation, the sale that waits, the cancellation.
     """

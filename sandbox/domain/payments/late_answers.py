@@ -44,16 +44,16 @@ class Unanswered(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True
     actions: tuple[UnansweredAction, ...]
 
     def action(self, event_id: str) -> UnansweredAction | None:
-        """The action with this event_id, or None."""
+        """Return the action with this event_id, or None."""
         return next((one for one in self.actions if one.event_id == event_id), None)
 
     def without(self, event_id: str) -> "Unanswered":
-        """The others."""
+        """Return the others."""
         return replace(self, actions=tuple(x for x in self.actions if x.event_id != event_id))
 
 
 def unanswered_action(case: Case, event_id: str) -> UnansweredAction:
-    """What to remember of an action that timed out."""
+    """Return what to remember of an action that timed out."""
     action, plan = case.action, case.plan
     if action.operation in (Operation.REFUND, Operation.REVERSE):
         # Without an amount it is for all that there was, and not for what there will be.
@@ -86,7 +86,10 @@ def case_now(
     batch_is_closed: bool,
     readings: Mapping[str, str],
 ) -> Case | None:
-    """The case of the action on the payment as it is now; None if it cannot be carried out."""
+    """Return the case of the action on the payment as it is now.
+
+    None if it cannot be carried out.
+    """
     operation = waiting.action.operation
     if operation is Operation.CONFIRM and payment.status == "error":
         # The time-out ended the sale, and dropped its surcharge.

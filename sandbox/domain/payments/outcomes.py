@@ -222,13 +222,13 @@ ALIKE_MAX: Final = 5
 
 @cache
 def of_host_code(code: str) -> Outcome | None:
-    """The first outcome of the catalogue with this host code. Source: assumed 6.2."""
+    """Return the first outcome of the catalogue with this host code. Source: assumed 6.2."""
     return next((row for row in OUTCOMES.values() if row.host_code == code), None)
 
 
 @cache
 def for_operation(key: str, operation: Operation) -> Outcome | None:
-    """The outcome in its form for this operation; None if it does not apply to it.
+    """Return the outcome in its form for this operation; None if it does not apply to it.
 
     Every outcome that declines an initiation declines an increment too, as
     incremental_auth_declined with the outcome's own host code (assumed 5.2-increment, which wins
@@ -243,7 +243,7 @@ def for_operation(key: str, operation: Operation) -> Outcome | None:
 
 
 def operations_of(key: str) -> list[str]:
-    """The operations that can have this outcome, an increment among them."""
+    """Return the operations that can have this outcome, an increment among them."""
     return sorted(one.value for one in Operation if for_operation(key, one) is not None)
 
 

@@ -86,7 +86,7 @@ class Breakdown(Struct, frozen=True, kw_only=True, gc=False):
         return Amounts(subtotal=self.subtotal, tax=self.tax, tip=self.tip, surcharge=self.surcharge)
 
     def must_sum_to(self, amount: int) -> None:
-        """Raises ValueError if the parts do not add up to the amount. Source: assumed 1.8-sum.
+        """Raise ValueError if the parts do not add up to the amount. Source: assumed 1.8-sum.
 
         The server computes a surcharge stated as a percentage, so an amount without it adds up
         too.
@@ -147,7 +147,7 @@ def price(
     is_credit: bool,
     forces_prompt: bool = False,
 ) -> Price:
-    """The price of an initiation. Raises ValueError if the breakdown is invalid.
+    """Return the price of an initiation. Raises ValueError if the breakdown is invalid.
 
     With `forces_prompt` a surcharge is proposed even if none is configured.
     """
@@ -195,7 +195,7 @@ def _is_plain(place: PointOfSale) -> bool:
 
 
 def _tax(stated: Breakdown, place: PointOfSale) -> tuple[int, Rates]:
-    """The tax, and the rates with its own, its source and basis. Source: assumed 2.8-tax."""
+    """Return the tax, and the rates with its own, its source and basis. Source: assumed 2.8-tax."""
     if stated.states_tax:
         rates = Rates(tax_rate=stated.tax_rate or 0)
         if stated.tax:
@@ -226,7 +226,10 @@ def _surcharge(
     is_credit: bool,
     forced: bool,
 ) -> _Surcharge:
-    """The surcharge on top of the rest. Source: assumed 2.8-surcharge, 2.8-never, 2.8-prompt."""
+    """Return the surcharge on top of the rest.
+
+    Source: assumed 2.8-surcharge, 2.8-never, 2.8-prompt.
+    """
     if stated.bypass:
         return 0, replace(rates, surcharge_source="transaction"), False
     if stated.states_surcharge:
@@ -278,7 +281,7 @@ def _stated_surcharge(
 
 
 def agreed_rate(before: Amounts, surcharge: int, rate: float) -> float:
-    """The percentage that gives this surcharge, to a minor unit, on one of the bases.
+    """Return the percentage that gives this surcharge, to a minor unit, on one of the bases.
 
     `rate` is a percentage, or a fraction of 1 if only that agrees. Raises ValueError if neither
     does. Source: assumed 2.8-stated.
@@ -297,7 +300,7 @@ SURCHARGE_BASES: Final = ("subtotal", "subtotal_plus_tax", "subtotal_plus_tip", 
 
 
 def above_cap(brand: str, amounts: Amounts) -> float | None:
-    """The brand's cap in percent if the surcharge exceeds it by more than rounding, else None."""
+    """Return the brand's cap in percent if the surcharge exceeds it by more than rounding, else None."""
     cap = SURCHARGE_CAPS.get(brand)
     if cap is None or not amounts.surcharge:
         return None
@@ -306,7 +309,7 @@ def above_cap(brand: str, amounts: Amounts) -> float | None:
 
 
 def based_on(basis: str, amounts: Amounts) -> int:
-    """The base of a percentage rate. Source: assumed 2.8-values."""
+    """Return the base of a percentage rate. Source: assumed 2.8-values."""
     base = amounts.subtotal
     if basis in ("subtotal_plus_tax", "total"):
         base += amounts.tax

@@ -31,7 +31,7 @@ TSI: Final = "0000"
 
 
 def with_receipt(payment: Payment) -> Payment:
-    """The payment with receipt data beside the client's own details, which count first."""
+    """Return the payment with receipt data beside the client's own details, which count first."""
     details = {**_receipt(payment), **payment.transaction.additional_details}
     return change(payment, additional_details=details)
 

@@ -292,7 +292,7 @@ def change(
     is_partial: bool | None = None,
     **fields: Any,
 ) -> Payment:
-    """The payment with these changes, and all that its transaction shows of them.
+    """Return the payment with these changes, and all that its transaction shows of them.
 
     `fields` are those of the transaction. None leaves money as it is, and takes an answer away.
     """
@@ -324,7 +324,7 @@ def change(
 
 
 def _details(tx: Transaction, ledger: Ledger, *, is_partial: bool) -> dict[str, Any]:
-    """The client's own details, and the amounts of the authorization (assumed 2.2).
+    """Return the client's own details, and the amounts of the authorization (assumed 2.2).
 
     Once a hold is released nothing is authorized (assumed D12). The remainder of a partial approval
     is the amount still to be paid; a tip that changes later changes both sides.
@@ -344,7 +344,7 @@ def _details(tx: Transaction, ledger: Ledger, *, is_partial: bool) -> dict[str, 
 
 
 def with_attempt(payment: Payment, amount: int, at: int, *, batch_id: str | None = None) -> Payment:
-    """The payment with its present state as the next history element. `at` is in Unix milliseconds.
+    """Return the payment with its present state as the next history element. `at` is in Unix milliseconds.
 
     It is at least a millisecond later than the one before, so times order the events of a payment
     strictly, also in a world whose clock stands still. Source: spec 6.1.10; assumed 2.10-order.
@@ -376,7 +376,7 @@ def with_attempt(payment: Payment, amount: int, at: int, *, batch_id: str | None
 
 
 def show(payment: Payment) -> Transaction:
-    """The transaction as answers and webhooks show it (assumed D35-response)."""
+    """Return the transaction as answers and webhooks show it (assumed D35-response)."""
     tx = payment.transaction
     answer = tx.gateway_transaction_response
     if answer is None or not payment.tells_amounts:

@@ -151,14 +151,14 @@ def _states(state: str | tuple[str, ...]) -> tuple[str, ...]:
 def _refused(
     id: str, trigger: str, state: str | tuple[str, ...], fault: Fault, when: str = ""
 ) -> Transition:
-    """A silent refusal."""
+    """Return a silent refusal."""
     return Transition(id=id, trigger=trigger, states=_states(state), when=when, fault=fault)
 
 
 def _rule(
     id: str, trigger: str, state: str | tuple[str, ...], fault: Fault, event: str, when: str = ""
 ) -> Transition:
-    """A rule failure: refused, announced, stored in the history."""
+    """Return a rule failure: refused, announced, stored in the history."""
     return Transition(
         id=id,
         trigger=trigger,
@@ -172,7 +172,7 @@ def _rule(
 
 
 def _failed(id: str, trigger: str, state: str, event: str, when: str = "") -> Transition:
-    """The processor declined: an attempt that leaves the payment unchanged."""
+    """Return the processor declined: an attempt that leaves the payment unchanged."""
     return Transition(
         id=id,
         trigger=trigger,
@@ -188,7 +188,7 @@ def _failed(id: str, trigger: str, state: str, event: str, when: str = "") -> Tr
 def _done(
     id: str, trigger: str, state: str, next_status: str, event: str, when: str = "", **more: Any
 ) -> Transition:
-    """The processor approved."""
+    """Return the processor approved."""
     columns = {"money": "planned", **more}
     return Transition(
         id=id,
@@ -223,7 +223,7 @@ def _ended(
 def _not_approved(
     id: str, trigger: str, when: str, status: str, event: str | None, **more: Any
 ) -> Transition:
-    """An initiation that was not approved."""
+    """Return an initiation that was not approved."""
     return Transition(
         id=id,
         trigger=trigger,
@@ -346,7 +346,7 @@ SETTLE: Final = "settle"
 
 
 def _late(id: str, *states: str) -> Transition:
-    """A late answer: the row of the attempt applies then. Source: assumed D24, D24-late."""
+    """Return a late answer: the row of the attempt applies then. Source: assumed D24, D24-late."""
     return Transition(id=id, trigger=LATE_ANSWER, states=states, next_status=AS_ANSWERED,
                       shown_status=AS_ANSWERED, reason=AS_ANSWERED, event=AS_ANSWERED)
 
@@ -392,7 +392,7 @@ _BY_PAIR: Final = _by_pair()
 
 
 def transitions_from(trigger: str, state: str = NEW) -> tuple[Transition, ...]:
-    """The rows for a trigger in a state, in the order in which they are tried."""
+    """Return the rows for a trigger in a state, in the order in which they are tried."""
     return _BY_PAIR.get((trigger, state), ())
 
 
@@ -424,7 +424,10 @@ _EVENTS: Final[Mapping[str, str]] = {
 
 @cache
 def announced(row: Transition) -> Transition:
-    """The silent refusal as an attempt that fails, with its event. Source: assumed D35-attempts."""
+    """Return the silent refusal as an attempt that fails, with its event.
+
+    Source: assumed D35-attempts.
+    """
     return replace(row, shown_status="error", reason="payment_failed", event=_EVENTS[row.trigger])
 
 
@@ -448,7 +451,7 @@ class Conclusion(Struct, frozen=True, kw_only=True, gc=False):
 def host_answer(
     outcome: Outcome | None, event_id: str, earlier: GatewayResponse | None = None
 ) -> GatewayResponse | None:
-    """The gateway's answer; None if no answer came. Source: assumed 5.1.
+    """Return the gateway's answer; None if no answer came. Source: assumed 5.1.
 
     It repeats the approval code of an earlier one, which receipts print (assumed D28).
     """

@@ -97,7 +97,7 @@ def document(
     strict: bool = False,
     pure: bool = False,
 ) -> dict[str, Any]:
-    """The document. `url` is where the platform is served, `cast` the ids for the examples.
+    """Return the document. `url` is where the platform is served, `cast` the ids for the examples.
 
     `sample` gives the body of an event. The `strict` one says all that schemas can say, and is for
     fuzzing; the `pure` one has nothing that only the sandbox adds.
@@ -194,7 +194,7 @@ def _description(row: Row) -> str:
 
 
 def _beforehand(writer: Writer, example: Example) -> Schema:
-    """The caller of the example, and the records that it needs."""
+    """Return the caller of the example, and the records that it needs."""
     shown: Schema = {"by": example.by}
     if (first := example.first) is not None:
         body = writer.fill(first.body)
@@ -233,7 +233,10 @@ def _parameters(
 
 
 def _responses(writer: Writer, row: Row, profile: Profile) -> dict[str, Schema]:
-    """The answers by status; a reading gives declined attempts one of their own (D35-decline)."""
+    """Return the answers by status.
+
+    A reading gives declined attempts one of their own (D35-decline).
+    """
     success, refusals = _success(writer, row, profile), add_refusals(writer, row, profile)
     declined = str(DECLINE_STATUSES[in_force(profile.readings, {})[DECLINE_STATUS]])
     if not row.is_attempt or declined in success:
@@ -268,7 +271,7 @@ def _success(writer: Writer, row: Row, profile: Profile) -> dict[str, Schema]:
 
 
 def _response(writer: Writer, response: Any) -> Schema:
-    """The body of a success, as the row has it."""
+    """Return the body of a success, as the row has it."""
     if not isinstance(response, Extended):
         return writer.shown(response)
     fields = {name: writer.shown(one) for name, one in response.fields.items()}
@@ -343,7 +346,7 @@ def refusals_of(row: Row) -> tuple[Fault, ...]:
 
 
 def add_refusals(writer: Writer, row: Row, profile: Profile) -> Schema:
-    """The responses of the row's refusals, by status.
+    """Return the responses of the row's refusals, by status.
 
     What many rows answer is among the components.
     """
@@ -364,7 +367,7 @@ def add_refusals(writer: Writer, row: Row, profile: Profile) -> Schema:
 
 
 def _by_readings(row: Row, profile: Profile) -> Iterator[Fault]:
-    """What the row refuses with besides, because of the profile's readings."""
+    """Yield what the row refuses with besides, because of the profile's readings."""
     chosen = in_force(profile.readings, {})
     is_limited = row.query is not None and chosen[readings.LIMIT_ABOVE_MAXIMUM] == "unprocessable"
     is_malformed = chosen[readings.VALIDATION_STATUS] == "unprocessable"
@@ -411,7 +414,10 @@ def _refusal_response(
 def _refusal_schema(
     writer: Writer, found: list[Fault], names: Iterable[str], profile: Profile
 ) -> Schema:
-    """The body of the refusals, whose fields have these names; a plain document has one for all."""
+    """Return the body of the refusals, whose fields have these names.
+
+    A plain document has one for all.
+    """
     fields: Schema = dict.fromkeys(names, TEXT)
     if (
         "detail" in fields

@@ -33,7 +33,7 @@ _MADE_BY: Final = {
 
 
 def _completed(row: Row) -> Example:
-    """The example of a row, with what follows from its resource.
+    """Return the example of a row, with what follows from its resource.
 
     The record in the path is that of the merchant. One that is not in the cast is made before, and
     so is one that is deleted.
@@ -58,12 +58,12 @@ EXAMPLES: Final[Mapping[str, Example]] = {
 
 
 def example_of(row: str) -> Example | None:
-    """The example of the row of that name; another version of a path has the same one."""
+    """Return the example of the row of that name; another version of a path has the same one."""
     return EXAMPLES.get(VERSION_OF_NAME.sub("", row))
 
 
 def with_ids(value: Any, cast: Cast) -> Any:
-    """The value with the ids of the cast in it."""
+    """Return the value with the ids of the cast in it."""
     if isinstance(value, Mapping):
         return {name: with_ids(one, cast) for name, one in value.items()}
     if isinstance(value, list):
@@ -92,7 +92,7 @@ Item = dict[str, Any]
 def collection(
     profile: Profile, *, version: str, url: str, keys: Mapping[str, str], cast: Cast
 ) -> dict[str, Any]:
-    """The collection. `keys` and `cast` are those of the world that single requests use."""
+    """Return the collection. `keys` and `cast` are those of the world that single requests use."""
     variables = {"baseUrl": url, "token": "", "world": "default"}
     variables |= {f"key_{name}": key for name, key in keys.items()}
     variables |= {
@@ -116,7 +116,7 @@ def collection(
 
 
 def _folder(name: str, header: str, made: list[Example]) -> Iterator[Item]:
-    """The requests of a resource; `made` are the examples whose records can be used again."""
+    """Yield the requests of a resource; `made` are the examples whose records can be used again."""
     for row in OPERATIONS:
         resource, _, verb = row.name.partition(".")
         example = EXAMPLES.get(row.name)
@@ -160,12 +160,12 @@ def _item(row: Row, example: Example, header: str, made: list[Example]) -> Item:
 
 
 def _variable(example: Example) -> str:
-    """The name of the variable for the record that this example makes."""
+    """Return the name of the variable for the record that this example makes."""
     return f"{VERSION_OF_NAME.sub('', example.operation).replace('.', '_')}_{example.by}"
 
 
 def _with_variables(value: Any) -> Any:
-    """The value with a variable for each id of the cast."""
+    """Return the value with a variable for each id of the cast."""
     if isinstance(value, Mapping):
         return {name: _with_variables(one) for name, one in value.items()}
     if isinstance(value, list):

@@ -142,14 +142,14 @@ _ONLY_READ: Final = frozenset(
 
 
 def _without_limits(value: Any) -> Any:
-    """A field of an answer with its type alone: limits are for what a client sends."""
+    """Return a field of an answer with its type alone: limits are for what a client sends."""
     if isinstance(value, dict):
         return {word: _without_limits(one) for word, one in value.items() if word not in _ONLY_READ}
     return [_without_limits(one) for one in value] if isinstance(value, list) else value
 
 
 def or_null(schema: Schema) -> Schema:
-    """The schema, or null."""
+    """Return the schema, or null."""
     if isinstance(schema.get("type"), str) and not schema.keys() & {"enum", "const"}:
         return {**schema, "type": [schema["type"], "null"]}
     if isinstance(schema.get("type"), list) or NULL in schema.get("anyOf", ()):
@@ -160,7 +160,7 @@ def or_null(schema: Schema) -> Schema:
 def schemas_of(
     types: Iterable[tuple[Any, Mode]], *, is_strict: bool
 ) -> tuple[dict[tuple[Any, Mode], Schema], Schema]:
-    """A reference to the schema of each type as it is read or shown, and the schemas by name."""
+    """Return a reference to the schema of each type as it is read or shown, and the schemas by name."""
     found, definitions = TypeAdapter.json_schemas(
         [((one, mode), mode, TypeAdapter(_in_classes(one))) for one, mode in dict.fromkeys(types)],
         schema_generator=_Strict if is_strict else _Plain,
@@ -171,7 +171,7 @@ def schemas_of(
 
 
 def _with_limits(value: Any) -> Any:
-    """A copy of schemas with JSON Schema's words for limits.
+    """Return a copy of schemas with JSON Schema's words for limits.
 
     A limit on a validator's result appears under its Python name.
     """
@@ -181,7 +181,7 @@ def _with_limits(value: Any) -> Any:
 
 
 def _in_classes(hint: Any) -> Any:
-    """The type with a dataclass for every typed dictionary and struct in it.
+    """Return the type with a dataclass for every typed dictionary and struct in it.
 
     Pydantic reads no structs, and before Python 3.12 no typed dictionaries of the standard library.
     """
@@ -197,7 +197,7 @@ def _in_classes(hint: Any) -> Any:
 
 
 def _without_absence(hint: Any) -> Any:
-    """The type of a field without the marks that it may be left out."""
+    """Return the type of a field without the marks that it may be left out."""
     if get_origin(hint) is NotRequired:
         return get_args(hint)[0]
     if get_origin(hint) in (UnionType, Union) and UnsetType in get_args(hint):
@@ -215,7 +215,7 @@ def _field(is_required: bool) -> Any:
 
 @cache
 def as_class(kind: Any) -> type:
-    """The typed dictionary or struct as a dataclass."""
+    """Return the typed dictionary or struct as a dataclass."""
     hints = get_type_hints(kind, include_extras=True)
     if is_typeddict(kind):
         required = {name: name in kind.__required_keys__ for name in hints}
@@ -234,7 +234,7 @@ def as_class(kind: Any) -> type:
 
 
 def query_of(shape: type[BaseModel]) -> tuple[Schema, Schema]:
-    """The schema of each parameter of a query, and the schemas by name that they refer to."""
+    """Return the schema of each parameter of a query, and the schemas by name that they refer to."""
     shown = shape.model_json_schema(
         schema_generator=_OfQueries, mode="validation", ref_template=TEMPLATE
     )
@@ -399,7 +399,7 @@ def _simplify(schema: Schema) -> None:
 
 
 def _one_number(given: list[Schema]) -> Schema:
-    """The rules for a number within the widest of the limits."""
+    """Return the rules for a number within the widest of the limits."""
     found: Schema = {}
     for one in given:
         found |= {word: value for word, value in one.items() if word != "format"}

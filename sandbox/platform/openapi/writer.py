@@ -51,28 +51,31 @@ class Writer:
         self._paths: dict[str, Schema] = {}
 
     def read(self, kind: Any) -> Schema:
-        """The schema of a body."""
+        """Return the schema of a body."""
         return self._refs[kind, "validation"]
 
     def shown(self, kind: Any) -> Schema:
-        """The schema of an answer, or of a part of one."""
+        """Return the schema of an answer, or of a part of one."""
         return self._refs[kind, "serialization"]
 
     def named(self, section: str, name: str, part: Schema) -> Schema:
-        """A reference to a part that several places use; in a strict document the part itself."""
+        """Return a reference to a part that several places use.
+
+        In a strict document the part itself.
+        """
         if self.is_strict:
             return part
         self.components.setdefault(section, {}).setdefault(name, part)
         return {"$ref": f"#/components/{section}/{name}"}
 
     def record(self, fields: Schema, **optional: Schema) -> Schema:
-        """An object with these fields, some `optional`, and in a strict document no others."""
+        """Return an object with these fields, some `optional`, and in a strict document no others."""
         shown: Schema = {"type": "object", "properties": fields | optional}
         shown["required"] = list(fields)
         return shown | ({"additionalProperties": False} if self.is_strict else {})
 
     def page(self, plural: str, rows_schema: Schema) -> Schema:
-        """A page of a list under its name, with the counts beside it."""
+        """Return a page of a list under its name, with the counts beside it."""
         rows: Schema = {plural: rows_schema}
         counts: Schema = dict.fromkeys(_PAGE, _COUNT)
         if self.is_strict:
@@ -81,17 +84,17 @@ class Writer:
         return {"allOf": [self.named("schemas", "Page", page), self.record(rows)]}
 
     def fill(self, value: Any) -> Any:
-        """The example with the ids of the cast in it."""
+        """Return the example with the ids of the cast in it."""
         return with_ids(value, self._cast)
 
     def query_fields(self, query: type[BaseModel]) -> Schema:
-        """The schemas of the parameters of a query, by name."""
+        """Return the schemas of the parameters of a query, by name."""
         fields, named = query_of(query)
         self.schemas.update(named)
         return fields
 
     def success(self, name: str, schema: Schema, media_type: str = JSON) -> Schema:
-        """The content of a success of the operation, with its recorded answer."""
+        """Return the content of a success of the operation, with its recorded answer."""
         content = {"schema": schema}
         if media_type == JSON and not self.is_strict:
             if schema.keys() & {"properties", "allOf"}:
@@ -141,7 +144,10 @@ class Writer:
         is_open: bool = False,
         **more: Any,
     ) -> dict[str, Any]:
-        """The document. `scheme` is how callers are let in, if it is not open; `more` are parts."""
+        """Return the document. `scheme` is how callers are let in, if it is not open.
+
+        `more` are parts.
+        """
         name, described = scheme
         self.components["securitySchemes"] = {name: described}
         shown = {
@@ -161,14 +167,14 @@ class Writer:
 
 
 def in_path(path: str) -> Iterator[Schema]:
-    """The parameters of a path."""
+    """Yield the parameters of a path."""
     for name in _PARAMETER.findall(path):
         schema = {"type": "string", "minLength": 1}
         yield {"name": name, "in": "path", "required": True, "schema": schema}
 
 
 def in_query(fields: Schema) -> Iterator[Schema]:
-    """The parameters of a query, by their schemas."""
+    """Yield the parameters of a query, by their schemas."""
     for name, schema in fields.items():
         described = {word: value for word, value in schema.items() if word != "description"}
         about = {"description": schema["description"]} if "description" in schema else {}
@@ -176,7 +182,7 @@ def in_query(fields: Schema) -> Iterator[Schema]:
 
 
 def body_of(schema: Schema, example: Any = None, *, is_required: bool = True) -> Schema:
-    """A body of a request or a webhook."""
+    """Return a body of a request or a webhook."""
     content = {"schema": schema} | ({} if example is None else {"example": example})
     return {"required": is_required, "content": {JSON: content}}
 

@@ -66,7 +66,7 @@ _HOLD: Final = Example(operation="payments.preauth", body=example_of_sale())
 
 
 def _refusals(kind: Operation) -> tuple[Fault, ...]:
-    """The refusals of the operation's rows, and of a repeated event_id (assumed F38)."""
+    """Return the refusals of the operation's rows, and of a repeated event_id (assumed F38)."""
     found = [row.fault for row in TRANSITIONS if row.trigger == kind and row.fault is not None]
     return tuple(dict.fromkeys((DUPLICATE_EVENT, *found)))
 
@@ -255,7 +255,10 @@ async def refund_by_id(context: RequestContext, payment: Payment, body: Standalo
 def _with_tip(
     context: RequestContext, amount: int | None, tip: int | None, parts: Breakdown | None
 ) -> int | None:
-    """The captured total; by a reading the amount leaves the tip out (assumed D35-capture)."""
+    """Return the captured total.
+
+    By a reading the amount leaves the tip out (assumed D35-capture).
+    """
     if amount is None or context.world.readings[CAPTURE_AMOUNT] == "with_tip":
         return amount
     return amount + (tip or (parts.tip if parts else 0))
@@ -308,7 +311,7 @@ def _finish(
     *,
     is_key_lost: bool = False,
 ) -> Acted:
-    """The processor has answered, and the record is read again.
+    """Return the processor has answered, and the record is read again.
 
     With a lost key the processor has failed (assumed D2).
     """
@@ -330,7 +333,7 @@ def _finish(
 def row_if_approved(
     context: OperationContext, payment: Payment, action: ActionRequest
 ) -> Transition:
-    """The row that the action would take now if its processor approved. Nothing is changed.
+    """Return the row that the action would take now if its processor approved. Nothing is changed.
 
     Raises Refusal, as the action itself would, also for a rule failure.
     """

@@ -48,7 +48,7 @@ def _is_given(name: str) -> dict[str, Any]:
 
 
 def example_of_sale(terminal: str = "merchant") -> dict[str, Any]:
-    """A body that succeeds at this terminal of the demo world."""
+    """Return a body that succeeds at this terminal of the demo world."""
     return {
         "amount": 2500,
         "terminal_id": f"{{terminals.{terminal}}}",
@@ -125,7 +125,7 @@ class BreakdownBody(Body):
         return self
 
     def _agreed_rate(self, surcharge: SurchargeBody) -> float | None:
-        """The percentage that gives the stated amount, or the one that was stated alone.
+        """Return the percentage that gives the stated amount, or the one that was stated alone.
 
         Raises ValueError if both are stated and do not agree.
         """
@@ -141,7 +141,7 @@ class BreakdownBody(Body):
         return agreed_rate(stated.amounts, surcharge.amount, surcharge.percent)
 
     def parts(self) -> Breakdown:
-        """The same, as the domain takes it."""
+        """Return the same, as the domain takes it."""
         surcharge = self.surcharge or SurchargeBody.model_construct(
             amount=self.flat_amount, percentage=self.flat_rate, rate=None, bypass=None
         )
@@ -307,7 +307,10 @@ class Confirm(_Action):
 
 
 def card_in(body: StartPayment | Refund) -> Card:
-    """The card of the body's reader data. Raises Refusal for one that is not in the table."""
+    """Return the card of the body's reader data.
+
+    Raises Refusal for one that is not in the table.
+    """
     try:
         return card_of(body.card_data)
     except ValueError as error:
@@ -317,7 +320,7 @@ def card_in(body: StartPayment | Refund) -> Card:
 
 
 def parts_of(context: OperationContext, body: BreakdownBody | None) -> Breakdown | None:
-    """The breakdown as the domain takes it.
+    """Return the breakdown as the domain takes it.
 
     Rates below 1 are noted in the journal, or are fractions of 1 if the reading says so.
     """
@@ -343,7 +346,7 @@ def parts_of(context: OperationContext, body: BreakdownBody | None) -> Breakdown
 
 
 def as_percent(rate: float | None) -> float | None:
-    """A rate below 1 as a fraction: 0.0875 is 8.75 %. Source: assumed D35-rates."""
+    """Return a rate below 1 as a fraction: 0.0875 is 8.75 %. Source: assumed D35-rates."""
     # The product of two floats is not quite the decimal that was meant.
     return round(rate * 100, 6) if rate is not None and 0 < rate < 1 else rate
 

@@ -10,12 +10,12 @@ from sandbox.store.tables import used_event
 
 
 def event_id_for(context: OperationContext, account_id: str, sent: str | None) -> str:
-    """The event_id of this attempt: the client's, else a new one in capitals (assumed 7.1)."""
+    """Return the event_id of this attempt: the client's, else a new one in capitals (assumed 7.1)."""
     return sent or new_event_id(context, account_id)
 
 
 def new_event_id(context: OperationContext, account_id: str) -> str:
-    """An event_id that no attempt of the merchant has: assumed 7.1, 2.6.
+    """Return an event_id that no attempt of the merchant has: assumed 7.1, 2.6.
 
     Draws repeat after a reset, so a client may have sent the one that comes next. It is skipped.
     """
@@ -36,7 +36,7 @@ def earlier_use(
     amount: int | None,
     acted_on: str | None = None,
 ) -> Payment | Outcome | None:
-    """The transaction to answer again, if this event_id was used for the same attempt before.
+    """Return the transaction to answer again, if this event_id was used for the same attempt before.
 
     None if the event_id is new, and the outcome of the attempt if a repetition counts as one. Any
     other repetition is refused silently, before the state is checked (assumed F38, 2.6). The

@@ -64,7 +64,10 @@ _EITHER = need("payments:tap-ios", "payments:tap-android")
 
 
 def need_to_tap(sent: dict[str, Any]) -> Need:
-    """The permission for the platform that the body names or implies. Source: assumed 1.9, D16."""
+    """Return the permission for the platform that the body names or implies.
+
+    Source: assumed 1.9, D16.
+    """
     platform = sent.get("platform")
     if platform is None and sent.get("apple_transaction_id"):
         platform = "ios"
@@ -152,7 +155,7 @@ class _Initiation(Struct):
         return str(self.fields["transaction_id"])
 
     def created(self, card: Card) -> Payment:
-        """The pending payment, with the card that was read."""
+        """Return the pending payment, with the card that was read."""
         choice, place = self.choice, self.known.place
         return initiation.created(
             self.fields,
@@ -165,7 +168,7 @@ class _Initiation(Struct):
         )
 
     def price_with(self, card: Card, outcome: Outcome | None) -> Price:
-        """The price with this card. Raises Refusal."""
+        """Return the price with this card. Raises Refusal."""
         place = self.known.place
         return _price(self.operation, place, self.amount, self.stated, card, outcome)
 
@@ -227,7 +230,7 @@ def _begin(
     card: Card,
     again: Outcome | None,
 ) -> tuple[_Initiation, Payment]:
-    """The first phase: choose the outcome, work out the price, and store a pending payment."""
+    """Return the first phase: choose the outcome, work out the price, and store a pending payment."""
     stated = parts_of(context, body.breakdown)
     if again is None:
         choice = _choose(context, body, operation, known, card, stated)
@@ -281,7 +284,10 @@ def _finish(
     was_tapped: bool = False,
     is_key_lost: bool = False,
 ) -> Payment:
-    """The second phase: the processor has answered. With a lost key it failed (assumed D2)."""
+    """Return the second phase: the processor has answered.
+
+    With a lost key it failed (assumed D2).
+    """
     payment = context.unit.get(Payment, begun.id)
     assert payment
     if payment.status != "pending":
@@ -314,7 +320,7 @@ def _finish(
 
 
 def _as_read(begun: _Initiation, payment: Payment) -> Payment:
-    """The payment with the card that was tapped, or the one of the request.
+    """Return the payment with the card that was tapped, or the one of the request.
 
     Nothing was read if the payment was canceled at the reader first (assumed D29).
     """
@@ -338,7 +344,10 @@ def _is_read_at_once(choice: ChosenOutcome | None) -> bool:
 
 
 def _place(context: RequestContext, body: StartPayment) -> points_of_sale.Named:
-    """The place that the body names, else the merchant account of the key. Source: assumed D27."""
+    """Return the place that the body names, else the merchant account of the key.
+
+    Source: assumed D27.
+    """
     place = body.place
     if place == (None, None, None):
         own = context.known_caller.account
@@ -356,7 +365,7 @@ def _choose(
     card: Card,
     stated: Breakdown | None,
 ) -> ChosenOutcome | None:
-    """The outcome; None at a passthrough terminal."""
+    """Return the outcome; None at a passthrough terminal."""
     terminal_id = known.place.terminal.terminal_id
     if known.problem is not None:
         context.decided("outcome", MISCONFIGURED.key, known.problem, "assumed I10")
@@ -392,7 +401,7 @@ def _price(
     card: Card,
     outcome: Outcome | None,
 ) -> Price:
-    """The price with this card. Raises Refusal where the stated parts cannot be."""
+    """Return the price with this card. Raises Refusal where the stated parts cannot be."""
     is_sale = operation is Operation.SALE
     try:
         return price(
@@ -408,7 +417,10 @@ def _price(
 
 
 def _as_partial(choice: ChosenOutcome, cost: Price) -> ChosenOutcome:
-    """The choice; a partial approval that leaves nothing over is an approval (assumed 2.7)."""
+    """Return the choice.
+
+    A partial approval that leaves nothing over is an approval (assumed 2.7).
+    """
     total = cost.amounts.total
     if choice.outcome is not PARTIAL or initiation.part_of(total, choice.approved_amount):
         return choice
@@ -419,7 +431,7 @@ def _as_partial(choice: ChosenOutcome, cost: Price) -> ChosenOutcome:
 
 
 def _as_priced(choice: ChosenOutcome, cost: Price) -> ChosenOutcome:
-    """The choice; a prompt that cannot be shown becomes an ordinary approval.
+    """Return the choice; a prompt that cannot be shown becomes an ordinary approval.
 
     The header asks for this one attempt, and is refused instead (assumed D41).
     """
@@ -449,7 +461,7 @@ def _fields(
     operation: Operation,
     event_id: str,
 ) -> dict[str, Any]:
-    """The fields of the transaction that its price and card do not decide."""
+    """Return the fields of the transaction that its price and card do not decide."""
     device = body.device_id or body.reader_identifier
     device = device or points_of_sale.device_of(known.place.terminal.terminal_id)
     own = body.additional_details
@@ -468,7 +480,10 @@ def _fields(
 
 
 def _tap(context: RequestContext, payment: Payment, lasts: timedelta) -> Tap:
-    """The tap that the payment waits for, first of all. Source: assumed D24, 8.2-deadline."""
+    """Return the tap that the payment waits for, first of all.
+
+    Source: assumed D24, 8.2-deadline.
+    """
     until = context.now + lasts
     context.unit.schedule(Timer(kind=TAP_EXPIRES, subject=payment.id, due=until))
     return Tap(

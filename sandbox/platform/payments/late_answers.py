@@ -53,7 +53,7 @@ def remember(context: OperationContext, case: Case, event_id: str) -> None:
 
 
 def open_attempts(context: OperationContext, payment: Payment) -> list[OpenAttempt]:
-    """The attempts at the payment that the processor may still answer, the oldest first."""
+    """Return the attempts at the payment that the processor may still answer, the oldest first."""
     waiting = context.unit.get(Unanswered, payment.id)
     found = [
         OpenAttempt(one.event_id, one.action.operation, one.amount)
@@ -68,7 +68,10 @@ def open_attempts(context: OperationContext, payment: Payment) -> list[OpenAttem
 def preview(
     context: OperationContext, payment: Payment, key: str, event_id: str
 ) -> tuple[Transition, Payment] | None:
-    """The row that the answer would take now, and the payment after it; None for no effect."""
+    """Return the row that the answer would take now, and the payment after it.
+
+    None for no effect.
+    """
     effect = _effect(context, payment, key, event_id)
     return None if effect is None else (effect.taken, effect.conclude(None).record)
 

@@ -63,7 +63,7 @@ def decide(
 
 
 def _as_read(context: OperationContext, choice: ChosenOutcome) -> ChosenOutcome:
-    """The choice, with the reason that the world's reading gives lost cards (D35-lost)."""
+    """Return the choice, with the reason that the world's reading gives lost cards (D35-lost)."""
     if (
         choice.outcome.status_reason == "invalid_card"
         and context.world.readings[LOST_CARDS] == "declined"
@@ -83,7 +83,7 @@ def decide_at_tap(
     tapped: Tapped,
     terminal_id: str,
 ) -> ChosenOutcome:
-    """The outcome of the attempt after a tap, a cancellation or an outcome at the tap desk."""
+    """Return the outcome of the attempt after a tap, a cancellation or an outcome at the tap desk."""
     if tapped.outcome is not None:
         choice = _as_read(context, replace(waiting, outcome=tapped.outcome))
         why = "at the tap desk"
@@ -105,7 +105,7 @@ def decide_at_tap(
 
 
 def words_of(context: RequestContext, place: KnownPlace | Transaction, **more: Any) -> Words:
-    """The facts of every attempt that the rules of a scenario can use."""
+    """Return the facts of every attempt that the rules of a scenario can use."""
     return {
         **request_words(context),
         "currency": place.currency,
@@ -117,14 +117,17 @@ def words_of(context: RequestContext, place: KnownPlace | Transaction, **more: A
 
 
 def repeated(context: OperationContext, outcome: Outcome, sent: str | None) -> ChosenOutcome:
-    """The choice for an attempt whose event_id was used before. Source: assumed D35-duplicate."""
+    """Return the choice for an attempt whose event_id was used before.
+
+    Source: assumed D35-duplicate.
+    """
     choice = context.choice = ChosenOutcome(outcome, "rule", f"{sent} was used before")
     context.decided("outcome", choice.key, choice.rule, "assumed D35-duplicate")
     return choice
 
 
 def delay_ms(context: OperationContext, choice: ChosenOutcome) -> int:
-    """The real time that the answer takes: the scripted delay, and the scaled latency."""
+    """Return the real time that the answer takes: the scripted delay, and the scaled latency."""
     # A slow answer is late on its way back, when all is done.
     is_slow_only = choice.fault is not None and choice.fault.key == "slow"
     scale: float = context.world.switches["latency.scale"]

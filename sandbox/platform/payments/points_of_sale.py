@@ -55,7 +55,7 @@ class KnownPlace(Struct, frozen=True, gc=False):
 
 
 def find(context: OperationContext, named: Named) -> KnownPlace:
-    """The place that a body names, each part of which was found visible before.
+    """Return the place that a body names, each part of which was found visible before.
 
     Raises Refusal where the parts do not fit together.
     """
@@ -119,13 +119,13 @@ def _only_terminal(context: OperationContext, account_id: str) -> Terminal:
 
 
 def _location_of(unit: UnitOfWork, terminal: Terminal) -> Location | None:
-    """The location that points at the terminal, when exactly one does (assumed D16)."""
+    """Return the location that points at the terminal, when exactly one does (assumed D16)."""
     found = unit.all_with(Location, "terminal", terminal.terminal_id)
     return found[0] if len(found) == 1 else None
 
 
 def currency_at(unit: UnitOfWork, terminal: Terminal) -> str:
-    """The currency, in letters, of payments that name this terminal and no location."""
+    """Return the currency, in letters, of payments that name this terminal and no location."""
     return _currency(terminal, _location_of(unit, terminal))
 
 
@@ -144,7 +144,7 @@ def _misconfiguration(place: PointOfSale) -> str | None:
 
 
 def fields_of(known: KnownPlace) -> dict[str, Any]:
-    """The fields that all transactions of the place have. Source: assumed 7.1."""
+    """Return the fields that all transactions of the place have. Source: assumed 7.1."""
     account, terminal = known.place.account, known.place.terminal
     return {
         "mid": account.id,
@@ -164,12 +164,14 @@ def fields_of(known: KnownPlace) -> dict[str, Any]:
 
 @lru_cache(maxsize=1_000)
 def device_of(terminal_id: str) -> str:
-    """The device of a terminal where a client names none: 64 hex digits."""
+    """Return the device of a terminal where a client names none: 64 hex digits."""
     return blake2b(terminal_id.encode(), digest_size=32).hexdigest()
 
 
 def _currency(terminal: Terminal, location: Location | None) -> str:
-    """The currency of the location, else of the terminal, in letters. Source: assumed 1.8-currency.
+    """Return the currency of the location, else of the terminal, in letters.
+
+    Source: assumed 1.8-currency.
 
     A VAR sheet names currencies by number (assumed 7.2, D30).
     """
@@ -177,5 +179,5 @@ def _currency(terminal: Terminal, location: Location | None) -> str:
 
 
 def invalid(details: str, source: str) -> Refusal:
-    """A body whose parts do not fit each other, or the place."""
+    """Return a body whose parts do not fit each other, or the place."""
     return Refusal(VALIDATION_ERROR, details, source=source, step="rule")

@@ -37,7 +37,7 @@ async def in_flight(context: RequestContext, payment: str) -> AsyncIterator[None
 
 
 def _waiting(context: RequestContext, payment: str) -> WaitingRequest:
-    """The request as operators see it until it is answered."""
+    """Return the request as operators see it until it is answered."""
     assert context.caller
     assert context.incoming.match
     assert context.incoming.match.row

@@ -34,19 +34,19 @@ OTHER_VERSION: Final = (
 
 
 def cannot(path: Path, tried: str, why: Exception | str, possible: str) -> StoreError:
-    """The error with the failed operation, its reason, and the remedy."""
+    """Return the error with the failed operation, its reason, and the remedy."""
     if isinstance(why, OSError):
         why = why.strerror or str(why)
     return StoreError(f"{path}: cannot {tried}: {why}; {possible}")
 
 
 def good_copy(path: Path) -> Path:
-    """The path of the last good copy of a file."""
+    """Return the path of the last good copy of a file."""
     return path.with_name(path.name + ".good")
 
 
 def about_good_copy(path: Path) -> str:
-    """The remedy when the content of a file is unusable. Nothing was changed."""
+    """Return the remedy when the content of a file is unusable. Nothing was changed."""
     good = good_copy(path)
     if good.exists():
         return f"the file was not changed; mend it; the last good copy is {good}"
@@ -147,7 +147,7 @@ class Hold:
             raise cannot(self.path, WRITING, "another program has changed it", START_ANEW)
 
     def _now(self) -> Seen | None:
-        """The file that is there; None if there is none. Raises StoreError."""
+        """Return the file that is there; None if there is none. Raises StoreError."""
         try:
             status = self.path.stat()
         except FileNotFoundError:
@@ -182,7 +182,7 @@ def _check(path: Path) -> None:
 
 
 def _holder(note: Path) -> str:
-    """The process named in a lock file, for a message; empty if it names none."""
+    """Return the process named in a lock file, for a message; empty if it names none."""
     try:
         process = note.read_text(encoding="ascii").strip()
     except (OSError, ValueError):

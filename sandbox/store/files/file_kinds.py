@@ -12,7 +12,10 @@ SQLITE: Final = (".db", ".sqlite", ".sqlite3")
 
 
 def open_file(path: Path) -> StateFile:
-    """The state file at this path, ready to load; it need not exist yet. Raises StoreError."""
+    """Return the state file at this path, ready to load; it need not exist yet.
+
+    Raises StoreError.
+    """
     suffix = path.suffix.lower()
     if suffix in JSON:
         return JsonFile(path)

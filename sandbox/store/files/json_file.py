@@ -71,7 +71,7 @@ class AtomicStorage(Storage):
         self._tables: dict[str, dict[str, Any]] | None = None
 
     def read(self) -> dict[str, dict[str, Any]] | None:
-        """The tables; None if there is no file. Raises Contents and OSError."""
+        """Return the tables; None if there is no file. Raises Contents and OSError."""
         if self._tables is None:
             self._tables = self._read_file()
         return self._tables
@@ -116,7 +116,7 @@ class AtomicStorage(Storage):
 
 
 def _place(path: Sequence[int | str]) -> str:
-    """What is wrong with the shape of a file at that place."""
+    """Return what is wrong with the shape of a file at that place."""
     match path:
         case [table]:
             return f"table {table!r} is not an object of documents"
@@ -134,7 +134,7 @@ class JsonFile(StateFile):
     is_for_people = True
 
     def __init__(self, path: Path) -> None:
-        """Raises StoreError when the file is in use, or cannot be read and written."""
+        """Raise StoreError when the file is in use, or cannot be read and written."""
         super().__init__()
         self._hold = Hold(path)
         self._path = self._hold.path
@@ -229,7 +229,7 @@ class JsonFile(StateFile):
         self._database.table(FILE).insert(TinyDocument(head, doc_id=1))
 
     def _documents(self, name: str) -> list[Document]:
-        """The documents of a table in the order of their numbers. Raises Contents."""
+        """Return the documents of a table in the order of their numbers. Raises Contents."""
         found: dict[str, Document] = {}
         for document in self._database.table(name):
             fields = dict(document)
@@ -286,5 +286,5 @@ def _names(name: str) -> tuple[str, str]:
 
 
 def _tiny(document: Document) -> TinyDocument:
-    """A document as TinyDB has it: first its id, then its fields."""
+    """Return a document as TinyDB has it: first its id, then its fields."""
     return TinyDocument({ID: document.id, **from_json(document.text)}, doc_id=document.number)

@@ -42,7 +42,7 @@ SECRET_BYTES: Final = 32
 
 
 def read_secret(text: Any) -> bytes:
-    """The secret that a file holds as text; empty if it holds none. Raises ValueError."""
+    """Return the secret that a file holds as text; empty if it holds none. Raises ValueError."""
     if text is None:
         return b""
     secret = bytes.fromhex(text) if isinstance(text, str) else b""
@@ -60,7 +60,7 @@ class Document(NamedTuple):
 
 
 def fields_of(document: Document) -> Any:
-    """The content of a document."""
+    """Return the content of a document."""
     return from_json(document.text)
 
 

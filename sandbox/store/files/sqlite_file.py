@@ -73,7 +73,7 @@ class SqliteFile(StateFile):
     """A `StateFile` in SQLite, for any number of documents that fits in memory."""
 
     def __init__(self, path: Path) -> None:
-        """Raises StoreError when the file is in use, or is none that can be used."""
+        """Raise StoreError when the file is in use, or is none that can be used."""
         super().__init__()
         self._hold = Hold(path)
         self._path = self._hold.path
@@ -235,7 +235,7 @@ class SqliteFile(StateFile):
 
 
 def _reason(error: BaseException) -> str:
-    """The text of an error, or an explanation if the text is not clear."""
+    """Return the text of an error, or an explanation if the text is not clear."""
     if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
         return "another program is writing to it"
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
