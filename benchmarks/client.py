@@ -85,7 +85,7 @@ class Connection(asyncio.Protocol):
 
 
 async def send_all(port: int, raw: list[str], count: int, per_s: float | None) -> float:
-    """The seconds from the first request to the last answer."""
+    """Return the seconds from the first request to the last answer."""
     idle: asyncio.Queue[Connection] = asyncio.Queue()
     loop = asyncio.get_running_loop()
     for _ in range(CONNECTIONS):

@@ -22,14 +22,14 @@ def _cast(server: Server) -> dict[str, Any]:
 
 
 def sale_of(server: Server) -> Request:
-    """A sale by the demo world's merchant."""
+    """Return a sale by the demo world's merchant."""
     cast = _cast(server)
     body = {"amount": 1000, "terminal_id": cast["terminals"]["merchant"]}
     return Request("POST", "/v3/payment", cast["keys"]["merchant"]["key"], body)
 
 
 def read_of(server: Server) -> Request:
-    """A read of the merchant's terminal."""
+    """Return a read of the merchant's terminal."""
     cast = _cast(server)
     path = f"/v2/terminals/{cast['terminals']['merchant']}"
     return Request("GET", path, cast["keys"]["merchant"]["key"])
@@ -50,17 +50,17 @@ def _ratio(make: Callable[[Server], Request], rounds: int) -> float:
 
 
 def read(rounds: int) -> Numbers:
-    """A read against the same bytes from a bare Starlette application."""
+    """Compare a read with the same bytes from a bare Starlette application."""
     return {"read": _ratio(read_of, rounds)}
 
 
 def sale(rounds: int) -> Numbers:
-    """A sale against the same bytes from a bare Starlette application."""
+    """Compare a sale with the same bytes from a bare Starlette application."""
     return {"sale": _ratio(sale_of, rounds)}
 
 
 def start(rounds: int) -> Numbers:
-    """From the command to the first answer, and the first payment after it."""
+    """Time the start, from the command to the first answer, and the first payment after it."""
     starts, bares, firsts = [], [], []
     for _ in range(rounds):
         with sandbox() as server:
@@ -113,7 +113,10 @@ def deliveries(rounds: int) -> Numbers:
 
 
 def payments(rounds: int) -> Numbers:
-    """A world with 50,000 payments: memory, a search page, and a sale against an empty world."""
+    """Measure a world with 50,000 payments: memory, a search page, and a sale.
+
+    The sale is compared with one in an empty world.
+    """
     with sandbox() as server:
         request = sale_of(server)
         send(server, [request], 1_000, None)

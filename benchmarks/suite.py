@@ -42,7 +42,7 @@ def test_a_decline(httpserver, client, number):
 
 
 def measure(rounds: int) -> tuple[float, float]:
-    """The median seconds of 200 tests with the kit, and with stubs, in turn."""
+    """Return the median seconds of 200 tests with the kit, and with stubs, in turn."""
     times: dict[str, list[float]] = {KIT: [], STUBS: []}
     for _ in range(rounds):
         for text, seconds in times.items():

@@ -269,7 +269,7 @@ def _repeat(
     *,
     profile: Profile,
 ) -> str | None:
-    """Return what of these requests does not come again in a sandbox of its own, in words."""
+    """Say what of these requests does not come again in a sandbox of its own."""
     from sandbox.scenario_examples.repetition import repeat
 
     return repeat(begin, named, steps, build, profile=profile, within_s=_PROVED_WITHIN_S)

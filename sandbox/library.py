@@ -76,7 +76,7 @@ def scenario(name: str) -> Scenario:
 
 
 def scenario_file(name_or_path: str) -> Path:
-    """Return the file of a scenario: one of the library by name or title, or the path that is given.
+    """Return the file of a scenario, by its name or title in the library, or by its path.
 
     Raises ScenarioError for a name that is unknown; whether a path leads to a file is left open.
     """
@@ -87,7 +87,7 @@ def scenario_file(name_or_path: str) -> Path:
 
 
 def scenario_text(name: str) -> str:
-    """Return the text of the file of a scenario that comes with the sandbox, by the name of its file."""
+    """Return the text of a scenario that comes with the sandbox, by the name of its file."""
     return (folder("scenarios") / f"{name}.toml").read_text(encoding="utf-8")
 
 

@@ -18,7 +18,7 @@ requests_log = logging.getLogger("sandbox.requests")
 
 
 def surface_of(scope: Scope) -> Any:
-    """Return what answers a request: the control API or the platform."""
+    """Return the application that answers a request: the control API or the platform."""
     state = scope["app"].state
     if state.control_port is None:
         is_for_control = path_of(scope).startswith(PREFIX + "/")

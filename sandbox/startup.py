@@ -139,7 +139,7 @@ def shown_name(store: str) -> str:
 
 
 def have_secret(worlds: Worlds, file: StateFile | None) -> None:
-    """The secret of new worlds' keys, unless the keys are documented ones.
+    """Set the secret of new worlds' keys, unless the keys are documented ones.
 
     A state file stores it; without a file each start makes a new one.
     """
@@ -368,7 +368,7 @@ def _spec(settings: Settings, fixture: Fixture) -> WorldSpec:
 
 
 def begin(worlds: Worlds, settings: Settings, fixture: Fixture) -> None:
-    """The world `default` as the settings have it, unless an earlier run left one."""
+    """Begin the world `default` by the settings, unless an earlier run left one."""
     saved = worlds.get(DEFAULT_WORLD)
     if saved is not None and (unheard := _not_heeded(settings, saved.spec)):
         log.warning(
@@ -422,7 +422,10 @@ def _register(urls: Sequence[str], world: World) -> None:
 
 
 def _not_heeded(settings: Settings, began: WorldSpec) -> list[str]:
-    """Return the given options that only apply to new worlds, and differ from this world's beginning."""
+    """List the given options that differ from how this world began.
+
+    They are options that only apply to new worlds.
+    """
     usual = Settings()
     told = {
         "--fixture": (Path(settings.fixture).stem, began.fixture.name, usual.fixture),

@@ -27,7 +27,7 @@ _CHECKERS: Final = ("typescript@7.0.2", "@biomejs/biome@2.6.8")
 
 
 def packages() -> tuple[str, ...]:
-    """Return what npm has to install: the checkers, and the vendored modules at their versions."""
+    """List what npm has to install: the checkers, and the vendored modules at their versions."""
     vendored = json.loads((VENDOR / "LOCK.json").read_text("utf-8")).values()
     return (*_CHECKERS, *sorted({f"{one['package']}@{one['version']}" for one in vendored}))
 
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def problems(modules: Path, folder: Path, scripts: Path = SCRIPTS) -> str:
-    """Return what TypeScript and Biome find in the scripts.
+    """List what TypeScript and Biome find in the scripts.
 
     "" if nothing. `folder` keeps a file.
     """

@@ -71,7 +71,7 @@ def _first_batch(ask: ControlRequest, merchant: Places) -> str:
 
 
 def _later_batches(ask: ControlRequest, merchant: Places, settled: str) -> None:
-    """The settled payment is refunded, in a batch that is accepted in part; one is rejected."""
+    """Refund the settled payment in a batch that is accepted in part; have one rejected."""
     ask("POST", f"/v3/payments/{settled}/refund", {})
     _pay(ask, merchant, 1800, event_id="order-1003")
     for number, amount in ((1004, PARTLY_REJECTED), (1005, REJECTED_ONCE)):

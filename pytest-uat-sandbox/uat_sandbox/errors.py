@@ -31,7 +31,7 @@ class SandboxRefused(SandboxError):
         super().__init__(f"{self.message}{meant}{details}")
 
     def told_about(self, what: str) -> "SandboxRefused":
-        """Return the same refusal with a message that begins with the name of a file or the like."""
+        """Return the same refusal, its message preceded by the name of a file or the like."""
         return SandboxRefused(self.status, self._refusal, about=f"{what}: ")
 
 

@@ -32,7 +32,7 @@ class Observed:
 
 
 def observed(world: "World") -> Observed:
-    """Return what happened in the world since the test began."""
+    """List what happened in the world since the test began."""
     before = world.before
     try:
         clock = world.clock

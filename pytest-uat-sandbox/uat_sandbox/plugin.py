@@ -258,7 +258,7 @@ def _opening(
 
 
 def _start_errors(where: "Place") -> tuple[type[Exception], ...]:
-    """Return what a start in this process raises besides SandboxError."""
+    """Return the errors that a start in this process raises besides SandboxError."""
     if not where.is_here:
         return ()
     from uat_sandbox.collector import without_collector

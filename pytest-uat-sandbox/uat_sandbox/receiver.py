@@ -53,7 +53,7 @@ class Receiver:
         return box
 
     def forget(self, world_id: str) -> None:
-        """The world is gone; what still comes for it is turned away."""
+        """Forget a world that is gone, and turn away what still comes for it."""
         self._boxes.pop(self._path(world_id), None)
 
     def url_of(self, world_id: str) -> str:

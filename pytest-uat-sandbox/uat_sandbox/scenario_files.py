@@ -13,7 +13,7 @@ Scenario = str | Path | Mapping[str, Any]
 
 
 def document_of(which: Scenario) -> str | dict[str, Any]:
-    """Return the name of a scenario as it is, anything else as a whole one.
+    """Return a document for a scenario: a name as it is, anything else as a whole one.
 
     Raises SandboxError for a file that cannot be read.
     """

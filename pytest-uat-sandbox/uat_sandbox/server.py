@@ -189,7 +189,10 @@ class Server:
         return seed_of(self._test.id, self._test.worlds)
 
     def forget(self, world: "World") -> None:
-        """The world is about to be closed: what happened in it stays for the report of the test."""
+        """Forget a world that is about to be closed.
+
+        What happened in it stays for the report of the test.
+        """
         if self._worlds.pop(world.id, None) is not None and self._test.is_under_way:
             self._test.ended.append(observed(world))
             if self._test.takes_captures:
@@ -224,7 +227,10 @@ class Server:
         self._test.is_under_way = False
 
     def observed(self) -> list[Observed]:
-        """Return what happened since the test began in each world that it used, closed ones included."""
+        """List what happened in each world of the test since the test began.
+
+        Worlds that are closed by now are included.
+        """
         now = [observed(world) for world in self._worlds.values()]
         return [one for one in (*self._test.ended, *now) if one.has_news]
 

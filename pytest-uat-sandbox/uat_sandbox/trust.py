@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def trusting_context() -> "ssl.SSLContext":
-    """Return the usual authorities, and that of this machine's `sandbox serve --tls`.
+    """Return a context that trusts the usual authorities, and `sandbox serve --tls` here.
 
     `SANDBOX_CA` names the file of another one. Raises SandboxError if it cannot be read.
     """

@@ -285,7 +285,7 @@ class Webhooks:
         self._messages.clear()
 
     def close(self) -> None:
-        """The world is gone."""
+        """Stop receiving: the world is gone."""
         self._receiver.forget(self.inbox)
 
     # --- within
@@ -353,5 +353,5 @@ class Webhooks:
 
 
 def words(values: Iterable[str]) -> list[str]:
-    """Return the words; a single one may stand without a list."""
+    """List the words; a single one may stand without a list."""
     return [values] if isinstance(values, str) else list(values)

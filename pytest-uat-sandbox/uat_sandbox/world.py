@@ -54,7 +54,7 @@ class Home(Protocol):
         """Makes a new world."""
 
     def forget(self, world: "World") -> None:
-        """The world is closed."""
+        """Forget a world that is closed."""
 
     def unkeyed_count(self) -> int:
         """Return the number of requests so far without a key of any world."""
@@ -184,7 +184,9 @@ class World(WorldControl):
     def async_client(
         self, key: str | None = "merchant", *, plaintext: str | None = None
     ) -> "AsyncClient":
-        """Return the same as `client` for asyncio: without a socket where the sandbox is in this process.
+        """Return the same as `client` for asyncio.
+
+        It needs no socket where the sandbox is in this process.
 
         The caller closes it, best with an `async with` block. Raises SandboxError without httpx2.
         """
@@ -298,7 +300,10 @@ class World(WorldControl):
             self._webhooks.register_anew()
 
     def switches(self, changes: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-        """Return the switches of the world, after these changes: `{"batch.settlement": "manual"}`."""
+        """Change switches of the world, if any are given, and return them all.
+
+        Changes look like `{"batch.settlement": "manual"}`.
+        """
         found = super().switches(changes, **more)
         self.note_switches(found)
         return found

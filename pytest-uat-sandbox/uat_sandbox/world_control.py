@@ -152,7 +152,10 @@ class WorldControl:
             return None
 
     def switches(self, changes: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-        """Return the switches of the world, after these changes: `{"batch.settlement": "manual"}`."""
+        """Change switches of the world, if any are given, and return them all.
+
+        Changes look like `{"batch.settlement": "manual"}`.
+        """
         wanted = {**(changes or {}), **more}
         return (
             self._object("PUT", "/switches", wanted) if wanted else self._object("GET", "/switches")
@@ -271,7 +274,7 @@ class WorldControl:
         return self._list("messages")
 
     def _so_far(self) -> Before:
-        """Return what the world has now. Raises SandboxError."""
+        """Return the counts of the world's requests and messages so far. Raises SandboxError."""
         newest = self._list("requests", limit=1)
         messages = self.control("GET", "/messages", query={"limit": 1})["total"]
         requests = request_number(newest[-1]) if newest else 0

@@ -100,7 +100,7 @@ class ListedType(HintedType):
 
 
 def _operations(ctx: click.Context) -> Words:
-    """Return what is done to payments, and the operations of the platform."""
+    """Return the actions on payments, and the operations of the platform."""
     from sandbox.platform.routes import OPERATIONS
 
     rows = {row.name: row.summary for row in OPERATIONS if row.run is not None}
@@ -150,7 +150,7 @@ class ParsedType(click.ParamType[Any]):
         self._parse = parse
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return what the function returns."""
+        """Convert the word with the function."""
         if not isinstance(value, str):
             return value
         try:
@@ -173,7 +173,7 @@ def _parse_target(value: str) -> str:
 
 
 def _checked(check: Callable[[str], Any]) -> Callable[[str], str]:
-    """Return what gives a text as it is, once it can be read."""
+    """Return a function that gives a text as it is, once it can be read."""
 
     def parse(value: str) -> str:
         try:
@@ -298,7 +298,10 @@ _FIELDS: Final = {one.name: one for one in fields(Settings)}
 
 
 def settings(*names: str, **more: Any) -> Callable[[C], C]:
-    """Return the options for these fields of the settings of a server. `more` goes to each option."""
+    """Return the options for these fields of the settings of a server.
+
+    `more` goes to each option.
+    """
 
     def with_options(command: C) -> C:
         for name in reversed(names):
@@ -358,7 +361,7 @@ class TokenCommand(ResultCommand):
     )
 
     def given(self, ctx: click.Context) -> dict[str, Any]:
-        """Return what its function gets."""
+        """Return the value that its function gets."""
         given = super().given(ctx)
         return given | {"token": _chosen_token(given["token"], given.pop("token_file"))}
 

@@ -269,7 +269,10 @@ _DIFFERENCE_COLUMNS: Final[Columns] = {
 
 
 def _named(stage: Stage, named: str, actor: str | None, event: str) -> tuple[str, Member]:
-    """Return the batch whose id begins so, or the `last` one with that event, and who acts on it."""
+    """Return the batch with that id, and who acts on it.
+
+    `named` is the beginning of an id, or `last` for the last batch with that event.
+    """
     found = stage.batch_owner(named, event)
     if found is None:
         which = "" if named == "last" else f" whose id begins with {shown(named)}"

@@ -183,7 +183,7 @@ class Remote:
             ) from None
 
     def _trust(self) -> SSLContext | bool:
-        """Return what the certificate of the server is checked with, if it has one."""
+        """Return the means to check the certificate of the server, if it has one."""
         if not self.url.startswith("https:"):
             # Reading all certificates takes a tenth of a second.
             return False
@@ -314,7 +314,7 @@ class ServerCommand(TokenCommand):
     )
 
     def given(self, ctx: click.Context) -> dict[str, Any]:
-        """Return what its function gets."""
+        """Return the value that its function gets."""
         given = super().given(ctx)
         return given | {"server": Remote(url=given.pop("url"), token=given.pop("token"))}
 
@@ -337,7 +337,7 @@ class WorldCommand(ServerCommand):
     )
 
     def given(self, ctx: click.Context) -> dict[str, Any]:
-        """Return what its function gets."""
+        """Return the value that its function gets."""
         given = super().given(ctx)
         server, option = given.pop("server"), given.pop("world_id")
         return given | {"world": RemoteWorld(server, given.pop("named", None) or option)}

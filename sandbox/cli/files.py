@@ -154,7 +154,7 @@ def print_bytes(content: bytes) -> None:
 
 
 def _at_terminal(line: str) -> Callable[[Any], None]:
-    """Return what prints the line at a terminal alone."""
+    """Return a function that prints the line at a terminal alone."""
 
     def show(_: Any) -> None:
         if sys.stderr.isatty():

@@ -126,7 +126,7 @@ class _Listener:
     # --- the endpoint -------------------------------------------------------------------------
 
     def register(self) -> None:
-        """The existing endpoint with the wanted settings, or else a new one."""
+        """Use the existing endpoint with the wanted settings, or else register a new one."""
         listed = self.world.read("GET", "endpoints")["endpoints"]
         same_url = [one for one in listed if one["url"] == self.wanted["url"]]
         fitting = [one for one in same_url if self._fits(one)]

@@ -175,4 +175,4 @@ A command is loaded when it is used, so that `sandbox --help` is quick.
 )
 @click.version_option(__version__, message=f"uat-sandbox {__version__}")
 def main() -> None:
-    """A card-present payment sandbox on localhost: deterministic, isolated, without credentials."""
+    """A card-present payment sandbox on localhost: deterministic, isolated, without credentials."""  # noqa: D401 (the help text)

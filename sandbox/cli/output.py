@@ -175,7 +175,7 @@ class ResultCommand(click.Command):
         self.json = json
 
     def given(self, ctx: click.Context) -> dict[str, Any]:
-        """Return what its function gets."""
+        """Return the value that its function gets."""
         return dict(ctx.params)
 
     def invoke(self, ctx: click.Context) -> None:
@@ -240,7 +240,10 @@ def show_table(
 def listing(
     name: str, columns: Columns, *, empty: str, is_whole: bool = False
 ) -> Callable[[Mapping[str, Any]], None]:
-    """Return what shows the list of that name in a value as a table, or says that it is empty."""
+    """Return a function that shows the list of that name in a value as a table.
+
+    It says so if the list is empty.
+    """
 
     def show(value: Mapping[str, Any]) -> None:
         if value[name]:

@@ -193,7 +193,7 @@ def _next(payment: Mapping[str, Any], who: str | None) -> list[str]:
 
 
 def _on_a_payment(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what all actions take: the payment, and the outcome."""
+    """Add what all actions take: the payment, and the outcome."""
     option = click.option(
         "--outcome", type=arguments.OUTCOME, metavar="OUTCOME", help="Outcome of this action."
     )

@@ -134,7 +134,10 @@ class Stage:
         )
 
     def _parents(self, account: str) -> list[str]:
-        """Return the parents of an account from the root on, as the first key that sees it shows them."""
+        """Return the parents of an account from the root on.
+
+        They are as the first key that sees the account shows them.
+        """
         for name, key in self.world["keys"].items():
             member = Member(name=name, key_name=name, key=key["key"])
             reply = self.ask(member, "GET", f"/v1/accounts/{account}")
@@ -196,7 +199,7 @@ class Stage:
         return json_of(reply)
 
     def refusal(self, reply: Response) -> str:
-        """Return a refusal of the platform in words: status, code, and the reason in the journal."""
+        """Put a refusal of the platform into words: status, code, and the journal's reason."""
         shown = json_of(reply)
         body = shown if isinstance(shown, dict) else {}
         code = body.get("error") or body.get("detail") or "no JSON"
@@ -217,7 +220,7 @@ class Stage:
     # --- payments by name -------------------------------------------------------------------
 
     def payment(self, named: str, actor: str | None) -> Payment:
-        """Return the payment with that id, with an id that begins so, or the `last` one of the world.
+        """Find the payment that is meant by an id, by the beginning of one, or by `last`.
 
         `actor` acts on it. Without one its owner does, or the nearest parent with a key. With one,
         `last` is the last payment that the actor sees.
@@ -305,7 +308,10 @@ def platform_of(server: Remote) -> Platform:
 
 
 def _cast_type(read: Callable[[Mapping[str, Any]], Iterable[str]]) -> HintedType:
-    """Return a name of a world's cast, which the server knows. `read` gives the names of a world."""
+    """Return the type of a name in a world's cast, which the server knows.
+
+    `read` gives the names of a world.
+    """
 
     def words(ctx: click.Context) -> Words:
         world = read_for_completion(ctx, RemoteWorld.path)

@@ -176,7 +176,7 @@ class _UsedWorlds:
         sandbox.worlds.before_deleting = self._keep_deleted
 
     async def kept(self) -> list[_Kept]:
-        """Return the worlds that are there, `default` and each that got a request, and the deleted."""
+        """List the worlds that got a request, the deleted ones, and `default`."""
         listed = json.loads(await self.read("/worlds"))["worlds"]
         used = [await self._used(str(one["id"])) for one in listed]
         return [*filter(None, used), *self._deleted]
@@ -196,7 +196,7 @@ class _UsedWorlds:
             self._deleted.extend(filter(None, [await self._used(world_id)]))
 
     async def _used(self, id: str) -> _Kept | None:
-        """Return what is kept of a world; None without a request to it."""
+        """Return the part of a world that is kept; None without a request to it."""
         journal = await self.read(world_path(id, "requests") + f"?limit={_JOURNAL_MAX}")
         if id != WORLD and not json.loads(journal)["requests"]:
             return None

@@ -300,7 +300,7 @@ def _show(stage: RemoteStage, example: Example, result: ExampleResult) -> None:
 
 
 def _facts(shown: Mapping[str, Any]) -> list[str]:
-    """Return what people want to know about a payment or a batch: status, reason, amounts."""
+    """Sum up a payment or a batch for people: status, reason, amounts."""
     reason = shown.get("status_reason")
     facts = [f"{shown['status']}: {reason}" if reason else str(shown["status"])]
     more = shown.get("additional_details") or {}

@@ -216,7 +216,7 @@ def _show(world: dict[str, Any]) -> None:
 
 
 def _show_first_request(world: dict[str, Any], server: Remote) -> None:
-    """A sale to paste, or a list of keys if the cast has no merchant with a terminal."""
+    """Show a sale to paste, or how to list keys if no merchant has a terminal."""
     keys, terminal = world["keys"], world["terminals"].get("merchant")
     named = "merchant" if "merchant" in keys else next(iter(keys), None)
     if named is None:

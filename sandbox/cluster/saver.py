@@ -160,7 +160,7 @@ class ClusterSaver:
             owned.log.begin_anew()
 
     def _note(self, owned: OwnedWorld) -> None:
-        """The world has changes to write."""
+        """Note that the world has changes to write."""
         owned.noted += 1
         self._dirty[owned] = None
         self._work.set()

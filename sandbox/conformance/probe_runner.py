@@ -64,7 +64,7 @@ class Register:
         self._write(replace(self.entries[entry.number], state=GONE))
 
     def left(self) -> list[Entry]:
-        """Return what may still be there, the last one first."""
+        """List what may still be there, the last one first."""
         return [one for _, one in sorted(self.entries.items(), reverse=True) if one.state != GONE]
 
     def with_id(self, id: str) -> Entry | None:
@@ -86,7 +86,7 @@ def register_file(folder: Path, run: str) -> Path:
 
 
 def read_register(folder: Path, run: str) -> Register:
-    """Return what a run noted. Raises RegisterError."""
+    """Read what a run noted. Raises RegisterError."""
     file = register_file(folder, run)
     try:
         text = file.read_text(encoding="utf-8")
@@ -110,7 +110,7 @@ def read_register(folder: Path, run: str) -> Register:
 
 
 def as_json(register: Register) -> list[dict[str, Any]]:
-    """Return what the run made, for the report: without ids."""
+    """List what the run made, for the report: without ids."""
     return [
         {"kind": one.kind, "name": one.name, "state": one.state}
         for _, one in sorted(register.entries.items())
@@ -328,7 +328,7 @@ class Cleaner:
     keys: Mapping[str, str | None] = field(repr=False)
 
     def clean(self) -> list[Entry]:
-        """Return what is left after it, because the platform did not delete it."""
+        """Clean up, and return what is left because the platform did not delete it."""
         try:
             for entry in self.register.left():
                 try:

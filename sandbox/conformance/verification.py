@@ -103,7 +103,7 @@ def _own_record(asker: Asker, account: str, key: str) -> Any:
 
 
 def _names(profile: Profile, wanted: Wanted, keys: Mapping[str, str | None]) -> dict[str, Any]:
-    """Return what fills the holes of steps."""
+    """Return the values that fill the holes of steps."""
     now = datetime.now(UTC).replace(tzinfo=None)
     later, ago = (one.isoformat(timespec="seconds") for one in (now + KEY_LIFE, now - KEY_LIFE))
     lookup, secret = (

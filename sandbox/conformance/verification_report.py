@@ -126,7 +126,7 @@ def _step_lines(step: Step, wanted: Wanted) -> Iterator[str]:
 
 
 def _known(text: str, wanted: Wanted) -> str:
-    """Return the text with what is known before the run: the account, and the named transactions."""
+    """Fill in what is known before the run: the account, and the named transactions."""
     known = {f"tx.{name}": id for name, id in wanted.tx.items()}
     if wanted.account is not None:
         known["account"] = wanted.account
@@ -251,7 +251,10 @@ def profile_toml(run: Run, profile: Profile, day: str) -> str:
 
 
 def switches(run: Run) -> dict[str, Any]:
-    """Return the switches that were learnt, as `PUT /_sandbox/worlds/{world}/switches` takes them."""
+    """Return the switches that were learnt.
+
+    `PUT /_sandbox/worlds/{world}/switches` takes them in this form.
+    """
     return {
         finding.probe.name: finding.value
         for finding in run.findings

@@ -284,7 +284,7 @@ def _sums(entries: list[BatchEntry]) -> EntrySums:
 
 
 def _explain(world: World, batch: batches.Batch) -> tuple[str, datetime | None]:
-    """Return what the status means, and when the processor answers."""
+    """Explain what the status means, and when the processor answers."""
     timer = world.store.timer(BATCH_RESULT, batch.id)
     if batch.status == "submitted" and timer is not None:
         return view_timer(world, timer).says, timer.due

@@ -273,7 +273,7 @@ def _checks(world: World, message: Message) -> Iterator[CapturedCheck]:
 
 
 async def _lens(world: World, keys: list[ApiKey]) -> CapturedLens:
-    """Return what the keys may, and what each would have been answered where one was refused."""
+    """List what the keys may, and what each would have been answered where one was refused."""
     tables = await collect((view_permissions(world, key) for key in keys), every=_IN_A_ROW)
     answers: list[LensView] = []
     for row, target in _refused(world.journal.entries()):

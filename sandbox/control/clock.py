@@ -52,7 +52,7 @@ class ClockBody(Body):
         return now
 
     def setting(self) -> ClockSetting:
-        """Return the same, as the clock takes it."""
+        """Return the setting as the clock takes it."""
         return ClockSetting(now=self.now, mode=self.mode, rate=self.rate)
 
 
@@ -295,7 +295,7 @@ def _nothing(payment: Payment | None, clause: str) -> _Leads:
 
 
 def _ends(says: str, clause: str) -> _Tells:
-    """Return a payment ends by itself, as the row of the timer says."""
+    """Return a function that tells how a payment ends, as the row of the timer says."""
 
     def tell(world: World, timer: Timer) -> _Leads:
         payment = world.store.get(Payment, timer.subject)
@@ -362,7 +362,7 @@ def _key_expires(world: World, timer: Timer) -> _Leads:
 
 
 def _moves(kind: Literal["key", "terminal"], trigger: str) -> _Tells:
-    """Return a scenario moves a key or a terminal on in its life."""
+    """Return a function that tells how a scenario moves on the life of a key or terminal."""
 
     def tell(world: World, timer: Timer) -> _Leads:
         record: ApiKey | Terminal | None

@@ -171,7 +171,10 @@ def _assets() -> dict[str, bytes]:
 
 @cache
 def version() -> str:
-    """It changes with each file, so that a browser may keep them for ever."""
+    """Return the version of the files, which a browser may then keep for ever.
+
+    It changes when any file does.
+    """
     seen = hashlib.sha256()
     for content in _assets().values():
         seen.update(content)

@@ -396,7 +396,10 @@ class ExportedWebhooks(Struct, frozen=True):
     world: World
 
     def _messages(self, view: JournalEntry) -> Iterator[Message]:
-        """Yield the messages of a request, and those that a rule made up to contradict one of them."""
+        """Yield the messages of a request.
+
+        Those that a rule made up to contradict one of them are included.
+        """
         store = self.world.store
         last: int | None = None
         for id in view.events:
@@ -416,7 +419,7 @@ class ExportedWebhooks(Struct, frozen=True):
                 yield message, list(deliveries)
 
     def faults(self, view: JournalEntry) -> Iterator[str]:
-        """Yield the lines that queue what was done to the webhooks of a request, before it is sent."""
+        """Yield the lines that, before a request, queue what was done to its webhooks."""
         for message, deliveries in self._sent(view):
             then = self._queued(deliveries)
             if then is not None:

@@ -452,7 +452,7 @@ def _asked(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _expected(view: JournalEntry) -> Iterator[tuple[str, Any]]:
-    """Yield what was seen: the status of the answer, the error, how the payment ended, its amounts."""
+    """Yield what was seen: the answer's status and error, the payment's end and amounts."""
     if fault_of(view) in LOST:
         yield "http", 0
         return

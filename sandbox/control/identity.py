@@ -39,7 +39,10 @@ class Identity(Struct, frozen=True, gc=False):
         return self.team in (OPERATOR, team_of(world_id))
 
     def meant(self, name: str) -> str:
-        """Return the id of the world that they call by this name, which another team's may resemble."""
+        """Return the id of the world that they call by this name.
+
+        A world of another team may have the same name.
+        """
         return world_of(self.team, name)
 
     def world(self, worlds: Worlds, name: str) -> World | None:

@@ -381,7 +381,7 @@ def _message_step(world: World, message: Message) -> StoryStep:
 
 
 def _due(world: World, payment: Payment, asked: list[str]) -> list[StoryStep]:
-    """Return what is due for the payment and for its batch, the soonest first."""
+    """List what is due for the payment and for its batch, the soonest first."""
     tags = ["", *(f"{id}/{number}" for id in asked for number in range(_FOLLOW_UPS_MAX))]
     timers = [world.store.timer(kind, payment.id, tag) for kind in _KINDS for tag in tags]
     if payment.batch_id is not None:

@@ -270,7 +270,7 @@ class Moves(View):
 
 @get(f"{WORLD}/payments/{{id}}/moves", "payments.moves")
 def list_available_actions(request: ControlRequest, query: MovesQuery) -> Moves:
-    """Return what can be done with a payment now, and what cannot and why.
+    """List what can be done with a payment now, and what cannot and why.
 
     With `key`, by that key.
     """
@@ -279,7 +279,7 @@ def list_available_actions(request: ControlRequest, query: MovesQuery) -> Moves:
 
 
 def view_actions(world: World, payment: Payment, key: ApiKey | None) -> Moves:
-    """Return what can be done with this payment, by the key if one is given."""
+    """List what can be done with this payment, by the key if one is given."""
     context = OperationContext(
         world=world, unit=world.store.begin(), now=world.clock.now(), request_id=None
     )
@@ -338,13 +338,16 @@ def _view_action(
 
 
 def _row_of(refusal: Refusal) -> str | None:
-    """Return the row of the state machine that refuses, whose id its source ends with."""
+    """Return the row of the state machine that refuses; its source ends with the row's id."""
     id = (refusal.source or "").rpartition(" ")[2]
     return id if any(row.id == id for row in TRANSITIONS) else None
 
 
 def _limits(context: OperationContext, payment: Payment, action: ActionRequest) -> tuple[int, int]:
-    """Return the least and the greatest amount, around the one that an omitted amount stands for."""
+    """Return the least and the greatest amount that the action may have.
+
+    The search starts from the amount that an omitted one stands for.
+    """
 
     def fits(amount: int) -> bool:
         try:
@@ -370,7 +373,7 @@ def _last(fits: Callable[[int], bool], known: int, end: int) -> int:
 
 
 def _by_itself(world: World, payment: Payment) -> list[ByItself]:
-    """Return the rows without a request that its state has, if something is to set them off."""
+    """List the rows without a request that its state has, if something is to set them off."""
     found: list[ByItself] = []
     for row in BY_ITSELF:
         if payment.status not in row.states or row.trigger == EDIT:

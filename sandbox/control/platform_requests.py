@@ -137,7 +137,7 @@ async def replay_request(request: ControlRequest, body: ReplayBody) -> Answered 
 
 
 def _why_not_again(entry: Entry, payload: bytes) -> str | None:
-    """Return what the journal lacks of the request; None if it has all of it."""
+    """Say what the journal lacks of the request; None if it has all of it."""
     if payload.endswith(CUT_OFF):
         return "the journal has only the beginning of its body"
     if MASK in payload:

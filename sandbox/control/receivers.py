@@ -123,7 +123,7 @@ def delete_receiver(request: ControlRequest) -> None:
 
 @get(f"{WORLD}/receivers/{{id}}/received", "receivers.received")
 def list_received(request: ControlRequest, query: Listing) -> ReceivedPage:
-    """Return what a receiver inside was sent."""
+    """List what a receiver inside was sent."""
     world, id = request.world, _find_receiver(request).id
     kept = world.inbox.received(id)
     page = window(kept, query.limit, query.offset)

@@ -97,7 +97,10 @@ async def ask_other_servers(
 async def list_stored_worlds(
     request: ControlRequest, others: Elsewhere, known: Iterable[str]
 ) -> list[KeptWorld]:
-    """Return the worlds within reach beside the known ones: no server has them, or none that answers."""
+    """List the worlds within reach that are not among the known ones.
+
+    No server has them, or none that answers.
+    """
     kept = await others.kept_beside(known)
     return [one for one in kept if request.who.reaches(one.id)]
 

@@ -109,7 +109,7 @@ def _endpoint(endpoint: Endpoint | events.Removed) -> dict[str, Any]:
 
 
 def _agenda(world: World) -> dict[str, Any]:
-    """Return what falls due next, and how much falls due at all."""
+    """List what falls due next, and count all that falls due."""
     timers, first = world.store.timers, world.store.timers.soonest
     return {"next": first and view_timer(world, first), "total": len(timers)}
 

@@ -53,7 +53,7 @@ class InventBody(Body):
         return self
 
     def generated_data(self) -> GeneratedData:
-        """Return the same, as the store takes it."""
+        """Return the setting as the store takes it."""
         return GeneratedData(**self.__dict__)
 
 

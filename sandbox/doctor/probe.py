@@ -62,7 +62,10 @@ class ProbeBuilder:
         return write_secret(secrets.token_bytes(32))
 
     def fields(self, event_type: str | None = None, id: str | None = None) -> Fields:
-        """Return the body of an event, the usual one when left out, about the resource with this id."""
+        """Return the body of an event about the resource with this id.
+
+        Without an `event_type` it is the usual event.
+        """
         event_type = event_type or self.usual
         text = library.sample(event_type)
         golden: Fields = json.loads(text)

@@ -116,7 +116,7 @@ ACCESS: Final[dict[Holds, dict[Relation, Access]]] = {
 
 
 def holds(grants: Grants, wanted: Need) -> Holds:
-    """Return what these grants hold for this need."""
+    """Tell which of the permissions for this need these grants hold."""
     if wanted.resource not in grants.types:
         return Holds.NONE
     if wanted.also is not None and wanted.also not in grants:

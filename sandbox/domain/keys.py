@@ -284,6 +284,9 @@ class ApiKeyEvent(Struct, frozen=True, kw_only=True, gc=False):
 
 
 def event_body(key: ApiKey) -> ApiKeyEvent:
-    """Return the key as a webhook shows it: masked, and `deleted` where the API still shows revoked."""
+    """Return the key as a webhook shows it: masked.
+
+    Its status is `deleted` where the API still shows `revoked`.
+    """
     fields = {name: getattr(key, name) for name in ApiKeyEvent.__struct_fields__}
     return ApiKeyEvent(**fields | {"status": state_of(key), "key": mask(key.key_last4)})

@@ -168,7 +168,9 @@ class Profile:
         return mask_cards(self.key_format.scrub(text))
 
     def scrub_start(self, text: str, chars_max: int) -> str:
-        """Return the first characters of the text, scrubbed, without a part of what is masked in whole.
+        """Return the first characters of the text, scrubbed.
+
+        They hold no part of what is masked in whole.
 
         The text may be very long: only the stored part is checked.
         """

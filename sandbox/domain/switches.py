@@ -160,7 +160,7 @@ def defaults() -> dict[str, Any]:
 
 
 def parted(wanted: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Checked settings apart: those of switches, and those of readings by id."""
+    """Part checked settings into those of switches, and those of readings by id."""
     own: dict[str, Any] = {}
     chosen: dict[str, str] = {}
     for name, value in wanted.items():

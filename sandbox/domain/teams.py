@@ -19,5 +19,8 @@ def team_of(world_id: str) -> str:
 
 
 def world_of(team: str, name: str) -> str:
-    """Return the id that a team means by the name of a world: its own, whatever others there are."""
+    """Return the id that a team means by the name of a world.
+
+    It is the team's own world, whatever others there are.
+    """
     return name if team == OPERATOR or team_of(name) == team else f"{name}{_AT}{team}"

@@ -112,7 +112,7 @@ class OneOf:
         self.words = words
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        """Used only for writing a schema; it checks nothing."""
+        """Write the words into the schema; nothing is checked against it."""
         return {**handler(schema), "enum": list(self.words)}
 
 

@@ -173,7 +173,7 @@ class Endpoint(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
         return all(named.get(name) in values for name, values in self.filters.items())
 
     def secrets_at(self, now: datetime) -> tuple[str, ...]:
-        """Return what signs at this moment of the world: the secret, and old ones for a while."""
+        """Return the secrets that sign now: the present one, and for a while old ones."""
         return (self.secret, *(old.secret for old in self.old_secrets if now < old.until))
 
 

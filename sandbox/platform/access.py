@@ -127,7 +127,7 @@ def _refuse(refused: Access, reason: str, details: str = "") -> Refusal:
 
 
 def find_target(context: RequestContext, row: Row) -> None:
-    """The account and record that the request is about, if the caller may reach them."""
+    """Find the account and record that the request is about, if the caller may reach them."""
     context.step = "target"
     target = row.target
     assert context.caller

@@ -157,7 +157,10 @@ def issue_and_announce(
 
 
 def _mint(context: OperationContext) -> str:
-    """Return the plaintext of a new key: its lookup is new to the world, and the key to the server."""
+    """Return the plaintext of a new key.
+
+    Its lookup is new to the world, and the key to the server.
+    """
     while True:
         lookup = context.world.draws.secret_chars(keys.LOOKUP_CHARS)
         secret = context.world.draws.secret_chars(keys.SECRET_CHARS)

@@ -227,7 +227,7 @@ class Platform:
     async def _once_saved(
         self, answer: Answer, saver: Saver, incoming: IncomingRequest, world: World
     ) -> Answer:
-        """Return the answer, once its changes are written, or a refusal if they cannot be.
+        """Return the answer once its changes are written, or a refusal if they cannot be.
 
         Reading still works while a file cannot be written. A world that another server may have
         is not answered for: whether it was changed, the client learns when it asks again.

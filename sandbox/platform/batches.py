@@ -208,7 +208,10 @@ def _must_be_distinct(body: EditBatch) -> None:
 
 
 def _addable(context: OperationContext, batch: Batch, id: str) -> Payment:
-    """Return a captured payment of this terminal, unbatched or in a rejected batch (assumed B7, D10)."""
+    """Return a payment that may be added to the batch.
+
+    It is a captured one of this terminal, unbatched or in a rejected batch (assumed B7, D10).
+    """
     payment = _payment(context, id)
     if payment is None or payment.account_id != batch.account_id:
         raise _bad_member("added_transactions", id, "is not a transaction of this account")

@@ -186,12 +186,15 @@ class RequestContext(OperationContext, kw_only=True):
         self.notes += (note,)
 
     def begin(self) -> None:
-        """A unit of work of its own, in the world's present."""
+        """Begin a unit of work, in the world's present."""
         self.unit = self.world.store.begin()
         self.now = self.world.clock.now()
 
     def begin_again(self) -> None:
-        """As if it had come now: nothing that was found out about the world counts any more."""
+        """Begin as if the request had come now.
+
+        Nothing that was found out about the world counts any more.
+        """
         self.begin()
         self.record = self.account = None
         self.foreign = frozenset()

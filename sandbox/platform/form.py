@@ -257,7 +257,9 @@ def _refuse_misplaced(
 
 
 def _set_card_data_apart(fields: dict[str, Any], key_format: KeyFormat) -> None:
-    """The body without the reader's card data, which the operation checks. Keys stay in.
+    """Take the reader's card data, which the operation checks, out of the body.
+
+    Keys stay in.
 
     If two card fields differ, the operation checks the reader's own, and the other stays in.
     """

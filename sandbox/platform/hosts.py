@@ -35,7 +35,10 @@ def host_in(authority: str) -> str | None:
 
 
 def plain_host(host: str) -> str:
-    """Return a host in the one form in which hosts compare: lower case, addresses in their short form."""
+    """Return a host in the form in which hosts compare.
+
+    It is in lower case, and an address is in its short form.
+    """
     host = host.lower().removesuffix(".")
     try:
         return str(ip_address(host))
@@ -85,7 +88,7 @@ class Hosts:
 
 
 def why_refused(value: bytes) -> str:
-    """Return the message for client and operator about a Host that the server does not answer for."""
+    """Tell client and operator why the server does not answer for a Host."""
     name = host_in(value.decode("latin-1")) or "NAME"
     return (
         f"the Host header is {shown(value)}, and a server without a token answers for loopback "

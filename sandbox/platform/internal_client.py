@@ -33,7 +33,7 @@ class InternalRequest(Struct, frozen=True, kw_only=True, gc=False):
     key: ApiKey | None
 
     def incoming(self) -> IncomingRequest:
-        """Return the same, as the platform takes it."""
+        """Return the request as the platform takes it."""
         query, fields = self.query.encode(), by_name(self.headers)
         return IncomingRequest(
             self.method, self.path, query, self.headers, self.body, fields, None, CONSOLE

@@ -195,7 +195,7 @@ def step_of(batch: Batch, trigger: str) -> Step:
 
 
 def answer_by_itself(context: OperationContext, batch_id: str, planned: str) -> None:
-    """The processor's result: planned by a scenario, else chosen by the amounts of the members.
+    """Answer as the processor: as a scenario planned, else by the members' amounts.
 
     Source: assumed 6.2-settlement, D4.
     """
@@ -298,20 +298,23 @@ def _counts(batch: Batch, rejected: int) -> dict[str, int]:
 
 
 def _settled(payment: Payment) -> Payment:
-    """Captured payments become settled; fully refunded ones stay refunded (assumed F36, F37)."""
+    """Settle a payment in an accepted batch.
+
+    A captured one becomes settled; a fully refunded one stays refunded (assumed F36, F37).
+    """
     rows = transitions_from(SETTLE, payment.status)
     return settled(change(payment, status=rows[0].next_status) if rows else payment)
 
 
 def _released(payment: Payment, batch_id: str) -> Payment:
-    """Return a record that was refused is free for the terminal's next batch (assumed B12)."""
+    """Free a record that was refused for the terminal's next batch (assumed B12)."""
     return structs.replace(
         move(payment, None), settlement=None, refused_in=(*payment.refused_in, batch_id)
     )
 
 
 def _use_up(context: OperationContext, members: list[Payment]) -> None:
-    """A rejection that happens once does not happen again."""
+    """Use up rejections that happen once, so that they do not happen again."""
     for payment in members:
         if payment.settlement is not None and SETTLEMENTS[payment.settlement].is_once:
             context.unit.put(structs.replace(payment, settlement=None))

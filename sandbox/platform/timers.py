@@ -45,7 +45,10 @@ def _end(context: OperationContext, timer: Timer) -> None:
 
 
 def _late_answer(context: OperationContext, timer: Timer) -> None:
-    """The late answer of a processor, if the attempt still waits for it. Source: assumed D24."""
+    """Give the late answer of a processor, if the attempt still waits for it.
+
+    Source: assumed D24.
+    """
     payment = context.unit.get(Payment, timer.subject)
     if payment is not None:
         outcome, _, event_id = timer.detail.partition(" ")
@@ -78,7 +81,7 @@ def _terminal(trigger: str) -> FallsDue:
 
 
 def _nothing(context: OperationContext, timer: Timer) -> None:
-    """A key that has expired is the same record as before; it only does not authenticate."""
+    """Do nothing: an expired key is the same record, which only does not authenticate."""
 
 
 TIMER_HANDLERS: Final[Mapping[str, FallsDue]] = {

@@ -49,7 +49,7 @@ def repeat(
     profile: Profile,
     within_s: float,
 ) -> str | None:
-    """Return what does not come again in a world that begins so, in words; None if all of it comes.
+    """Repeat requests in a world that begins so; say what differs, None if nothing does.
 
     `named` has the ids of the cast that was seen by their kinds and names.
     """

@@ -346,7 +346,7 @@ class ExampleRunner:
         return body if isinstance(body, dict) else {}
 
     async def _shown(self, send: Send, on: str, answer: ExampleAnswer) -> dict[str, Any]:
-        """Return what `status` and the other fields are looked for in."""
+        """Return the object in which `status` and the other fields are looked for."""
         body = answer.body if isinstance(answer.body, dict) else {}
         if send.operation == "close_batch" and "id" in body:
             path = f"/v1/batches/{body['id']}"

@@ -148,7 +148,10 @@ class WorldStage(LocalStage):
         self.keys = {name: name for name in world.cast.keys}
 
     def own(self, number: int, example: Example) -> Example:
-        """Return the example with an event_id of this play, since the world may know the usual one."""
+        """Return the example with an event_id of this play.
+
+        The world may know the usual one already.
+        """
         send: Send = example.send
         expect = example.expect.model_copy(update={"received": None})
         if send.operation not in ("advance", "close_batch"):

@@ -216,7 +216,7 @@ def _is_left_alone(facts: AttemptFacts) -> bool:
 
 
 def choose_at_tap(facts: AttemptFacts, waiting: ChosenOutcome) -> ChosenOutcome:
-    """Return the outcome once the card is known. Source: assumed D4, D24.
+    """Choose the outcome once the card is known. Source: assumed D4, D24.
 
     It comes from the scenario, else from card, terminal or amount. The other effects of the rule
     stay. Sources that count only before the payment starts do not apply.
@@ -237,7 +237,7 @@ def choose_at_tap(facts: AttemptFacts, waiting: ChosenOutcome) -> ChosenOutcome:
 
 
 def _with_effects(own: ChosenOutcome | None, rule: ChosenOutcome) -> ChosenOutcome:
-    """Return the outcome that card, terminal or amount choose, with the other effects of the rule."""
+    """Add the rule's other effects to the outcome that card, terminal or amount choose."""
     if own is None:
         return rule
     return replace(
@@ -316,7 +316,7 @@ def _tap(then: Then) -> timedelta | None:
 
 
 def _by_card(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
-    """Return a card that is plainly approved does not choose (assumed D13)."""
+    """Choose by the card; one that is plainly approved does not choose (assumed D13)."""
     card = facts.card
     if facts.operation not in INITIATING:
         word = card.later.get(facts.operation)

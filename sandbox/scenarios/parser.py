@@ -124,7 +124,7 @@ def _problem(document: dict[str, Any], mistake: ErrorDetails) -> Problem:
 
 
 def _in_words(mistake: ErrorDetails) -> tuple[str, str | None]:
-    """Return what is wrong, and the known word that was probably meant."""
+    """Say what is wrong, and name the known word that was probably meant."""
     message = mistake["msg"].removeprefix("Value error, ")
     if mistake["type"] == "extra_forbidden":
         unknown = str(mistake["loc"][-1])
@@ -140,7 +140,7 @@ def _in_words(mistake: ErrorDetails) -> tuple[str, str | None]:
 
 
 def _as_table(shape: str, given: object) -> str:
-    """That a table is wanted instead, with the fields that it needs."""
+    """Say that a table is wanted instead, with the fields that it needs."""
     fields = next(one for one in Part.__subclasses__() if one.__name__ == shape).model_fields
     names = [name for name, field in fields.items() if field.is_required()] or [*fields][:1]
     is_plain = len(names) == 1 and isinstance(given, str) and given.isprintable()

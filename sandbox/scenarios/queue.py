@@ -61,7 +61,7 @@ class Queue:
         amount: int | None,
         near_misses: NearMisses,
     ) -> Queued | None:
-        """Return the first that fits, which leaves the queue.
+        """Take the first that fits out of the queue.
 
         The ones passed over are near misses.
         """

@@ -76,7 +76,10 @@ Some = Annotated[list[T], Field(min_length=1, fail_fast=True), BeforeValidator(_
 
 
 def _in_one_line(name: str) -> str:
-    """Return a name, which also appears in headers and log lines. Source: assumed D25-plain."""
+    """Return a name in one line, since it also appears in headers and log lines.
+
+    Source: assumed D25-plain.
+    """
     obeyed = obeyed_in(name)
     if obeyed is not None:
         raise ValueError(f"a name is one line of plain text, and this one has {obeyed} in it")

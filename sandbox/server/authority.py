@@ -45,7 +45,10 @@ def issue_chain(folder: Path, ca_file: Path, names: list[str]) -> tuple[bytes, b
 
 
 def _authority(folder: Path, ca_file: Path) -> tuple[EllipticCurvePrivateKey, x509.Certificate]:
-    """Return the key and certificate of the authority, made anew if there is none or it ends soon."""
+    """Return the key and certificate of the authority.
+
+    They are made anew if there are none or they end soon.
+    """
     pair = folder / _PAIR_FILE
     if pair.exists():
         content = pair.read_bytes()
@@ -78,7 +81,7 @@ def _new_authority(folder: Path, ca_file: Path) -> tuple[EllipticCurvePrivateKey
 def _server_chain(
     authority_key: EllipticCurvePrivateKey, authority: x509.Certificate, names: list[str]
 ) -> bytes:
-    """Return a new key with a certificate for the names, and the authority's certificate, as PEM."""
+    """Return a new key, its certificate for the names, and the authority's, as PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "uat-sandbox")])
     builder = _builder(subject, authority.subject, key.public_key(), _SERVER_LIFE)

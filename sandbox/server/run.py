@@ -202,7 +202,9 @@ def new_loop() -> asyncio.AbstractEventLoop:
 
 @contextmanager
 def bound(settings: Settings) -> Iterator[tuple[Settings, list[socket.socket]]]:
-    """Yield the settings with the actual address and ports, and their sockets, until the block ends.
+    """Bind the sockets; yield them after the settings with the actual address and ports.
+
+    The sockets are closed when the block ends.
 
     Raises SettingsError.
     """

@@ -27,7 +27,10 @@ class Tls:
 
 
 def default_folder() -> Path:
-    """Return the folder of the authority: `SANDBOX_TLS_FOLDER`, or one of the user's data folder."""
+    """Return the folder of the authority.
+
+    `SANDBOX_TLS_FOLDER` names it; otherwise it is in the user's data folder.
+    """
     named = os.environ.get("SANDBOX_TLS_FOLDER")
     if named:
         return Path(named)
@@ -36,7 +39,7 @@ def default_folder() -> Path:
 
 
 def trusting_context() -> ssl.SSLContext:
-    """Return what a client checks a server with: the usual authorities, and that of this machine.
+    """Return a context that trusts the usual authorities, and that of this machine.
 
     `SANDBOX_CA` names the file of another one. Raises CertificateError if it cannot be read.
     """

@@ -138,7 +138,9 @@ M = TypeVar("M", bound=DocumentModel)
 
 
 def model_of(kind: Any, base: type[M], *, without: Collection[str] = (), **own: Any) -> type[M]:
-    """Return the model of the documents of a kind of record: its fields with their types and defaults.
+    """Return the model of the documents of a kind of record.
+
+    It has the record's fields with their types and defaults.
 
     `without` are fields that documents do not have. `own` are other fields, by name, each with
     type and default.

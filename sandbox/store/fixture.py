@@ -264,7 +264,10 @@ class Cast(Struct):
         }[kind]
 
     def of_those(self, is_there: Callable[[str, str], bool]) -> "Cast":
-        """Return the cast names whose records exist, looked up by kind (account, terminal, ...) and id."""
+        """Return the part of the cast whose records exist.
+
+        `is_there` looks them up by kind (account, terminal, ...) and id.
+        """
         return Cast(
             {name: id for name, id in self.accounts.items() if is_there("account", id)},
             {name: id for name, id in self.terminals.items() if is_there("terminal", id)},

@@ -109,10 +109,10 @@ class NotesChanges(Protocol):
     """Notes every change of a store, for a file."""
 
     def note(self, unit: "UnitOfWork") -> None:
-        """A unit of work was committed."""
+        """Note that a unit of work was committed."""
 
     def begin_anew(self) -> None:
-        """Everything in the store is different."""
+        """Begin anew: everything in the store is different."""
 
 
 class Store:
@@ -266,7 +266,10 @@ class UnitOfWork:
         return self._store._tables[kind].newest(lookup, value)  # type: ignore[no-any-return]
 
     def all_with(self, kind: type[R], lookup: str, value: str) -> list[R]:
-        """Return the committed records with this value in a lookup, without those that were deleted."""
+        """Return the committed records with this value in a lookup.
+
+        Deleted ones are left out.
+        """
         return self._store._tables[kind].all_with(lookup, value)
 
     def find(

@@ -187,7 +187,7 @@ def state_of(saved: SavedWorld) -> WorldState:
 
 
 def counters_of(saved: SavedWorld) -> Counters:
-    """Return what the world has counted. Raises NotRestored."""
+    """Return the counts of the world. Raises NotRestored."""
     counters: Counters = _only(saved, COUNTERS, Counters)
     _must_be(saved.tables[COUNTERS][0].id, COUNTERS, COUNTERS)
     return counters

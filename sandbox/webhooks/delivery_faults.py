@@ -65,7 +65,10 @@ def trigger_of(then: WebhookThen) -> AttemptTrigger:
 def contradiction(
     message: Message, changes: Mapping[str, Any], *, id: str, only_for: str
 ) -> Message:
-    """Return a message of the same moment and request that contradicts the first, for one endpoint."""
+    """Return a message for one endpoint that contradicts this one.
+
+    It is of the same moment and request.
+    """
     record = {**from_json(body_of(message)), **changes}
     return replace(message, id=id, record=record, only_for=only_for)
 
@@ -115,7 +118,7 @@ def head_of(
 
 
 def _spoilt(then: WebhookThen) -> tuple[str, ...]:
-    """Return what the rule changes in the bytes and headers of an attempt."""
+    """List the changes that the rule makes to the bytes and headers of an attempt."""
     said = {
         f"signature = {then.signature}": then.signature is not None,
         "stale_timestamp": bool(then.stale_timestamp),

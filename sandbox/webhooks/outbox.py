@@ -318,7 +318,7 @@ class Outbox:
         return id(job) in self._under_way
 
     def give_back(self, job: Job) -> None:
-        """It was not tried after all, and is the next to be."""
+        """Give back a job that was not tried after all; it is the next to be."""
         if self._under_way.pop(id(job), None) is not None:
             self._waiting.setdefault(job.endpoint_id, deque()).appendleft(job)
             self._settle(job)
@@ -398,7 +398,7 @@ class Outbox:
         )
 
     def fall_due(self, id: str) -> None:
-        """The moment of a retry of the delivery with this id has come."""
+        """Retry the delivery with this id: the moment for it has come."""
         delivery = self.delivery(id)
         if delivery is None or delivery.status != "pending":
             return

@@ -18,7 +18,9 @@ def sample(
     id: str,
     now: datetime,
 ) -> Message:
-    """Return a message that carries the body with these changes, which may add fields (assumed D22).
+    """Return a message that carries the body with these changes.
+
+    They may add fields (assumed D22).
 
     `ids` has, for the ids of the world in which the body was written, those of this one.
     """

@@ -171,7 +171,7 @@ class Saver(Protocol):
         """Write every change of the world from now on, and all of it unless it is there."""
 
     def forget(self, world_id: str) -> None:
-        """The world was deleted."""
+        """Forget a world that was deleted."""
 
     async def saved(self, world: Any = None) -> None:
         """Wait until all changes of the world so far are written; without one, of all worlds.

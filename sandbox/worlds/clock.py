@@ -87,7 +87,7 @@ class Clock:
         self.tell()
 
     def tell(self) -> None:
-        """The clock was set."""
+        """Tell the listener that the clock was set."""
         if self.on_set is not None:
             self.on_set()
 

@@ -64,7 +64,7 @@ class CoverageCounters:
             self.ran(scenario.scenario.name)
 
     def ran(self, scenario: str) -> None:
-        """A scenario was made to run."""
+        """Count a scenario that was made to run."""
         self._count(scenario, 1)
 
     def _count(self, scenario: str, times: int) -> None:
@@ -74,7 +74,7 @@ class CoverageCounters:
     def answered(
         self, route: str | None, status: int, refusal: str | None, choice: ChosenOutcome | None
     ) -> None:
-        """A request was answered."""
+        """Count a request that was answered."""
         outcome = fault = None
         if choice is not None:
             fault = choice.fault.key if choice.fault else None

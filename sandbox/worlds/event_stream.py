@@ -161,7 +161,7 @@ class Subscriptions:
         return subscriber
 
     def leave(self, subscriber: Subscriber) -> None:
-        """It reads no more."""
+        """Remove a subscriber that reads no more."""
         self._subscribers.pop(subscriber, None)
         if not self._subscribers:
             self._listen(is_on=False)

@@ -163,7 +163,9 @@ def captured(
     *,
     may_hold_secret: bool = True,
 ) -> bytes | None:
-    """Return the stored part of a request's body, with everything masked that looks like a key or a card.
+    """Return the stored part of a request's body, masked.
+
+    Everything that looks like a key or a card is masked.
 
     A body needs no closer look if it has no escape and is known to hold no secret. The values
     of fields in `secrets` are always masked.

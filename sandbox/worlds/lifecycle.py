@@ -218,7 +218,10 @@ def _restore_state(
 def _give_keys_of_its_own(
     world: World, fresh_keys: Mapping[str, ApiKey], *, keeps_others: bool
 ) -> None:
-    """The keys of the cast are this world's; in another world no other key leads to two worlds."""
+    """Make the keys of the cast this world's own.
+
+    Without `keeps_others` all other keys go, so that none leads to two worlds.
+    """
     saved = list(world.store.all(ApiKey).values())
     own = [
         _with_material(key, fresh_keys.get(key.id))

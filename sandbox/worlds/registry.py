@@ -60,11 +60,11 @@ class KeyHolders:
         return self._by_lookup.get(lookup, ())
 
     def note(self, world_id: str, key: ApiKey) -> None:
-        """The world holds this key."""
+        """Note that the world holds this key."""
         self._by_lookup.setdefault(key.lookup, {})[world_id] = None
 
     def forget(self, world: World) -> None:
-        """The world holds its keys no longer."""
+        """Note that the world holds its keys no longer."""
         for key in world.store.all(ApiKey).values():
             holders = self._by_lookup[key.lookup]
             del holders[world.id]
@@ -323,7 +323,10 @@ class Worlds:
         return None
 
     def _refuse_taken_keys(self, world: World) -> None:
-        """The keys of a new world must lead to it, and not to one that was given the same key."""
+        """Check that the keys of a new world lead to it. Raises KeysTaken.
+
+        Another world may have been given the same key.
+        """
         for name, (_, plaintext) in world.cast.keys.items():
             holder = self.holder(self.profile.key_format.parse(plaintext))
             if holder is None or holder[0] is not world:

@@ -51,7 +51,7 @@ class ChangeLog:
         return self._begins
 
     def forget(self) -> None:
-        """The store is as the file has it."""
+        """Forget all changes: the store is as the file has it."""
         self._changed: dict[tuple[str, str], Records] = {}
         self._messages: list[tuple[int, Message]] = []
         self._timers: dict[tuple[str, str, str], None] = {}
@@ -64,7 +64,7 @@ class ChangeLog:
         self._on_change()
 
     def note(self, unit: UnitOfWork) -> None:
-        """A unit of work was committed."""
+        """Note that a unit of work was committed."""
         must_wait = bool(unit.emitted or unit.timed)
         for records, id in unit.changed():
             self._changed[records.table.name, id] = records
@@ -160,7 +160,7 @@ class FileSaver:
             log.begin_anew()
 
     def _note(self, world_id: str) -> None:
-        """The world has changed."""
+        """Note that the world has changed."""
         self._noted += 1
         self._noted_of[world_id] = self._noted
         self._dirty[world_id] = None
@@ -172,7 +172,7 @@ class FileSaver:
             self._soon = loop.call_later(SOON_S, self._write_soon)
 
     def forget(self, world_id: str) -> None:
-        """The world was deleted."""
+        """Note that the world was deleted."""
         self._noted += 1
         self._noted_of[world_id] = self._noted
         self._dirty.pop(world_id, None)
@@ -270,6 +270,9 @@ class FileSaver:
 
 
 def _retrieve(task: "asyncio.Task[None]") -> None:
-    """A failure was logged already; a waiting request gets it from the next write."""
+    """Retrieve the task's failure, so that asyncio does not report it.
+
+    It was logged already; a waiting request gets it from the next write.
+    """
     if not task.cancelled():
         task.exception()

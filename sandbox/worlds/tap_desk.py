@@ -67,14 +67,14 @@ class TapDesk:
         return await came
 
     def leave(self, transaction_id: str) -> None:
-        """The payment waits no longer."""
+        """Note that the payment waits no longer."""
         waiting = self._waiting.pop(transaction_id, None)
         if waiting is not None:
             waiting.left.set()
             self._on_change(waiting.tap, False)
 
     def close(self) -> None:
-        """The world that all of this happened in is gone."""
+        """Refuse all that still waits: the world that it happened in is gone."""
         for waiting in self:
             if not waiting.came.done():
                 reason = "the world was reset while the payment was waiting"

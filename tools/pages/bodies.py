@@ -79,7 +79,7 @@ def _may_be_null(schema: Schema) -> bool:
 
 
 def _value(named: dict[str, Schema], schema: Schema) -> str:
-    """Return what a field may be, in words."""
+    """Say in words what a field may be."""
     if "enum" in schema:
         return "one of " + ", ".join(f"`{one}`" for one in schema["enum"] if one is not None)
     if "anyOf" in schema:

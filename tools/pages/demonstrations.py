@@ -5,7 +5,7 @@ from tools.pages.markdown import code, page, table
 
 
 def demonstrations() -> str:
-    """Return what each scenario shows, and the command that plays it."""
+    """Tell what each scenario shows, and the command that plays it."""
     return page(
         "Demonstrations",
         "Each line is a story to play before an audience: a step at a keypress, with the answer,\n"

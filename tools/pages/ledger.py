@@ -131,7 +131,7 @@ def _parts(kind: str, id: str, proved: set[str]) -> tuple[str, ...]:
 
 
 def by_parts(id: str, ids: Iterable[str], proved: Set[str], needless: Set[str]) -> tuple[str, ...]:
-    """Return the parts of a clause that prove it; none if they do not.
+    """List the parts of a clause that prove it; none if they do not.
 
     The parts of 5 are 5.1 and 5-accept. Each has to be proved, by a test or by parts of its own,
     unless it is `needless`; at least one has to be proved.

@@ -96,7 +96,7 @@ def _plan(payment: Payment, amount: int, **changes: object) -> Plan:
 
 
 def _capture(payment: Payment, action: ActionRequest) -> Plan:
-    """Return the one capture of an authorization; the rest of the hold is released.
+    """Plan the one capture of an authorization; the rest of the hold is released.
 
     `amount` is the whole captured total, tip included; a tip alone captures the whole hold plus
     the tip (assumed D15).
@@ -131,7 +131,7 @@ def _with_tip(breakdown: Breakdown, tip: int | None) -> Breakdown:
 
 
 def _capture_as_stated(payment: Payment, action: ActionRequest, stated: Breakdown) -> Plan:
-    """Return a capture whose components replace those of the payment.
+    """Plan a capture whose components replace those of the payment.
 
     Source: assumed 2.5-breakdown.
     """
@@ -179,7 +179,10 @@ def _must_be_within_its_own_rate(stated: Breakdown, amounts: Amounts) -> None:
 
 
 def _rates(payment: Payment, stated: Breakdown, amounts: Amounts) -> Rates:
-    """Return the rates beside replaced components: the old ones where a component stayed as it was."""
+    """Return the rates that go with replaced components.
+
+    They are the old ones where a component stayed as it was.
+    """
     rates = payment.rates
     if amounts.tax != payment.amounts.tax:
         source, basis = ("transaction", "subtotal") if amounts.tax else (None, None)
@@ -239,7 +242,7 @@ def _increment(payment: Payment, action: ActionRequest) -> Plan:
 
 
 def _adjust(payment: Payment, action: ActionRequest) -> Plan:
-    """Return the new tip replaces the old one.
+    """Plan a new tip, which replaces the old one.
 
     A surcharge is not counted anew (assumed 2.5-adjust).
 
@@ -266,7 +269,7 @@ def _adjust(payment: Payment, action: ActionRequest) -> Plan:
 
 
 def _adjust_hold(payment: Payment, tip: int, tip_type: str, limit: str) -> Plan:
-    """Return the hold changes with the tip. Source: assumed D35-tip."""
+    """Plan a new tip, with which the hold changes. Source: assumed D35-tip."""
     amounts = payment.amounts.with_tip(tip)
     if amounts.total > AMOUNT_MAX:
         raise ValueError(f"amount: the authorization would exceed {AMOUNT_MAX}")
@@ -317,7 +320,10 @@ def _reverse(payment: Payment, action: ActionRequest) -> Plan:
 
 
 def _refund(payment: Payment, action: ActionRequest) -> Plan:
-    """Return the surcharge is given back pro rata by being part of the amount (assumed 2.5-refund)."""
+    """Plan a refund.
+
+    The surcharge is given back pro rata, being part of the amount (assumed 2.5-refund).
+    """
     ledger = payment.ledger
     amount = ledger.refundable if action.amount is None else action.amount
     return _plan(
@@ -333,7 +339,7 @@ def _refund(payment: Payment, action: ActionRequest) -> Plan:
 
 
 def _confirm(payment: Payment, action: ActionRequest) -> Plan:
-    """Return the proposal, or what overrides it. Source: assumed 1.8-confirm, 2.5.
+    """Plan the surcharge as proposed, or what overrides it. Source: assumed 1.8-confirm, 2.5.
 
     An amount alone is the whole total: the surcharge takes the difference.
     """

@@ -329,7 +329,10 @@ def _failed(
 
 
 def _canceled(case: Case, taken: Transition, attempted: Payment, at: int) -> Conclusion:
-    """Called off before anything was captured: the proposal of a surcharge goes (assumed D12)."""
+    """Conclude an attempt that was called off before anything was captured.
+
+    The proposal of a surcharge goes (assumed D12).
+    """
     after = change(
         attempted,
         transaction_type=attempted.operation.value,  # assumed D17
@@ -343,7 +346,10 @@ def _canceled(case: Case, taken: Transition, attempted: Payment, at: int) -> Con
 
 
 def expire(payment: Payment, taken: Transition, *, event_id: str, at: int) -> Conclusion:
-    """Return what ends a payment without a request (rows F4, F5, F9, F21, F42), at the moment itself."""
+    """Conclude a payment that ends without a request, at the moment itself.
+
+    Source: rows F4, F5, F9, F21, F42.
+    """
     amounts, ledger, shown_type = payment.amounts, payment.ledger, payment.operation
     if payment.status == "surcharge_pending":
         amounts = amounts.without_surcharge()

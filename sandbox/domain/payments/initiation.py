@@ -214,7 +214,9 @@ def _money(start: Start, taken: Transition) -> dict[str, Any]:
 
 
 def prompt_and_resolve(start: Start, at: int) -> Conclusion:
-    """Return the prompt is shown, and then declined or left to expire. Source: assumed 5.2-prompt.
+    """Show the prompt, which is then declined or left to expire.
+
+    Source: assumed 5.2-prompt.
 
     Three events in all: the creation, the sale that waits, the cancellation.
     """

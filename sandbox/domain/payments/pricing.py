@@ -300,7 +300,10 @@ SURCHARGE_BASES: Final = ("subtotal", "subtotal_plus_tax", "subtotal_plus_tip", 
 
 
 def above_cap(brand: str, amounts: Amounts) -> float | None:
-    """Return the brand's cap in percent if the surcharge exceeds it by more than rounding, else None."""
+    """Return the brand's cap in percent if the surcharge exceeds it, else None.
+
+    A difference by rounding does not count.
+    """
     cap = SURCHARGE_CAPS.get(brand)
     if cap is None or not amounts.surcharge:
         return None

@@ -344,7 +344,9 @@ def _details(tx: Transaction, ledger: Ledger, *, is_partial: bool) -> dict[str, 
 
 
 def with_attempt(payment: Payment, amount: int, at: int, *, batch_id: str | None = None) -> Payment:
-    """Return the payment with its present state as the next history element. `at` is in Unix milliseconds.
+    """Return the payment with its present state as the next history element.
+
+    `at` is in Unix milliseconds.
 
     It is at least a millisecond later than the one before, so times order the events of a payment
     strictly, also in a world whose clock stands still. Source: spec 6.1.10; assumed 2.10-order.

@@ -151,14 +151,14 @@ def _states(state: str | tuple[str, ...]) -> tuple[str, ...]:
 def _refused(
     id: str, trigger: str, state: str | tuple[str, ...], fault: Fault, when: str = ""
 ) -> Transition:
-    """Return a silent refusal."""
+    """Return a row for a silent refusal."""
     return Transition(id=id, trigger=trigger, states=_states(state), when=when, fault=fault)
 
 
 def _rule(
     id: str, trigger: str, state: str | tuple[str, ...], fault: Fault, event: str, when: str = ""
 ) -> Transition:
-    """Return a rule failure: refused, announced, stored in the history."""
+    """Return a row for a rule failure: refused, announced, stored in the history."""
     return Transition(
         id=id,
         trigger=trigger,
@@ -172,7 +172,7 @@ def _rule(
 
 
 def _failed(id: str, trigger: str, state: str, event: str, when: str = "") -> Transition:
-    """Return the processor declined: an attempt that leaves the payment unchanged."""
+    """Return a row for a decline: an attempt that leaves the payment unchanged."""
     return Transition(
         id=id,
         trigger=trigger,
@@ -188,7 +188,7 @@ def _failed(id: str, trigger: str, state: str, event: str, when: str = "") -> Tr
 def _done(
     id: str, trigger: str, state: str, next_status: str, event: str, when: str = "", **more: Any
 ) -> Transition:
-    """Return the processor approved."""
+    """Return a row for an approval by the processor."""
     columns = {"money": "planned", **more}
     return Transition(
         id=id,
@@ -223,7 +223,7 @@ def _ended(
 def _not_approved(
     id: str, trigger: str, when: str, status: str, event: str | None, **more: Any
 ) -> Transition:
-    """Return an initiation that was not approved."""
+    """Return a row for an initiation that was not approved."""
     return Transition(
         id=id,
         trigger=trigger,
@@ -346,7 +346,10 @@ SETTLE: Final = "settle"
 
 
 def _late(id: str, *states: str) -> Transition:
-    """Return a late answer: the row of the attempt applies then. Source: assumed D24, D24-late."""
+    """Return a row for a late answer. Source: assumed D24, D24-late.
+
+    The row of the attempt applies then.
+    """
     return Transition(id=id, trigger=LATE_ANSWER, states=states, next_status=AS_ANSWERED,
                       shown_status=AS_ANSWERED, reason=AS_ANSWERED, event=AS_ANSWERED)
 

@@ -83,7 +83,9 @@ class _Plain(GenerateJsonSchema):
         return shown
 
     def _finish_body(self, shown: JsonSchemaValue, shape: type[Body]) -> None:
-        """A body of the platform: its defaults are ways of keeping things, not of asking for them.
+        """Finish the schema of a body of the platform, without its defaults.
+
+        They are ways of keeping things, not of asking for them.
 
         Null is the same as leaving a field of a creation out (assumed C10).
         """
@@ -160,7 +162,10 @@ def or_null(schema: Schema) -> Schema:
 def schemas_of(
     types: Iterable[tuple[Any, Mode]], *, is_strict: bool
 ) -> tuple[dict[tuple[Any, Mode], Schema], Schema]:
-    """Return a reference to the schema of each type as it is read or shown, and the schemas by name."""
+    """Return a reference to the schema of each type, and the schemas by name.
+
+    The schema is of the type as it is read or as it is shown, by its mode.
+    """
     found, definitions = TypeAdapter.json_schemas(
         [((one, mode), mode, TypeAdapter(_in_classes(one))) for one, mode in dict.fromkeys(types)],
         schema_generator=_Strict if is_strict else _Plain,
@@ -206,7 +211,7 @@ def _without_absence(hint: Any) -> Any:
 
 
 def _left_out() -> None:
-    """The value of a field that an answer may be without."""
+    """Stand in for the value of a field that an answer may be without."""
 
 
 def _field(is_required: bool) -> Any:
@@ -234,7 +239,7 @@ def as_class(kind: Any) -> type:
 
 
 def query_of(shape: type[BaseModel]) -> tuple[Schema, Schema]:
-    """Return the schema of each parameter of a query, and the schemas by name that they refer to."""
+    """Return the schema of each parameter of a query, and by name those referred to."""
     shown = shape.model_json_schema(
         schema_generator=_OfQueries, mode="validation", ref_template=TEMPLATE
     )
@@ -376,7 +381,10 @@ def _add_unit(field: str, schema: Schema) -> None:
 
 
 def _simplify(schema: Schema) -> None:
-    """The schema without what generators misread. It accepts at least the same values."""
+    """Rid the schema of what generators misread.
+
+    It accepts at least the same values as before.
+    """
     if isinstance(schema.get("properties"), dict):
         for word in CROSS_FIELD:
             schema.pop(word, None)
@@ -413,7 +421,7 @@ def _one_number(given: list[Schema]) -> Schema:
 
 
 def _name_enums(document: Schema, parameters: list[Schema]) -> None:
-    """A reference to the named enum wherever its values stand."""
+    """Put a reference to the named enum wherever its values stand."""
     schemas = document["components"]["schemas"]
     names = {frozenset(one["enum"]): name for name, one in schemas.items() if "enum" in one}
     made: Schema = {}

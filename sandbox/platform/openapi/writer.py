@@ -69,7 +69,10 @@ class Writer:
         return {"$ref": f"#/components/{section}/{name}"}
 
     def record(self, fields: Schema, **optional: Schema) -> Schema:
-        """Return an object with these fields, some `optional`, and in a strict document no others."""
+        """Return the schema of an object with these fields, some of them `optional`.
+
+        A strict document allows no others.
+        """
         shown: Schema = {"type": "object", "properties": fields | optional}
         shown["required"] = list(fields)
         return shown | ({"additionalProperties": False} if self.is_strict else {})

@@ -311,7 +311,7 @@ def _finish(
     *,
     is_key_lost: bool = False,
 ) -> Acted:
-    """Return the processor has answered, and the record is read again.
+    """Finish the action, now that the processor has answered; read the record again.
 
     With a lost key the processor has failed (assumed D2).
     """

@@ -141,7 +141,7 @@ class BreakdownBody(Body):
         return agreed_rate(stated.amounts, surcharge.amount, surcharge.percent)
 
     def parts(self) -> Breakdown:
-        """Return the same, as the domain takes it."""
+        """Return the breakdown as the domain takes it."""
         surcharge = self.surcharge or SurchargeBody.model_construct(
             amount=self.flat_amount, percentage=self.flat_rate, rate=None, bypass=None
         )

@@ -10,7 +10,10 @@ from sandbox.store.tables import used_event
 
 
 def event_id_for(context: OperationContext, account_id: str, sent: str | None) -> str:
-    """Return the event_id of this attempt: the client's, else a new one in capitals (assumed 7.1)."""
+    """Return the event_id of this attempt.
+
+    It is the client's, else a new one in capitals (assumed 7.1).
+    """
     return sent or new_event_id(context, account_id)
 
 
@@ -36,7 +39,7 @@ def earlier_use(
     amount: int | None,
     acted_on: str | None = None,
 ) -> Payment | Outcome | None:
-    """Return the transaction to answer again, if this event_id was used for the same attempt before.
+    """Return the transaction to answer again if this event_id was used before.
 
     None if the event_id is new, and the outcome of the attempt if a repetition counts as one. Any
     other repetition is refused silently, before the state is checked (assumed F38, 2.6). The

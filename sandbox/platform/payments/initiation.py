@@ -230,7 +230,10 @@ def _begin(
     card: Card,
     again: Outcome | None,
 ) -> tuple[_Initiation, Payment]:
-    """Return the first phase: choose the outcome, work out the price, and store a pending payment."""
+    """Choose the outcome, work out the price, and store a pending payment.
+
+    This is the first phase.
+    """
     stated = parts_of(context, body.breakdown)
     if again is None:
         choice = _choose(context, body, operation, known, card, stated)
@@ -284,7 +287,9 @@ def _finish(
     was_tapped: bool = False,
     is_key_lost: bool = False,
 ) -> Payment:
-    """Return the second phase: the processor has answered.
+    """Finish the payment, now that the processor has answered.
+
+    This is the second phase.
 
     With a lost key it failed (assumed D2).
     """
@@ -417,7 +422,7 @@ def _price(
 
 
 def _as_partial(choice: ChosenOutcome, cost: Price) -> ChosenOutcome:
-    """Return the choice.
+    """Return the choice, with its partial approval checked.
 
     A partial approval that leaves nothing over is an approval (assumed 2.7).
     """

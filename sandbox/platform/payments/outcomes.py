@@ -83,7 +83,10 @@ def decide_at_tap(
     tapped: Tapped,
     terminal_id: str,
 ) -> ChosenOutcome:
-    """Return the outcome of the attempt after a tap, a cancellation or an outcome at the tap desk."""
+    """Decide the outcome of the attempt by what came of the tap desk.
+
+    That is a tap, a cancellation or an outcome.
+    """
     if tapped.outcome is not None:
         choice = _as_read(context, replace(waiting, outcome=tapped.outcome))
         why = "at the tap desk"
@@ -190,7 +193,10 @@ def _note_cap(context: OperationContext, before: Payment | None, record: Payment
 
 
 def _set_timers(context: OperationContext, before: Payment | None, record: Payment) -> None:
-    """An authorization and a surcharge prompt last only so long. Source: assumed F4, F21."""
+    """Set and cancel the timers of authorizations and surcharge prompts.
+
+    Both last only so long. Source: assumed F4, F21.
+    """
     id = record.id
     if before is not None and before.status == "authorized":
         context.unit.cancel(AUTHORIZATION_EXPIRES, id)

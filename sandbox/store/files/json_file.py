@@ -116,7 +116,7 @@ class AtomicStorage(Storage):
 
 
 def _place(path: Sequence[int | str]) -> str:
-    """Return what is wrong with the shape of a file at that place."""
+    """Say what is wrong with the shape of a file at that place."""
     match path:
         case [table]:
             return f"table {table!r} is not an object of documents"

@@ -148,7 +148,7 @@ class StateFile(ABC):
 
     @abstractmethod
     def keep_good_copy(self) -> None:
-        """The content was found good: make a copy of the file as it was opened.
+        """Copy the file as it was opened: its content was found good.
 
         Raises StoreError.
         """

@@ -126,7 +126,7 @@ class SqliteFile(StateFile):
         return worlds
 
     def keep_good_copy(self) -> None:
-        """A copy of the file, by SQLite's own means; none of a large file. Raises StoreError."""
+        """Copy the file by SQLite's own means, unless it is large. Raises StoreError."""
         good = good_copy(self._path)
         try:
             if not self._is_new and self._path.stat().st_size <= GOOD_COPY_BYTES_MAX:
