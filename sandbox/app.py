@@ -155,7 +155,7 @@ def build(
 
 def _middleware(settings: Settings, token: str | None) -> list[Middleware]:
     """Return the middleware, outermost first."""
-    # A client with the token is no page of another site.
+    # A client with the token is not a page of another site.
     hosts = Hosts((settings.host, *settings.allow_hosts)) if token is None else None
     found = [
         Middleware(NoteRootPath),

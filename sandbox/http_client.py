@@ -54,7 +54,7 @@ async def send_json(
     return await send(app, method, path, headers=sent, query=query, content=content)
 
 
-# --- servers that may be anybody's --------------------------------------------------------------
+# --- servers that may be a stranger's -----------------------------------------------------------
 
 T = TypeVar("T")
 
@@ -94,7 +94,7 @@ def read_refusal(answer: Response, *, within_s: float) -> Response:
 def within(seconds: float, work: Callable[[], T]) -> T:
     """Return what the work returns or raises. Raises Unending if that takes too long.
 
-    A client's own time limit begins anew with each byte that it reads.
+    A client's own time limit begins again with each byte that it reads.
     """
     started = start(work)
     try:

@@ -70,7 +70,7 @@ class Measured:
         )
         self.worlds = Gauge("worlds", "Worlds that this server has.", **common)
         self.stalls = Counter(
-            "stalls", "Times that the server answered nobody for 50 ms.", **common
+            "stalls", "Times that the server answered no request for 50 ms.", **common
         )
         self.longest_stall = Gauge("longest_stall_seconds", "The longest of them.", **common)
         self.longest_stall_s = 0.0

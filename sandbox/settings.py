@@ -162,7 +162,7 @@ class Settings:
         for name in self.allow_hosts:
             if not _HOST_NAME.fullmatch(name):
                 raise SettingsError(
-                    f"--allow-host: {name!r} is no host name; write it like sandbox.example, "
+                    f"--allow-host: {name!r} is not a host name; write it like sandbox.example, "
                     "without a scheme and a port"
                 )
         if self.store is not None and os.name == "posix" and _WINDOWS_PATH.match(str(self.store)):

@@ -152,7 +152,7 @@ def have_secret(worlds: Worlds, file: StateFile | None) -> None:
     known = ", ".join(sorted(world.id for world in worlds if world.spec.keys_are_known))
     if known:
         log.warning(
-            "the API keys of these worlds are known to anybody, because they began on loopback or "
+            "the API keys of these worlds are publicly known, because they began on loopback or "
             "with --known-keys: %s; for other keys, name another file with --store",
             known,
         )

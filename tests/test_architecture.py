@@ -342,7 +342,7 @@ def test_the_domain_knows_only_itself_pydantic_msgspec_and_what_is_pure_of_the_s
     assert wrong == []
 
 
-def test_the_domain_asks_nobody_for_the_time():
+def test_the_domain_does_not_ask_for_the_time():
     wrong = [
         f"{_name(path)}:{node.lineno}"
         for path in FILES

@@ -56,7 +56,7 @@ LIMITS = {
     "mistakes of a scenario that a check tells": PROBLEMS_MAX,
     "near misses of an attempt in the journal": NEAR_MISSES_MAX,
     "next outcomes that wait in a world": QUEUE_MAX,
-    "deliveries to spoil that wait in a world": SPOILED_MAX,
+    "faults for next deliveries that wait in a world": SPOILED_MAX,
     "marks of a world": MARKS_MAX,
     "rules of a scenario on attempts": RULES_MAX,
     "rules of a scenario on webhooks": WEBHOOK_RULES_MAX,
@@ -111,7 +111,7 @@ def test_the_ledger_in_the_package_is_what_clauses_code_and_tests_say_now():
     assert written == ledger_file(), f"{LEDGER.name} is old: run `make golden` and commit"
 
 
-def test_there_is_no_generated_page_that_nobody_writes():
+def test_every_generated_page_has_a_generator():
     assert {path.name for path in FOLDER.glob("*.md")} == set(pages())
 
 

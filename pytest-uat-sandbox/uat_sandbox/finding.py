@@ -104,7 +104,7 @@ def is_ours(folders: Iterable[Path] = ()) -> bool:
     try:
         spec = find_spec("sandbox")
     except ValueError:
-        # A module that somebody put into sys.modules by hand.
+        # A module that was put into sys.modules by hand.
         return False
     return spec is not None and _has_our_file(spec.submodule_search_locations)
 

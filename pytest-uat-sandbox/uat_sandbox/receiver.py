@@ -81,7 +81,7 @@ class Receiver:
         """Stop listening, and close all connections, those that were just accepted too."""
         self._waker.sendall(b"x")
         self._thread.join()
-        # Nobody else accepts any more, so this is all of them.
+        # No other thread accepts connections now, so this is all of them.
         with self._lock:
             left = dict(self._open)
         for connection in left:

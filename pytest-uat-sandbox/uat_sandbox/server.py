@@ -65,8 +65,8 @@ class Server:
     """A sandbox that answers at `url`, and creates the worlds of tests.
 
     `why_no_receiver` says why webhooks of its worlds cannot reach this process; None if they can.
-    `is_own` says whether nobody else uses it. With `derives_seeds`, worlds of a test get seeds from
-    its id; else they get `seed`, or the server's.
+    `is_own` says whether this process alone uses it. With `derives_seeds`, worlds of a test get
+    seeds from its id; else they get `seed`, or the server's.
     """
 
     url: str

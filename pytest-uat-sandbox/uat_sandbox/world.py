@@ -293,7 +293,7 @@ class World(WorldControl):
             self._webhooks.settle()
         path = f"/worlds/{self.id}/snapshot"
         self._view = self._server.control.ask("PUT", path, content=content)
-        # The journal begins anew; messages are those of the saved world.
+        # The journal begins again; messages are those of the saved world.
         self.before = self._so_far()
         if self._webhooks is not None:
             self._webhooks.forget()

@@ -218,7 +218,7 @@ class Remote:
         error = str(refusal["error"])
         if error == "unknown_world" and not hint:
             message += self._worlds_there()
-        # A word that is misspelt is no input to use, wherever that is noticed.
+        # A word that is misspelt is unusable input, wherever that is noticed.
         code = EXIT_UNUSABLE if status == 400 or error.startswith("unknown_") else EXIT_REFUSED
         raise Unanswered(message, code, status=status)
 

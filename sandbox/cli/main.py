@@ -57,8 +57,8 @@ class Commands(Group):
 
     `lazy` has the module in this package and the first sentence of each of those.
 
-    Ctrl-C ends with EXIT_INTERRUPTED, at a question as well. A closed pipe, as by `head`, is no
-    failure. With NO_COLOR in the environment there are no colours. An answer of a server that a
+    Ctrl-C ends with EXIT_INTERRUPTED, at a question as well. A closed pipe, as by `head`, is not
+    a failure. With NO_COLOR in the environment there are no colours. An answer of a server that a
     command cannot read ends it with a sentence.
     """
 

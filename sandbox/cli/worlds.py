@@ -280,7 +280,7 @@ def _value(name: str, text: str) -> Any:
         except ValueError:
             value = None
     if value is None or not row.accepts(value):
-        message = f"{shown(text)} is no value of {name}: it is {row.choices}"
+        message = f"{shown(text)} is not a value of {name}: it is {row.choices}"
         raise click.BadParameter(message + did_you_mean(text, named), param_hint="'VALUE'")
     return value
 

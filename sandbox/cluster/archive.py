@@ -29,7 +29,7 @@ VALUES ($1, $2, $3, 1, $4, $5, $6, $7, now())"""
 class Archive(StateFile):
     """The worlds of a database that no server uses. Fulfils the port of state files.
 
-    Each method connects anew. Raises StoreError where a server lives.
+    Each method opens a new connection. Raises StoreError where a server lives.
     """
 
     def __init__(self, url: str) -> None:

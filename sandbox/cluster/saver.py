@@ -199,7 +199,7 @@ class ClusterSaver:
     async def saved(self, world: World | None = None) -> None:
         """Wait until all changes of the world so far are written; without one, the tokens.
 
-        Raises WorldLost if it is not owned any more, and Unavailable if tokens cannot be written.
+        Raises WorldLost if another server may own it, and Unavailable if tokens cannot be written.
         """
         if world is None:
             if self._tokens is not None:

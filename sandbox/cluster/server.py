@@ -92,7 +92,7 @@ class ClusterServer:
         # The owners of worlds, by key.
         self._routes: dict[bytes, Peer] = {}
         self._claiming = Alone()
-        # Worlds that are not looked for again unless somebody asks for them.
+        # Worlds that are not looked for again unless a client asks for them.
         self._unreadable: set[str] = set()
         self._is_leaving = False
         self._spread_s = 0.0

@@ -35,7 +35,7 @@ SILENT_S: Final = 5.0
 """A server answers and sends webhooks only while a statement of its session succeeded that began
 less than `FRESH_S` ago; otherwise it asks, for up to `ASK_S`. Other servers end a session that was
 silent for `SILENT_S`, which is more than both together. That order keeps a server that was frozen
-from answering with what is no longer true. Source: assumed D25-servers."""
+from answering with outdated data. Source: assumed D25-servers."""
 
 _AGAIN_MAX_S: Final = 1.0
 _CLOCK_STEP: Final = 0.1

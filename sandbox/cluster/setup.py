@@ -79,7 +79,7 @@ CREATE TABLE uat_sandbox.brought_keys (
 """
 """`living` are the sessions whose lock, of the class `OWNERS`, is held; `owned` are worlds with the
 living session that owns them. `n` counts the commits of a world, and is 0 until it is written for
-the first time. `wid` numbers the rows of a world; one that is written anew gets another, and its
+the first time. `wid` numbers the rows of a world; one that is rewritten gets another, and its
 former rows are left over until they are swept. Numbers of documents are texts, since they may have
 more than 64 bits. API keys have the `lookup` by which their world is found."""
 

@@ -149,14 +149,14 @@ def _get(document: Any, name: str, kind: type, place: str, *, is_optional: bool 
     if value is None and is_optional:
         return None
     if value is None and not (isinstance(document, dict) and name in document):
-        raise HarError(f"{whole}: is missing, so this is no HAR file")
+        raise HarError(f"{whole}: is missing, so this is not a HAR file")
     if not isinstance(value, kind) or isinstance(value, bool):
         raise HarError(f"{whole}: must be {_WORDS[kind]}")
     if isinstance(value, str):
         if len(value) > BODY_BYTES_MAX:
             raise HarError(f"{whole}: is larger than {BODY_BYTES_MAX // 2**20} MB")
         try:
-            # JSON can write half a surrogate pair, and nobody can send it.
+            # JSON can write half a surrogate pair, which cannot be sent.
             value.encode()
         except UnicodeEncodeError:
             raise HarError(f"{whole}: has a character that cannot be sent") from None

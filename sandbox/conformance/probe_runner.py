@@ -104,7 +104,7 @@ def read_register(folder: Path, run: str) -> Register:
             entry = msgspec.json.decode(line, type=Entry)
             KINDS[entry.kind]
         except (msgspec.MsgspecError, KeyError):
-            raise RegisterError(f"{file}: line {number} is no entry") from None
+            raise RegisterError(f"{file}: line {number} is not an entry") from None
         register.entries[entry.number] = entry
     return register
 

@@ -203,7 +203,7 @@ def _candidates(
 ) -> Iterator[Mapping[str, tuple[str, str]]]:
     """Casts of the strangers of one request: those known by value, or all of one merchant.
 
-    Members that nobody has yet come first.
+    Members that have no counterpart yet come first.
     """
     known = {one.value: member for one in together if (member := _known(world, one.value))}
     names = list(dict.fromkeys(name for one in together for name in world[one.table]))
@@ -349,7 +349,7 @@ def explained(
             # Nor does an answer about another transaction.
             continue
         for one, names in by.items():
-            # A status that now differs in its body is no match yet.
+            # A status that now differs in its body is not a match yet.
             if one.identity not in left and not _is_worse(one, left - before):
                 names.append(f"{turn.name}={turn.value}")
     return [Explained(one, tuple(by[one])) for one in found]

@@ -238,7 +238,7 @@ async def list_agenda(request: ControlRequest, query: AgendaQuery) -> Agenda:
     if query.after is not None:
         places = {timer.id: place for place, timer in enumerate(fitting, start=1)}
         if query.after not in places:
-            raise invalid("after: nothing with this id falls due any more; begin without it")
+            raise invalid("after: nothing with this id falls due now; begin without it")
         first = places[query.after]
     page = fitting[first : first + query.limit]
     return Agenda(
@@ -394,9 +394,9 @@ def _retry(world: World, timer: Timer) -> _Leads:
 
 _TELLS: Final[Mapping[str, _Tells]] = {
     clock.AUTHORIZATION_EXPIRES: _ends("the authorization expires uncaptured", "assumed F21"),
-    clock.SURCHARGE_EXPIRES: _ends("nobody answered the surcharge prompt", "assumed F4"),
-    clock.TAP_EXPIRES: _ends("nobody tapped a card", "assumed F9"),
-    clock.HOLD_REVERSED: _ends("the host reverses a hold that nobody knows of", "assumed F42"),
+    clock.SURCHARGE_EXPIRES: _ends("the surcharge prompt expired unanswered", "assumed F4"),
+    clock.TAP_EXPIRES: _ends("no card was tapped in time", "assumed F9"),
+    clock.HOLD_REVERSED: _ends("the host reverses an orphaned hold", "assumed F42"),
     clock.CANCEL: _ends("a scenario cancels the payment", "assumed F5"),
     clock.LATE_ANSWER: _late_answer,
     clock.BATCH_RESULT: _batch_result,

@@ -148,7 +148,7 @@ def read_console_file(request: ControlRequest) -> Written[str]:
         raise not_found(f"the console has no file {name[:80]!r}")
     if asked != version():
         raise not_found(
-            f"the console has no version {asked[:80]!r} of this file any more; reload the page"
+            f"the console no longer has version {asked[:80]!r} of this file; reload the page"
         )
     return Written(content, media_type=_TYPES[Path(name).suffix])
 
@@ -205,7 +205,7 @@ platform would.</p>
 async def welcome(request: Request) -> Response:
     """Send a browser to the console; say where it is if it has a port of its own.
 
-    Raises HTTPException with 404 for a client that is no browser.
+    Raises HTTPException with 404 for a client that is not a browser.
     """
     scope, state = request.scope, request.app.state
     accepts = request.headers.getlist("accept")

@@ -266,7 +266,7 @@ def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
         if (came - at).total_seconds() > STEP_S:
             before.append(("POST", "/clock/advance", {"to": view.at}))
             at = came
-        # One that is started again counts anew, and is another object.
+        # One that is started again counts from zero, and is another object.
         if scenario is not runs:
             before.append(("DELETE" if scenario is None else "PUT", "/scenario", scenario))
             runs = scenario

@@ -222,7 +222,7 @@ async def _prove_test(
 ) -> None:
     """Raise ControlFault if the requests of a test are answered otherwise in its world.
 
-    A fixture of somebody's own is known to this server alone, and is not proved with.
+    A custom fixture is known to this server alone, and is not proved with.
     Source: assumed D25-export.
     """
     if case.world.state.begins.fixture not in library.fixture_names():

@@ -200,7 +200,7 @@ class Sessions:
 class SharedSessions(Sessions):
     """Sessions that every server knows which has the same secret: the cookie says whose it is.
 
-    Who signs out is forgotten by this server alone; the browser has no cookie any more.
+    Who signs out is forgotten by this server alone; the browser no longer has a cookie.
     """
 
     def __init__(self, tokens: Tokens, ticks: Callable[[], float], secret: bytes) -> None:

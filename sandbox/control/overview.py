@@ -83,7 +83,7 @@ class FeedRow(RequestRow):
 class OverviewView(View):
     """A world at a glance.
 
-    `scenario` is the one that runs, null without one. `needs` are what waits for somebody; of each
+    `scenario` is the one that runs, null without one. `needs` are what needs attention; of each
     kind the newest. `due` is what falls due next,
     `due_total` how much falls due in all. `statuses` counts all payments. `waiting` are the
     requests that have no answer yet. `feed` has the newest requests, the newest first.
@@ -129,7 +129,7 @@ def _statuses(world: World) -> dict[str, int]:
     return {status: total for status, total in totals.items() if total}
 
 
-# --- what needs somebody ----------------------------------------------------------------------
+# --- what needs attention ---------------------------------------------------------------------
 
 
 def _taps(world: World) -> Iterator[Need]:

@@ -65,7 +65,7 @@ class ReceivedView(View):
     """A delivery as it came. `answer` is null if the receiver took too long.
 
     `says` tells what its check of the signature found, with all secrets that were in force. `body`
-    is text where a scenario spoilt the JSON.
+    is text where a scenario injected invalid JSON.
     """
 
     event_type: str | None
@@ -244,7 +244,7 @@ def check_attempt(
     if sha256(body).hexdigest() != head.sha256:
         raise conflict(
             "body_changed",
-            "the bytes that were sent are not there any more",
+            "the bytes that were sent are no longer available",
             details="the attempt was made by another version of the sandbox",
         )
     secrets = _get_endpoint(world, delivery.endpoint_id).secrets_at(attempt.at)

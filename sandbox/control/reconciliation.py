@@ -131,7 +131,7 @@ def _attempts(payment: Payment) -> list[_Entry]:
     }
     last = found.get(payment.transaction.event_id)
     if last is not None:
-        # Settling is no attempt, and changes the status all the same.
+        # Settling is not an attempt, and changes the status all the same.
         found[payment.transaction.event_id] = replace(last, status=payment.status)
     return list(found.values())
 

@@ -142,7 +142,7 @@ def _find_mark(request: ControlRequest) -> Mark:
 async def return_to_mark(request: ControlRequest) -> WorldView:
     """Return a world to a mark.
 
-    The marks stay; the journal begins anew.
+    The marks stay; the journal begins again.
     """
     async with exclusive_world(request) as world:
         mark = _find_mark(request)

@@ -122,7 +122,7 @@ def _good(builder: ProbeBuilder) -> list[Webhook]:
     taken=(
         "Compute the HMAC-SHA256 of `{id}.{timestamp}.{body}` with the decoded secret "
         "and compare it in constant time, or have a Standard Webhooks library do it. "
-        "At present anybody can tell the receiver that money has moved."
+        "At present any client can tell the receiver that money has moved."
     ),
 )
 def _bad_signature(builder: ProbeBuilder) -> list[Webhook]:
@@ -177,7 +177,7 @@ def _empty_signature(builder: ProbeBuilder) -> list[Webhook]:
 
 @_forgery(
     "garbled-signature",
-    sends="a signature header that is no list of signatures",
+    sends="a signature header that is not a list of signatures",
     otherwise=ADVICE,
     weight=2,
 )

@@ -243,7 +243,7 @@ _PAYMENT_ROWS: Final = (
             "refused": "It is 400: the payment ended in an error, and nothing is held.",
             "allowed": (
                 "The whole of it can be reversed. The payment is reversed then, and a late "
-                "approval changes nothing any more."
+                "approval changes nothing."
             ),
         },
         clause="assumed D35-timeout",

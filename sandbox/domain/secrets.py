@@ -214,7 +214,7 @@ _USUAL_GROUPS: Final = (
 
 _SPELLING: Final = re.compile(
     # One separator throughout. Dates with a time, places on a map and addresses with a port have
-    # several. A raised or circled digit is no part of a group.
+    # several. A raised or circled digit is not part of a group.
     r"\D*(?:\d+(\D+)\d+(?:\1\d+)*|(?:\d(?:\D+\d)*)?|"
     + "|".join(r"\D+".join(rf"\d{{{size}}}" for size in groups) for groups in _USUAL_GROUPS)
     + r")\D*"

@@ -130,7 +130,7 @@ SWITCHES: Final[dict[str, Switch]] = {
                 is_whole=True,
                 default=0,
                 about=f"How many requests each key may send in a {window} of the world's clock; "
-                "above that, 429. 0 is no quota.",
+                "above that, 429. 0 means unlimited.",
                 source="assumed 5.3-gateway",
             )
             for window in ("second", "minute")

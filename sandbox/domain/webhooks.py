@@ -133,7 +133,7 @@ class Endpoint(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     `account_id` None subscribes to the whole world. No `event_types` means all of them; `filters`
     name a field of the body and its accepted values. `failing_since` is the time of the first
     failure since the last success, or None. `replaced_secret` is the newest one that was rotated
-    out, even if it does not sign any more: a scenario may sign with it (assumed D22).
+    out, even if it no longer signs: a scenario may sign with it (assumed D22).
     """
 
     id: EndpointId

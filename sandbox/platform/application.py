@@ -141,7 +141,7 @@ class Platform:
                 incoming.body = await wire.read_body(receive, bytes_max=self._body_bytes_max)
             except wire.ClientGone:
                 return
-            # Meanwhile the key may have become another world's, or nobody's.
+            # Meanwhile the key may have moved to another world, or been deleted.
             presented = self._identify(incoming)
         if self._forwarder is not None and (
             presented.world is None or self._forwarder.brings_key(incoming)

@@ -1,7 +1,7 @@
 """Requests that the sandbox sends to its own platform, without a socket.
 
-Each takes the way of any other request. Only its key comes as a record, so nobody needs to hold its
-plaintext.
+Each takes the way of any other request. Only its key comes as a record, so its plaintext need not
+be kept.
 """
 
 import asyncio

@@ -129,7 +129,7 @@ def route(context: RequestContext, worlds: Worlds) -> Row:
         why = f"no endpoint has the path {path}{_path_hint(path, OPERATIONS)}"
         raise Refusal(NOT_FOUND, reason=why, source="assumed C1")
     if match.row is None:
-        why = f"this path serves {methods_of(match) or 'nothing any more'}"
+        why = f"this path serves {methods_of(match) or 'nothing now'}"
         raise Refusal(METHOD_NOT_ALLOWED, reason=why)
     raise Refusal(RETIRED, reason=match.row.summary, source=match.row.source)
 

@@ -80,7 +80,7 @@ class Recorder:
             self._shown_headers(incoming.shown_headers),
             context.world.state.scenario,
         )
-        # What pages of other origins send without a key is nobody's (assumed D25-origins).
+        # Requests of other origins' pages without a key are not journaled (assumed D25-origins).
         if key is not None or why_foreign({"headers": incoming.headers}) is None:
             context.world.journal.add(entry)
         if self._log_requests:

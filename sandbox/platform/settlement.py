@@ -339,7 +339,7 @@ def schedule_of(timer: Timer) -> BatchSchedule:
 def close_when_due(context: OperationContext, timer: Timer) -> None:
     """Close the terminal's open batch, if it has one, and wait for the next time.
 
-    A deleted terminal has no schedule any more.
+    A deleted terminal no longer has a schedule.
     """
     terminal = context.unit.get(Terminal, timer.subject)
     if terminal is None or terminal.deleted_at is not None:

@@ -395,7 +395,7 @@ def _must_be_allowed(context: OperationContext, needed: tuple[str, ...]) -> None
 def _take(
     context: OperationContext, payment: Payment, step: edits.Edit, joined: Batch | None
 ) -> tuple[Payment, Batch | None]:
-    """Carry out one step of an edit. An outcome that is still open is no attempt.
+    """Carry out one step of an edit. An outcome that is still open is not an attempt.
 
     `joined` is the batch that an earlier step of the same edit joined.
     """

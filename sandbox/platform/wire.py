@@ -165,7 +165,7 @@ def parse_json(body: bytes) -> Any:
     Also refused: a key that occurs twice in one object, NaN and infinity, lone surrogates, bytes
     that are not UTF-8, and nesting deeper than 200.
     """
-    # A byte order mark is no part of the text (RFC 8259, 8.1; assumed D46).
+    # A byte order mark is not part of the text (RFC 8259, 8.1; assumed D46).
     body = body.removeprefix(_MARK)
     if not body:
         raise BadInput("a JSON body is required")

@@ -107,7 +107,7 @@ class _Repeating:
         except ValueError:
             body = None
         if not isinstance(body, dict):
-            return None if not step["asserted"] else "the answer is no object any more"
+            return None if not step["asserted"] else "the answer is now not an object"
         for name, value in step["asserted"].items():
             if body.get(name) != value:
                 return f"{name} is {body.get(name)!r}, not {value!r}"

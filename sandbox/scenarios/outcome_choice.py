@@ -75,7 +75,7 @@ class AttemptFacts(Struct, frozen=True, gc=False):
 class ChosenOutcome(Struct, frozen=True, gc=False):
     """The outcome of an attempt, and its source.
 
-    A request that is no attempt has only a `fault`, which is a transport fault, perhaps `until`
+    A request that is not an attempt has only a `fault`, which is a transport fault, perhaps `until`
     some moment. `arms` and `settlement` are stored with a payment for later;
     `disarms` marks an armed outcome as used. With `tap` the payment waits that long for a card,
     whose issuer then answers unless `is_final`. `follow` lists the follow-ups.

@@ -1,6 +1,6 @@
 """What is set for the next attempts and deliveries of one world, first come first served.
 
-Deliveries to spoil go before the rules of the scenario. Source: assumed D24.
+Faults for the next deliveries go before the rules of the scenario. Source: assumed D24.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -78,7 +78,7 @@ class Queue:
         self._store(())
 
 
-# --- the next deliveries to spoil ---------------------------------------------------------------
+# --- faults for the next deliveries -------------------------------------------------------------
 
 SPOILED_MAX: Final = 100
 """Entries that wait in one world. Each delivery goes through them until one fits."""

@@ -398,7 +398,7 @@ class Then(Part):
 class Rule(Part):
     """One rule: a condition and an effect. Without a name its number names it.
 
-    That is why a name is no number.
+    That is why a name is not a number.
     """
 
     name: RuleName | None = None

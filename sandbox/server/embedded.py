@@ -249,7 +249,7 @@ def embedded(settings: Settings | None = None) -> Iterator[Embedded]:
     """
     settings = settings or Settings()
     if settings.watch:
-        raise SettingsError("watch: is for `sandbox serve`; a test runs its scenario anew")
+        raise SettingsError("watch: is for `sandbox serve`; a test starts its scenario again")
     private = replace(
         settings,
         host=_LOOPBACK,

@@ -80,10 +80,10 @@ class Beginning(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True)
 class WorldState(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """The one record of the world itself.
 
-    `queue` are the next outcomes, `spoiled` the next deliveries to spoil. `terminal_outcomes` are
-    the fixed outcomes of test terminals, by terminal id. `scenario` is the document of the scenario
-    that is running, since that moment. In a maintenance every request is refused. `readings` are
-    those that the world chose itself; the profile decides the others.
+    `queue` are the next outcomes, `spoiled` the faults of the next deliveries. `terminal_outcomes`
+    are the fixed outcomes of test terminals, by terminal id. `scenario` is the document of the
+    scenario that is running, since that moment. In a maintenance every request is refused.
+    `readings` are those that the world chose itself; the profile decides the others.
     """
 
     id: str

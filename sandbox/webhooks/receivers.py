@@ -256,7 +256,7 @@ class Inbox:
         kept.received.append(came)
         kept.total += 1
         if len(attempts) > 2 * RECEIVED_MAX:
-            # Messages that came long ago are not sent again, or begin anew.
+            # Messages that came long ago are not sent again, or start over.
             for old in list(islice(attempts, RECEIVED_MAX)):
                 del attempts[old]
         await asyncio.sleep(min(program.delay_ms / 1000, TIMEOUT_S))

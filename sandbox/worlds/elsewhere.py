@@ -51,7 +51,7 @@ class ServerRow(NamedTuple):
 class Elsewhere(Protocol):
     """The other servers. Worlds move between them; one server has a world at a time.
 
-    All of this raises Unavailable while nobody can tell.
+    All of this raises Unavailable while the answer is unknown.
     """
 
     async def have_world(self, id: str) -> Peer | None:
@@ -78,7 +78,7 @@ class Elsewhere(Protocol):
     ) -> bool:
         """Have that server answer the request at one of its URLs.
 
-        False if it does not have the world any more.
+        False if it no longer has the world.
         """
 
     async def ask_all(

@@ -1,7 +1,7 @@
 """Subscribers to the events of a world: each has a queue of its own.
 
 Without subscribers nothing is recorded. The first subscriber connects the sources of events; the
-last one disconnects them. Changes of records are noted only while somebody reads those kinds. A
+last one disconnects them. Changes of records are noted only while a subscriber reads those kinds. A
 queue holds the objects themselves, which the endpoint renders.
 """
 

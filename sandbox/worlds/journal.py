@@ -187,7 +187,7 @@ def _scrubbed(body: bytes, profile: Profile) -> bytes:
     """Return the stored part of a body, scrubbed; the rest is not searched."""
     if len(body) > CAPTURE_BYTES_MAX:
         start = body[: CAPTURE_BYTES_MAX + SECRET_CHARS_MAX].decode("utf-8", "replace")
-        # A cut body is not JSON any more, so its escapes are not resolved.
+        # A cut body is invalid JSON, so its escapes are not resolved.
         start = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), start)
         shown = profile.scrub_start(start, max(len(start) - SECRET_CHARS_MAX, 0))
         return shown.encode("utf-8", "replace")[:CAPTURE_BYTES_MAX] + CUT_OFF
@@ -259,7 +259,7 @@ class Journal:
         key_name: Callable[[str], str | None],
     ) -> None:
         self._entries: deque[tuple[int, Entry]] = deque(maxlen=entries_max)
-        # Whoever has no key cannot push out what those with one have done.
+        # Requests without a key cannot push out those with one.
         self._unkeyed: deque[tuple[int, Entry]] = deque(maxlen=min(UNKEYED_MAX, entries_max))
         self._added = 0
         self._scrub = scrub

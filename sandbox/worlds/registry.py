@@ -47,7 +47,7 @@ KEYS_ELSEWHERE_MAX: Final = 1_000
 class KeyHolders:
     """Lookup segments, and the ids of the worlds that hold them.
 
-    `taken_elsewhere` are keys that somebody brought lately, and that worlds of other servers have.
+    `taken_elsewhere` are keys that clients sent lately, and that worlds of other servers have.
     """
 
     def __init__(self) -> None:
@@ -125,7 +125,7 @@ class Worlds:
         self.likeness: World | None = None
         # Counts of deleted and reset worlds, and of requests for no world.
         self.coverage = CoverageCounters()
-        # Called with the id of a world that somebody deletes, while it is still there.
+        # Called with the id of a world that is being deleted, while it is still there.
         self.before_deleting: Callable[[str], Awaitable[None]] | None = None
 
     def create(self, spec: WorldSpec) -> World:
@@ -305,7 +305,7 @@ class Worlds:
                 secret, its_secret = self._secret(world, key), self._secret(other, its)
                 known = secret or its_secret
                 if known is None or (secret_fits(key, known) and secret_fits(its, known)):
-                    # Nobody learns of the worlds of others.
+                    # A team does not learn of the worlds of others.
                     is_own = team_of(world.id) in (OPERATOR, team_of(id))
                     whose = f"the world {id!r}" if is_own else "another world"
                     raise NotRestored(f"api_keys, {key.id}: {whose} has this key")

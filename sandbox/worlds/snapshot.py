@@ -90,7 +90,7 @@ def _documents(table: str, entries: Any) -> list[Document]:
             raise NotRestored(f"{table[:80]}, {number[:80]}: must be an object with an _id")
         # One spelling for each: two of one number would be two documents in one place.
         if not _NUMBER.fullmatch(number):
-            raise NotRestored(f"{table[:80]}: {number[:80]!r} is no number")
+            raise NotRestored(f"{table[:80]}: {number[:80]!r} is not a number")
         own = fields.copy()
         found.append(Document(own.pop("_id"), int(number), to_json(own).decode()))
     return sorted(found, key=lambda one: one.number)

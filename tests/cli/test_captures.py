@@ -83,7 +83,9 @@ def broken(change: dict[str, Any] | None, without: str = "") -> Any:
         (broken({"scenario": []}), "scenario: must be an object"),
     ],
 )
-def test_a_file_that_is_no_capture_is_refused_and_nothing_is_written(file, tmp_path, write, said):
+def test_a_file_that_is_not_a_capture_is_refused_and_nothing_is_written(
+    file, tmp_path, write, said
+):
     bad = tmp_path / "bad.gz"
     bad.write_bytes(write(file))
 

@@ -211,7 +211,7 @@ def test_what_cannot_be_used_is_refused_in_words(arguments, words):
     assert "svc_live_abcdef" not in done.stderr
 
 
-def test_where_nobody_listens_there_is_nothing_to_grade():
+def test_without_a_listener_there_is_nothing_to_grade():
     with refusing() as url:
         done = doctor(url, "--secret", SECRET)
 

@@ -55,7 +55,7 @@ def test_variables_of_another_key_are_its_own(served, world):
     assert lines == [f"export SANDBOX_KEY={key}", f"export SANDBOX_KEY_PSP={key}"]
 
 
-def test_a_name_that_nobody_has_is_refused_with_the_nearest(served, world):
+def test_an_unknown_name_is_refused_with_the_nearest(served, world):
     done = ask("keys", "--world", "keyed", "--name", "mercant", server=served)
 
     assert_refused(done, 2, "the world keyed has no key 'mercant'", "did you mean 'merchant'?")

@@ -252,7 +252,7 @@ def test_a_broken_connection_is_made_again_and_what_was_missed_is_shown(tmp_path
     assert (code, left) == (0, [])
 
 
-def test_a_server_that_began_anew_gets_the_same_endpoint_again():
+def test_a_restarted_server_gets_the_same_endpoint_again():
     with serving() as first:
         port = first.url.rpartition(":")[2]
         with following("listen", "9000", "--secret", SECRET, server=first) as listening:

@@ -26,5 +26,5 @@ from tests.cli.asking import ask, assert_refused
     ],
     ids=str,
 )
-def test_a_misspelt_word_is_no_input_to_use(served, arguments, words):
+def test_a_misspelt_word_is_not_usable_input(served, arguments, words):
     assert_refused(ask(*arguments, server=served), 2, *words)

@@ -71,7 +71,7 @@ def test_variables_that_kubernetes_sets_for_services_stop_nothing(monkeypatch):
     ]
 
 
-def test_a_port_that_is_no_number_is_refused_as_before(monkeypatch):
+def test_a_port_that_is_not_a_number_is_refused_as_before(monkeypatch):
     monkeypatch.setenv("SANDBOX_PORT", "eighty")
 
     done = ask("serve", "--host", "256.256.256.256")

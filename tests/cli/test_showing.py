@@ -157,7 +157,7 @@ def test_ctrl_c_before_it_is_done_ends_with_130_and_no_complaint(served: Served)
     assert (code, out, err) == (130, "", "")
 
 
-def test_a_pipe_that_is_closed_is_no_failure(served: Served):
+def test_a_pipe_that_is_closed_is_not_a_failure(served: Served):
     with following("world", "show", server=served) as showing:
         showing.process.stdout.close()
         code = showing.process.wait(20)

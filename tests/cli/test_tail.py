@@ -95,7 +95,7 @@ def test_what_cannot_be_filtered_by_is_refused(served, world, arguments, code, w
     assert_refused(ask("tail", *arguments, server=served), code, *words)
 
 
-def test_where_nobody_listens_it_says_how_to_start_a_server():
+def test_without_a_server_it_says_how_to_start_one():
     done = ask("tail", "--url", "http://127.0.0.1:9")
 
     assert_refused(done, 2, "no server answers at", "`sandbox serve`")
@@ -129,7 +129,7 @@ def test_json_is_the_journal_entry_a_line(served):
     assert [past, live] == entries
 
 
-def test_whoever_closes_the_pipe_has_read_enough(served):
+def test_a_reader_that_closes_the_pipe_has_read_enough(served):
     world = add_world(served, "tailed-head")
     pay(served, world)
     with following("tail", "--world", world["id"], server=served) as tail:

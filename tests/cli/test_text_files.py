@@ -40,7 +40,7 @@ def written(folder, name, text, encoding):
 
 
 @pytest.mark.proves("assumed D48")
-def test_a_byte_order_mark_is_no_part_of_a_file(server, tmp_path, fixture_text):
+def test_a_byte_order_mark_is_not_part_of_a_file(server, tmp_path, fixture_text):
     url = ("--url", server.url)
     scenario = written(tmp_path, "tills.toml", SCENARIO, "mark")
     world = written(tmp_path, "world.json", fixture_text, "mark")

@@ -38,7 +38,7 @@ def test_a_sample_arrives_with_its_changes_and_its_result_is_printed(served, wor
     got.verify(secret)
 
 
-def test_nobody_who_listens_is_said_and_no_failure(served, world):
+def test_a_missing_listener_is_reported_and_not_a_failure(served, world):
     done = ask("trigger", "batch.accepted", "--world", world, server=served)
 
     assert done.exit_code == 0

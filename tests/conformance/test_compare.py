@@ -256,7 +256,7 @@ def test_an_unusable_recording_is_refused_with_the_place(document, words):
 
 
 @pytest.mark.parametrize(("content", "words"), [("{", "is not JSON"), ("[" * 100_000, "nested")])
-def test_a_file_that_is_no_recording_ends_with_2(tmp_path, content, words):
+def test_a_file_that_is_not_a_recording_ends_with_2(tmp_path, content, words):
     assert_refused(ask("compare", _written(tmp_path, content)), 2, "traffic.har: ", words)
 
 

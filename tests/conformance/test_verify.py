@@ -172,7 +172,7 @@ def test_answers_that_are_pages_tell_nothing():
     assert told == [(probe.id, None) for probe in PROBES if probe.id != "strict_headers"]
 
 
-def test_requests_are_half_a_second_apart_and_a_wish_to_wait_is_heeded():
+def test_requests_are_half_a_second_apart_and_a_wish_to_wait_is_applied():
     time, statuses = Time(), iter([429])
 
     def send(request: Asked) -> HttpAnswer:

@@ -38,7 +38,7 @@ def test_on_loopback_no_token_is_needed(host):
         *("127.evil.example", "127.0.0.1.nip.io", "127.1", "2130706433", "localhost.example"),
     ],
 )
-def test_elsewhere_a_token_is_made_up_that_nobody_guesses(host):
+def test_elsewhere_a_token_is_made_up_that_cannot_be_guessed(host):
     one, other = (InProcess(build(Settings(host=host))) for _ in range(2))
 
     assert one.sandbox.token != other.sandbox.token

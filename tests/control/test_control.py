@@ -241,7 +241,7 @@ def test_a_method_that_is_not_served_is_a_405_that_lists_those_that_are(
     [b"[]", b"5", b"null", b"{", b"\xff", b'{"id":"a","id":"b"}', b'{"seed":NaN}', b"[" * 100_000],
     ids=lambda body: repr(body[:20]),
 )
-def test_a_body_that_is_no_object_is_a_400(sandbox, body):
+def test_a_body_that_is_not_an_object_is_a_400(sandbox, body):
     answer = sandbox.ask("POST", "/_sandbox/worlds", body=body)
 
     assert_refused(answer, 400, "validation_error")

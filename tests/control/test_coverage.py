@@ -312,7 +312,7 @@ def test_a_key_that_is_known_and_not_usable_belongs_to_its_world(sandbox):
     }
 
 
-def test_a_reset_begins_anew_and_the_total_keeps_what_was(sandbox):
+def test_a_reset_begins_again_and_the_total_keeps_what_was(sandbox):
     pay(sandbox)
     before = exercised(sandbox)
 
@@ -333,7 +333,7 @@ def test_the_total_keeps_what_was_in_a_world_that_was_deleted(sandbox):
     assert_refused(sandbox.control("GET", "/worlds/mine/coverage"), 404, "unknown_world")
 
 
-def test_the_total_keeps_what_was_in_a_world_that_nobody_used_any_more():
+def test_the_total_keeps_what_was_in_an_unused_world():
     ticks = [0.0]
     sandbox = InProcess(build(Settings(), ticks=lambda: ticks[0]))
     pay(made(sandbox))
@@ -346,7 +346,7 @@ def test_the_total_keeps_what_was_in_a_world_that_nobody_used_any_more():
     assert total(sandbox) == before
 
 
-def test_a_world_that_is_restored_begins_anew_and_the_total_keeps_what_was(sandbox):
+def test_a_world_that_is_restored_begins_again_and_the_total_keeps_what_was(sandbox):
     mine = made(sandbox)
     pay(mine)
     before = exercised(sandbox, "/worlds/mine/coverage")
@@ -360,7 +360,7 @@ def test_a_world_that_is_restored_begins_anew_and_the_total_keeps_what_was(sandb
     assert exercised(sandbox, "/worlds/mine/coverage")["statuses"] == {"pending": 1, "captured": 1}
 
 
-def test_what_a_fixture_brings_along_was_exercised_by_nobody(sandbox):
+def test_what_a_fixture_brings_along_was_not_exercised(sandbox):
     mine = made(sandbox, fixture="busy", clock=None)
 
     messages = sandbox.control("GET", "/worlds/mine/messages").json()["total"]

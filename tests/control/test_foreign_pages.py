@@ -84,7 +84,7 @@ def test_a_route_that_is_open_answers_any_page(sandbox, row):
         ("GET", "/_sandbox//health"),
     ],
 )
-def test_what_is_no_route_is_not_open_either(sandbox, method, path):
+def test_an_unknown_route_is_not_open_either(sandbox, method, path):
     answer = from_page(sandbox, method, path, sec_fetch_site="cross-site")
 
     assert answer.status == 403
@@ -289,7 +289,7 @@ def test_more_hosts_than_are_remembered_are_answered_and_none_of_another(sandbox
 @pytest.mark.parametrize(
     "name", ["http://a.example", "a.example:80", "", "a b", "a.example/x", "*"]
 )
-def test_what_is_no_host_name_cannot_be_allowed(name):
+def test_an_invalid_host_name_cannot_be_allowed(name):
     with pytest.raises(SettingsError, match="--allow-host"):
         Settings(allow_hosts=(name,))
 

@@ -235,7 +235,7 @@ def test_a_filter_of_requests_that_cannot_be_meant_is_a_400(sandbox, query, near
     assert_refused(answer, 400, "validation_error", nearest)
 
 
-def test_a_row_that_does_not_exist_is_no_filter_but_a_400_with_the_nearest(sandbox):
+def test_a_row_that_does_not_exist_is_not_a_filter_but_a_400_with_the_nearest(sandbox):
     answer = sandbox.control("GET", "/worlds/default/requests", query="route=apikeys.lst")
 
     assert answer.status == 400

@@ -37,7 +37,7 @@ def needs(sandbox):
     return [(one["kind"], one["id"]) for one in overview(sandbox)["needs"]]
 
 
-def test_a_new_world_needs_nobody(sandbox):
+def test_a_new_world_needs_no_attention(sandbox):
     seen = overview(sandbox)
 
     assert (seen["needs"], seen["feed"], seen["statuses"], seen["endpoints"]) == ([], [], {}, [])
@@ -106,7 +106,7 @@ def test_the_feed_has_the_newest_requests_only(sandbox):
     assert seen["requests_total"] == FEED_MAX + 2
 
 
-def test_a_surcharge_that_nobody_answered_is_a_need(sandbox):
+def test_an_unanswered_surcharge_is_a_need(sandbox):
     tx = prompted(sandbox, 2000)
 
     (need,) = overview(sandbox)["needs"]
@@ -137,7 +137,7 @@ def test_a_batch_is_a_need_until_what_came_back_is_in_a_batch_again(sandbox):
     assert needs(sandbox) == [("batch", second)]
 
 
-def test_a_key_is_a_need_once_somebody_asks_with_it_in_vain(sandbox):
+def test_a_key_is_a_need_once_a_request_with_it_fails(sandbox):
     assert needs(sandbox) == []
     ask(sandbox, "GET", "/v1/accounts", by="revoked")
 

@@ -144,7 +144,7 @@ def test_what_is_right_has_no_problems_and_nothing_runs(sandbox):
     assert sandbox.control("GET", SCENARIO).status == 404
 
 
-def test_a_file_that_is_no_toml_names_its_line(sandbox):
+def test_a_file_that_is_not_toml_names_its_line(sandbox):
     (problem,) = check(sandbox, toml='name = "x"\nrule = [\n')
 
     assert problem["line"] is None or problem["line"] >= 2

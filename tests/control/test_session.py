@@ -76,7 +76,7 @@ def test_a_session_ends_when_its_browser_says_so(locked):
 
 
 @pytest.mark.proves("assumed D25-session")
-def test_wrong_tokens_lock_nobody_out(locked):
+def test_wrong_tokens_lock_no_user_out(locked):
     wrong = [sign_in(locked, "a-wrong-token-of-some-length") for _ in range(30)]
 
     assert {(one.status, one.json()["error"]) for one in wrong} == {(401, "wrong_token")}
@@ -104,7 +104,7 @@ def test_behind_a_proxy_with_tls_the_cookie_is_for_https(locked):
     assert answer.headers["set-cookie"].endswith("; Secure")
 
 
-def test_a_cookie_that_another_page_has_set_signs_nobody_out(locked):
+def test_a_cookie_that_another_page_has_set_signs_no_user_out(locked):
     cookie = sign_in(locked).headers["set-cookie"].partition(";")[0].encode()
     sent = (b"cookie", b"uat_sandbox_8443=planted; " + cookie)
 
@@ -126,7 +126,7 @@ def test_a_team_that_signs_in_again_and_again_ends_no_session_of_others(locked):
 
 @pytest.mark.proves("assumed D25-origins")
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
-def test_a_page_of_another_origin_signs_nobody_in_or_out(locked, method):
+def test_a_page_of_another_origin_signs_no_user_in_or_out(locked, method):
     for _ in range(3):
         answer = ask(
             locked,
@@ -191,7 +191,7 @@ def test_the_files_of_the_page_are_few_and_may_be_kept_for_ever(sandbox):
 
 
 @pytest.mark.parametrize("path", ["/assets/old/console.js", "/assets/old/nowhere.js"])
-def test_an_old_version_of_a_file_is_not_there_any_more(sandbox, path):
+def test_an_old_version_of_a_file_is_gone(sandbox, path):
     answer = sandbox.control("GET", path)
 
     assert answer.status == 404

@@ -257,7 +257,7 @@ def test_a_silent_stream_says_that_it_is_there(sandbox):
     assert heard[:2] == ["silence", "silence"]
 
 
-def test_a_world_that_somebody_reads_along_is_in_use():
+def test_a_world_whose_stream_is_read_is_in_use():
     ticks = [0.0]
     sandbox = InProcess(build(Settings(), ticks=lambda: ticks[0]))
     sandbox.control("POST", "/worlds", {"id": "watched"})

@@ -132,7 +132,7 @@ def test_the_operator_makes_worlds_for_a_team_and_copies_of_them(shared):
     assert copy["id"] == "world-1"
 
 
-def test_a_team_has_so_many_worlds_and_another_has_room(shared):
+def test_a_team_has_a_number_of_worlds_and_another_has_room(shared):
     small = Shared(limits=Limits(worlds_per_team_max=2))
     for _ in range(2):
         small.mobile.world()

@@ -62,7 +62,7 @@ def test_a_code_is_any_twelve_characters(sandbox, code):
 
 @pytest.mark.proves("assumed 1.6-create")
 @pytest.mark.parametrize("account", ["merchant", "other_merchant"])
-def test_a_code_that_is_taken_is_refused_whoever_has_it(sandbox, account):
+def test_a_code_that_is_taken_is_refused_for_every_owner(sandbox, account):
     a_credential(sandbox, account, by="psp", code="482913750264")
     before = sandbox.state()
 

@@ -132,7 +132,7 @@ def test_a_limit_that_is_not_from_1_to_200_is_refused_and_named(sandbox, plural)
 
 @pytest.mark.proves("assumed C12")
 @pytest.mark.parametrize("plural", LISTINGS)
-def test_an_offset_that_is_no_number_from_0_is_refused_and_named(sandbox, plural):
+def test_an_offset_that_is_not_a_number_from_0_is_refused_and_named(sandbox, plural):
     for offset in NO_OFFSETS:
         answer = get(sandbox, LISTINGS[plural], query=f"offset={offset}")
 

@@ -25,7 +25,7 @@ from tests.support.payments import sold
 @pytest.mark.parametrize(
     ("alias", "field"), [("terminal_name", "name"), ("terminal_description", "description")]
 )
-def test_a_field_has_an_older_name_that_is_no_unknown_field(sandbox, alias, field):
+def test_a_field_has_an_older_name_that_is_known_too(sandbox, alias, field):
     body = terminal_body(sandbox)
     del body["name"]
     answer = post(sandbox, "/v2/terminals", {"name": "bar"} | body | {alias: "patio"})

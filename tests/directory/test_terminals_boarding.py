@@ -120,7 +120,7 @@ def test_a_bad_value_in_a_var_sheet_is_refused_and_the_field_named(sandbox, name
     assert field in detail(answer)
 
 
-def test_an_empty_terminal_number_is_no_terminal_number(sandbox):
+def test_an_empty_terminal_number_is_not_a_terminal_number(sandbox):
     body = sheet_body(sandbox, TSYS_SHEET | {"terminal_number": ""})
 
     answer = post(sandbox, "/v2/terminals", body)

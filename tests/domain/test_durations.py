@@ -35,6 +35,6 @@ def test_a_duration_is_what_it_says(text, meant):
         *("P", "PT", "P1Y", "P1M", "PT5", "P5", "1DT", "pt5s", "P999999999W"),
     ],
 )
-def test_what_is_no_duration_is_refused_in_words(text):
+def test_an_invalid_duration_is_refused_in_words(text):
     with pytest.raises(ValueError, match=r"duration like|calendar"):
         parse_duration(text)

@@ -78,7 +78,7 @@ def test_an_rfc3339_date_time_is_read_as_utc_to_the_millisecond(text, expected):
         "2030\u201301\u201331T00:00:00Z",
     ],
 )
-def test_what_is_no_rfc3339_date_time_is_refused_with_an_example(text):
+def test_an_invalid_rfc3339_date_time_is_refused_with_an_example(text):
     with pytest.raises(ValueError, match="must be an RFC 3339 date-time with an offset"):
         parse_rfc3339(text)
 

@@ -188,7 +188,7 @@ NO_NUMBERS = {
 
 @pytest.mark.proves("assumed 6.4-spelling")
 @pytest.mark.parametrize("text", NO_NUMBERS.values(), ids=NO_NUMBERS)
-def test_what_is_no_card_number_is_left_alone(text):
+def test_a_text_that_is_not_a_card_number_is_left_alone(text):
     assert not secrets.has_card(text)
     assert secrets.mask_cards(text) == text
 

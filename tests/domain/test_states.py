@@ -62,7 +62,7 @@ def test_two_rows_for_one_pair_make_no_machine():
         Machine("door", [step("open", "close", "closed"), step("open", "close", "open")])
 
 
-def test_a_machine_keeps_its_rows_in_order_for_whoever_draws_it():
+def test_a_machine_keeps_its_rows_in_order_for_drawing():
     pairs = [(row.state, row.trigger) for row in DOOR.steps]
 
     assert pairs == [

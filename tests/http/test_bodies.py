@@ -60,7 +60,7 @@ def entry_of(served: Served, answer: Answer) -> dict[str, object]:
 
 
 @pytest.mark.proves("assumed D25-heads")
-def test_a_key_in_a_trailer_is_no_key(client, served):
+def test_a_key_in_a_trailer_is_not_a_key(client, served):
     trailers = b"x-service-apikey: %b\r\n" % served.key("merchant").encode()
 
     answer = client.ask(
@@ -167,7 +167,7 @@ def test_after_a_refused_body_the_connection_goes_on(client, served):
     assert client.ask(HEALTH).status == 200
 
 
-def test_a_client_that_is_refused_before_it_was_told_to_go_on_has_to_connect_anew(client):
+def test_a_client_that_is_refused_before_it_was_told_to_go_on_has_to_reconnect(client):
     head = post("/v5/apikeys", "content-length: 5", "expect: 100-continue")
 
     answer = client.ask(head)

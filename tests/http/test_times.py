@@ -79,7 +79,7 @@ def test_a_large_body_that_goes_on_coming_has_more_time():
         assert answer.status == 400
 
 
-def test_a_body_that_nobody_needs_is_read_for_a_while_and_no_longer():
+def test_a_body_that_is_not_needed_is_read_for_a_while_and_no_longer():
     refused = b"POST /v5/apikeys HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{"
     with serving(body_s=SHORT_S) as sandbox, Client(sandbox.port) as client:
         assert client.ask(refused).status == 401

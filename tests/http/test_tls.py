@@ -50,7 +50,7 @@ def test_a_client_that_trusts_the_authority_takes_a_payment(server, trusting):
         assert (answer.status_code, answer.json()["status"]) == (200, "captured")
 
 
-def test_the_server_gives_the_certificate_of_its_authority_to_anybody(server, folder):
+def test_the_server_gives_the_certificate_of_its_authority_to_every_client(server, folder):
     url = f"https://127.0.0.1:{port_of(server)}/_sandbox/ca.pem"
 
     answer = httpx2.get(url, verify=False, timeout=10)

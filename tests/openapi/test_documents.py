@@ -58,7 +58,7 @@ def test_no_two_types_of_the_documents_have_one_name(sandbox):
     assert [name for name in names if "__" in name] == []
 
 
-def test_the_page_runs_nothing_but_its_own_script_and_asks_nobody_else(sandbox):
+def test_the_page_runs_nothing_but_its_own_script_and_asks_no_other_host(sandbox):
     answer = sandbox.control("GET", "/docs")
 
     policy = answer.headers["content-security-policy"]

@@ -176,7 +176,7 @@ def test_no_field_of_a_body_takes_a_secret(sandbox, caplog, name):
 
 
 @pytest.mark.parametrize("name", PLATFORM)
-def test_what_is_no_secret_is_refused_for_none(sandbox, name):
+def test_a_text_that_is_not_a_secret_is_not_refused(sandbox, name):
     request = Request(sandbox, name)
     harmless = ["table 12", "+49 151 30535805", "2026-08-30 10:12:15.604", "svc_live", LIVE[:-1]]
 

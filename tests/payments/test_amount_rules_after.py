@@ -91,7 +91,7 @@ def test_the_last_of_several_adjustments_stands(sandbox):
 
 
 @pytest.mark.proves("assumed 2.5-adjust")
-def test_a_surcharge_is_not_counted_anew(sandbox):
+def test_a_surcharge_is_not_counted_again(sandbox):
     sale = paid(sandbox, at="quiet_surcharge_merchant")
 
     after = acted(sandbox, sale["transaction_id"], "adjust", **fixed(500))
@@ -211,9 +211,7 @@ def test_an_amount_that_is_none_is_refused_without_a_trace(sandbox, operation, a
 @pytest.mark.proves("spec 2.4-partial_approval", "assumed 2.7, Q19, 0.4-gateway-response")
 @pytest.mark.parametrize(("amount", "approved"), [(1000, 500), (1001, 500), (2, 1), (3, 1)])
 @pytest.mark.parametrize("preauth", [False, True])
-def test_half_is_approved_rounded_down_unless_somebody_says_otherwise(
-    sandbox, preauth, amount, approved
-):
+def test_half_is_approved_rounded_down_by_default(sandbox, preauth, amount, approved):
     # assumed 2.7
     after = paid(
         sandbox, amount, operation="auth" if preauth else "sale", outcome="partial_approval"

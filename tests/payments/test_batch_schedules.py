@@ -170,7 +170,7 @@ def test_a_deleted_terminal_has_no_schedule(sandbox):
         ({"times": ["23:30"], "zone": "UTC", "days": []}, "days"),
     ],
 )
-def test_what_is_no_schedule_is_refused_and_changes_nothing(sandbox, body, said):
+def test_an_invalid_schedule_is_refused_and_changes_nothing(sandbox, body, said):
     scheduled(sandbox, "23:30")
     before = listed(sandbox)
 

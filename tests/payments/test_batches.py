@@ -195,7 +195,7 @@ def test_what_failed_joins_no_batch_and_opens_none(sandbox, outcome):
 
 
 @pytest.mark.proves("assumed B5")
-def test_numbers_run_from_001_to_999_and_begin_anew(sandbox):
+def test_numbers_run_from_001_to_999_and_begin_again(sandbox):
     first = opened_batch(sandbox, processor_batch_id="998")
     settled(sandbox, first["id"])
 
@@ -218,7 +218,7 @@ def test_numbers_are_counted_for_each_terminal(sandbox):
 
 
 @pytest.mark.parametrize("number", ["", 7, True, [], {}, "9" * 65])
-def test_a_batch_number_that_is_no_text_is_refused(sandbox, number):
+def test_a_batch_number_that_is_not_text_is_refused(sandbox, number):
     body = {"terminal_id": terminal_id(sandbox, "merchant"), "processor_batch_id": number}
     before = sandbox.state()
 

@@ -153,7 +153,7 @@ def test_nor_is_what_a_reader_read_for_an_action(sandbox, operation, data):
     ],
 )
 @pytest.mark.parametrize("data", [BLOB, TEST, LIVE])
-def test_nor_is_it_in_a_body_that_is_no_json_object(sandbox, body, data):
+def test_nor_is_it_in_a_body_that_is_not_a_json_object(sandbox, body, data):
     answer = sandbox.ask("POST", "/v3/payment", key="partner", body=(body % data).encode())
 
     assert answer.status == 400

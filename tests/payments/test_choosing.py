@@ -143,7 +143,7 @@ def test_the_first_entry_that_fits_is_taken_past_those_that_do_not():
     assert list(queue.entries) == [capture, later]
 
 
-def test_an_entry_without_an_outcome_is_an_approval_that_is_spoilt():
+def test_an_entry_without_an_outcome_is_an_approval_with_a_fault():
     queue = queue_of(Queued(fault="drop_before"))
 
     choice = choose(facts(card=CARDS["tok_declined"]), queue)
@@ -244,7 +244,7 @@ def test_what_is_refused_before_the_processor_is_asked_uses_up_nothing(sandbox):
 
 
 @pytest.mark.proves("assumed I7, I10")
-def test_nobody_is_asked_for_a_passthrough_or_a_misconfigured_terminal(sandbox):
+def test_a_passthrough_or_a_misconfigured_terminal_asks_no_cardholder(sandbox):
     world_of(sandbox).queue.add(Queued(outcome="lost_card"))
     blocked = {"status": "blocked"}
     path = f"/v2/terminals/{terminal_id(sandbox, 'merchant')}"

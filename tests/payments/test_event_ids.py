@@ -73,7 +73,7 @@ def test_one_is_never_compared_in_another_case(sandbox):
 
 @pytest.mark.proves("assumed 2.6")
 @pytest.mark.parametrize("action", ["sale", *ACTIONS])
-def test_one_that_is_no_text_of_1_to_128_characters_is_refused(sandbox, action):
+def test_one_that_is_not_a_text_of_1_to_128_characters_is_refused(sandbox, action):
     tx = sold(sandbox)
     before = sandbox.state()
 

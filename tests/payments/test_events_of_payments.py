@@ -66,7 +66,7 @@ def test_the_journal_lists_them_in_the_same_order(sandbox):
 
 
 @pytest.mark.proves("spec 6.3-transaction.create, 2.4-pending", "assumed D11")
-def test_a_creation_is_announced_as_it_was_before_anybody_answered(sandbox):
+def test_a_creation_is_announced_as_it_was_before_any_answer(sandbox):
     answer = pay(sandbox, 1250)
 
     created, _, sold = (one["body"] for one in events_of(sandbox, answer))

@@ -159,7 +159,7 @@ def test_the_merchant_goes_by_the_name_that_its_terminal_has_for_it(sandbox):
 
 
 @pytest.mark.proves("assumed 7.1-owner")
-def test_a_merchant_that_stands_below_nobody_owns_its_payments(sandbox):
+def test_a_merchant_without_a_parent_owns_its_payments(sandbox):
     unit = sandbox.sandbox.worlds.default.store.begin()
     account = unit.get(Account, account_id(sandbox, "merchant"))
     unit.put(replace(account, parent_account_ids=()))
@@ -172,14 +172,14 @@ def test_a_merchant_that_stands_below_nobody_owns_its_payments(sandbox):
 
 @pytest.mark.proves("assumed 1.8-merchant")
 @pytest.mark.parametrize("by", ["merchant", "partner", "psp"])
-def test_a_payment_is_the_terminals_merchants_whoever_of_those_above_takes_it(sandbox, by):
+def test_a_payment_is_the_terminals_merchants_whichever_parent_takes_it(sandbox, by):
     shown = sold(sandbox, by=by)
 
     assert shown["account_id"] == account_id(sandbox, "merchant")
 
 
 @pytest.mark.proves("assumed 1.8-merchant")
-def test_who_is_no_merchant_takes_no_payment(sandbox):
+def test_an_account_that_is_not_a_merchant_takes_no_payment(sandbox):
     till = a_terminal(sandbox, "partner")["terminal_id"]
     before = sandbox.state()
 

@@ -116,7 +116,7 @@ def test_what_was_approved_late_can_be_used_like_any_other(sandbox):
     )
 
 
-def test_a_surcharge_that_nobody_confirmed_is_not_charged_late(sandbox):
+def test_an_unconfirmed_surcharge_is_not_charged_late(sandbox):
     follows(sandbox, after("5s", "late_answer", outcome="approved"), outcome="processor_timeout")
     id = paid_id(sandbox, at="surcharge_merchant")
 
@@ -239,7 +239,7 @@ def test_the_key_is_revoked_and_reinstated(sandbox):
     ]
 
 
-def test_a_key_that_was_revoked_by_somebody_else_is_not_revoked_twice(sandbox):
+def test_a_key_that_was_revoked_by_another_caller_is_not_revoked_twice(sandbox):
     follows(sandbox, after("10s", "revoke_key"), after("20s", "revoke_key"), times=1)
     paid_id(sandbox)
 

@@ -150,7 +150,7 @@ def test_f21_an_expiry_that_is_found_late_is_dated_at_its_deadline(sandbox):
 
 
 @pytest.mark.proves("assumed 8.1")
-def test_f21_an_increment_does_not_begin_the_window_anew(sandbox):
+def test_f21_an_increment_does_not_restart_the_window(sandbox):
     held = paid(sandbox, operation="auth")
     set_clock(sandbox, "2026-03-06T11:59:00.000Z")
     acted(sandbox, held["transaction_id"], "increment", amount=500)
@@ -286,7 +286,7 @@ def test_f8_the_processor_of_a_passthrough_payment_tells_its_status(
         ),
     ],
 )
-def test_f8_what_was_told_is_told_anew_until_it_is_settled(
+def test_f8_what_was_told_is_told_again_until_it_is_settled(
     sandbox, first, then, expected, event, money
 ):
     id = paid(sandbox, at="passthrough_merchant", operation="auth")["transaction_id"]

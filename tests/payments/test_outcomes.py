@@ -339,7 +339,7 @@ def test_a_switch_answers_a_rule_failure_with_the_failed_transaction(sandbox, ke
 
 
 @pytest.mark.proves("assumed 2.1-rule")
-def test_the_switch_is_for_rule_failures_that_nobody_forced_too(sandbox):
+def test_the_switch_is_for_unforced_rule_failures_too(sandbox):
     id = paid_id(sandbox)
     refused = operate(sandbox, id, "capture")
     set_switches(sandbox, {"lifecycle.rule_failures": "http_200"})

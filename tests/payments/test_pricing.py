@@ -342,7 +342,7 @@ def test_the_older_flat_form_of_a_surcharge_is_understood(sandbox):
 @pytest.mark.parametrize(
     ("required", "status"), [(True, "surcharge_pending"), (None, "surcharge_pending")]
 )
-def test_the_cardholder_is_asked_unless_somebody_says_no(sandbox, required, status):
+def test_the_cardholder_is_asked_unless_the_configuration_says_no(sandbox, required, status):
     # Null at every level asks too: assumed 2.8-prompt.
     set_rates(
         *(sandbox, "account", "merchant"),
@@ -391,7 +391,7 @@ def test_the_answer_applies_the_proposal_or_takes_it_back(
 
 
 @pytest.mark.proves("assumed 2.8-prompt")
-def test_nobody_is_asked_about_a_surcharge_that_rounds_to_nothing(sandbox):
+def test_a_surcharge_that_rounds_to_nothing_is_not_asked_about(sandbox):
     sale = paid(sandbox, 16, at="surcharge_merchant")
 
     # 3 % of 16 is 0.48

@@ -375,7 +375,7 @@ ENUMS = ["status", "transaction_type", "sort_by", "sort_order"]
 @pytest.mark.proves("spec 4.3-search-min-amount, 4.3-search-empty", "assumed C12")
 @pytest.mark.parametrize("value", NO_NUMBERS)
 @pytest.mark.parametrize("name", NUMERIC)
-def test_a_numeric_filter_that_is_no_number_is_refused_and_named(name, value):
+def test_a_numeric_filter_that_is_not_a_number_is_refused_and_named(name, value):
     # spec 4.3-search-unused: neither empty nor the text null may be sent.
     world = busy_world()
 
@@ -387,7 +387,7 @@ def test_a_numeric_filter_that_is_no_number_is_refused_and_named(name, value):
 @pytest.mark.proves("spec 4.3-search-empty", "assumed C12")
 @pytest.mark.parametrize("value", ["", "null", "CAPTURED", "captured,settled", "sale;auth", "x"])
 @pytest.mark.parametrize("name", ENUMS)
-def test_an_enum_filter_that_is_no_word_of_its_list_is_refused_and_named(name, value):
+def test_an_enum_filter_that_is_not_a_word_of_its_list_is_refused_and_named(name, value):
     world = busy_world()
 
     answer = ask(world.sandbox, "GET", "/v2/transactions", query=f"{name}={value}")

@@ -353,7 +353,7 @@ def test_a_transaction_that_is_missing_or_outside_is_one_and_the_same_404(sandbo
 @pytest.mark.proves("spec 4.3-search-retired, 7-405, 9.3", "assumed C3")
 @pytest.mark.parametrize("by", ["merchant", "revoked", "svc_live_x", ""])
 @pytest.mark.parametrize("body", [{}, {"status": ["captured"]}, None, "x"])
-def test_the_retired_search_is_a_405_whoever_asks_and_whatever_is_sent(sandbox, by, body):
+def test_the_retired_search_is_a_405_for_every_caller_and_body(sandbox, by, body):
     # spec 4.3-search-retired; before authentication, assumed C3
     before = sandbox.state()
 

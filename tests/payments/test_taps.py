@@ -75,7 +75,7 @@ def test_a_payment_waits_at_the_desk_with_its_request(sandbox):
     assert afterwards == []
 
 
-def test_what_waits_holds_up_nobody_else(sandbox):
+def test_a_waiting_payment_holds_up_no_other(sandbox):
     desk_opens(sandbox, times=1)
 
     async def others():
@@ -302,7 +302,7 @@ def test_at_the_desk_an_outcome_can_be_chosen_or_the_payment_canceled(sandbox, h
     assert chosen(answer) == f"{said}; source=scenario; rule=tap"
 
 
-def test_a_transport_fault_spoils_the_answer_after_the_tap(sandbox):
+def test_a_transport_fault_applies_to_the_answer_after_the_tap(sandbox):
     desk_opens(sandbox, fault="malformed_json")
 
     answer, done = tapped(sandbox, sale(sandbox), card="tok_amex")
@@ -339,7 +339,7 @@ def test_a_processor_that_takes_its_time_does_so_after_the_tap(sandbox):
         ({}, "59999ms", "transaction.authorize", preauth),
     ],
 )
-def test_a_payment_that_nobody_taps_times_out(sandbox, then, just_before, event, request_of):
+def test_an_untapped_payment_times_out(sandbox, then, just_before, event, request_of):
     desk_opens(sandbox, **then)
 
     async def wait():

@@ -174,7 +174,7 @@ def test_only_an_initiation_arms_a_payment(sandbox, amount):
     assert "only an initiation arms a payment" in sandbox.journal(first)["near_misses"][0]
 
 
-def test_a_transport_fault_spoils_a_follow_up_too(sandbox):
+def test_a_transport_fault_applies_to_a_follow_up_too(sandbox):
     id = ready_for(sandbox, "capture", 2_000_000)
     before = read(sandbox, id)
 

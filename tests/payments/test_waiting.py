@@ -300,7 +300,7 @@ def test_an_expired_key_is_lost_too(sandbox):
     assert event_types(sandbox, answer)[-1] == "transaction.sale"
 
 
-def test_the_key_of_somebody_else_may_be_lost(sandbox):
+def test_the_key_of_another_client_may_be_lost(sandbox):
     delay(sandbox)
     other = mint(sandbox, ["all"], by="partner")
 

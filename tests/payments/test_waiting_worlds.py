@@ -194,7 +194,7 @@ def test_what_takes_no_time_is_answered_at_once_whatever_the_scale(sandbox):
     assert answer.json()["status_reason"] == "surcharge_expired"
 
 
-def test_nobody_is_waited_for_who_was_not_asked(sandbox):
+def test_a_cardholder_who_was_not_asked_is_not_waited_for(sandbox):
     set_switches(sandbox, {"latency.scale": 10})
 
     answer = pay(sandbox, at="passthrough_merchant")

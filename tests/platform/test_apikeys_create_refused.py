@@ -52,7 +52,9 @@ def test_steps_1_to_3_win_over_every_fault_of_the_body(sandbox, held, expected, 
 @pytest.mark.proves("assumed 4.4-order")
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'{"name": NaN}'])
 @pytest.mark.parametrize("form", ["apikeys:create", "apikeys:create:sub"])
-def test_step_4_what_is_no_json_object_is_refused_whichever_form_is_held(sandbox, form, body):
+def test_step_4_a_body_that_is_not_a_json_object_is_refused_whichever_form_is_held(
+    sandbox, form, body
+):
     key = mint(sandbox, [form], by="partner").key
 
     answer = sandbox.ask("POST", "/v5/apikeys", key=key, body=body)
@@ -81,7 +83,7 @@ def test_step_5_an_account_out_of_reach_wins_over_every_later_fault(sandbox, for
 @pytest.mark.proves("assumed 4.4-order, 4.4-fields")
 @pytest.mark.parametrize("account_id", [7, True, [], {}, 1.5])
 @pytest.mark.parametrize("form", ["apikeys:create", "apikeys:create:sub"])
-def test_step_5_an_account_that_is_no_string_is_a_fault_of_the_body(sandbox, form, account_id):
+def test_step_5_an_account_that_is_not_a_string_is_a_fault_of_the_body(sandbox, form, account_id):
     key = mint(sandbox, [form], by="partner").key
 
     answer = create(sandbox, key=key, body={**MALFORMED, "account_id": account_id})

@@ -120,7 +120,7 @@ def test_the_key_of_a_v2_account_has_nothing_that_its_creator_may_not_grant(crea
 
 @pytest.mark.proves("assumed Q14")
 @pytest.mark.parametrize("name", ["legacy_all", "terminals:deletes", ""])
-def test_a_profile_that_reserves_what_is_no_permission_is_refused(name):
+def test_a_profile_that_reserves_an_unknown_permission_is_refused(name):
     with pytest.raises(ValueError, match="admin_only: ") as caught:
         parse_profile({"permissions": {"admin_only": [name]}})
 
@@ -139,7 +139,7 @@ def test_a_merchant_that_was_given_webhook_permissions_cannot_hand_them_on(sandb
 
 @pytest.mark.proves("spec 2.2-all", "assumed 4.4-all, Q11")
 @pytest.mark.parametrize("caller", ["admin", "psp", "partner", "merchant", "legacy"])
-def test_whoever_holds_a_macro_can_grant_all_and_every_unreserved_permission(sandbox, caller):
+def test_a_holder_of_a_macro_can_grant_all_and_every_unreserved_permission(sandbox, caller):
     for_all = create(sandbox, key=caller, body={"name": "x", "permissions": ["all"]})
     for_each = create(sandbox, key=caller, body={"name": "x", "permissions": FOR_EVERYBODY})
 
@@ -147,7 +147,7 @@ def test_whoever_holds_a_macro_can_grant_all_and_every_unreserved_permission(san
 
 
 @pytest.mark.proves("assumed 4.4-all, Q11")
-def test_whoever_holds_every_permission_can_grant_all_of_them_as_one(sandbox):
+def test_a_holder_of_every_permission_can_grant_all_of_them_as_one(sandbox):
     # assumed 4.4-all: sets are compared after the macros are expanded.
     key = mint(sandbox, CONCRETE, by="psp", account="merchant").key
 
@@ -158,7 +158,7 @@ def test_whoever_holds_every_permission_can_grant_all_of_them_as_one(sandbox):
 
 @pytest.mark.proves("assumed 4.4-all")
 @pytest.mark.parametrize("lacking", CONCRETE)
-def test_whoever_lacks_a_single_permission_cannot_grant_all(sandbox, lacking):
+def test_a_caller_who_lacks_a_single_permission_cannot_grant_all(sandbox, lacking):
     held = [permission for permission in CONCRETE if permission != lacking]
     key = mint(sandbox, held, by="psp").key
     # Without the base form it can only create below its own account.

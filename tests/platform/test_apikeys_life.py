@@ -376,7 +376,7 @@ def test_a_key_that_is_turned_away_was_not_used(sandbox, made):
 
 
 @pytest.mark.proves("spec 2.1-lookup", "assumed 1.2-last-used")
-def test_a_request_with_a_wrong_secret_is_no_use_of_the_key(sandbox, made):
+def test_a_request_with_a_wrong_secret_is_not_a_use_of_the_key(sandbox, made):
     authenticates(sandbox, made.key[:-1] + ("a" if made.key[-1] != "a" else "b"))
 
     assert read(sandbox, made.id)["last_used_at"] is None

@@ -147,7 +147,7 @@ def test_other_endpoints_refuse_such_an_accept_header_in_their_own_shape(sandbox
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
-def test_a_change_whose_answer_nobody_could_read_changes_nothing(sandbox, method):
+def test_a_change_whose_answer_could_not_be_read_changes_nothing(sandbox, method):
     before = sandbox.state()
     path = "/v5/apikeys" + ("" if method == "POST" else "/" + sandbox.key_id("merchant_read_only"))
 
@@ -231,7 +231,7 @@ def test_with_strict_headers_a_request_without_a_body_needs_no_content_type(sand
 @pytest.mark.parametrize(
     "name", ["authorization", "x-api-key", "x-service-apikey-2", "x-service_apikey", "apikey"]
 )
-def test_a_key_in_any_other_header_is_no_key(sandbox, name):
+def test_a_key_in_any_other_header_is_not_a_key(sandbox, name):
     headers = [(name.encode(), sandbox.key("merchant").encode())]
 
     answer = sandbox.ask("GET", "/v5/apikeys", headers=headers)
@@ -268,7 +268,7 @@ def test_a_profile_of_three_fields_has_them_everywhere():
 
 
 @pytest.mark.proves("spec 5-apikey")
-def test_under_another_profile_the_neutral_header_is_no_key():
+def test_under_another_profile_the_neutral_header_is_not_a_key():
     sandbox = fresh(profile=BRANDED)
     key = sandbox.key("merchant").encode()
 

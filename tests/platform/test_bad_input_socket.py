@@ -120,7 +120,7 @@ def test_an_encoded_path_is_read_once_and_nothing_is_redirected(served, target, 
     assert json.loads(body)
 
 
-def test_a_header_that_is_not_ascii_is_no_key(served):
+def test_a_header_that_is_not_ascii_is_not_a_key(served):
     sent = b"GET /v5/apikeys HTTP/1.1\r\nhost: localhost\r\nx-service-apikey: \xff\xc3\xa9\r\n"
 
     status, _, body = _parts(_exchange(served, sent + b"connection: close\r\n\r\n"))
@@ -170,7 +170,9 @@ def test_a_chunked_body_of_more_than_64_kib_is_a_413(served, keys, chunk):
     ],
     ids=["half a body", "no body", "no last chunk", "half a header", "expects to continue"],
 )
-def test_a_client_that_leaves_in_the_middle_changes_nothing_and_harms_nobody(served, keys, cut):
+def test_a_client_that_leaves_in_the_middle_changes_nothing_and_harms_no_other_client(
+    served, keys, cut
+):
     head = b"POST /v5/apikeys HTTP/1.1\r\nhost: localhost\r\nx-service-apikey: "
     before = served.ask("GET", "/v5/apikeys", key=keys["admin"]).json()
 
@@ -185,7 +187,7 @@ def test_a_client_that_leaves_in_the_middle_changes_nothing_and_harms_nobody(ser
     assert _lists_its_keys(served)
 
 
-def test_many_clients_that_leave_at_once_harm_nobody(served, keys):
+def test_many_clients_that_leave_at_once_harm_no_other_client(served, keys):
     head = b"POST /v5/apikeys HTTP/1.1\r\nhost: localhost\r\nx-service-apikey: "
 
     for _ in range(50):

@@ -20,7 +20,7 @@ def journal_notes(sandbox, answer):
         ("/v1/batches", "account_id"),
     ],
 )
-def test_an_empty_filter_is_no_filter_and_the_journal_says_so(sandbox, path, name, value):
+def test_an_empty_filter_is_not_a_filter_and_the_journal_says_so(sandbox, path, name, value):
     plain = sandbox.ask("GET", path, key="merchant")
 
     answer = sandbox.ask("GET", path, key="merchant", query=f"{name}={value}")
@@ -65,7 +65,7 @@ def test_a_lone_star_accepts_json(sandbox):
 
 
 @pytest.mark.proves("assumed D46")
-def test_a_byte_order_mark_is_no_part_of_a_body(sandbox):
+def test_a_byte_order_mark_is_not_part_of_a_body(sandbox):
     body = b"\xef\xbb\xbf" + json.dumps({"name": "x", "permissions": ["payments:read"]}).encode()
 
     assert sandbox.ask("POST", "/v5/apikeys", key="merchant", body=body).status == 201

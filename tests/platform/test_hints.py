@@ -54,7 +54,7 @@ def test_a_key_in_another_header_is_noticed_and_not_shown(sandbox, header):
     assert reason(sandbox) == f"no API key was sent in its header, but {header} has one"
 
 
-def test_a_bearer_token_of_something_else_is_no_key(sandbox):
+def test_a_bearer_token_of_something_else_is_not_a_key(sandbox):
     headers = [(b"host", b"127.0.0.1"), (b"authorization", b"Bearer abc")]
 
     sandbox.ask("GET", "/v5/apikeys", headers=headers)

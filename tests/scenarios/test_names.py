@@ -52,7 +52,7 @@ def _with(place: tuple[str, ...], name: str) -> dict[str, Any]:
 @pytest.mark.proves("assumed D25-plain")
 @pytest.mark.parametrize("what", OBEYED)
 @pytest.mark.parametrize("named", PLACES)
-def test_a_name_that_is_no_plain_line_is_refused_with_its_place(sandbox, named, what):
+def test_a_name_that_is_not_a_plain_line_is_refused_with_its_place(sandbox, named, what):
     name, written = OBEYED[what]
 
     answer = sandbox.control("PUT", "/worlds/default/scenario", _with(PLACES[named], name))

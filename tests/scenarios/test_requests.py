@@ -120,7 +120,7 @@ def test_a_rule_applies_from_a_time_until_another(sandbox, when):
     assert [one.headers.get("retry-after") for one in seen] == [None, "600", "60", None]
 
 
-def test_a_reset_begins_the_times_of_a_scenario_anew(sandbox):
+def test_a_reset_begins_the_times_of_a_scenario_again(sandbox):
     running(sandbox, {"when": {"until": "1m"}, "then": FAILS})
     advance(sandbox, "5m")
     late = get(sandbox, "/v2/terminals")

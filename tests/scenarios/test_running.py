@@ -339,7 +339,7 @@ def test_a_name_that_the_world_does_not_have_is_refused_and_the_scenario_before_
     assert source(pay(sandbox)) == "scenario before"
 
 
-def test_an_id_of_another_kind_is_no_name(sandbox):
+def test_an_id_of_another_kind_is_not_a_name(sandbox):
     refused = put(sandbox, {"when": {"terminal": sandbox.account("merchant")}, "then": LOST})
 
     assert refused.status == 400

@@ -72,7 +72,7 @@ def test_every_word_of_expect_is_compared(expect, mistake):
     assert mistakes(example("sale", expect=expect), rules=[rule]) == [mistake]
 
 
-def test_everything_that_is_as_expected_is_no_mistake():
+def test_everything_that_is_as_expected_is_not_a_mistake():
     right = {
         "http": 200,
         "status": "declined",

@@ -133,7 +133,7 @@ def test_a_connection_that_is_cut_loses_the_answer(sandbox, fault, kept):
     assert [read(sandbox, id)["status"] for id in found(sandbox)] == kept
 
 
-def test_a_fault_after_the_engine_spoils_an_answer_of_any_outcome(sandbox):
+def test_a_fault_after_the_engine_changes_an_answer_of_any_outcome(sandbox):
     running(sandbox, {"then": LOST | {"fault": "malformed_json"}})
 
     answer = pay(sandbox)
@@ -178,7 +178,7 @@ def test_what_others_decide_is_not_counted_for_a_rule(sandbox):
     assert counts(sandbox) == [("1", 1, 1, False)]
 
 
-def test_a_request_that_is_refused_is_no_attempt(sandbox):
+def test_a_request_that_is_refused_is_not_an_attempt(sandbox):
     running(sandbox, {"then": LOST | {"times": 1}})
 
     refused = pay(sandbox, 0)

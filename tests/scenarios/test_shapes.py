@@ -121,7 +121,7 @@ def test_closing_a_batch_can_be_told_by_its_place_and_who_closes_it():
     assert ruled(when, 'batch = "accepted"').when.nth == [2]
 
 
-def test_an_impossible_part_of_a_list_of_operations_does_not_spoil_the_rest():
+def test_an_impossible_part_of_a_list_of_operations_does_not_affect_the_rest():
     ruled('operation = ["sale", "capture"], status = "authorized"')
     ruled('operation = "capture", attempt = [1, 2]')
     ruled('card = ["tok_amex", "tok_visa_debit"], card_brand = ["Visa", "Amex"]')

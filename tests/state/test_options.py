@@ -15,7 +15,7 @@ def ended(sandbox):
 
 
 @pytest.mark.parametrize("name", ["state.json", "state.db"])
-def test_what_only_a_new_world_would_heed_is_said_not_to_apply(tmp_path, caplog, name):
+def test_what_applies_only_to_a_new_world_is_said_not_to_apply(tmp_path, caplog, name):
     file = tmp_path / name
     ended(build(Settings(store=file, seed=7)))
 

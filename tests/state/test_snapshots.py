@@ -71,7 +71,7 @@ def test_a_world_with_everything_comes_back_byte_for_byte(full: bytes):
     assert saved(sandbox) == full
 
 
-def test_a_snapshot_that_was_written_anew_by_something_else_comes_back_as_well(full: bytes):
+def test_a_snapshot_that_was_rewritten_by_another_program_comes_back_as_well(full: bytes):
     sandbox = a_sandbox()
 
     restored(sandbox, json.dumps(json.loads(full), indent=2).encode())
@@ -434,7 +434,7 @@ def test_what_is_not_json_is_refused(body: bytes):
     assert saved(sandbox) == before
 
 
-def test_a_fixture_is_no_snapshot():
+def test_a_fixture_is_not_a_snapshot():
     sandbox = a_sandbox()
     fixture = {"accounts": {"1": {"cast": "admin", "type": "admin", "name": "A"}}}
 

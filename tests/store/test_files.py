@@ -39,7 +39,7 @@ def test_a_file_that_is_not_there_holds_no_world(path: Path, file: StateFile):
     assert file.name.startswith(path.name)
 
 
-def test_what_is_written_is_there_after_opening_anew(path: Path):
+def test_what_is_written_is_there_after_reopening(path: Path):
     write(path, document("a", 1, name="first"), document("b", HUGE, amount=100, tip=None))
     write(path, document("t", 1, name="till"), table="terminals")
     write(path, document("a", 1, name="other"), world="other-1")
@@ -122,7 +122,7 @@ def test_what_one_change_takes_away_and_puts_is_there(path: Path):
     assert loaded(path) == {"demo": {"accounts": [("a", 5, {"name": "after"})]}}
 
 
-def test_a_world_that_begins_anew_forgets_what_it_had_and_no_other_does(path: Path):
+def test_a_world_that_begins_again_forgets_what_it_had_and_no_other_does(path: Path):
     for world in ("demo", "demo-2"):
         write(path, document("a", 1), document("b", 2), world=world)
         write(path, document("m", 1), world=world, table=RECORDS)
@@ -135,7 +135,7 @@ def test_a_world_that_begins_anew_forgets_what_it_had_and_no_other_does(path: Pa
     }
 
 
-def test_a_world_that_begins_anew_with_nothing_is_deleted(path: Path):
+def test_a_world_that_begins_again_with_nothing_is_deleted(path: Path):
     write(path, document("a", 1))
     write(path, document("m", 1), table=RECORDS)
 
@@ -251,7 +251,7 @@ def test_a_file_has_one_user_and_is_free_when_that_closes_it(path: Path, file: S
     open_file(path).close()
 
 
-def test_a_file_that_was_closed_is_not_written_any_more(path: Path, file: StateFile):
+def test_nothing_is_written_to_a_closed_file(path: Path, file: StateFile):
     put(file, document("a", 1))
     file.close()
 
@@ -503,7 +503,7 @@ def test_nothing_is_copied_into_a_file_that_holds_worlds(path: Path):
     assert list(loaded(into)) == ["other"]
 
 
-def test_messages_are_read_in_their_order_when_somebody_asks_for_one(path: Path):
+def test_messages_are_read_in_their_order_when_one_is_asked_for(path: Path):
     write(path, *(document(f"m{n}", n, event_type="x") for n in range(3)), table="messages")
 
     with closing(open_file(path)) as file:

@@ -294,7 +294,7 @@ def test_a_document_whose_number_stands_twice_is_refused_and_not_dropped(tmp_pat
 
 
 @pytest.mark.parametrize("rate", ["NaN", "Infinity", "1e999"])
-def test_a_rate_that_is_no_number_is_refused(tmp_path, rate):
+def test_a_rate_that_is_not_a_number_is_refused(tmp_path, rate):
     text = json.dumps(with_change("accounts", "1", surcharge_rate=0.125)).replace("0.125", rate)
     path = tmp_path / "mine.json"
     path.write_text(text, encoding="utf-8")
@@ -328,7 +328,7 @@ def test_an_unknown_fixture_makes_no_world(sandbox):
     assert sandbox.control("GET", "/worlds").json()["total"] == 1
 
 
-def test_a_path_is_no_name_of_a_fixture_for_the_control_surface(sandbox, tmp_path):
+def test_a_path_is_not_a_name_of_a_fixture_for_the_control_surface(sandbox, tmp_path):
     path = tmp_path / "mine.json"
     path.write_text(json.dumps(SMALL), encoding="utf-8")
 

@@ -299,7 +299,7 @@ def test_an_invention_out_of_bounds_is_refused_and_makes_no_world(server, invent
     assert server.control("GET", "/worlds/never").status == 404
 
 
-def test_where_there_is_no_partner_merchants_stand_below_what_there_is(server):
+def test_without_a_partner_merchants_belong_to_the_nearest_level(server):
     world = add_world(server, "bare", {"merchants": 2}, fixture="empty")
 
     merchants = [one for one in listed(world, "accounts", by="admin") if one["type"] == "merchant"]

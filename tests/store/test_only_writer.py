@@ -62,7 +62,7 @@ def test_a_file_in_use_is_refused_under_every_name_and_without_its_lock_file(pat
 
 
 @ON_LINUX
-def test_a_file_that_was_written_anew_is_refused_as_well(path: Path):
+def test_a_file_that_was_rewritten_is_refused_as_well(path: Path):
     with closing(open_file(path)) as file:
         put(file, document("a", 1))
         put(file, document("b", 2))

@@ -165,7 +165,7 @@ def test_what_was_saved_again_and_again_does_not_grow(tmp_path, friday):
     assert statuses(begun(write(tmp_path / "fourth.json", third))) == ["captured", "captured"]
 
 
-def test_a_world_that_began_with_a_fixture_of_somebody_can_be_saved_and_begun_with(tmp_path):
+def test_a_world_that_began_with_a_custom_fixture_can_be_saved_and_begun_with(tmp_path):
     demo = json.loads((library.folder("fixtures") / "demo.json").read_text(encoding="utf-8"))
     demo["accounts"]["5"]["name"] = "Mine"
     mine = begun(write(tmp_path / "mine.json", demo))

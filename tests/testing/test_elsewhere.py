@@ -51,7 +51,7 @@ def test_a_control_surface_of_its_own_with_a_token_and_another_profile():
             pass
 
 
-def test_nobody_there_is_said_plainly():
+def test_a_missing_server_is_reported_plainly():
     with (
         pytest.raises(SandboxError, match=r"no sandbox answers at http://127\.0\.0\.1:1/_sandbox"),
         sandbox_at("http://127.0.0.1:1"),
@@ -121,7 +121,7 @@ def test_nothing_is_left_of_a_server_that_has_ended():
         pass
 
 
-def test_a_world_that_nobody_closed_is_closed_with_what_it_was_made_by(kit):
+def test_a_world_that_was_not_closed_is_closed_with_what_it_was_made_by(kit):
     with sandbox_at(kit.url) as elsewhere:
         world = elsewhere.world()
         client = world.client()

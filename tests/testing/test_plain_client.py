@@ -55,6 +55,6 @@ def test_an_asyncio_client_says_what_it_needs(without_httpx2, world):
 
 
 @pytest.mark.parametrize("url", ["ftp://host", "127.0.0.1:8080", "http://"])
-def test_what_is_no_url_is_refused(url):
+def test_an_invalid_url_is_refused(url):
     with pytest.raises(ValueError, match="is no URL with http or https and a host"):
         PlainClient(url, {}, 1)

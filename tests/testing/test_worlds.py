@@ -150,7 +150,7 @@ def test_the_clock_is_set(world):
     assert set_to == {"now": "2026-03-01T12:00:00.000Z", "mode": "frozen", "rate": 1.0}
 
 
-def test_an_instant_without_a_time_zone_is_no_instant(world):
+def test_an_instant_without_a_time_zone_is_not_an_instant(world):
     with pytest.raises(ValueError, match="has no time zone"):
         world.advance(to=datetime(2026, 3, 6))
 
@@ -185,9 +185,7 @@ def test_a_tap_waits_for_the_payment_and_ends_it(world):
         ({"cancel": "user"}, "canceled", "user_canceled"),
     ],
 )
-def test_whoever_comes_to_the_desk_may_bring_something_else_than_a_card(
-    world, said, status, reason
-):
+def test_a_cardholder_at_the_desk_may_bring_something_else_than_a_card(world, said, status, reason):
     world.scenario(WAITS)
     thread, payments = in_a_thread(world)
 
@@ -198,7 +196,7 @@ def test_whoever_comes_to_the_desk_may_bring_something_else_than_a_card(
     assert payments[0]["status"] == status
 
 
-def test_nobody_who_waits_for_a_tap_is_said_with_what_runs(world):
+def test_without_a_payment_that_waits_for_a_tap_the_error_says_what_runs(world):
     with pytest.raises(NothingCame, match=r"no payment waited .* within 0\.01 s; .* none runs"):
         world.tap("tok_visa_debit", timeout_s=0.01)
 
@@ -254,7 +252,7 @@ def test_another_world_ends_with_the_one_beside_it(kit):
         _ = other.clock
 
 
-def test_closing_twice_or_what_the_test_deleted_is_no_matter(kit):
+def test_closing_twice_or_what_the_test_deleted_does_not_matter(kit):
     world = kit.world()
     world.control("DELETE", "")
 

@@ -97,7 +97,7 @@ async def longest_turn_s(beside: asyncio.Future[Any]) -> float:
 
 @pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize("name", ENDLESS)
-def test_an_answer_without_end_is_given_up_at_the_limit_and_nobody_waits_for_it(name, loop):
+def test_an_answer_without_end_is_given_up_at_the_limit_and_not_waited_for(name, loop):
     beginning, rest, status, error = ENDLESS[name]
 
     async def both(url: str) -> tuple[list[list[Sent]], float]:
@@ -166,7 +166,7 @@ def test_a_long_body_in_chunks_of_one_byte_is_a_success_and_its_beginning_is_kep
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-def test_many_answers_over_one_connection_are_each_counted_anew(loop):
+def test_many_answers_over_one_connection_are_each_counted_from_zero(loop):
     with receiving(Answer(200, {"x": "a" * 8_000}, b"fine")) as receiver:
         attempts = run(sent_to(receiver.url, 20), loop)
 

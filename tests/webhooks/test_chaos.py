@@ -40,7 +40,7 @@ def test_what_no_rule_changes_is_as_it_should_be(hooked, scenario):
         receiver.requests[0].verify(hooked.shown("e")["secret"])
 
 
-def test_a_scenario_that_is_stopped_does_nothing_any_more(hooked):
+def test_a_stopped_scenario_no_longer_does_anything(hooked):
     hooked.run(rule(drop=True))
     hooked.ask("DELETE", "/scenario", status=204)
     with receiving() as receiver:
@@ -176,7 +176,7 @@ def test_a_wrong_signature_has_the_form_of_one_and_the_retry_is_good(hooked):
     assert first.body == second.body
 
 
-def test_a_missing_signature_is_no_header_at_all_and_the_retry_is_good(hooked):
+def test_a_missing_signature_has_no_header_at_all_and_the_retry_is_good(hooked):
     first, second, _ = refused_once(hooked, signature="missing")
 
     assert set(second.headers) - set(first.headers) == {"webhook-signature"}
@@ -228,7 +228,7 @@ def test_what_is_truncated_says_how_long_it_is_and_is_signed_as_a_whole(hooked, 
     assert first.headers["content-type"] == "application/json"
 
 
-def test_what_is_said_not_to_be_spoilt_is_not(hooked):
+def test_what_is_said_to_have_no_fault_has_none(hooked):
     hooked.run(rule(truncate=False, stale_timestamp=False, duplicate=2))
     with receiving() as receiver:
         hooked.endpoint(receiver.url, id="e")

@@ -73,7 +73,7 @@ def cancel(hooked: Hooked, how: str, url: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["disable", "remove", "reset"])
-def test_what_is_delayed_does_not_come_to_who_does_not_want_it_any_more(hooked, how):
+def test_what_is_delayed_does_not_come_to_an_endpoint_that_no_longer_wants_it(hooked, how):
     hooked.run(rule(delay_ms=100, duplicate=2, contradict={"name": "third"}))
     with receiving() as receiver:
         hooked.endpoint(receiver.url, id="e")
@@ -280,7 +280,7 @@ def test_an_answer_does_not_wait_for_what_is_canceled(hooked):
     assert [(one["status"], one["attempts"]) for one in sales(hooked)] == [("canceled", [])]
 
 
-def test_what_nobody_asked_for_has_no_answer_to_come_before(hooked):
+def test_an_unrequested_event_has_no_answer_to_come_before(hooked):
     hooked.run(rule(before_answer=True))
     with receiving(Answer(gate=Event())) as receiver:
         hooked.endpoint(receiver.url, id="e")

@@ -110,7 +110,7 @@ def test_each_endpoint_is_asked_about_by_itself_and_others_than_wanting_ones_are
     assert counts(sandbox.control("GET", f"{WORLD}/scenario")) == [(2, 1)]
 
 
-def test_a_reset_begins_to_count_anew(sandbox):
+def test_a_reset_begins_to_count_again(sandbox):
     run(sandbox, rule(drop=True, times=1))
     add(sandbox, id="e")
     sample(sandbox)
@@ -226,7 +226,7 @@ def test_all_that_belongs_to_what_is_delayed_comes_after_the_delay(hooked):
     assert triggers(delivery) == ["scenario", "scenario"]
 
 
-def test_what_spoils_an_attempt_spoils_the_first_copy_in_every_way_and_no_other(hooked):
+def test_faults_of_an_attempt_apply_to_the_first_copy_in_every_way_and_no_other(hooked):
     hooked.run(rule(duplicate=2, signature="missing", stale_timestamp=True, truncate=5))
     with receiving() as receiver:
         hooked.endpoint(receiver.url, id="e")

@@ -78,7 +78,7 @@ def test_null_is_as_if_it_was_not_given(sandbox):
     assert body["disabled"] is False
 
 
-def test_a_filter_of_null_or_of_nothing_is_no_filter(sandbox):
+def test_a_filter_of_null_or_of_nothing_is_not_a_filter(sandbox):
     body = add(sandbox, filters={"status": None, "processor": [], "transaction_type": ["sale"]})
 
     assert body["filters"] == {"transaction_type": ["sale"]}

@@ -95,7 +95,7 @@ def test_a_name_is_allowed_until_it_is_looked_up(host):
     assert CLOSED.why_not_to(host) is None
 
 
-def test_what_is_no_address_at_all_is_refused():
+def test_an_invalid_address_is_refused():
     assert CLOSED.why_not("some.host", "nonsense") == "nonsense is no address"
 
 

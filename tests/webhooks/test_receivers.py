@@ -50,7 +50,7 @@ FAILURES = {
 
 @pytest.mark.proves("assumed 8.3-success")
 @pytest.mark.parametrize("name", FAILURES)
-def test_what_is_no_success_is_recorded_and_tried_again_while_others_get_theirs(hooked, name):
+def test_a_failure_is_recorded_and_tried_again_while_others_get_theirs(hooked, name):
     receiver_of, status_code, error = FAILURES[name]
     with receiver_of() as receiver, receiving() as healthy:
         failing = hooked.endpoint(receiver.url)
@@ -239,7 +239,7 @@ def test_what_retry_after_asks_for_counts_within_bounds(hooked, status, retry_af
     assert least <= planned_wait(delivery) <= most
 
 
-def test_at_a_later_failure_retry_after_is_heeded_in_full(hooked):
+def test_at_a_later_failure_retry_after_is_applied_in_full(hooked):
     with receiving(Answer(503, {"retry-after": "400"})) as receiver:
         endpoint = hooked.endpoint(receiver.url)
         id = hooked.emit()

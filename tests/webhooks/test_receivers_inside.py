@@ -62,7 +62,7 @@ def test_what_came_is_signed_as_for_every_endpoint(hooked):
     Webhook(made["secret"]).verify(raw, got["headers"])
 
 
-def test_a_spoilt_signature_is_told(hooked):
+def test_a_faulty_signature_is_reported(hooked):
     made = receiver(hooked)
     hooked.ask("POST", "/webhooks/next", {"then": {"signature": "wrong"}}, status=201)
     hooked.tried(hooked.emit(), made["id"])

@@ -30,7 +30,7 @@ def test_without_jitter_the_waits_are_the_documented_ones():
 
 @pytest.mark.proves("assumed 8.3-retry")
 @pytest.mark.parametrize("number", [8, 9, 100])
-def test_after_the_eighth_failure_there_is_no_further_attempt(number):
+def test_the_eighth_failure_is_the_last_attempt(number):
     assert wait_after(number, jitter=0.5) is None
     assert wait_after(number, jitter=0.5, retry_after_s=5, is_throttled=True) is None
 
@@ -54,7 +54,7 @@ def test_more_jitter_never_means_a_shorter_wait(number, one, other):
 
 @pytest.mark.proves("assumed D22")
 @given(failures, jitters, asked)
-def test_what_an_endpoint_asks_for_is_heeded_between_one_and_two_planned_waits(
+def test_what_an_endpoint_asks_for_is_applied_between_one_and_two_planned_waits(
     number, jitter, retry_after_s
 ):
     planned = wait_s(number, jitter)

@@ -256,7 +256,7 @@ def test_a_receiver_with_a_trusted_certificate_is_sent_to(loop, authority, monke
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-def test_a_receiver_that_nobody_vouches_for_gets_nothing(loop, authority):
+def test_a_receiver_without_a_trusted_certificate_gets_nothing(loop, authority):
     context, _ = authority
     with counting(context) as server:
         (sent,) = run(send(f"https://localhost:{server.server_port}/"), loop)

@@ -13,7 +13,7 @@ def spoil(hooked, status=201, **body):
 
 
 @pytest.mark.proves("assumed D24")
-def test_the_next_deliveries_that_match_are_spoilt_and_no_others(hooked):
+def test_the_next_deliveries_that_match_get_the_fault_and_no_others(hooked):
     with receiving() as receiver:
         hooked.endpoint(receiver.url, id="e")
         hooked.run(rule(signature="missing"))

@@ -213,7 +213,7 @@ def test_five_days_of_failures_disable_an_endpoint_and_cancel_what_waited(hooked
 
 
 @pytest.mark.proves("assumed 8.3-dead")
-def test_one_success_begins_the_five_days_anew(hooked):
+def test_one_success_begins_the_five_days_again(hooked):
     with receiving(500) as receiver:
         hooked.endpoint(receiver.url, id="e")
         fail_daily(hooked, 4)
@@ -226,7 +226,7 @@ def test_one_success_begins_the_five_days_anew(hooked):
 
 
 @pytest.mark.parametrize("anew", ["enable", "reset"])
-def test_enabling_it_or_a_reset_begins_the_five_days_anew(hooked, anew):
+def test_enabling_it_or_a_reset_begins_the_five_days_again(hooked, anew):
     with receiving(500) as receiver:
         hooked.endpoint(receiver.url, id="e")
         fail_daily(hooked, 4)

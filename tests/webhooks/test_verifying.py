@@ -56,7 +56,7 @@ def test_an_attempt_keeps_what_it_sent_and_is_found_genuine(hooked):
     ids=str,
 )
 @pytest.mark.proves("assumed 8.3-timestamp")
-def test_what_a_scenario_spoilt_fails_at_its_step(hooked, then, step, spoilt):
+def test_what_a_scenario_made_faulty_fails_at_its_step(hooked, then, step, spoilt):
     hooked.run(rule(**then, times=1))
     with receiving() as receiver:
         hooked.endpoint(receiver.url, id="e")

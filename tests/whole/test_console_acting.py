@@ -14,7 +14,7 @@ pytestmark = needs_chromium
 # --- webhooks ---------------------------------------------------------------------------------
 
 
-def test_a_spoilt_webhook_contradicts_the_answer_and_is_compared_with_it(page, desk):
+def test_a_faulty_webhook_contradicts_the_answer_and_is_compared_with_it(page, desk):
     desk.world("spoilt")
     with receiving() as receiver:
         desk.ask("POST", "/worlds/spoilt/endpoints", {"url": receiver.url, "description": "ours"})
@@ -43,7 +43,7 @@ def test_a_spoilt_webhook_contradicts_the_answer_and_is_compared_with_it(page, d
         expect(page.get_by_role("region", name="Payment")).to_contain_text(paid["transaction_id"])
 
 
-def test_a_mistake_in_what_to_spoil_is_said_and_spoils_nothing(page, desk):
+def test_a_mistake_in_a_fault_is_reported_and_injects_nothing(page, desk):
     desk.world("mistaken")
     desk.open("webhooks", at="mistaken")
     page.get_by_role("button", name="Spoil the next delivery").click()

@@ -68,7 +68,7 @@ def test_a_surcharge_is_declined_and_the_diagram_has_what_can_come(page, desk):
     expect(page.locator(".hd .st")).to_have_text("canceled")
 
 
-def test_an_increment_has_no_amount_until_somebody_types_one(page, desk):
+def test_an_increment_has_no_amount_until_the_user_types_one(page, desk):
     desk.world("held")
     id = desk.pay("held", 5600, hold=True)["transaction_id"]
     desk.open(f"payments/{id}", at="held")

@@ -121,7 +121,7 @@ def test_single_keys_can_be_switched_off_for_good(page):
     expect(page.get_by_role("complementary", name="Time")).to_be_visible()
 
 
-def test_what_is_typed_into_a_field_is_no_shortcut(page):
+def test_what_is_typed_into_a_field_is_not_a_shortcut(page):
     page.keyboard.press("g")
     page.keyboard.press("p")
     page.keyboard.press("/")

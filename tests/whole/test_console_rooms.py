@@ -36,7 +36,7 @@ def test_what_falls_due_is_told_in_the_currency_of_the_payment(desk):
     expect(desk.page.locator("main")).not_to_contain_text("minor units")
 
 
-def test_a_key_that_can_no_longer_be_used_needs_somebody(desk):
+def test_a_key_that_can_no_longer_be_used_needs_attention(desk):
     made = desk.world("needy", clock=FROZEN)
     desk.pay("needy", 1200)
     revoked = {"x-service-apikey": made["keys"]["revoked"]["key"]}

@@ -51,7 +51,7 @@ def test_two_servers_of_one_host_keep_their_cookies_apart(context):
         assert {cookie["httpOnly"] for cookie in context.cookies()} == {True}
 
 
-def test_who_guesses_tokens_keeps_nobody_else_out(context):
+def test_a_client_that_guesses_tokens_keeps_no_other_client_out(context):
     with serving("--shared") as server:
         page = context.new_page()
         go(page, server, "overview")

@@ -93,7 +93,7 @@ def test_a_developer_finds_out_why_ci_got_a_404_and_takes_it_along(desk):
     assert desk.clicks <= 4
 
 
-def test_what_becomes_of_a_hold_that_nobody_captures_and_of_legacy_keys(desk):
+def test_what_becomes_of_an_uncaptured_hold_and_of_legacy_keys(desk):
     page = desk.page
     desk.world("holds", clock=FROZEN)
     desk.open("terminal", at="holds")

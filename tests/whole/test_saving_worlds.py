@@ -156,7 +156,7 @@ def test_an_unknown_world_is_refused_with_the_nearest(server):
 
 
 @pytest.mark.parametrize("world", ["../health", "a b", "", "%2e%2e"])
-def test_what_is_no_id_of_a_world_is_refused(server, world):
+def test_an_invalid_id_of_a_world_is_refused(server, world):
     done = run("save", "--world", world, "--url", server.url)
 
     assert done.returncode in (1, 2)
@@ -196,20 +196,20 @@ def test_a_token_is_wanted_and_taken_from_the_environment_too(tmp_path):
 # --- no server, no file -----------------------------------------------------------------------
 
 
-def test_where_nobody_listens_it_says_how_to_start_a_server():
+def test_without_a_server_it_says_how_to_start_one():
     done = run("save", "--url", f"http://127.0.0.1:{free_port()}")
 
     assert_refused(done, 2, "no server answers at", "`sandbox serve`", "--url")
 
 
 @pytest.mark.parametrize("url", ["", "127.0.0.1:8080", "ftp://127.0.0.1", "http://[::", "http://"])
-def test_what_is_no_url_is_refused(url):
+def test_an_invalid_url_is_refused(url):
     done = run("save", "--url", url)
 
     assert_refused(done, 2, "--url", "http://127.0.0.1:8080")
 
 
-def test_the_platform_s_own_port_is_no_control_surface():
+def test_the_platform_s_own_port_is_not_a_control_surface():
     with serving("--control-port", str(free_port())) as server:
         assert_refused(run("save", "--url", server.url), 2, "404", "--control-port")
         assert succeeded("save", "--url", server.facts["control_url"])

@@ -177,7 +177,7 @@ def test_a_token_of_a_team_holds_at_all_servers_and_is_worthless_at_all_once_del
         until(lambda: not may(one) and not may(other))
 
 
-def test_a_key_that_somebody_brings_belongs_to_one_world_on_all_servers(two):
+def test_a_key_that_a_client_brings_belongs_to_one_world_on_all_servers(two):
     one, other = two
     made = other.control("POST", "/worlds", json={"id": "mine", "seed": 7}).json()
     brought = f"svc_uat_{'a' * 12}_{'B' * 32}"
@@ -308,7 +308,7 @@ def test_a_world_for_which_many_ask_at_once_is_taken_over_once(two):
     assert came == ["the world 'default' is here now"]
 
 
-def test_retries_go_on_at_another_server_though_nobody_asks(two):
+def test_retries_go_on_at_another_server_without_a_request(two):
     one, other = two
     with receiving() as receiver:
         receiver.behave(lambda received: 500 if received.number == 0 else 200)

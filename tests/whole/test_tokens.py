@@ -117,7 +117,7 @@ def test_two_variables_are_refused(file):
         (b"\xff\xfe", "save it as UTF-8"),
     ],
 )
-def test_a_file_that_is_no_token_is_refused_with_its_name(tmp_path, content, why):
+def test_a_file_that_is_not_a_token_is_refused_with_its_name(tmp_path, content, why):
     path = tmp_path / "token"
     path.write_bytes(content)
 

@@ -121,7 +121,7 @@ def _switch(document: dict[str, Any]) -> None:
         (_switch, ("world", "lights")),
     ],
 )
-def test_nonsense_that_somebody_wrote_is_refused_with_its_place(
+def test_nonsense_in_a_file_is_refused_with_its_place(
     tmp_path: Path, edit: Edit, named: tuple[str, ...]
 ):
     path = _sold(tmp_path)

@@ -8,7 +8,7 @@ from tests.whole.installing import run
 from tools import vendor
 
 
-def test_vendoring_anew_changes_nothing(tmp_path):
+def test_vendoring_again_changes_nothing(tmp_path):
     if shutil.which("npm") is None:
         pytest.skip("npm is not installed here")
     try:

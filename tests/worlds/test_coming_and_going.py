@@ -107,7 +107,7 @@ def test_a_world_that_is_deleted_makes_room(small):
     assert small.control("POST", "/worlds", {"id": "c"}).status == 201
 
 
-def test_worlds_that_nobody_uses_are_dropped_with_their_keys(small, ticks):
+def test_unused_worlds_are_dropped_with_their_keys(small, ticks):
     forgotten, asked = add_world(small, "a"), add_world(small, "b")
     key = forgotten.key("merchant")
 
@@ -119,7 +119,7 @@ def test_worlds_that_nobody_uses_are_dropped_with_their_keys(small, ticks):
     assert small.ask("GET", "/v5/apikeys", key=key).status == 401
 
 
-def test_a_world_that_somebody_looks_at_is_in_use(small, ticks):
+def test_a_world_that_is_looked_at_is_in_use(small, ticks):
     add_world(small, "a")
 
     ticks.seconds += 99
@@ -223,7 +223,7 @@ def test_a_world_that_a_file_keeps_is_as_old_as_the_server_that_has_it(store, sy
         assert _dropped(sandbox) == ["default"]
 
 
-def test_a_world_in_memory_that_nobody_uses_for_a_day_is_dropped(system_clock, ticks):
+def test_a_world_in_memory_that_is_unused_for_a_day_is_dropped(system_clock, ticks):
     sandbox = InProcess(build(Settings(), system_clock=system_clock, ticks=ticks))
     add_world(sandbox, "a")
 

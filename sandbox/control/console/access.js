@@ -26,7 +26,7 @@ async function copied(seen) {
   await copy(lines.join("\n"), "it as Markdown");
 }
 
-/** Reads in this world, anew when something happened. Gives the answer and the refusal. */
+/** Reads in this world, again when something happened. Gives the answer and the refusal. */
 function useLook(rest, query) {
   const [found, setFound] = useState(null);
   const [error, setError] = useState(null);

@@ -74,7 +74,7 @@ async function askCapture(method, path, body) {
  * @returns {Promise<Response>}
  */
 export async function raw(method, path, body, more = {}) {
-  // Nothing happens any more in a capture: its stream never has anything.
+  // Nothing happens in a capture: its stream never has anything.
   if (isReport) return new Promise(() => {});
   /** @type {RequestInit} */
   const options = { method, credentials: "same-origin", cache: "no-store", ...more };

@@ -37,7 +37,7 @@ function fileName(text) {
   return `${name.toLowerCase().replace(/[^a-z0-9]+/g, "_").replace(/^_+|_+$/g, "") || "scenario"}.toml`;
 }
 
-/** The file as it was before anybody changed it: of the library, of what runs, or a new one. */
+/** The file as it was before it was changed: of the library, of what runs, or a new one. */
 async function original(of) {
   if (of === "new") return FRESH;
   if (of === "running") return scenario.value?.toml ?? FRESH;

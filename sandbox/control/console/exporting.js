@@ -1,4 +1,4 @@
-// What happened, as a file for somebody else.
+// What happened, as a file to share.
 
 import { useState } from "preact/hooks";
 import { isReport } from "./capture.js";

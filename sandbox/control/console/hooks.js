@@ -79,7 +79,7 @@ function Secrets({ one }) {
     <${Act} class="btn s" run=${() => act("POST", ["endpoints", one.id, "rotate-secret"], { grace_s: 3600 })} done="A new secret signs; the old one is good for an hour">Rotate<//></div>`;
 }
 
-/** A moment of the world's clock that is so many hours ago. */
+/** A moment of the world's clock that is this many hours ago. */
 const ago = (hours) => new Date(Date.parse(clock.value.now) - hours * 3_600_000).toISOString();
 
 function Recover({ one }) {

@@ -101,7 +101,7 @@ function Replay({ entry }) {
 }
 
 function Detail({ id }) {
-  // Once it is answered, it is read anew.
+  // Once it is answered, it is read again.
   const waits = listed.value.some((one) => one.id === id && one.status === null);
   const [found, setFound] = useState(null);
   const [error, setError] = useState(null);

@@ -1,4 +1,4 @@
-// Single keys. They can be switched off, and never take what somebody types into a field.
+// Single keys. They can be switched off, and never take what the user types into a field.
 
 import { signal } from "@preact/signals";
 

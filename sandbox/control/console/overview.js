@@ -1,4 +1,4 @@
-// Overview: what needs somebody, what happens, what falls due, how the endpoints do.
+// Overview: what needs attention, what happens, what falls due, how the endpoints do.
 
 import { useMemo, useState } from "preact/hooks";
 import { refusal } from "./api.js";
@@ -139,7 +139,7 @@ const Endpoints = () => html`<${Panel} title="Webhook endpoints" more=${html`<${
   })}</ul>` : html`<${Empty}><p class="q">No endpoint: webhooks are made and kept, and go nowhere.</p>
     <${Go} room="webhooks" class="btn">Add an endpoint<//><//>`}<//>`;
 
-/** How many payments have each status: of the world, or of the requests where nobody can tell. */
+/** How many payments have each status: of the world, or of the requests where that is unknown. */
 function statuses() {
   if (glance.value) return new Map(Object.entries(glance.value.statuses));
   const last = new Map();

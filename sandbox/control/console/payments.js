@@ -58,7 +58,7 @@ function limitOf({ min, max }, { total_amount: total, currency }) {
 function Move({ move, payment, as, onDone }) {
   const takes = move.max !== null;
   const [open, setOpen] = useState(false);
-  // The natural amount of the move; where it has none, somebody has to type one.
+  // The natural amount of the move; where it has none, the user has to type one.
   const [text, setText] = useState(move.amount === null ? "" : units(move.amount, payment.currency));
   const run = async () => {
     const amount = takes ? { amount: minor(text, payment.currency) } : {};

@@ -37,7 +37,7 @@ export const route = signal(read());
 export const linked = signal("");
 
 addEventListener("hashchange", () => {
-  // A token is no place: it must not be asked for.
+  // A token is not a place: it must not be asked for.
   const token = tokenOfLink();
   if (token) linked.value = token;
   else route.value = read();

@@ -1,4 +1,4 @@
-// "Spoil the next delivery": faults for webhooks that are still to come, as a form.
+// The form that injects faults into webhooks that are still to come.
 
 import { useEffect, useState } from "preact/hooks";
 import { act, beat, endpoints } from "./state.js";
@@ -12,7 +12,7 @@ const NOTHING = { delay: "", field: "status", value: "", signature: "", order: "
 
 const number = (text) => (/^\d{1,9}$/.test(text.trim()) ? Number(text) : text);
 
-/** What somebody typed as JSON, or as the text that it is. */
+/** What the user typed as JSON, or as the text that it is. */
 function typedAs(text) {
   try {
     return JSON.parse(text);
@@ -55,9 +55,9 @@ export const effects = (then) => Object.entries(then).filter(([name, value]) => 
   .map(([name, value]) => SAYS[name](value)).join(", ");
 
 function Waiting({ queue, again }) {
-  return html`<h3>Waits to spoil</h3><ul class="waits">${queue.map((one) => html`<li key=${one.id}><b>${one.when.event ?? "any event"}</b>
+  return html`<h3>Waiting faults</h3><ul class="waits">${queue.map((one) => html`<li key=${one.id}><b>${one.when.event ?? "any event"}</b>
     ${effects(one.then)}${one.left > 1 ? `, ${one.left} more` : ""}</li>`)}</ul>
-    <${Act} class="btn s" run=${async () => { await act("DELETE", ["webhooks", "next"]); again(); }} done="Nothing waits any more">Forget them<//>`;
+    <${Act} class="btn s" run=${async () => { await act("DELETE", ["webhooks", "next"]); again(); }} done="No faults are waiting">Forget them<//>`;
 }
 
 const Field = ({ label, children }) => html`<label>${label}${children}</label>`;
@@ -95,7 +95,7 @@ export function Spoil({ close }) {
       <${Field} label="Order">${choose("order", [["", "as it comes"], ["first", "first"], ["last", "last"]])}<//>
       <${Field} label="Sent so often">${write("duplicate", { inputmode: "numeric", placeholder: "1" })}<//></div>
     <div class="row wrap">${tick("truncate", "Cut the body off")}${tick("stale", "Old timestamp")}${tick("before", "Before the answer")}${tick("drop", "Never send it")}</div>
-    <div class="row wrap"><${Act} class="btn p" run=${run} disabled=${nothing} done="The next delivery that fits is spoilt">Spoil it<//>
+    <div class="row wrap"><${Act} class="btn p" run=${run} disabled=${nothing} done="The next matching delivery gets this fault">Spoil it<//>
       <span class="q sm">${nothing ? "Say what is to be wrong with it." : `It will be ${effects(faults)}. Retries are correct.`}</span></div>
     ${queue.length ? html`<${Waiting} queue=${queue} again=${read} />` : ""}<${Trouble} error=${error} /></div></form>`;
 }

@@ -38,7 +38,7 @@ export const taps = signal([]);
 /** @type {Signal<Api.Agenda | null>} */
 export const agenda = signal(null);
 /**
- * What the server sees at a glance; null where nobody can tell, as in a capture.
+ * What the server sees at a glance; null where that is unknown, as in a capture.
  * @type {Signal<Api.OverviewView | null>}
  */
 export const glance = signal(null);
@@ -62,12 +62,12 @@ export const live = signal(false);
 /** Whether the reader holds the picture, and what came meanwhile. */
 export const held = signal(false);
 export const waiting = signal(0);
-/** Counts up when something happened in the world; rooms read anew when it changes. */
+/** Counts up when something happened in the world; rooms read again when it changes. */
 export const beat = signal(0);
 
 const FEED_MAX = 200;
 const FLUSH_MS = 250;
-/** From so many events in a flush on, nobody reads along: it is drawn half as often. */
+/** From this many events in a flush on, no user can read along: it is drawn half as often. */
 const BUSY = 50;
 const QUIET_MS = 1500;
 const HIDDEN_MS = 60_000;
@@ -243,7 +243,7 @@ export function hold(on = !held.value) {
 }
 
 /**
- * Asks in the world that is shown. Reads anew what may have changed.
+ * Asks in the world that is shown. Reads again what may have changed.
  * @template {Api.Method} M
  * @template {Api.Rest<M>} R
  * @param {M} method
@@ -263,7 +263,7 @@ export async function act(method, rest, body, query) {
 /** Sends a request to the platform with a key of the cast. */
 export const send = (request) => act("POST", ["send"], request);
 
-// Nobody looks: the stream is given back, and everything is read anew on return.
+// The page is hidden: the stream is closed, and everything is read again on return.
 let hidden = 0;
 document.addEventListener("visibilitychange", () => {
   clearTimeout(hidden);

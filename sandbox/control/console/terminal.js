@@ -226,7 +226,7 @@ export function Terminal() {
   const phone = html`<${Phone} tap=${tap} last=${shown} error=${error} />`;
   const receipts = records.length ? html`<ul class="rcs">${records.map((one) => html`<${Receipt} key=${one.transaction_id} record=${one} />`)}</ul>`
     : html`<${Empty}><p class="q">Receipts of the last payments lie here.</p><//>`;
-  const head = html`<div class="row wrap"><h1 tabindex="-1">Terminal</h1><span class="q">the phone of the merchant, and whoever stands before it</span><span class="sp"></span>
+  const head = html`<div class="row wrap"><h1 tabindex="-1">Terminal</h1><span class="q">the phone of the merchant, and the cardholder before it</span><span class="sp"></span>
     <button class="btn" aria-pressed=${String(present)} onClick=${() => setPresent(!present)}><${Icon} name="eye" />Presenter view <kbd>P</kbd></button></div>`;
   if (present) return html`${head}<div class="present">${phone}<div><p class="plain">${sentence(tap, shown, error)}</p>${receipts}</div></div>`;
   return html`${head}<div class="grid3"><${Form} form=${form} setForm=${setForm} body=${body()} waits=${waits} start=${start} currency=${currency} directory=${directory} />${phone}

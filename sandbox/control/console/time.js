@@ -22,7 +22,7 @@ const END_S = 4 * 31_536_000;
 const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ");
 
-/** The instant that somebody typed, as "3d", "23:30", "31 Jul" or in full; null if it is none. */
+/** The instant that the user typed, as "3d", "23:30", "31 Jul" or in full; null if it is none. */
 export function moment(text, now) {
   const plain = text.trim();
   const steps = plain.replaceAll(" ", "");

@@ -40,7 +40,7 @@ export function useWindows(path, field, query) {
       }
     })).catch((error) => put({ ...known.current, error }));
   };
-  const anew = async () => {
+  const reload = async () => {
     turn.current += 1;
     const mine = turn.current;
     try {
@@ -57,7 +57,7 @@ export function useWindows(path, field, query) {
     }
   };
   useEffect(() => {
-    const timer = setTimeout(anew, 120);
+    const timer = setTimeout(reload, 120);
     return () => clearTimeout(timer);
   }, [String(query), beat.value]);
   const show = (first, last) => {

@@ -45,7 +45,7 @@ export function sign(currency = "USD") {
   }
 }
 
-/** The amount that somebody typed, in minor units; null if it is none of the currency. */
+/** The amount that the user typed, in minor units; null if it is none of the currency. */
 export function minor(text, currency = "USD") {
   const typed = String(text).trim();
   const digits = decimals(currency);
@@ -97,7 +97,7 @@ export function until(now, then) {
 
 const YEAR_MS = 366 * 86_400_000;
 
-/** Whether something falls due within a year. Nobody who looks for what comes next means the rest. */
+/** Whether something falls due within a year. Later events are of no use to a user who looks for what comes next. */
 export const isNear = (now, { due }) => Date.parse(due) - Number(now) <= YEAR_MS;
 
 /** How much of the agenda falls due within a year; `total` may be more than is in the list. */

@@ -24,7 +24,7 @@ const Row = ({ one, here, again, shared }) => html`<tr class=${here ? "on" : ""}
   <td class="r">${one.id === "default" ? "" : html`<${Sure} ask=${`Delete ${one.id} and all that is in it?`} yes="Delete it" class="btn s dng" done="Deleted"
     run=${async () => { await ask("DELETE", inWorld(one.id)); if (here) go({ world: "default", room: "worlds" }); again(); }}>Delete<//>`}</td></tr>`;
 
-/** A file that somebody chose becomes a world of its own. A file that is refused leaves none. */
+/** A file that the user chose becomes a world of its own. A file that is refused leaves none. */
 async function opened(file) {
   const made = await ask("POST", "/worlds", {});
   try {

@@ -43,7 +43,7 @@ async function ask(path, options = {}) {
 
 async function load() {
   const [platform, control] = await Promise.all([ask("platform/openapi.json?strict=1"), ask("openapi.json?strict=1")]);
-  // Before there is a list: one that is drawn anew loses what the keyboard has reached.
+  // Before there is a list: one that is drawn again loses what the keyboard has reached.
   await loadCast();
   known.documents = { platform, control };
   $("version").textContent = platform.info.version;

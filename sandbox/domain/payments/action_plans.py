@@ -244,7 +244,7 @@ def _increment(payment: Payment, action: ActionRequest) -> Plan:
 def _adjust(payment: Payment, action: ActionRequest) -> Plan:
     """Plan a new tip, which replaces the old one.
 
-    A surcharge is not counted anew (assumed 2.5-adjust).
+    A surcharge is not counted again (assumed 2.5-adjust).
 
     An adjustment that would leave nothing captured is beyond the limit too.
     """
@@ -302,7 +302,7 @@ def _reverse(payment: Payment, action: ActionRequest) -> Plan:
             back = back.without_surcharge()
         return _plan(payment, amount, amounts=back, is_full=amount in (whole, back.total))
     if payment.status == "error":
-        # Nobody knows whether it is held, so it can only be reversed as a whole.
+        # It is not known whether it is held, so it can only be reversed as a whole.
         whole = payment.amounts.total
         amount = whole if action.amount is None else action.amount
         if amount < whole:

@@ -27,8 +27,8 @@ class Card:
     """One test card.
 
     `outcome` is its issuer's answer to an initiation, None if the card does not choose
-    (assumed D13); `later` has the answers to later operations. With `limit`, an initiation above
-    so many minor units is approved in part, up to the limit. Documents hold its token alone.
+    (assumed D13); `later` has the answers to later operations. With `limit` (in minor units),
+    an initiation above it is approved in part, up to the limit. Documents hold its token alone.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ DEFAULT_CARD: Final = CARDS["tok_visa_credit"]
 NOT_READ: Final = Card("not_read", "", "", "")
 """The card of a payment that waits for its tap, or ended before it. Source: assumed D29.
 
-Nobody can pay with it. Such a payment shows no card, and is found by none.
+It cannot be used to pay. Such a payment shows no card, and is found by none.
 """
 
 STORED_CARDS: Final = {**CARDS, NOT_READ.token: NOT_READ}

@@ -208,7 +208,7 @@ def _set_timers(context: OperationContext, before: Payment | None, record: Payme
         due = context.now + transitions.HOLD_AFTER_TIMEOUT
         context.unit.schedule(Timer(kind=HOLD_REVERSED, subject=id, due=due))
     if record.status == "authorized":
-        # Counted from the beginning; an increment does not begin it anew (assumed 8.1).
+        # Counted from the beginning; an increment does not restart it (assumed 8.1).
         due = from_ms(record.transaction.created_at) + transitions.authorization_lifetime(record)
         context.unit.schedule(Timer(kind=AUTHORIZATION_EXPIRES, subject=id, due=due))
     if record.status == "surcharge_pending":

@@ -132,7 +132,7 @@ class Hold:
     def must_be_open(self) -> None:
         """Raise StoreError once it was let go of."""
         if not self._lock.is_locked:
-            raise cannot(self.path, WRITING, "it was closed", "open the file anew")
+            raise cannot(self.path, WRITING, "it was closed", "open the file again")
 
     def must_be_there(self) -> None:
         """Raise StoreError unless the path still leads to the same file."""

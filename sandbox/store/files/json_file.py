@@ -268,7 +268,7 @@ class JsonFile(StateFile):
             self._has_warned = True
             log.warning(
                 "%s holds %s documents and is written whole with every commit; a .db file is made "
-                "for so many: convert it with `sandbox world convert`",
+                "for that many: convert it with `sandbox world convert`",
                 self._path,
                 f"{count:,}",
             )

@@ -1,0 +1,71 @@
+"""The words that texts avoid, with what to write instead.
+
+`LEFT` counts what is left of a word, and may only shrink.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+AVOIDED = {
+    r"nobody|no one": "name the actor, or use the passive",
+    r"somebody|anybody|whoever": "name the actor: a client, an operator, a cardholder",
+    r"anew": "again",
+    r"so many": "at most N, or a number of",
+    r"any more": "no longer",
+    r"is no|are no longer any": "is not a valid",
+    r"heeds?|heeded": "apply, or ignore",
+    r"spoil\w*|spoilt": "inject a fault",
+    r"in vain": "without success",
+}
+"""Patterns of words, and what to write instead. Source: the project's rules for prose."""
+
+# What is left in docstrings, identifiers and messages that tests match. May only shrink.
+LEFT: dict[str, int] = {
+    r"nobody|no one": 8,
+    r"somebody|anybody|whoever": 12,
+    r"anew": 21,
+    r"so many": 25,
+    r"any more": 14,
+    r"is no|are no longer any": 91,
+    r"spoil\w*|spoilt": 91,
+}
+
+
+def _texts() -> list[tuple[str, str]]:
+    """All texts that a reader meets: pages, the code of the product, the names of tests."""
+    pages = [path for path in ROOT.glob("*.md") if path.name != "CHANGELOG.md"]
+    pages += [path for path in (ROOT / "docs").rglob("*.md") if "reference" not in path.parts]
+    for folder in ("sandbox", "pytest-uat-sandbox", "tools"):
+        pages += (ROOT / folder).rglob("*.py")
+    pages += [path for path in (ROOT / "sandbox").rglob("*.js") if "vendor" not in path.parts]
+    texts = [(str(path.relative_to(ROOT)), path.read_text()) for path in pages]
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        names = [
+            node.name.replace("_", " ")
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            and node.name.startswith("test_")
+        ]
+        texts.append((str(path.relative_to(ROOT)), "\n".join(names)))
+    return texts
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[tuple[str, str]]:
+    return _texts()
+
+
+@pytest.mark.parametrize("pattern", AVOIDED)
+def test_a_word_to_avoid_is_not_used(pattern: str, texts: list[tuple[str, str]]) -> None:
+    found = [
+        f"{place}: {match.group()}"
+        for place, text in texts
+        for match in re.finditer(rf"\b(?:{pattern})\b", text, re.IGNORECASE)
+    ]
+
+    assert len(found) == LEFT.get(pattern, 0), "\n".join([AVOIDED[pattern], *found])
