@@ -47,7 +47,7 @@ def issue_chain(folder: Path, ca_file: Path, names: list[str]) -> tuple[bytes, b
 def _authority(folder: Path, ca_file: Path) -> tuple[EllipticCurvePrivateKey, x509.Certificate]:
     """Return the key and certificate of the authority.
 
-    They are made anew if there are none or they end soon.
+    They are made again if there are none or they end soon.
     """
     pair = folder / _PAIR_FILE
     if pair.exists():

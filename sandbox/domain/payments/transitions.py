@@ -346,10 +346,7 @@ SETTLE: Final = "settle"
 
 
 def _late(id: str, *states: str) -> Transition:
-    """Return a row for a late answer. Source: assumed D24, D24-late.
-
-    The row of the attempt applies then.
-    """
+    """Return a row for a late answer, which uses the attempt's. Source: assumed D24, D24-late."""
     return Transition(id=id, trigger=LATE_ANSWER, states=states, next_status=AS_ANSWERED,
                       shown_status=AS_ANSWERED, reason=AS_ANSWERED, event=AS_ANSWERED)
 
@@ -427,10 +424,7 @@ _EVENTS: Final[Mapping[str, str]] = {
 
 @cache
 def announced(row: Transition) -> Transition:
-    """Return the silent refusal as an attempt that fails, with its event.
-
-    Source: assumed D35-attempts.
-    """
+    """Turn a silent refusal into a failed attempt with its event. Source: assumed D35-attempts."""
     return replace(row, shown_status="error", reason="payment_failed", event=_EVENTS[row.trigger])
 
 

@@ -230,10 +230,7 @@ def _begin(
     card: Card,
     again: Outcome | None,
 ) -> tuple[_Initiation, Payment]:
-    """Choose the outcome, work out the price, and store a pending payment.
-
-    This is the first phase.
-    """
+    """Begin the first phase: choose the outcome, price the payment, and store it as pending."""
     stated = parts_of(context, body.breakdown)
     if again is None:
         choice = _choose(context, body, operation, known, card, stated)
@@ -287,12 +284,7 @@ def _finish(
     was_tapped: bool = False,
     is_key_lost: bool = False,
 ) -> Payment:
-    """Finish the payment, now that the processor has answered.
-
-    This is the second phase.
-
-    With a lost key it failed (assumed D2).
-    """
+    """Finish the second phase, after the processor. With a lost key it failed (assumed D2)."""
     payment = context.unit.get(Payment, begun.id)
     assert payment
     if payment.status != "pending":
