@@ -31,7 +31,7 @@ LEFT: dict[str, int] = {
     r"anew": 21,
     r"so many": 25,
     r"any more": 14,
-    r"is no|are no longer any": 91,
+    r"is no|are no longer any": 92,
     r"spoil\w*|spoilt": 91,
 }
 

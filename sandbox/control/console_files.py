@@ -148,7 +148,7 @@ def read_console_file(request: ControlRequest) -> Written[str]:
         raise not_found(f"the console has no file {name[:80]!r}")
     if asked != version():
         raise not_found(
-            f"the console no longer has version {asked[:80]!r} of this file; reload the page"
+            f"the console has no version {asked[:80]!r} of this file now; reload the page"
         )
     return Written(content, media_type=_TYPES[Path(name).suffix])
 
