@@ -17,7 +17,7 @@ AVOIDED = {
     r"anew": "again",
     r"so many": "at most N, or a number of",
     r"any more": "no longer",
-    r"is no|are no longer any": "is not a valid",
+    r"(?<!there )is no(?! longer)": "is not a valid",
     r"heeds?|heeded": "apply, or ignore",
     r"spoil\w*|spoilt": "inject a fault",
     r"in vain": "without success",
@@ -28,10 +28,10 @@ AVOIDED = {
 LEFT: dict[str, int] = {
     r"nobody|no one": 8,
     r"somebody|anybody|whoever": 12,
-    r"anew": 21,
+    r"anew": 20,
     r"so many": 25,
     r"any more": 14,
-    r"is no|are no longer any": 92,
+    r"(?<!there )is no(?! longer)": 44,
     r"spoil\w*|spoilt": 91,
 }
 

@@ -112,7 +112,7 @@ class NotesChanges(Protocol):
         """Note that a unit of work was committed."""
 
     def begin_anew(self) -> None:
-        """Begin anew: everything in the store is different."""
+        """Start over: everything in the store is different."""
 
 
 class Store:
