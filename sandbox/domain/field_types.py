@@ -85,6 +85,13 @@ def _percent(rate: float) -> float:
 Percent = Annotated[float, Strict(), AfterValidator(_percent)]
 """A rate as records and documents hold it: 3.5 is 3.5 %. Source: spec 2.6-rates."""
 
+AppliedRate = Annotated[
+    Annotated[int, Strict()] | Annotated[float, Strict()],
+    AfterValidator(lambda rate: _percent(rate) or 0),
+    WithJsonSchema({"type": "number"}),
+]
+"""A rate in percent that a payment was made at. That of nothing is written as 0, not as 0.0."""
+
 
 def to_percent(rate: int | float) -> float:
     """Return the rate in percent: an integer of 100 or more is basis points, so 350 is 3.5.

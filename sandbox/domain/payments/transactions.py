@@ -8,10 +8,10 @@ from typing import Annotated, Any, Final, Literal, get_args
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict, replace
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from sandbox.domain.clock import EARLIEST, LATEST
-from sandbox.domain.field_types import Percent, SurchargeBasis
+from sandbox.domain.field_types import AppliedRate, SurchargeBasis
 from sandbox.domain.instants import to_ms
 from sandbox.domain.payments.amounts import EMPTY, Amounts, Ledger
 from sandbox.domain.payments.cards import NOT_READ, Card
@@ -82,9 +82,6 @@ TipCapture = Literal["sale", "capture", "adjust"]
 
 Moment = Annotated[int, Field(ge=to_ms(EARLIEST), le=to_ms(LATEST))]
 """A moment of a world's clock in Unix milliseconds."""
-
-AppliedRate = Annotated[Percent, AfterValidator(lambda rate: rate or 0)]
-"""A rate in percent. That of nothing is written as 0, not as 0.0."""
 
 Basis = Annotated[str, KnownWord(get_args(SurchargeBasis))]
 """The base of a rate. Source: assumed 2.8-values."""
