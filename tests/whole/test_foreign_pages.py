@@ -33,7 +33,7 @@ NOT_HERE = {row.path for row in CONTROL if row.name == "tls.ca"}
 """Open, but answered with 404 by a server without TLS."""
 
 NEEDS_MORE = {
-    *("batches.answer", "taps.tap", "tls.ca"),
+    *("batches.answer", "payments.answer", "taps.tap", "tls.ca"),
     *("find", "console.asset", "messages.verify", "session.begin"),
 }
 """Routes that need a query, a name, a card that waits, or a message that was delivered."""

@@ -26,7 +26,8 @@ public class Shop {
         var page = transactions.transactionsSearch(search.build());
         System.out.println(page.getTransactions().size() + " of " + page.getTotal());
         try {
-            transactions.transactionsRead("none");
+            var none = TransactionsApi.APITransactionsReadRequest.newBuilder().transactionId("none");
+            transactions.transactionsRead(none.build());
         } catch (ApiException missing) {
             boolean isNamed = missing.getResponseBody().contains("\"error\":\"not_found\"");
             System.out.println(missing.getCode() + (isNamed ? " not_found" : ""));
