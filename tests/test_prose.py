@@ -31,7 +31,7 @@ LEFT: dict[str, int] = {
     r"anew": 20,
     r"so many": 25,
     r"any more": 14,
-    r"(?<!there )is no(?! longer)": 44,
+    r"(?<!there )is no(?! longer)": 45,
     r"spoil\w*|spoilt": 91,
 }
 
