@@ -73,7 +73,7 @@ PLACES: dict[str, Placing] = {
 
 @pytest.mark.proves("spec 5.3, 6.1.7")
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("whose", ["merchant", "legacy", "retrievable"])
+@pytest.mark.parametrize("whose", ["merchant", "legacy", "retrievable", "other_merchant"])
 def test_a_key_that_is_sent_in_a_wrong_place_is_neither_kept_nor_answered(sandbox, whose, place):
     key = sandbox.key(whose)
     request = PLACES[place](key)
@@ -84,6 +84,17 @@ def test_a_key_that_is_sent_in_a_wrong_place_is_neither_kept_nor_answered(sandbo
     refused = answer.body.decode() if answer.status >= 400 else ""
     assert secret_of(key) not in everything_kept(sandbox)
     assert secret_of(key) not in refused
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_without_authentication_neither(sandbox, place):
+    key = sandbox.key("merchant")
+    request = PLACES[place](key)
+
+    answer = sandbox.ask(**request)
+
+    assert secret_of(key) not in everything_kept(sandbox)
+    assert secret_of(key) not in answer.body.decode()
 
 
 @pytest.mark.proves("spec 5.3")
@@ -257,9 +268,16 @@ def test_a_production_key_in_a_body_is_a_400_that_keeps_and_changes_nothing(
     answer = _in_body(sandbox, method, field, PRODUCTION, sent)
 
     assert_key_refusal(answer, 400, "validation_error")
-    assert "production key was sent to a sandbox" in " ".join(sandbox.journal(answer)["notes"])
     assert sandbox.control("GET", "/worlds/default/messages").json()["total"] == 0
     _assert_nothing_kept(sandbox, PRODUCTION, answer.body)
+
+
+@pytest.mark.parametrize("field", IN_BODIES)
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+def test_the_journal_says_of_every_body_that_a_production_key_was_in_it(sandbox, method, field):
+    answer = _in_body(sandbox, method, field, PRODUCTION, PRODUCTION)
+
+    assert "production key was sent to a sandbox" in " ".join(sandbox.journal(answer)["notes"])
 
 
 @pytest.mark.proves("assumed D5")
