@@ -20,6 +20,7 @@ from sandbox.domain.directory import Account, Location, Relation, Terminal
 from sandbox.domain.faults import Refusal
 from sandbox.domain.keys import ApiKey, why_unusable
 from sandbox.domain.payments.action_plans import ActionRequest, plan
+from sandbox.domain.payments.action_records import payment_of
 from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.transactions import Payment
@@ -279,7 +280,11 @@ def list_available_actions(request: ControlRequest, query: MovesQuery) -> Moves:
 
 
 def view_actions(world: World, payment: Payment, key: ApiKey | None) -> Moves:
-    """List what can be done with this payment, by the key if one is given."""
+    """List what can be done with this payment, by the key if one is given.
+
+    An action on the record of a capture acts on its payment (assumed D35-action).
+    """
+    payment = world.store.get(Payment, payment_of(payment)) or payment
     context = OperationContext(
         world=world, unit=world.store.begin(), now=world.clock.now(), request_id=None
     )

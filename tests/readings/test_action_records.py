@@ -257,3 +257,17 @@ def test_the_records_add_up_to_the_money_of_their_payments_and_batches(actions):
             if record_of(sandbox, id).batch_id == one["id"]
         )
         assert one["captured_amount"] == kept - reversed_
+
+
+@pytest.mark.proves("assumed D35-action")
+def test_the_record_of_a_capture_has_the_moves_of_its_payment(own):
+    payment = held(own)
+    record = acted(own, payment, "capture", amount=400)
+
+    moves = [
+        own.control("GET", f"/worlds/default/payments/{one['transaction_id']}/moves").json()
+        for one in (record, payment)
+    ]
+
+    assert moves[0]["state"] == "captured"
+    assert moves[0] == moves[1]
