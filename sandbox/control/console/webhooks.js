@@ -40,11 +40,13 @@ function Signature({ message, endpoint, attempt }) {
     <dd><code>${shortened(plain(found[name]))}</code></dd>`)}</dl>`;
 }
 
-function Attempts({ message }) {
+function Attempts({ message, read }) {
   const all = message.deliveries.flatMap((one) => one.attempts.map((attempt, i) => ({ ...attempt, endpoint: one.endpoint_id, number: i + 1 })));
   const waits = message.deliveries.filter((one) => one.next_attempt_at);
+  // The button waits for what came of the try: until then it would ask for the same time again.
+  const tryNext = () => act("POST", ["clock", "advance"], { to: waits[0].next_attempt_at }).then(read);
   return html`<${Panel} title="Attempts" about="first ones in order, retries on the clock of the world" more=${waits.length
-    ? html`<${Act} run=${() => act("POST", ["clock", "advance"], { to: waits[0].next_attempt_at })}><${Icon} name="ahead" size=${13} />To the next try<//>` : ""}>
+    ? html`<${Act} run=${tryNext}><${Icon} name="ahead" size=${13} />To the next try<//>` : ""}>
     <div class="scroll" tabindex="0"><table><thead><tr><th>endpoint</th><th>at</th><th>by</th><th>answer</th><th>took</th></tr></thead><tbody>
     ${all.map((one) => html`<tr><td>${nameOf(one.endpoint)}</td><td>${time(one.at)}</td>
       <td>${one.trigger ?? ""}</td><td class="wraps"><b class=${(one.status_code ?? 999) < 300 ? "code2" : "code5"}>
@@ -57,9 +59,8 @@ function Attempts({ message }) {
 function Detail({ id }) {
   const [message, setMessage] = useState(null);
   const [error, setError] = useState(null);
-  useEffect(() => {
-    ask("GET", inWorld(route.value.world, "messages", id)).then((found) => { setMessage(found); setError(null); }, setError);
-  }, [id, beat.value]);
+  const read = () => ask("GET", inWorld(route.value.world, "messages", id)).then((found) => { setMessage(found); setError(null); }, setError);
+  useEffect(() => { read(); }, [id, beat.value]);
   if (error) return html`<${Trouble} error=${error} />`;
   if (message?.id !== id) return html`<p class="q">Reading ${id}</p>`;
   const first = message.deliveries.find((one) => one.attempts.some(({ sent }) => sent));
@@ -73,7 +74,7 @@ function Detail({ id }) {
   <div class="cols"><${Panel} title="Payload" more=${html`<${Copy} text=${JSON.stringify(message.body)} what="the payload" />`}><${Json} value=${message.body} /><//>
     <${Panel} title="Signature" about=${first ? nameOf(first.endpoint_id) : ""}>${last ? html`<${Signature} message=${id} endpoint=${first.endpoint_id} attempt=${last} />`
       : html`<${Empty}><p class="q">Nothing reached an endpoint yet, so nothing was signed.</p><//>`}<//></div>
-  <${Attempts} message=${message} />`;
+  <${Attempts} message=${message} read=${read} />`;
 }
 
 const SAMPLES = ["transaction.sale", "transaction.capture", "transaction.refund", "transaction.reverse", "batch.accepted", "batch.partially_accepted"];
