@@ -3,6 +3,13 @@
 from dataclasses import dataclass
 from typing import Any
 
+from sandbox.domain.batches import Batch
+from sandbox.domain.directory import Terminal
+from sandbox.domain.payments.transactions import Payment
+from sandbox.domain.permissions import CONCRETE
+from sandbox.platform.openapi.examples import OF_CAST
+from sandbox.platform.operation import NOWHERE, Row
+from sandbox.platform.routes import OPERATIONS
 from tests.driving import InProcess, Response
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
@@ -207,7 +214,7 @@ def _under_v1_and_v3(action: str, case: Case) -> dict[str, Case]:
     return {f"payments.{action}": case, f"payments.{action}_v1": case}
 
 
-CASES = {
+WRITTEN = {
     "accounts.list": Case(READ, "accounts:edit", query="parent_id"),
     "accounts.list_v2": Case(READ, "accounts:edit", query="parent_id"),
     "accounts.read": Case(READ, "accounts:delete"),
@@ -288,4 +295,49 @@ CASES = {
     ),
     "batches.close": Case("batches:close", "batches:edit", on="batch"),
 }
-"""What each row of the route table asks for: spec 2.2, 5.6, 5.7."""
+"""What each row of the route table asks for, written a second time: spec 2.2, 5.6, 5.7."""
+
+_ON = {
+    ("path", Batch): "batch",
+    ("path", Payment): "sale",
+    ("body", Payment): "sale",
+    ("body", Terminal): "terminal",
+}
+
+
+def case_of(row: Row) -> Case:
+    """The case of a row that is not written here, by what the row says of itself."""
+    assert row.need
+    assert row.target
+    needed = {*row.need.base, row.need.also}
+    body = row.example.body
+    if body is not None:
+        body = {
+            name: "" if value == NOWHERE or OF_CAST.fullmatch(str(value)) else value
+            for name, value in body.items()
+        }
+    return Case(
+        needs=row.need.sub or row.need.base[0],
+        other=next(
+            one
+            for one in CONCRETE
+            if one.partition(":")[0] == row.need.resource
+            and not one.endswith(":sub")
+            and one not in needed
+        ),
+        status=row.status,
+        body=body,
+        needs_own=row.need.base[0] if row.need.sub else "",
+        query=row.target.name,
+        on=_ON.get((row.target.where, row.target.kind), ""),
+        also=() if row.need.also is None else (row.need.also,),
+    )
+
+
+SERVED = {
+    row.name: row
+    for row in OPERATIONS
+    # Any permission of its type opens the reserved edit: tests/platform/test_reserved.py.
+    if row.run is not None and row.name != "transactions.edit"
+}
+CASES = {name: WRITTEN.get(name) or case_of(row) for name, row in SERVED.items()}
