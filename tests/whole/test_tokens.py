@@ -91,7 +91,10 @@ def test_an_empty_variable_has_one_made_up_where_one_is_needed(monkeypatch):
         (["--token-file", "/"], ["--token-file", "/", "cannot be read"]),
         (["--token-file", "/dev/null"], ["--token-file", "/dev/null", "is empty"]),
         (["--token-file", "/dev/zero"], ["--token-file", "/dev/zero", "a token alone"]),
-        (["--allow-host", "http://a.example"], ["--allow-host", "http://a.example", "not a host name"]),
+        (
+            ["--allow-host", "http://a.example"],
+            ["--allow-host", "http://a.example", "not a host name"],
+        ),
     ],
     ids=str,
 )
