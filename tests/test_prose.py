@@ -21,6 +21,9 @@ AVOIDED = {
     r"heeds?|heeded": "apply, or ignore",
     r"spoil\w*|spoilt": "inject a fault",
     r"in vain": "without success",
+    r"(?:\w+_)?(?:leases?|epochs?|(?:heart)?beats?|fenc(?:es?|ed|ing))(?:_\w+)?": (
+        "PostgreSQL decides who owns a world: session, commit, sign of life"
+    ),
 }
 """Patterns of words, and what to write instead. Source: the project's rules for prose."""
 

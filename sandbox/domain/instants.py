@@ -13,7 +13,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, BeforeValidator, PlainSerializer, Strict, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_START_OF_1970: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _RFC3339 = re.compile(
     r"\d{4}-\d{2}-\d{2}[Tt ](\d{2}:\d{2}:\d{2})(?:\.\d{1,9})?(?:[Zz]|[+-](\d{2}:\d{2}))", re.ASCII
 )
@@ -62,15 +62,15 @@ def to_millisecond(instant: datetime) -> datetime:
     return instant.replace(microsecond=instant.microsecond // 1000 * 1000)
 
 
-def from_ms(epoch_ms: int) -> datetime:
+def from_ms(since_1970_ms: int) -> datetime:
     """Return the instant that lies this many milliseconds after 1970-01-01T00:00:00Z."""
-    return _EPOCH + timedelta(milliseconds=epoch_ms)
+    return _START_OF_1970 + timedelta(milliseconds=since_1970_ms)
 
 
 def to_ms(instant: datetime) -> int:
     """How many milliseconds the instant lies after 1970-01-01T00:00:00Z."""
     # Several times as fast as dividing by a timedelta.
-    since = instant - _EPOCH
+    since = instant - _START_OF_1970
     return since.days * 86_400_000 + since.seconds * 1000 + since.microseconds // 1000
 
 

@@ -13,7 +13,7 @@ _FILE_NAME = re.compile(r"(?:#!.*\n)?(?:#|//) (\w[\w./-]*\.\w+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Block:
-    """What stands between two fences; `line` is that of the first, from 1."""
+    """What stands between two markers; `line` is that of the first, from 1."""
 
     document: str
     line: int
@@ -46,8 +46,8 @@ def blocks_of(document: str) -> list[Block]:
     ]
 
 
-def fences_of(document: str) -> int:
-    """How many lines of a document look like a fence: twice as many as it has blocks."""
+def markers_of(document: str) -> int:
+    """How many lines of a document begin or end a block: twice as many as it has blocks."""
     lines = Path(ROOT / document).read_text(encoding="utf-8").splitlines()
     return sum(line.lstrip().startswith("```") for line in lines)
 

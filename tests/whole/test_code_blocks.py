@@ -15,7 +15,7 @@ from sandbox.cli.serve import serve
 from sandbox.scenario_examples.own_sandbox import run_examples
 from sandbox.scenarios.parser import parse_scenario
 from sandbox.settings import read_profile
-from tests.whole.blocks import PREPARED, STAND_INS, Block, blocks_of, documents, fences_of
+from tests.whole.blocks import PREPARED, STAND_INS, Block, blocks_of, documents, markers_of
 from tests.whole.installing import install
 from tests.whole.narrating import Failed, Narrative
 
@@ -202,11 +202,11 @@ def test_every_block_of_a_document_does_what_it_says(document, narrative):
 
 
 @pytest.mark.parametrize("document", documents())
-def test_every_fence_opens_or_closes_a_block_of_a_known_language(document):
+def test_every_marker_opens_or_closes_a_block_of_a_known_language(document):
     blocks = blocks_of(document)
 
     assert [str(block) for block in blocks if block.language not in LANGUAGES] == []
-    assert fences_of(document) == 2 * len(blocks)
+    assert markers_of(document) == 2 * len(blocks)
 
 
 @pytest.mark.parametrize("row", STAND_INS, ids=lambda row: row.pattern)

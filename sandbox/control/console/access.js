@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld } from "./api.js";
 import { refine, route } from "./route.js";
-import { act, beat } from "./state.js";
+import { act, revision } from "./state.js";
 import { Act, Code, copy, Empty, Go, html, Icon, Panel, Trouble, walk } from "./ui.js";
 import { asMarkdown } from "./markdown.js";
 import { day } from "./words.js";
@@ -36,7 +36,7 @@ function useLook(rest, query) {
     act("GET", rest, undefined, query).then((answer) => !over && (setFound(answer), setError(null)),
       (caught) => !over && setError(caught));
     return () => { over = true; };
-  }, [path, beat.value]);
+  }, [path, revision.value]);
   return [found, error];
 }
 

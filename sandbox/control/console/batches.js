@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld, refusal } from "./api.js";
 import { isReport } from "./capture.js";
 import { refine, route } from "./route.js";
-import { act, beat, send, world } from "./state.js";
+import { act, revision, send, world } from "./state.js";
 import { Act, Choice, Copy, Empty, Go, html, Icon, Mark, Panel, Status, Trouble, walk } from "./ui.js";
 import { day, money, time } from "./words.js";
 
@@ -155,7 +155,7 @@ function Detail({ id }) {
       setError(null);
     }, (caught) => !over && setError(caught));
     return () => { over = true; };
-  }, [id, beat.value]);
+  }, [id, revision.value]);
   if (error) return html`<${Trouble} error=${error} />`;
   if (found?.batch.id !== id) return html`<p class="q">Reading ${id}</p>`;
   const { batch } = found;
@@ -183,7 +183,7 @@ export function Batches() {
     let over = false;
     act("GET", ["batches"], undefined, asked()).then((answer) => !over && (setPage(answer), setError(null)), (caught) => !over && setError(caught));
     return () => { over = true; };
-  }, [status, terminal, beat.value]);
+  }, [status, terminal, revision.value]);
   const more = async () => {
     const answer = await act("GET", ["batches"], undefined, asked({ before: String(page.next) }));
     setPage({ ...answer, batches: [...page.batches, ...answer.batches] });

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld, Refused } from "./api.js";
 import { route } from "./route.js";
-import { beat } from "./state.js";
+import { revision } from "./state.js";
 import { Go, html, Panel } from "./ui.js";
 
 const absent = Symbol("absent");
@@ -46,7 +46,7 @@ export function Contradiction({ message }) {
     let over = false;
     compared(message).then((one) => { if (!over) setFound(one); }, () => {});
     return () => { over = true; };
-  }, [message.id, beat.value]);
+  }, [message.id, revision.value]);
   if (!found) return null;
   const { first, last, answer, record } = found;
   const names = [...new Set([...Object.keys(first.body), ...Object.keys(last.body)])];

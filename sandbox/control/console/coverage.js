@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld } from "./api.js";
 import { go, refine, route } from "./route.js";
 import { show, way } from "./showing.js";
-import { beat } from "./state.js";
+import { revision } from "./state.js";
 import { Act, Choice, Empty, html, Panel, say, Trouble } from "./ui.js";
 
 function useRead(path, again) {
@@ -71,7 +71,7 @@ function Compare({ file, onFile }) {
 
 export function Coverage() {
   const all = route.value.query.of === "all";
-  const [found, error] = useRead(all ? "/coverage" : inWorld(route.value.world, "coverage"), beat.value);
+  const [found, error] = useRead(all ? "/coverage" : inWorld(route.value.world, "coverage"), revision.value);
   const [catalogue] = useRead("/outcomes");
   const [file, setFile] = useState(null);
   return html`<div class="row wrap"><h1 tabindex="-1">Coverage</h1><span class="q">what was used, and what never came up</span><span class="sp"></span>

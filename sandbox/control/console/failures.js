@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { ask as typed } from "./api.js";
 import { route } from "./route.js";
-import { act, beat } from "./state.js";
+import { act, revision } from "./state.js";
 import { Act, html, Trouble } from "./ui.js";
 import { day, money, time } from "./words.js";
 
@@ -39,7 +39,7 @@ export function Failures() {
   const here = route.value.world;
   const read = () => Promise.all([act("GET", ["maintenance"]), act("GET", ["scenario", "next"])])
     .then(([state, waiting]) => { setUntil(state.until); setQueue(waiting.queue); setError(null); }, setError);
-  useEffect(() => { read(); }, [here, beat.value]);
+  useEffect(() => { read(); }, [here, revision.value]);
   const set = (name) => (event) => setForm({ ...form, [name]: event.target.value });
   const then = (run) => async () => { await run(); await read(); };
   const option = (word, chosen) => html`<option selected=${word === chosen}>${word}</option>`;

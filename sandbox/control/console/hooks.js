@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { isReport } from "./capture.js";
 import { failing } from "./health.js";
 import { Ticks } from "./overview.js";
-import { act, beat, clock, endpoints, messages } from "./state.js";
+import { act, revision, clock, endpoints, messages } from "./state.js";
 import { Act, Copy, Empty, Go, html, Panel, Sure, Trouble } from "./ui.js";
 import { day, time, until } from "./words.js";
 
@@ -41,7 +41,7 @@ export function ReceivedBy({ one }) {
   const [error, setError] = useState(null);
   useEffect(() => {
     act("GET", ["receivers", one.id, "received"]).then((found) => { setPage(found); setError(null); }, setError);
-  }, [one.id, beat.value]);
+  }, [one.id, revision.value]);
   const list = [...(page?.received ?? [])].reverse();
   return html`<${Panel} title="What the built-in receiver got" about=${page ? `the last ${list.length}` : ""}>
     <${Trouble} error=${error} />

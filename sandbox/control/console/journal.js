@@ -5,7 +5,7 @@ import { ask, inWorld, Refused } from "./api.js";
 import { asMarkdown } from "./markdown.js";
 import { isReport } from "./capture.js";
 import { go, refine, route } from "./route.js";
-import { act, beat, listed, messages, requests, session, world } from "./state.js";
+import { act, revision, listed, messages, requests, session, world } from "./state.js";
 import { Act, Code, copy, Copy, Empty, Go, html, Icon, Json, Panel, Status, Trouble, walk } from "./ui.js";
 import { amountOf, curl, decider, purpose, time } from "./words.js";
 
@@ -39,7 +39,7 @@ function useFitting(question) {
       setError(null);
     }, setError), WAIT_MS);
     return () => clearTimeout(timer);
-  }, [free, route.value.world, beat.value]);
+  }, [free, route.value.world, revision.value]);
   const rows = free ? found?.rows ?? [] : listed.value;
   return { list: rows.filter(fits), error, ready: !free || found?.free === free };
 }

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { route } from "./route.js";
-import { act, beat, enter } from "./state.js";
+import { act, revision, enter } from "./state.js";
 import { Act, html, Sure, Trouble } from "./ui.js";
 import { day, time } from "./words.js";
 
@@ -15,7 +15,7 @@ export function Marks() {
   const [error, setError] = useState(null);
   const here = route.value.world;
   const read = () => act("GET", ["marks"]).then((answer) => { setMarks(answer.marks); setError(null); }, setError);
-  useEffect(() => { read(); }, [here, beat.value]);
+  useEffect(() => { read(); }, [here, revision.value]);
   const add = async () => {
     await act("POST", ["marks"], { name: name.trim() });
     setName("");

@@ -8,7 +8,7 @@ import { CopyCurl, Save } from "./exporting.js";
 import { Slip } from "./receipt.js";
 import { keysOn } from "./keys.js";
 import { refine, route } from "./route.js";
-import { act, beat, send, world } from "./state.js";
+import { act, revision, send, world } from "./state.js";
 import { Act, Choice, Copy, Empty, Go, html, Icon, Json, Mark, Panel, Status, Trouble, copy, walk } from "./ui.js";
 import { useWindows, Windowed } from "./windowed.js";
 import { cardOf, minor, money, time, units } from "./words.js";
@@ -145,7 +145,7 @@ function Detail({ id }) {
   const here = route.value.world;
   useEffect(() => {
     ask("GET", inWorld(here, "payments", id)).then((answer) => { setFound(answer); setError(null); }, setError);
-  }, [id, beat.value]);
+  }, [id, revision.value]);
   useEffect(() => {
     if (payment) ask("GET", `${inWorld(here, "payments", id, "moves")}?key=${encodeURIComponent(as)}`).then(setMoves, setError);
   }, [id, as, found]);

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld } from "./api.js";
 import { route } from "./route.js";
-import { beat, requests } from "./state.js";
+import { revision, requests } from "./state.js";
 
 /** The records of the last payments that requests were about, newest first. */
 export function useLast(most) {
@@ -17,6 +17,6 @@ export function useLast(most) {
       if (!over) setFound(stories.map(({ payment }) => payment));
     }, () => {});
     return () => { over = true; };
-  }, [world, ids.join(), beat.value]);
+  }, [world, ids.join(), revision.value]);
   return found;
 }

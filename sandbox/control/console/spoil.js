@@ -1,7 +1,7 @@
 // The form that injects faults into webhooks that are still to come.
 
 import { useEffect, useState } from "preact/hooks";
-import { act, beat, endpoints } from "./state.js";
+import { act, revision, endpoints } from "./state.js";
 import { Act, html, Icon, Trouble } from "./ui.js";
 
 const EVENTS = ["transaction.sale", "transaction.authorize", "transaction.capture", "transaction.refund", "transaction.reverse",
@@ -68,7 +68,7 @@ export function Spoil({ close }) {
   const [queue, setQueue] = useState([]);
   const [error, setError] = useState(null);
   const read = () => act("GET", ["webhooks", "next"]).then((found) => { setQueue(found.queue); setError(null); }, setError);
-  useEffect(() => { read(); }, [beat.value]);
+  useEffect(() => { read(); }, [revision.value]);
   const set = (name) => (event) => setForm({ ...form, [name]: event.target.type === "checkbox" ? event.target.checked : event.target.value });
   const faults = faultsOf(form);
   const nothing = !Object.keys(faults).length;

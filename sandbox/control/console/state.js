@@ -63,7 +63,7 @@ export const live = signal(false);
 export const held = signal(false);
 export const waiting = signal(0);
 /** Counts up when something happened in the world; rooms read again when it changes. */
-export const beat = signal(0);
+export const revision = signal(0);
 
 const FEED_MAX = 200;
 const FLUSH_MS = 250;
@@ -144,7 +144,7 @@ export async function readSmall(id = route.value.world) {
   scenario.value = seen ? seen.scenario : await ask("GET", inWorld(id, "scenario")).catch(quiet);
   glance.value = seen;
   clock.value = { ...now, read: Date.now() };
-  beat.value += 1;
+  revision.value += 1;
 }
 
 /** Reads the short lists soon, but not more often than every second and a half. */

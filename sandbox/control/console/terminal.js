@@ -8,7 +8,7 @@ import { keysOn } from "./keys.js";
 import { Receipt } from "./receipt.js";
 import { useLast } from "./records.js";
 import { route } from "./route.js";
-import { act, beat, clock, requests, scenario, send, session, taps, world } from "./state.js";
+import { act, revision, clock, requests, scenario, send, session, taps, world } from "./state.js";
 import { Act, Choice, copy, Empty, Go, html, Icon, Mark, Panel, say, Trouble } from "./ui.js";
 import { approved, curl, minor, money, shows, sign, time, until } from "./words.js";
 
@@ -136,7 +136,7 @@ function useQueue() {
     let over = false;
     ask("GET", inWorld(here, "scenario", "next")).then(({ queue }) => { if (!over) setFound(queue); }, () => {});
     return () => { over = true; };
-  }, [here, beat.value]);
+  }, [here, revision.value]);
   return found;
 }
 

@@ -8,7 +8,7 @@ import { tick } from "./health.js";
 import { Endpoint, isInside, nameOf, NewEndpoint, ReceivedBy, useInside } from "./hooks.js";
 import { refine, route } from "./route.js";
 import { Spoil } from "./spoil.js";
-import { act, beat, endpoints, messages } from "./state.js";
+import { act, revision, endpoints, messages } from "./state.js";
 import { Act, Copy, Empty, Go, html, Icon, Json, Panel, Status, Trouble, walk } from "./ui.js";
 import { time } from "./words.js";
 
@@ -60,7 +60,7 @@ function Detail({ id }) {
   const [message, setMessage] = useState(null);
   const [error, setError] = useState(null);
   const read = () => ask("GET", inWorld(route.value.world, "messages", id)).then((found) => { setMessage(found); setError(null); }, setError);
-  useEffect(() => { read(); }, [id, beat.value]);
+  useEffect(() => { read(); }, [id, revision.value]);
   if (error) return html`<${Trouble} error=${error} />`;
   if (message?.id !== id) return html`<p class="q">Reading ${id}</p>`;
   const first = message.deliveries.find((one) => one.attempts.some(({ sent }) => sent));

@@ -1,7 +1,7 @@
 // Long lists: windows of rows by cursor, and only the rows that can be seen in the page.
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { act, beat } from "./state.js";
+import { act, revision } from "./state.js";
 import { html } from "./ui.js";
 
 const WINDOW = 200;
@@ -59,7 +59,7 @@ export function useWindows(path, field, query) {
   useEffect(() => {
     const timer = setTimeout(reload, 120);
     return () => clearTimeout(timer);
-  }, [String(query), beat.value]);
+  }, [String(query), revision.value]);
   const show = (first, last) => {
     range.current = [first, Math.max(first, last)];
     if (known.current.total !== null) more();

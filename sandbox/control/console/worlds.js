@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld, raw } from "./api.js";
 import { Marks } from "./marks.js";
 import { go, route } from "./route.js";
-import { act, beat, enter, session, world } from "./state.js";
+import { act, revision, enter, session, world } from "./state.js";
 import { Act, Go, html, Icon, Panel, say, Sure, Trouble } from "./ui.js";
 import { day, time } from "./words.js";
 
@@ -110,7 +110,7 @@ export function Worlds() {
   const [turn, setTurn] = useState(0);
   useEffect(() => {
     ask("GET", "/worlds?shape=row").then(({ worlds }) => { setList(worlds); setError(null); }, setError);
-  }, [turn, beat.value]);
+  }, [turn, revision.value]);
   const again = () => setTurn((n) => n + 1);
   const here = route.value.world;
   const shared = list.some((one) => one.server);
