@@ -9,11 +9,18 @@ from pydantic_core import from_json
 def parse(content: bytes) -> Any:
     """Parse JSON. Raises ValueError, also for a repeated key and for numbers that JSON has not."""
     value = from_json(content, allow_inf_nan=False)
-    # pydantic's parser takes the last of several values for a key. Where an object has as many keys
-    # as there are colons, none was dropped.
-    if not isinstance(value, dict) or content.count(b":") != len(value):
+    # pydantic's parser takes the last of several values for a key. Where there are as many keys as
+    # colons, none was dropped.
+    if content.count(b":") != _count_keys(value):
         _REPEATED_KEYS.decode(content.decode())
     return value
+
+
+def _count_keys(value: Any) -> int:
+    """Return the number of keys of all objects in the value."""
+    if isinstance(value, dict):
+        return len(value) + sum(map(_count_keys, value.values()))
+    return sum(map(_count_keys, value)) if isinstance(value, list) else 0
 
 
 def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> None:
