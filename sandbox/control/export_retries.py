@@ -1,7 +1,9 @@
-"""Retries in exported tests: a request that was sent again after a time-out or a lost answer.
+"""Retries in exported tests: after a time-out, a lost answer, or one that says when to come again.
 
 If the first was carried out late, the operation happened twice. The test then asks your software
-whether it sends the second, and fails as long as it does. Source: assumed D24-late, D25-export.
+whether it sends the second, and fails as long as it does. If the first was refused for a while, the
+test asks your software for the second, and fails as long as that does not wait and come again.
+Source: assumed D24-late, D25-export.
 """
 
 import json
@@ -9,11 +11,13 @@ from collections.abc import Iterator, Sequence
 from textwrap import indent
 from typing import Any, Final
 
-from sandbox.control.export_outcomes import fault_of
+from sandbox.control.export_outcomes import fault_of, is_spared
 from sandbox.control.journal import JournalEntry
 from sandbox.domain.instants import from_ms, to_wire
 from sandbox.domain.payments.outcomes import TIMED_OUT, Verdict
 from sandbox.domain.payments.transactions import Payment
+from sandbox.domain.transport_faults import LOST
+from sandbox.platform.application import AGAIN_LATER
 from sandbox.worlds.world import World
 
 YOUR_RETRY: Final = '''
@@ -24,6 +28,17 @@ def your_retry(sandbox, send):
     up by its event_id instead, and return None if it sends nothing.
     """
     return send()
+'''
+
+YOUR_WAIT: Final = '''
+def your_retry_after(sandbox, answer, send):
+    """What your software does with an answer that says when to come again.
+
+    As it stands it gives up, so the test fails. Have your software wait for the seconds of the
+    header Retry-After on the world's clock, as sandbox.advance("600s") does, and send the request
+    again. Return the last answer.
+    """
+    return answer
 '''
 
 _LOST_AFTER: Final = ("drop_after", "half_answer")
@@ -54,7 +69,7 @@ def _as_asked(view: JournalEntry) -> str:
     body = view.request
     if isinstance(body, dict):
         body = {name: one for name, one in body.items() if name != "event_id"}
-    return json.dumps([view.method, view.path, view.key_id, body], sort_keys=True)
+    return json.dumps([view.method, view.path, view.query, view.key_id, body], sort_keys=True)
 
 
 def _carried_out_at(world: World, view: JournalEntry) -> str | None:
@@ -83,27 +98,81 @@ def _is_named_later(view: JournalEntry, later: Sequence[JournalEntry]) -> bool:
     return any(id in f"{one.path} {one.request}" for one in later)
 
 
+def find_waits(world: World, views: Sequence[JournalEntry]) -> dict[str, int]:
+    """Return the ids of requests that succeeded once the platform was there again.
+
+    Each has the number, from 1, of the request that was refused for a while.
+    """
+    retries = find_retries(world, views)
+    found: dict[str, int] = {}
+    refused: dict[str, int] = {}
+    for number, view in enumerate(views, start=1):
+        if is_spared(view):
+            continue
+        asked = _as_asked(view)
+        before = refused.pop(asked, None)
+        is_done = view.status < _REFUSED_FROM and fault_of(view) not in LOST
+        if view.status in AGAIN_LATER:
+            refused[asked] = number
+        elif before is not None and is_done and view.id not in retries:
+            found[view.id] = before
+    return found
+
+
+def put_looks_after(world: World, views: Sequence[JournalEntry]) -> list[JournalEntry]:
+    """Return the requests, with looks after the request for which your software waits.
+
+    The clock was advanced before these looks, and your software has to do that.
+    """
+    waits, looks = find_waits(world, views), list[JournalEntry]()
+    ordered: list[JournalEntry] = []
+    for view in views:
+        if is_spared(view):
+            looks.append(view)
+            continue
+        ordered += [view, *looks] if view.id in waits else [*looks, view]
+        looks.clear()
+    return ordered + looks
+
+
+def wait_as_yours(number: int, lines: list[str], refused: int) -> list[str]:
+    """Return the lines of a request, as one that your software sends again when it is time."""
+    asked, rest = _hand_over(number, lines, f"your_retry_after(sandbox, answer_{refused}, ")
+    return asked + rest
+
+
 def ask_yours(number: int, lines: list[str]) -> list[str]:
     """Return the lines of a request, as one that your software may leave out."""
-    begins = f"    answer_{number} = "
-    at = next(place for place, line in enumerate(lines) if line.startswith(begins))
-    end = lines.index("    )", at)
-    call = lines[at].removeprefix(begins)
+    asked, rest = _hand_over(number, lines, "your_retry(sandbox, ")
     return [
-        *lines[:at],
-        f"{begins}your_retry(sandbox, lambda: {call}",
-        *lines[at + 1 : end],
-        "    ))",
+        *asked,
         f"    if answer_{number} is not None:",
-        *(indent(line, "    ") for line in lines[end + 1 :]),
+        *(indent(line, "    ") for line in rest),
     ]
 
 
-def was_sent_once(retries: dict[str, str], views: Sequence[JournalEntry]) -> Iterator[str]:
+def _hand_over(number: int, lines: list[str], called: str) -> tuple[list[str], list[str]]:
+    """Return the lines of a request that is handed to a function, and those after it."""
+    begins = f"    answer_{number} = "
+    at = next(place for place, line in enumerate(lines) if line.startswith(begins))
+    end = lines.index("    )", at)
+    call = f"{begins}{called}lambda: {lines[at].removeprefix(begins)}"
+    return [*lines[:at], call, *lines[at + 1 : end], "    ))"], lines[end + 1 :]
+
+
+def advance_line(to: str, *, has_waited: bool) -> str:
+    """Return the line that advances the clock, which your software may have done before."""
+    at = f'max(sandbox.clock["now"], {to!r})' if has_waited else repr(to)
+    return f"    sandbox.advance(to={at})"
+
+
+def was_sent_once(
+    retries: dict[str, str], views: Sequence[JournalEntry], *, has_waited: bool
+) -> Iterator[str]:
     """Yield the lines at the end of the test: what was carried out late was sent once."""
     latest = max(retries.values(), default="")
     if latest > views[-1].at:
-        yield f"    sandbox.advance(to={latest!r})"
+        yield advance_line(latest, has_waited=has_waited)
     for number, view in enumerate(views, start=1):
         if view.id in retries:
             why = f"the first was carried out at {retries[view.id]}, and this one too"

@@ -9,7 +9,7 @@ went to several endpoints is one here, and only its first attempt counts.
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pprint import pformat
@@ -17,20 +17,26 @@ from textwrap import indent
 from typing import Any, Final
 from urllib.parse import quote
 
-from msgspec import Struct
-from pydantic_core import from_json, to_jsonable_python
+from pydantic_core import to_jsonable_python
 
 from sandbox.control.context import cast_names, conflict
 from sandbox.control.export_outcomes import CHOSEN, fault_of, is_spared, queue_again
-from sandbox.control.export_retries import YOUR_RETRY, ask_yours, find_retries, was_sent_once
+from sandbox.control.export_retries import (
+    YOUR_RETRY,
+    YOUR_WAIT,
+    advance_line,
+    ask_yours,
+    find_retries,
+    find_waits,
+    wait_as_yours,
+    was_sent_once,
+)
+from sandbox.control.export_webhooks import YOUR_RECORD, ExportedWebhooks
 from sandbox.control.journal import JournalEntry
-from sandbox.domain.events import Message, body_of
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.readings import DEFAULTS as READINGS_AS_USUAL
 from sandbox.domain.switches import SWITCHES
 from sandbox.domain.transport_faults import LOST, NEED_BODY
-from sandbox.domain.webhooks import Delivery
-from sandbox.scenarios.queue import RULE_OF_QUEUE
 from sandbox.worlds.background import collect
 from sandbox.worlds.journal import Entry
 from sandbox.worlds.world import World
@@ -38,6 +44,7 @@ from sandbox.worlds.world import World
 IN_A_QUERY: Final = "=&+,:;/@!$'()*?~-._"
 """Characters of a query that are written as they are."""
 
+ADVANCE: Final = "/clock/advance"
 STEP_S: Final = 1.0
 """Requests that came within so long of each other come at one time of the exported clock."""
 
@@ -46,12 +53,12 @@ STEP_S: Final = 1.0
 class ExportCase:
     """Requests to write, the oldest first.
 
-    `scenarios` are those under which they came, each under the id of its request.
+    `entries` are as they are in the journal, each under its id.
     """
 
     world: World
     views: list[JournalEntry]
-    scenarios: Mapping[str, Mapping[str, Any] | None]
+    entries: Mapping[str, Entry]
     url: str
     key_header: str
     version: str
@@ -123,16 +130,16 @@ async def write_test(case: ExportCase, steps: list[dict[str, Any]]) -> str:
         "",
     ]
     scenarios: list[Mapping[str, Any]] = []
-    for one in case.scenarios.values():
-        if one is not None and one not in scenarios:
-            scenarios.append(one)
+    for one in case.entries.values():
+        if one.scenario is not None and one.scenario not in scenarios:
+            scenarios.append(one.scenario)
     for number, scenario in enumerate(scenarios):
         lines += [f"{_scenario_name(number)} = {_code(scenario)}", ""]
     texts = await collect(_test_lines(case, steps, scenarios), every=1)
-    if any("your_record(" in text for text in texts):
-        lines += [*YOURS.splitlines(), ""]
-    if any("your_retry(" in text for text in texts):
-        lines += [*YOUR_RETRY.splitlines(), ""]
+    for yours in (YOUR_RECORD, YOUR_RETRY, YOUR_WAIT):
+        called = yours.partition("(")[0].removeprefix("\ndef ") + "("
+        if any(called in text for text in texts):
+            lines += [*yours.splitlines(), ""]
     options = [f"    {name}={_code(value)}," for name, value in world_options(case).items()]
     lines += ["", "@pytest.mark.sandbox(", *options, ")", "def test_what_was_seen(sandbox):"]
     return "\n".join([*lines, *texts]).rstrip() + "\n"
@@ -259,13 +266,22 @@ def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
 
     Raises ControlFault for a request by a key that only this world has.
     """
-    at, runs = parse_rfc3339(case.views[0].at), None
+    at, runs, is_down_until = parse_rfc3339(case.views[0].at), None, None
+    newest = ""
     for view in case.views:
+        entry = case.entries[view.id]
         before: list[tuple[str, str, Any]] = []
-        came, scenario = parse_rfc3339(view.at), case.scenarios[view.id]
+        came, scenario = parse_rfc3339(view.at), entry.scenario
         if (came - at).total_seconds() > STEP_S:
-            before.append(("POST", "/clock/advance", {"to": view.at}))
+            before.append(("POST", ADVANCE, {"to": view.at}))
             at = came
+        if (until := entry.maintenance_until) != is_down_until:
+            if until is None:
+                before.append(("DELETE", "/maintenance", None))
+            elif until > at:
+                lasts = f"PT{(until - at).total_seconds():.3f}S"
+                before.append(("PUT", "/maintenance", {"lasts": lasts}))
+            is_down_until = until
         # One that is started again counts from zero, and is another object.
         if scenario is not runs:
             before.append(("DELETE" if scenario is None else "PUT", "/scenario", scenario))
@@ -276,6 +292,8 @@ def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
         fault = fault_of(view)
         is_whole = isinstance(response, dict) and fault not in (*LOST, *NEED_BODY)
         answer = response if is_whole else {}
+        is_asserted = view.id > newest or not is_spared(view)
+        newest = max(view.id, newest)
         yield {
             "id": view.id,
             "before": before,
@@ -287,7 +305,9 @@ def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
             "headers": {"x-sandbox-outcome": "approved"} if is_spared(view) else {},
             "status": 0 if fault in LOST else view.status,
             "is_whole": is_whole,
-            "asserted": {name: answer[name] for name in _ASSERTED if name in answer},
+            "asserted": {
+                name: answer[name] for name in _ASSERTED if is_asserted and name in answer
+            },
             "made": {name: answer[name] for name in _IDS if isinstance(answer.get(name), str)},
         }
 
@@ -299,6 +319,8 @@ def _test_lines(
     known = _Known(case)
     webhooks = ExportedWebhooks(case.world)
     retries = find_retries(case.world, case.views)
+    waits = find_waits(case.world, case.views)
+    has_waited = False
     repeated: set[str] = set()
     for number, (view, step) in enumerate(zip(case.views, steps, strict=True), start=1):
         lines: list[str] = []
@@ -309,21 +331,26 @@ def _test_lines(
             # It depends on what your software does.
             step = {**step, "asserted": {}}
         for _, path, body in step["before"]:
-            lines += _preparation(path, body, scenarios)
+            if path != ADVANCE:
+                lines += _preparation(path, body, scenarios)
+            elif view.id not in waits:
+                lines.append(advance_line(body["to"], has_waited=has_waited))
         client = repr(step["key"]) if step["key"] != UNKNOWN_KEY else f"plaintext={UNKNOWN_KEY!r}"
         lines += [*webhooks.faults(view), *_request_lines(known, number, view, step, client)]
         known.learn(number, step["made"])
         lines += [*webhooks.heard(view, known.code, client), ""]
-        yield "\n".join(
-            ask_yours(number, lines) if view.id in retries and step["status"] else lines
-        )
-    yield "\n".join(was_sent_once(retries, case.views))
+        if view.id in waits:
+            has_waited, lines = True, wait_as_yours(number, lines, waits[view.id])
+        elif view.id in retries and step["status"]:
+            lines = ask_yours(number, lines)
+        yield "\n".join(lines)
+    yield "\n".join(was_sent_once(retries, case.views, has_waited=has_waited))
 
 
 def _preparation(path: str, body: Any, scenarios: list[Mapping[str, Any]]) -> list[str]:
     """Return the lines of the kit that ask this of the control API."""
-    if path == "/clock/advance":
-        return [f"    sandbox.advance(to={body['to']!r})"]
+    if path == "/maintenance":
+        return [f"    sandbox.maintenance({body and body['lasts']!r})"]
     if path == "/scenario":
         name = None if body is None else _scenario_name(scenarios.index(body))
         return [f"    sandbox.scenario({name})", ""]
@@ -358,132 +385,3 @@ def _request_lines(
             yield f"    assert seen_{number} | {{"
             yield from (f"        {name!r}: {value!r}," for name, value in step["asserted"].items())
             yield f"    }} == seen_{number}"
-
-
-# --- webhooks ------------------------------------------------------------------------------
-
-Code = Callable[[str], str | None]
-"""Gives the code that names an id in the test; None for an id that the test does not know."""
-
-_PATHS: Final = {"transaction": "/v1/transactions/", "batch": "/v1/batches/"}
-"""Where a record is read, by the first part of the name of its events."""
-
-_NEAR: Final = 200
-"""A message that contradicts others of its request was made at most so many messages later."""
-
-_LATE_S: Final = 5.0
-"""So much longer than its delay a webhook is waited for."""
-
-
-YOURS: Final = '''
-def your_record(sandbox, webhook):
-    """What your software says of the payment or batch of a webhook, once it has the webhook.
-
-    As it stands it believes the webhook, so the test fails. Hand your software webhook.raw and
-    webhook.headers instead, and return what it says then.
-    """
-    return webhook.body
-'''
-
-
-_OF_WAIT_FOR: Final = frozenset({"event_type", "subject", "after", "timeout_s"})
-"""Words of `wait_for`, which cannot name a field."""
-
-
-class ExportedWebhooks(Struct, frozen=True):
-    """The webhooks of some requests of a world."""
-
-    world: World
-
-    def _messages(self, view: JournalEntry) -> Iterator[Message]:
-        """Yield the messages of a request.
-
-        Those that a rule made up to contradict one of them are included.
-        """
-        store = self.world.store
-        last: int | None = None
-        for id in view.events:
-            message, last = store.message(id), store.place_of(id)
-            if message is not None:
-                yield message
-        if last is not None:
-            for other in store.messages_now()[last : last + _NEAR]:
-                if other.only_for is not None and other.request_id == view.id:
-                    yield other
-
-    def _sent(self, view: JournalEntry) -> Iterator[tuple[Message, list[Delivery]]]:
-        """Yield the messages of a request that were for somebody, with their deliveries."""
-        for message in self._messages(view):
-            deliveries = self.world.outbox.deliveries_of(message.id)
-            if deliveries:
-                yield message, list(deliveries)
-
-    def faults(self, view: JournalEntry) -> Iterator[str]:
-        """Yield the lines that, before a request, queue what was done to its webhooks."""
-        for message, deliveries in self._sent(view):
-            then = self._queued(deliveries)
-            if then is not None:
-                yield f"    sandbox.spoil({then!r}, when={{'event': {message.event_type!r}}})"
-
-    def _queued(self, deliveries: list[Delivery]) -> dict[str, Any] | None:
-        """Return what the queue of deliveries to spoil did to one of them."""
-        for one in deliveries:
-            if one.rule is not None and one.rule.startswith(RULE_OF_QUEUE):
-                used = self.world.spoiling.used.get(one.rule.removeprefix(RULE_OF_QUEUE))
-                if used is not None:
-                    return dict(used)
-        return None
-
-    def heard(self, view: JournalEntry, code: Code, client: str) -> Iterator[str]:
-        """Yield the lines that wait for the webhooks of a request, after it was answered.
-
-        `code` names ids, and `client` is the name of the key that reads records, as code.
-        """
-        sent = list(self._sent(view))
-        late_ms = max(
-            ((self._queued(one) or {}).get("delay_ms") or 0 for _, one in sent), default=0
-        )
-        late = [f"timeout_s={late_ms / 1000 + _LATE_S:g}"] if late_ms else []
-        first: dict[tuple[str, str], Mapping[str, Any]] = {}
-        blocks: dict[tuple[str, ...], None] = {}
-        for message, deliveries in sent:
-            body: dict[str, Any] = from_json(body_of(message))
-            what = message.event_type, message.subject
-            if message.only_for is None:
-                first.setdefault(what, body)
-            subject = code(message.subject)
-            if subject is not None and _came(deliveries):
-                asked = [repr(message.event_type), f"subject={subject}"]
-                before = first.get(what, body)
-                differ = {name: one for name, one in body.items() if before.get(name) != one}
-                blocks[tuple(_waiting(asked, late, body, differ, client))] = None
-        for block in blocks:
-            yield from block
-
-
-def _came(deliveries: list[Delivery]) -> bool:
-    """Whether a receiver that is there accepts the first attempt as genuine."""
-    sent = ((one, one.attempts[0].sent if one.attempts else None) for one in deliveries)
-    return any(one.status != "dropped" and (head is None or not head.spoilt) for one, head in sent)
-
-
-def _waiting(
-    asked: list[str],
-    late: list[str],
-    body: Mapping[str, Any],
-    differ: Mapping[str, Any],
-    client: str,
-) -> Iterator[str]:
-    """Yield the lines that wait for one webhook. `differ` is what contradicts the one before it."""
-    told = {"status": body["status"]} if isinstance(body.get("status"), str) else {}
-    fields = {name: one for name, one in {**told, **differ}.items() if name not in _OF_WAIT_FOR}
-    words = [f"**{fields!r}"] if fields else []
-    wait = f"sandbox.webhooks.wait_for({', '.join([*asked, *words, *late])})"
-    path = _PATHS.get(asked[0].strip("'").partition(".")[0])
-    if not differ or path is None:
-        yield f"    {wait}"
-        return
-    yield f"    webhook = {wait}"
-    yield f"    record = sandbox.client({client}).request('GET', {path!r} + webhook.subject).json()"
-    for name in differ:
-        yield f"    assert your_record(sandbox, webhook).get({name!r}) == record.get({name!r})"

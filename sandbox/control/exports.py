@@ -19,6 +19,7 @@ from pydantic import Field
 from sandbox import library
 from sandbox.control.context import ControlRequest, cast_names, conflict, exclusive_world, invalid
 from sandbox.control.export_outcomes import fault_of, queue_again
+from sandbox.control.export_retries import put_looks_after
 from sandbox.control.export_tests import (
     STEP_S,
     ExportCase,
@@ -197,10 +198,11 @@ async def _write_export(request: ControlRequest, body: ExportBody) -> ExportedFi
         raise conflict("nothing_to_export", "no request of the journal fits")
     if body.format in ("pytest", "scenario"):
         entries = await add_needed(world, entries)
+    views = await collect((view_entry(world, one) for one in entries), every=1)
     case = ExportCase(
         world=world,
-        views=await collect((view_entry(world, one) for one in entries), every=1),
-        scenarios={one.id: one.scenario for one in entries},
+        views=put_looks_after(world, views) if body.format == "pytest" else views,
+        entries={one.id: one for one in entries},
         url=services.platform_url.rstrip("/"),
         key_header=services.worlds.profile.api_key_header,
         version=services.version,
@@ -401,12 +403,16 @@ class _ScenarioWriter:
     def _rule(self, name: str, operation: str, view: JournalEntry) -> None:
         """Have the attempt end as it did, if something else than the request chose that."""
         outcome = view.outcome
-        if outcome is None:
+        is_down = view.decisions[-1].step == "gateway"
+        if outcome is None and not is_down:
             return
         self._attempts[operation] += 1
-        if outcome.source not in _CHOSEN:
+        if is_down:
+            then = {"fault": f"http_{view.status}"}
+        elif outcome is not None and outcome.source in _CHOSEN:
+            then = queue_again(view)
+        else:
             return
-        then = queue_again(view)
         when = {"operation": operation, "nth": self._attempts[operation]}
         self.rules.append({"name": name, "when": when, "then": then})
 

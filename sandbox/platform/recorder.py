@@ -79,6 +79,7 @@ class Recorder:
             incoming.origin,
             self._shown_headers(incoming.shown_headers),
             context.world.state.scenario,
+            context.world.state.maintenance_until,
         )
         # Requests of other origins' pages without a key are not journaled (assumed D25-origins).
         if key is not None or why_foreign({"headers": incoming.headers}) is None:

@@ -63,6 +63,7 @@ class Entry(Struct, frozen=True, gc=False):
     """One request, as it was recorded. Texts and bodies are scrubbed already.
 
     `scenario` is the document of the scenario that ran, which the entries of its time share.
+    `maintenance_until` is the end of the last maintenance that began by hand.
     """
 
     id: str
@@ -86,6 +87,7 @@ class Entry(Struct, frozen=True, gc=False):
     origin: Origin = CLIENT
     headers: Headers = ()
     scenario: Mapping[str, Any] | None = None
+    maintenance_until: Instant | None = None
 
     @property
     def subject(self) -> str | None:

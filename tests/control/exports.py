@@ -11,6 +11,16 @@ EXPORT = "/worlds/default/export"
 RIGHT = "return sandbox.client().get(f'/v1/transactions/{webhook.subject}').json()"
 """What software does that reads the record from the platform."""
 
+GIVES_UP = "    return answer\n"
+"""What software does that takes 503 for an end, as an exported test has it."""
+
+AS_TOLD = "answer.headers['Retry-After'] + 's'"
+
+
+def waiting(by):
+    """What software does that sends again after so long."""
+    return f"    sandbox.advance({by})\n    return send()\n"
+
 
 def export(sandbox, **more):
     """The answer; the application runs in a loop, since the test is proved beside it."""

@@ -3,7 +3,9 @@
 import pytest
 
 from tests.control.exports import (
+    AS_TOLD,
     EXPORT,
+    GIVES_UP,
     RIGHT,
     contradicted_sale,
     export,
@@ -11,6 +13,7 @@ from tests.control.exports import (
     played,
     ran,
     refunded_twice,
+    waiting,
 )
 from tests.control.refusals import assert_refused
 from tests.support.payments import act, close_batch, fresh_sandbox, paid, pay, read, set_switches
@@ -125,13 +128,48 @@ def test_a_sale_that_is_looked_up_after_a_lost_answer_is_a_test_that_passes(lost
     assert (status, "1 passed" in said) == (0, True), said
 
 
-def test_a_maintenance_during_a_batch_close_is_a_test_that_passes(tmp_path):
-    test = played("maintenance_during_batch_close", 6)
+def down_by_hand():
+    """A test of a batch that is closed after a maintenance that began and ended by hand, and of a
+    sale after one that passed."""
+    sandbox = fresh_sandbox()
+    batch = read(sandbox, paid(sandbox)["transaction_id"])["batch_id"]
+    sandbox.control("POST", "/worlds/default/clock/advance", {"by": "1m"})
+    for lasts, then in (("90s", "80s"), ("10m", "10m")):
+        assert sandbox.control("PUT", "/worlds/default/maintenance", {"lasts": lasts}).status == 200
+        assert close_batch(sandbox, batch).status == 503
+        sandbox.control("POST", "/worlds/default/clock/advance", {"by": then})
+        if then != lasts:
+            sandbox.control("DELETE", "/worlds/default/maintenance")
+        assert close_batch(sandbox, batch).status == 200
+        batch = read(sandbox, paid(sandbox)["transaction_id"])["batch_id"]
+    return exported(sandbox)
 
-    status, said = ran(tmp_path, test)
 
+@pytest.fixture(scope="module", params=["by a rule", "by hand"])
+def maintained(request):
+    """A test of a batch close during a maintenance."""
+    is_rule = request.param == "by a rule"
+    return played("maintenance_during_batch_close", 6) if is_rule else down_by_hand()
+
+
+@pytest.mark.proves("assumed D25-export")
+@pytest.mark.parametrize("software", [GIVES_UP, waiting("'1s'")], ids=["gives up", "hurries"])
+def test_a_maintenance_is_a_test_that_fails_until_your_software_waits(
+    maintained, software, tmp_path
+):
+    status, said = ran(tmp_path, maintained.replace(GIVES_UP, software))
+
+    assert status == 1, said
+    assert "assert 503 == 200" in said
+
+
+def test_a_maintenance_is_a_test_that_passes_where_your_software_waits(maintained, tmp_path):
+    right = maintained.replace(GIVES_UP, waiting(AS_TOLD))
+
+    status, said = ran(tmp_path, right)
+
+    assert right != maintained
     assert (status, "1 passed" in said) == (0, True), said
-    assert test.count("status_code == 503") == 2
 
 
 def test_requests_come_with_those_that_made_what_they_name():

@@ -60,6 +60,19 @@ def test_a_scenario_makes_the_same_outcomes_happen():
     assert any(one.mistakes for one in run_examples(parse_scenario(document), build))
 
 
+def test_a_sale_that_a_maintenance_refused_is_refused_in_the_scenario():
+    sandbox = fresh_sandbox()
+    sandbox.control("PUT", "/worlds/default/maintenance", {"lasts": "10m"})
+    assert pay(sandbox).status == 503
+    sandbox.control("POST", "/worlds/default/clock/advance", {"by": "10m"})
+    paid(sandbox)
+
+    document = tomllib.loads(exported(sandbox)["content"])
+
+    assert [one["then"] for one in document["rule"]] == [{"fault": "http_503"}]
+    assert [one["expect"].get("http") for one in document["example"]] == [503, None, 200]
+
+
 def test_the_newest_refund_brings_the_sale_that_it_needs():
     sandbox = fresh_sandbox()
     sale = paid(sandbox)

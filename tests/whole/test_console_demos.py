@@ -3,7 +3,7 @@
 from playwright.sync_api import expect
 
 from tests.conftest import NOW
-from tests.control.exports import ran
+from tests.control.exports import AS_TOLD, GIVES_UP, ran, waiting
 from tests.whole.browsing import needs_chromium
 from tests.whole.watching import faults
 
@@ -86,6 +86,39 @@ def test_a_late_webhook_that_contradicts_the_answer_becomes_a_failing_test(desk,
     test = saved.value.path().read_text("utf-8")
     status, said = ran(tmp_path, test)
     assert (status, "assert 'declined' == 'captured'" in said) == (1, True), said
+    assert desk.clicks <= 8
+    assert faults(page) == []
+
+
+def test_a_maintenance_during_a_batch_close_becomes_a_failing_test(desk, tmp_path):
+    page = desk.page
+    desk.world("down", clock={"now": NOW, "mode": "frozen"})
+    desk.pay("down", 4800)
+    desk.open("time", at="down")
+
+    desk.click("button", "Maintenance for 10 minutes")
+    expect(page.get_by_text("Under maintenance until")).to_be_visible()
+    for key in "gb":
+        page.keyboard.press(key)
+    desk.click("link", "open", within="main")
+    desk.click("button", "Close it")
+    expect(page.get_by_role("region", name="Batch")).to_contain_text("The platform answered 503")
+    page.get_by_role("heading", level=1).focus()
+    page.keyboard.press("t")
+    for minute in ("12:05:00", "12:10:00"):
+        desk.click("button", "+5 min")
+        expect(page.get_by_role("complementary", name="Time")).to_contain_text(minute)
+    desk.click("button", "Close it")
+    expect(page.get_by_role("region", name="Batch")).to_contain_text("accepted")
+    page.get_by_role("combobox", name="Save as").select_option("a test for pytest")
+    with page.expect_download() as saved:
+        desk.click("button", "Save", exact=True)
+
+    test = saved.value.path().read_text("utf-8")
+    status, said = ran(tmp_path, test)
+    assert (status, "assert 503 == 200" in said) == (1, True), said
+    status, said = ran(tmp_path, test.replace(GIVES_UP, waiting(AS_TOLD)))
+    assert (status, "1 passed" in said) == (0, True), said
     assert desk.clicks <= 8
     assert faults(page) == []
 

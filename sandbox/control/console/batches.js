@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld, refusal } from "./api.js";
 import { isReport } from "./capture.js";
+import { Save } from "./exporting.js";
 import { refine, route } from "./route.js";
 import { act, revision, send, world } from "./state.js";
 import { Act, Choice, Copy, Empty, Go, html, Icon, Mark, Panel, Status, Trouble, walk } from "./ui.js";
@@ -164,7 +165,7 @@ function Detail({ id }) {
     <span class="row wrap q sm"><code>${id}</code><${Copy} text=${id} what="the id" />
       <span>opened ${day(batch.opened_at)} ${time(batch.opened_at)}${batch.closed_at ? `, closed ${day(batch.closed_at)} ${time(batch.closed_at)}` : ""}</span></span></div></div>
   <div class="row wrap"><p>${found.why[0].toUpperCase() + found.why.slice(1)}.${found.is_due_at ? ` Due ${day(found.is_due_at)} ${time(found.is_due_at)}.` : ""}</p>
-    ${batch.status === "open" ? html`<${Close} batch=${batch} onDone=${setRefused} />` : ""}<${Files} id=${id} /></div><${Trouble} error=${refused} />
+    ${batch.status === "open" ? html`<${Close} batch=${batch} onDone=${setRefused} />` : ""}<${Files} id=${id} /><${Save} subjects=${[id]} /></div><${Trouble} error=${refused} />
   ${auto && ["open", "submitted"].includes(batch.status) ? html`<${Settlement} open=${batch.status === "open"} />` : ""}
   ${batch.status === "submitted" ? html`<${Answer} batch=${batch} chosen=${chosen} auto=${auto} />` : ""}
   <${Records} found=${found} chosen=${chosen} onChoose=${setChosen} onDone=${setRefused} /><div class="cols"><${Sums} batch=${batch} sums=${found.sums} />
