@@ -9,7 +9,7 @@ from pydantic import Field
 from sandbox.control.clock import view_timer
 from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, parse_words
 from sandbox.control.csv_text import to_csv
-from sandbox.control.models import Body, PageQuery, Query, Time, View, Words, Written, shows
+from sandbox.control.models import TOTAL, Body, PageQuery, Query, Time, View, Words, Written, shows
 from sandbox.control.routing import WORLD, delete, get, post, put
 from sandbox.domain import batches
 from sandbox.domain.clock import BATCH_CLOSES, BATCH_RESULT, Timer
@@ -318,10 +318,7 @@ def answer_batch(request: ControlRequest, body: BatchAnswer) -> Written[batches.
 
     Source: assumed B9 to B12.
     """
-    world = request.world
-    context = OperationContext(
-        world=world, unit=world.store.begin(), now=world.clock.now(), request_id=None
-    )
+    context = OperationContext.of_world(request.world)
     batch = request.get_record(batches.Batch, "batch")
     if batch.status != "submitted":
         raise conflict(
@@ -383,7 +380,7 @@ class BatchSchedules(View):
     """The terminals whose batches close by themselves."""
 
     schedules: list[BatchScheduleView]
-    total: int
+    total: int = TOTAL
 
 
 @get(f"{WORLD}/batch-schedules", "schedules.list")
@@ -392,8 +389,7 @@ def list_schedules(request: ControlRequest) -> BatchSchedules:
     store = request.world.store
     there = (id for id, one in store.all(Terminal).items() if one.deleted_at is None)
     timers = (store.timer(BATCH_CLOSES, id) for id in there)
-    shown = [_view_schedule(timer) for timer in timers if timer is not None]
-    return BatchSchedules(schedules=shown, total=len(shown))
+    return BatchSchedules(schedules=[_view_schedule(timer) for timer in timers if timer])
 
 
 @put(

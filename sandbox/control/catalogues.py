@@ -3,20 +3,14 @@
 from typing import Annotated, Final
 
 from sandbox.control.context import ControlRequest, not_found
-from sandbox.control.models import View, shows
+from sandbox.control.models import TOTAL, View, shows
 from sandbox.control.routing import PREFIX, get
 from sandbox.domain.batches import BATCH_LIFE
 from sandbox.domain.directory import ACCOUNTS, LOCATIONS, TERMINALS
 from sandbox.domain.keys import KEY_LIFE
 from sandbox.domain.operations import API_WORDS
 from sandbox.domain.payments.cards import CARDS, Card
-from sandbox.domain.payments.outcomes import (
-    OUTCOMES,
-    TRIGGERS,
-    Outcome,
-    Trigger,
-    operations_of,
-)
+from sandbox.domain.payments.outcomes import OUTCOMES, TRIGGERS, Outcome, Trigger, operations_of
 from sandbox.domain.payments.transitions import SAME, TRANSITIONS
 from sandbox.domain.states import Machine, Step
 from sandbox.domain.text import OneOf, nearest
@@ -58,7 +52,7 @@ class Outcomes(View):
     """The catalogue of outcomes, and the transport faults."""
 
     outcomes: list[CatalogueOutcome]
-    total: int
+    total: int = TOTAL
     faults: list[FaultView]
 
 
@@ -70,7 +64,6 @@ def list_outcomes(request: ControlRequest) -> Outcomes:
     """
     return Outcomes(
         outcomes=[outcome_view(row) for row in OUTCOMES.values()],
-        total=len(OUTCOMES),
         faults=[fault_view(row) for row in TRANSPORT_FAULTS.values()],
     )
 
@@ -109,7 +102,7 @@ class Cards(View):
     """The test cards."""
 
     cards: list[CardView]
-    total: int
+    total: int = TOTAL
 
 
 @get(f"{PREFIX}/cards", "cards.list")
@@ -118,7 +111,7 @@ def list_cards(request: ControlRequest) -> Cards:
 
     Source: assumed 6.4.
     """
-    return Cards(cards=[card_view(card) for card in CARDS.values()], total=len(CARDS))
+    return Cards(cards=list(map(card_view, CARDS.values())))
 
 
 def card_view(card: Card) -> CardView:
@@ -144,7 +137,7 @@ class Triggers(View):
     """The amounts that choose."""
 
     triggers: list[TriggerView]
-    total: int
+    total: int = TOTAL
 
 
 @get(f"{PREFIX}/triggers", "triggers.list")
@@ -153,7 +146,7 @@ def list_triggers(request: ControlRequest) -> Triggers:
 
     Source: assumed 6.2.
     """
-    return Triggers(triggers=list(map(TriggerView.of, TRIGGERS.values())), total=len(TRIGGERS))
+    return Triggers(triggers=list(map(TriggerView.of, TRIGGERS.values())))
 
 
 @shows(Step, without=("target", "source"))
@@ -184,7 +177,7 @@ class Machines(View):
     """The state machines."""
 
     machines: list[MachineView]
-    total: int
+    total: int = TOTAL
 
 
 _LIVES: Final = {
@@ -198,7 +191,7 @@ _NAMES: Final = (_PAYMENT, *_LIVES)
 @get(f"{PREFIX}/machines", "machines.list")
 def list_machines(request: ControlRequest) -> Machines:
     """List the state machines with all of their rows."""
-    return Machines(machines=[_view_machine(name) for name in _NAMES], total=len(_NAMES))
+    return Machines(machines=list(map(_view_machine, _NAMES)))
 
 
 @get(f"{PREFIX}/machines/{{name}}", "machines.read")

@@ -312,9 +312,7 @@ def _ends(says: str, clause: str) -> _Tells:
 def _late_answer(world: World, timer: Timer) -> _Leads:
     payment = world.store.get(Payment, timer.subject)
     outcome, _, event_id = timer.detail.partition(" ")
-    context = OperationContext(
-        world=world, unit=world.store.begin(), now=timer.due, request_id=None
-    )
+    context = OperationContext.of_world(world, timer.due)
     effect = None if payment is None else late_answers.preview(context, payment, outcome, event_id)
     if payment is None or effect is None:
         return _nothing(payment, "assumed D24")
@@ -328,13 +326,12 @@ def _describe_batch(batch: Batch) -> str:
 
 
 def _batch_result(world: World, timer: Timer) -> _Leads:
-    unit = world.store.begin()
-    batch = unit.get(Batch, timer.subject)
+    batch = world.store.get(Batch, timer.subject)
     if batch is None or batch.status != "submitted":
         why = "it is gone" if batch is None else f"the batch is {batch.status} by now"
         return _Leads("batch", "", _NOTHING + why, "assumed D4")
     name = _describe_batch(batch)
-    context = OperationContext(world=world, unit=unit, now=timer.due, request_id=None)
+    context = OperationContext.of_world(world, timer.due)
     result = coming_result(context, batch, timer.detail, members_of(context, batch))
     if result is None:
         return _Leads("batch", name, "the processor gives no result", "assumed 6.2-settlement")

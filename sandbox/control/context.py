@@ -2,10 +2,11 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import islice
 from typing import Any, Final, Protocol, TypeVar
 
-from msgspec import Struct, field
+from msgspec import Struct
 from starlette.types import Scope
 
 from sandbox.control.identity import Identity, Sessions, Tokens
@@ -96,7 +97,8 @@ class Services(Struct, frozen=True, kw_only=True):
     elsewhere: Elsewhere | None = None
 
 
-class ControlRequest(Struct, kw_only=True):
+@dataclass(kw_only=True)
+class ControlRequest:
     """One control request: who asks, the world of the path, and what goes with the answer.
 
     `root_path` is the prefix under which the sandbox is mounted in another application, `origin`
@@ -182,31 +184,21 @@ class ControlRequest(Struct, kw_only=True):
         return rows, total, left if left > 0 and rows else None
 
 
+@dataclass(eq=False)
 class ControlFault(Exception):
     """A control request that is refused.
 
     `nearest` is the known word closest to a misspelt one; `more` are further fields of the body.
     """
 
-    def __init__(
-        self,
-        status: int,
-        error: str,
-        message: str,
-        *,
-        details: str = "",
-        nearest: str | None = None,
-        headers: dict[str, str] | None = None,
-        more: dict[str, Any] | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.error = error
-        self.message = message
-        self.details = details
-        self.nearest = nearest
-        self.headers = headers or {}
-        self.more = more or {}
+    status: int
+    error: str
+    message: str
+    _: KW_ONLY
+    details: str = ""
+    nearest: str | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    more: dict[str, Any] = field(default_factory=dict)
 
 
 def invalid(message: str, nearest: str | None = None) -> ControlFault:

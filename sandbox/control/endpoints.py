@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from pydantic import Field
 
 from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known
-from sandbox.control.models import Body, Time, View, shows
+from sandbox.control.models import TOTAL, Body, Time, View, shows
 from sandbox.control.routing import WORLD, delete, get, patch, post
 from sandbox.domain import webhooks
 from sandbox.domain.directory import Account
@@ -97,7 +97,7 @@ class Endpoints(View):
     """The endpoints of a world."""
 
     endpoints: list[EndpointView]
-    total: int
+    total: int = TOTAL
 
 
 class ApplicationView(View):
@@ -113,7 +113,7 @@ class Applications(View):
     """The webhook applications of a world."""
 
     applications: list[ApplicationView]
-    total: int
+    total: int = TOTAL
 
 
 class Recovered(View):
@@ -244,7 +244,7 @@ def list_applications(request: ControlRequest) -> Applications:
         ApplicationView.of(one, endpoints=endpoints.get(one.account_id, []))
         for one in found.values()
     ]
-    return Applications(applications=views, total=len(views))
+    return Applications(applications=views)
 
 
 @get(f"{WORLD}/endpoints", "endpoints.list")
@@ -252,7 +252,7 @@ def list_endpoints(request: ControlRequest) -> Endpoints:
     """List a world's webhook endpoints."""
     now = request.world.now()
     views = [view_endpoint(endpoint, now) for endpoint in request.world.outbox.endpoints.values()]
-    return Endpoints(endpoints=views, total=len(views))
+    return Endpoints(endpoints=views)
 
 
 def _find_endpoint(request: ControlRequest) -> webhooks.Endpoint:

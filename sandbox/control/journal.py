@@ -6,7 +6,7 @@ from pydantic import Field
 from pydantic_core import from_json
 
 from sandbox.control.context import ControlFault, ControlRequest, invalid, must_be_known, not_found
-from sandbox.control.models import BackwardsListing, Milliseconds, Time, View, window
+from sandbox.control.models import BackwardsListing, Milliseconds, Time, View
 from sandbox.control.routing import WORLD, delete, get
 from sandbox.domain.directory import Account
 from sandbox.domain.instants import Instant
@@ -18,14 +18,7 @@ from sandbox.platform.routes import OPERATIONS
 from sandbox.scenarios.matcher import show_near_misses
 from sandbox.store.tables import LAST_DIGITS
 from sandbox.worlds.background import collect, select
-from sandbox.worlds.journal import (
-    Decision,
-    Entry,
-    Origin,
-    Scrub,
-    WaitingRequest,
-    client_of,
-)
+from sandbox.worlds.journal import Decision, Entry, Origin, Scrub, WaitingRequest, client_of
 from sandbox.worlds.world import World
 
 
@@ -193,7 +186,7 @@ async def list_requests(request: ControlRequest, query: RequestsQuery) -> Reques
         ][-query.limit :]
     left = query.limit - len(waits)
     # Where those that wait fill the page, the others need a larger limit.
-    page = window(older, max(left, 1), query.offset)
+    page = query.cut(older, max(left, 1))
     if query.shape == "row":
         shown = [request_row(world, entry) for entry in page.items if left]
         views: list[Any] = [*shown, *waits]

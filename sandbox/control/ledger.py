@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from sandbox.control.context import ControlRequest
-from sandbox.control.models import Query, View
+from sandbox.control.models import TOTAL, Query, View
 from sandbox.control.routing import PREFIX, get
 
 
@@ -138,7 +138,7 @@ class Ledger(View):
     """Every clause, or those that were searched for."""
 
     clauses: list[Clause]
-    total: int
+    total: int = TOTAL
 
 
 @cache
@@ -166,7 +166,7 @@ def read_ledger(
         for clause in _clauses()
         if wanted in f"{clause['id']}\n{clause['title']}\n{clause['summary']}".casefold()
     ]
-    return Ledger(clauses=found, total=len(found))
+    return Ledger(clauses=found)
 
 
 @get(f"{PREFIX}/ledger", "ledger.read")

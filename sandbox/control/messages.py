@@ -12,7 +12,7 @@ from pydantic_core import from_json
 
 from sandbox import library
 from sandbox.control.context import ControlFault, ControlRequest, conflict, invalid, must_be_known
-from sandbox.control.models import BackwardsListing, Body, Milliseconds, Query, View, shows, window
+from sandbox.control.models import BackwardsListing, Body, Milliseconds, Query, View, shows
 from sandbox.control.routing import WORLD, get, post
 from sandbox.domain.events import EVENTS, EventType, Message, MessageHead, body_of, status_of
 from sandbox.domain.instants import Instant
@@ -153,15 +153,10 @@ async def list_messages(request: ControlRequest, query: MessagesQuery) -> Messag
         if place is None:
             raise invalid("before: the world has no message with this id")
         end = bisect_left(fitting, place, key=lambda one: world.store.place_of(one.id) or 0)
-    page = window(fitting[:end], query.limit, query.offset)
+    page = query.cut(fitting[:end])
     shape = message_row if query.shape == "row" else view_message
-    return Messages(
-        messages=await collect(shape(world, one) for one in page.items),
-        total=len(fitting),
-        limit=page.limit,
-        offset=page.offset,
-        next=page.items[0].id if page.items and page.offset else None,
-    )
+    shown = await collect(shape(world, one) for one in page.items)
+    return Messages.of(page, messages=shown, total=len(fitting))
 
 
 def _fits(world: World, message: Message, query: MessagesQuery) -> bool:

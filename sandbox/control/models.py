@@ -69,10 +69,20 @@ class NoQuery(Query):
 
 
 class Listing(Query):
-    """A window on a list, see `window`."""
+    """A window on a list."""
 
     limit: Annotated[int, Field(ge=1, le=LIST_MAX)] = LIST_MAX
     offset: Annotated[int, Field(ge=0)] | None = None
+
+    def cut(self, items: Sequence[Any], limit: int | None = None) -> "ItemPage":
+        """Cut the window out of a list that is oldest first.
+
+        `offset` counts from the oldest. Without it the window has the newest `limit` items. Both
+        are oldest first.
+        """
+        limit = self.limit if limit is None else limit
+        start = max(len(items) - limit, 0) if self.offset is None else self.offset
+        return ItemPage(items[start : start + limit], len(items), limit, start)
 
 
 class BackwardsListing(Listing):
@@ -163,6 +173,9 @@ def _shown(hint: Any) -> Any:
     return GenericAlias(list, arguments[:1]) if origin is tuple else hint
 
 
+TOTAL: Any = Field(default_factory=lambda shown: len([*shown.values()][-1]))
+"""Of a view: how many items the list has that is the field before."""
+
 Milliseconds = Annotated[float, AfterValidator(partial(round, ndigits=3))]
 """A duration, to the microsecond."""
 
@@ -207,38 +220,33 @@ Document = dict[str, Any]
 """A document with a shape of its own: a snapshot, a JSON Schema, an OpenAPI document."""
 
 
-class Written(Generic[T]):
+class Written(Struct, Generic[T]):
     """An answer of the class `T`, already written out as the bytes to send.
 
     `media_type` is only given where it is not that of the row.
     """
 
-    def __init__(self, body: Bytes, media_type: str | None = None) -> None:
-        self.body = body
-        self.media_type = media_type
+    body: Bytes
+    media_type: str | None = None
 
 
-class Accepted(Generic[T]):
+class Accepted(Struct, Generic[T]):
     """An answer of the class `T` with the status 202: the work goes on after it."""
 
-    def __init__(self, content: T) -> None:
-        self.content = content
+    content: T
 
 
 class ItemPage(Struct, frozen=True):
-    """A window on a long list: the items in it, and how many there are in all."""
+    """A window on a long list: the items in it, and how many there are in all.
+
+    `next` is the id of its first item if there are older ones.
+    """
 
     items: Sequence[Any]
     total: int
     limit: int
     offset: int
 
-
-def window(items: Sequence[Any], limit: int, offset: int | None) -> ItemPage:
-    """Cut the window out of a list that is oldest first.
-
-    `offset` counts from the oldest. Without it the window has the newest `limit` items. Both are
-    oldest first.
-    """
-    start = max(len(items) - limit, 0) if offset is None else offset
-    return ItemPage(items[start : start + limit], len(items), limit, start)
+    @property
+    def next(self) -> str | None:
+        return self.items[0].id if self.items and self.offset else None

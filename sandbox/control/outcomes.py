@@ -4,14 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from sandbox.control.catalogues import (
-    PARTIAL_APPROVAL,
-    FaultKey,
-    OperationName,
-    OutcomeKey,
-)
+from sandbox.control.catalogues import PARTIAL_APPROVAL, FaultKey, OperationName, OutcomeKey
 from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
-from sandbox.control.models import Body, View, shows
+from sandbox.control.models import TOTAL, Body, View, shows
 from sandbox.control.routing import WORLD, delete, get, post
 from sandbox.domain.field_types import DelayMs, PositiveAmount
 from sandbox.domain.operations import API_WORDS, METHODS, PathText, find_operations
@@ -73,7 +68,7 @@ class Queue(View):
     """The outcomes that wait, the next one first."""
 
     queue: list[QueuedView]
-    total: int
+    total: int = TOTAL
 
 
 @post(
@@ -134,8 +129,7 @@ def _view_queued(entry: outcomes.Queued) -> QueuedView:
 @get(f"{WORLD}/scenario/next", "next.list")
 def list_queued_outcomes(request: ControlRequest) -> Queue:
     """List the queued outcomes."""
-    waiting = [_view_queued(entry) for entry in request.world.queue.entries]
-    return Queue(queue=waiting, total=len(waiting))
+    return Queue(queue=list(map(_view_queued, request.world.queue.entries)))
 
 
 @delete(f"{WORLD}/scenario/next/{{id}}", "next.delete")
@@ -160,7 +154,7 @@ class Taps(View):
     """The payments that wait, the oldest first."""
 
     taps: list[TapView]
-    total: int
+    total: int = TOTAL
 
 
 class TappedView(TapView):
@@ -174,7 +168,7 @@ class TappedView(TapView):
 def list_taps(request: ControlRequest) -> Taps:
     """List the payments that wait for a tap."""
     taps = [view_tap(waiting.tap) for waiting in request.world.tap_desk if not waiting.came.done()]
-    return Taps(taps=taps, total=len(taps))
+    return Taps(taps=taps)
 
 
 def view_tap(tap: Tap) -> TapView:
@@ -262,7 +256,7 @@ class SpoiledQueue(View):
     """The deliveries to spoil, the next one first."""
 
     queue: list[SpoiledView]
-    total: int
+    total: int = TOTAL
 
 
 @post(
@@ -293,8 +287,7 @@ def add_fault(request: ControlRequest, body: SpoilBody) -> SpoiledView:
 @get(f"{WORLD}/webhooks/next", "webhooks.next.list")
 def list_faults(request: ControlRequest) -> SpoiledQueue:
     """List the deliveries to spoil."""
-    waiting = [SpoiledView.of(entry) for entry in request.world.spoiling.entries]
-    return SpoiledQueue(queue=waiting, total=len(waiting))
+    return SpoiledQueue(queue=list(map(SpoiledView.of, request.world.spoiling.entries)))
 
 
 @delete(f"{WORLD}/webhooks/next", "webhooks.next.clear")

@@ -260,7 +260,7 @@ def view_story(world: World, payment: Payment, messages: Sequence[Message]) -> S
         ledger=_money(payment),
         outcome=first and first.choice,
         batch=_view_batch(world, payment),
-        unanswered=[UnansweredAttempt.of(one) for one in _open_attempts(world, payment)],
+        unanswered=late_answers.open_attempts(OperationContext.of_world(world), payment),
         story=[*steps, *_due(world, payment, asked)],
     )
 
@@ -283,13 +283,15 @@ def answer_payment(request: ControlRequest, body: LateAnswerBody) -> Story:
 
     Source: assumed D24, D24-late.
     """
-    world, payment = request.world, request.get_record(Payment, "payment")
+    context, payment = (
+        OperationContext.of_world(request.world),
+        request.get_record(Payment, "payment"),
+    )
     must_be_known("outcome", body.outcome, OUTCOMES)
-    attempt = _choose_attempt(_open_attempts(world, payment), body.event_id)
+    attempt = _choose_attempt(late_answers.open_attempts(context, payment), body.event_id)
     why_not = why_no_answer(body.outcome, attempt.operation)
     if why_not is not None:
         raise invalid(f"outcome: {why_not}")
-    context = _context(world)
     if not late_answers.answer(context, payment, body.outcome, attempt.event_id):
         raise conflict(
             "no_effect",
@@ -317,16 +319,6 @@ def _choose_attempt(attempts: list[OpenAttempt], event_id: str | None) -> OpenAt
             nearest(event_id, found),
         )
     return found[event_id]
-
-
-def _open_attempts(world: World, payment: Payment) -> list[OpenAttempt]:
-    return late_answers.open_attempts(_context(world), payment)
-
-
-def _context(world: World) -> OperationContext:
-    return OperationContext(
-        world=world, unit=world.store.begin(), now=world.clock.now(), request_id=None
-    )
 
 
 def _money(payment: Payment) -> Money:

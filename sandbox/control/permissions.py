@@ -285,9 +285,7 @@ def view_actions(world: World, payment: Payment, key: ApiKey | None) -> Moves:
     An action on the record of a capture acts on its payment (assumed D35-action).
     """
     payment = world.store.get(Payment, payment_of(payment)) or payment
-    context = OperationContext(
-        world=world, unit=world.store.begin(), now=world.clock.now(), request_id=None
-    )
+    context = OperationContext.of_world(world)
     return Moves(
         state=payment.status,
         moves=[

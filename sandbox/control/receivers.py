@@ -12,7 +12,7 @@ from pydantic_core import from_json
 from sandbox.control.context import ControlRequest, conflict, invalid
 from sandbox.control.endpoints import EndpointView, add_endpoint, view_endpoint
 from sandbox.control.messages import get_message
-from sandbox.control.models import Body, HeaderFields, KeyWord, Listing, Query, View, shows, window
+from sandbox.control.models import TOTAL, Body, HeaderFields, KeyWord, Listing, Query, View, shows
 from sandbox.control.routing import WORLD, delete, get, post
 from sandbox.domain.events import Message, body_of
 from sandbox.domain.field_types import WebhookSecret
@@ -57,7 +57,7 @@ class Receivers(View):
     """The receivers inside a world."""
 
     receivers: list[ReceiverView]
-    total: int
+    total: int = TOTAL
 
 
 @shows(receivers.Received, without=("check",))
@@ -110,7 +110,7 @@ def list_receivers(request: ControlRequest) -> Receivers:
     """List the receivers inside."""
     known = request.world.outbox.endpoints.values()
     views = [_view_receiver(request.world, one) for one in known if receivers.is_inside(one.url)]
-    return Receivers(receivers=views, total=len(views))
+    return Receivers(receivers=views)
 
 
 @delete(f"{WORLD}/receivers/{{id}}", "receivers.delete")
@@ -125,14 +125,8 @@ def delete_receiver(request: ControlRequest) -> None:
 def list_received(request: ControlRequest, query: Listing) -> ReceivedPage:
     """List what a receiver inside was sent."""
     world, id = request.world, _find_receiver(request).id
-    kept = world.inbox.received(id)
-    page = window(kept, query.limit, query.offset)
-    return ReceivedPage(
-        received=[_view_received(world, one) for one in page.items],
-        total=len(kept),
-        limit=page.limit,
-        offset=page.offset,
-    )
+    page = query.cut(world.inbox.received(id))
+    return ReceivedPage.of(page, received=[_view_received(world, one) for one in page.items])
 
 
 def _find_receiver(request: ControlRequest) -> Endpoint:

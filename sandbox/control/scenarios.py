@@ -2,16 +2,16 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Self, TypeVar
 from urllib.parse import urlsplit
 
-from msgspec.structs import replace
 from pydantic import ConfigDict, Field, RootModel, model_validator
 
 from sandbox import library
 from sandbox.control.clock import Advance, advance_clock
 from sandbox.control.context import ControlFault, ControlRequest, conflict, invalid
-from sandbox.control.models import Body, Document, Time, View, shows
+from sandbox.control.models import TOTAL, Body, Document, Time, View, shows
 from sandbox.control.outcomes import TapBody, tap_card
 from sandbox.control.routing import PREFIX, WORLD, delete, get, post, put
 from sandbox.domain.text import nearest
@@ -57,7 +57,7 @@ class Scenarios(View):
     """The scenarios of the library."""
 
     scenarios: list[ScenarioOfLibrary]
-    total: int
+    total: int = TOTAL
 
 
 @get(f"{PREFIX}/scenarios", "scenarios.list")
@@ -67,7 +67,7 @@ def list_scenarios(request: ControlRequest) -> Scenarios:
         ScenarioOfLibrary(name=name, title=one.name, about=one.about)
         for name, one in library.scenarios().items()
     ]
-    return Scenarios(scenarios=views, total=len(views))
+    return Scenarios(scenarios=views)
 
 
 @get(f"{PREFIX}/scenario.schema.json", "scenario.schema", is_open=True)
@@ -333,7 +333,7 @@ class Proof(View):
     name: str
     ok: bool
     examples: list[ProvedExample]
-    total: int
+    total: int = TOTAL
 
 
 @post(f"{WORLD}/scenario/prove", "scenario.prove", example={})
@@ -363,8 +363,7 @@ async def prove_scenario(request: ControlRequest, body: ProveBody) -> Proof:
         )
         for number, one in enumerate(scenario.example, start=1)
     ]
-    ok = not any(found.values())
-    return Proof(name=scenario.name, ok=ok, examples=views, total=len(views))
+    return Proof(name=scenario.name, ok=not any(found.values()), examples=views)
 
 
 class PlayedRequest(View):
@@ -413,7 +412,7 @@ class Play(View):
     name: str
     ok: bool
     steps: list[PlayedExample]
-    total: int
+    total: int = TOTAL
     now: Time
 
 
@@ -460,7 +459,6 @@ async def play_example(request: ControlRequest, body: PlayBody) -> Play:
         name=scenario.name,
         ok=not any(one.mistakes for one in steps),
         steps=steps,
-        total=len(steps),
         now=world.clock.now(),
     )
 

@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 from sandbox import library
 from sandbox.control.context import ControlFault, ControlRequest, Services, unknown_among
 from sandbox.control.identity import Identity
-from sandbox.control.models import View, Written, shows
+from sandbox.control.models import TOTAL, View, Written, shows
 from sandbox.control.routing import PREFIX, ControlRow, get
 from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE
 from sandbox.platform.forwarding import FORWARDED, was_forwarded
@@ -167,7 +167,7 @@ class Servers(View):
     """The servers that share worlds; empty where one server has its worlds for itself."""
 
     servers: list[ServerView]
-    total: int
+    total: int = TOTAL
 
 
 @get(f"{PREFIX}/servers", "servers.list", is_for_operator=True)
@@ -175,8 +175,7 @@ async def list_servers(request: ControlRequest) -> Servers:
     """List the servers that share worlds."""
     elsewhere = request.services.elsewhere
     rows = [] if elsewhere is None else await elsewhere.servers()
-    servers = [ServerView.of(one) for one in rows]
-    return Servers(servers=servers, total=len(servers))
+    return Servers(servers=list(map(ServerView.of, rows)))
 
 
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"

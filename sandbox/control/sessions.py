@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from sandbox.control import identity
 from sandbox.control.context import ControlFault, ControlRequest, invalid, not_found
-from sandbox.control.models import Body, DurationText, View, shows
+from sandbox.control.models import TOTAL, Body, DurationText, View, shows
 from sandbox.control.routing import PREFIX, delete, get, post
 from sandbox.domain.field_types import WorldName
 from sandbox.domain.instants import Instant, from_ms, parse_duration
@@ -143,7 +143,7 @@ class TokensOfTeams(View):
     """The tokens of all teams, oldest first."""
 
     tokens: list[TokenView]
-    total: int
+    total: int = TOTAL
 
 
 @post(
@@ -175,7 +175,7 @@ def create_token(request: ControlRequest, body: TokenBody) -> NewToken:
 def list_tokens(request: ControlRequest) -> TokensOfTeams:
     """List the tokens of all teams."""
     listed, now = request.services.tokens.listed(), _system_now(request)
-    return TokensOfTeams(tokens=[_view_token(one, now) for one in listed], total=len(listed))
+    return TokensOfTeams(tokens=[_view_token(one, now) for one in listed])
 
 
 @delete(f"{PREFIX}/tokens/{{id}}", "tokens.delete", is_for_operator=True, is_for_default=True)

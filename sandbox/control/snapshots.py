@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from sandbox import library
 from sandbox.control.context import ControlFault, ControlRequest, conflict, exclusive_world
-from sandbox.control.models import Body, Document, View, Written, shows
+from sandbox.control.models import TOTAL, Body, Document, View, Written, shows
 from sandbox.control.routing import WORLD, delete, get, post, put
 from sandbox.control.worlds import WorldView, build_world, own_id, set_name, view_world
 from sandbox.domain.field_types import WorldId, WorldName
@@ -80,7 +80,7 @@ class MarksOfWorld(View):
     """The marks of a world, oldest first."""
 
     marks: list[MarkView]
-    total: int
+    total: int = TOTAL
 
 
 @post(f"{WORLD}/fork", "worlds.fork", status=201, refuses=(409,), example={"name": "A copy"})
@@ -129,8 +129,7 @@ async def add_mark(request: ControlRequest, body: MarkBody) -> MarkView:
 @get(f"{WORLD}/marks", "marks.list")
 def list_marks(request: ControlRequest) -> MarksOfWorld:
     """List the marks of a world."""
-    marks = [_view_mark(one) for one in request.world.marks.entries]
-    return MarksOfWorld(marks=marks, total=len(marks))
+    return MarksOfWorld(marks=list(map(_view_mark, request.world.marks.entries)))
 
 
 def _find_mark(request: ControlRequest) -> Mark:

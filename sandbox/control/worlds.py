@@ -12,7 +12,7 @@ from sandbox.control import servers
 from sandbox.control.clock import ClockBody
 from sandbox.control.context import ControlFault, ControlRequest, exclusive_world, invalid
 from sandbox.control.endpoints import CreateEndpoint, create_endpoint
-from sandbox.control.models import Body, LikeType, Query, View, Written
+from sandbox.control.models import TOTAL, Body, LikeType, Query, View, Written
 from sandbox.control.routing import PREFIX, WORLD, delete, get, patch, post
 from sandbox.control.scenarios import choose_scenario
 from sandbox.control.switches import readings_apart
@@ -156,7 +156,7 @@ class Fixtures(View):
     """The names of fixtures."""
 
     fixtures: list[str]
-    total: int
+    total: int = TOTAL
 
 
 class Worlds(View):
@@ -413,5 +413,4 @@ def world_row(world: World, server: str | None = None) -> WorldRow:
 @get(f"{PREFIX}/fixtures", "fixtures.list")
 def list_fixtures(request: ControlRequest) -> Fixtures:
     """List the fixtures that a world can begin with."""
-    names = library.fixture_names()
-    return Fixtures(fixtures=names, total=len(names))
+    return Fixtures(fixtures=library.fixture_names())

@@ -117,6 +117,13 @@ class OperationContext(Struct, kw_only=True):
     choice: ChosenOutcome | None = None
     near_misses: Sequence[str] = ()
 
+    @classmethod
+    def of_world(cls, world: World, now: datetime | None = None) -> "OperationContext":
+        """Return an operation that no request asked for, at this time of the world."""
+        return cls(
+            world=world, unit=world.store.begin(), now=now or world.clock.now(), request_id=None
+        )
+
     @property
     def now_ms(self) -> int:
         """The world's present in Unix milliseconds, as transactions carry it (spec 6.1.6)."""
