@@ -6,6 +6,7 @@ change.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from datetime import timedelta
 from typing import Annotated, Final, Literal, Self
 
@@ -53,7 +54,7 @@ class ClockBody(Body):
 
     def setting(self) -> ClockSetting:
         """Return the setting as the clock takes it."""
-        return ClockSetting(now=self.now, mode=self.mode, rate=self.rate)
+        return ClockSetting(**self.__dict__)
 
 
 class Advance(Body):
@@ -75,28 +76,18 @@ class Advance(Body):
     def end(self, now: Instant, due: Instant | None) -> Instant:
         """Return the instant to which the clock is moved; `due` is when something falls due next.
 
-        Raises ValueError if there is none.
+        Raises ControlFault if there is none.
         """
-        try:
-            end = self._wanted(now, due)
-        except OverflowError:
-            end = None
+        end = self.to if self.to != "next" else due and max(due, now)
+        if self.to == "next" and end is None:
+            raise invalid("to: nothing falls due in this world")
+        with suppress(OverflowError):
+            end = now + parse_duration(self.by) if self.by is not None else end
         if end is None or end > LATEST:
-            raise ValueError(f"the clock goes no further than the year {LATEST.year}")
+            raise invalid(f"the clock goes no further than the year {LATEST.year}")
         if end < now:
-            raise ValueError(
-                "to: a clock is never advanced to the past; PUT .../clock sets it back"
-            )
+            raise invalid("to: a clock is never advanced to the past; PUT .../clock sets it back")
         return max(end - MOMENT, now) if self.before else end
-
-    def _wanted(self, now: Instant, due: Instant | None) -> Instant | None:
-        if self.by is not None:
-            return now + parse_duration(self.by)
-        if self.to != "next":
-            return self.to
-        if due is None:
-            raise ValueError("to: nothing falls due in this world")
-        return max(due, now)
 
 
 class FiredTimer(View):
@@ -139,16 +130,10 @@ async def set_clock(request: ControlRequest, body: ClockBody) -> ClockView:
 async def advance_clock(request: ControlRequest, body: Advance) -> Advanced:
     """Advance a world's clock; everything due on the way happens."""
     world = request.world
-    try:
-        soonest = world.store.next_timer()
-        end = body.end(world.clock.now(), None if soonest is None else soonest.due)
-    except ValueError as error:
-        raise invalid(str(error)) from None
-    fired = await advance_to(world, end)
-    return Advanced(
-        now=world.clock.now(),
-        fired=[FiredTimer.of(timer, at=timer.due) for timer in fired],
-    )
+    soonest = world.store.next_timer()
+    end = body.end(world.clock.now(), None if soonest is None else soonest.due)
+    fired = [FiredTimer.of(timer, at=timer.due) for timer in await advance_to(world, end)]
+    return Advanced(now=world.clock.now(), fired=fired)
 
 
 class AgendaQuery(Query):
@@ -234,12 +219,9 @@ async def list_agenda(request: ControlRequest, query: AgendaQuery) -> Agenda:
     world = request.world
     must_be_known("kind", query.kind, TIMER_KINDS)
     fitting = await collect(_select_timers(world, query))
-    first = 0
-    if query.after is not None:
-        places = {timer.id: place for place, timer in enumerate(fitting, start=1)}
-        if query.after not in places:
-            raise invalid("after: nothing with this id falls due now; begin without it")
-        first = places[query.after]
+    places = {None: 0} | {timer.id: place for place, timer in enumerate(fitting, start=1)}
+    if (first := places.get(query.after)) is None:
+        raise invalid("after: nothing with this id falls due now; begin without it")
     page = fitting[first : first + query.limit]
     return Agenda(
         now=world.now(),

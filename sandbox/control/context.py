@@ -12,7 +12,7 @@ from starlette.types import Scope
 from sandbox.control.identity import Identity, Sessions, Tokens
 from sandbox.control.models import PageQuery
 from sandbox.control.routing import ControlRow
-from sandbox.domain.directory import Account, Terminal
+from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.text import nearest
 from sandbox.platform.internal_client import InternalClient
@@ -27,6 +27,16 @@ R = TypeVar("R", bound=Row)
 T = TypeVar("T")
 
 Named = Account | Terminal | ApiKey
+
+KINDS: Final[dict[str, Any]] = {
+    "account": Account,
+    "terminal": Terminal,
+    "location": Location,
+    "key": ApiKey,
+}
+"""The kinds of records that the cast names."""
+
+NOUNS: Final = {kind: noun for noun, kind in KINDS.items()}
 
 COMPARED_MAX: Final = 1_000
 """The most ids of worlds to compare an unknown one with: some milliseconds."""
@@ -147,7 +157,7 @@ class ControlRequest:
 
         `field` is where the request has it.
         """
-        noun = "key" if issubclass(kind, ApiKey) else kind.__name__.lower()
+        noun = NOUNS[kind]
         cast = self.world.cast.ids_of(noun)
         record = self.world.store.get(kind, cast.get(text, text))
         if record is None:

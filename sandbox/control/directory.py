@@ -3,19 +3,21 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal
 
-from sandbox.control.context import ControlRequest, cast_names, unknown_world
+from sandbox.control.context import KINDS, ControlRequest, cast_names, unknown_world
 from sandbox.control.models import PageQuery, Query, Time, View, Words
 from sandbox.control.routing import PREFIX, WORLD, get
 from sandbox.control.servers import ask_other_servers, list_stored_worlds, other_servers
 from sandbox.domain.batches import Batch
 from sandbox.domain.currencies import written
-from sandbox.domain.directory import Account, Location, Terminal
-from sandbox.domain.keys import ApiKey, KeyUsage
+from sandbox.domain.directory import Account
+from sandbox.domain.keys import KeyUsage
 from sandbox.domain.payments.transactions import Payment
 from sandbox.platform.payments.points_of_sale import currency_at
 from sandbox.store.tables import EVERYTHING, LAST_DIGITS, Where
 from sandbox.worlds.elsewhere import Elsewhere
 from sandbox.worlds.world import World
+
+RecordKind = Literal["account", "terminal", "location", "key"]
 
 
 class DirectoryQuery(PageQuery):
@@ -24,7 +26,7 @@ class DirectoryQuery(PageQuery):
     `parent` is an id or a name of the cast.
     """
 
-    kind: Literal["account", "terminal", "location", "key"] = "account"
+    kind: RecordKind = "account"
     q: Words | None = None
     parent: Words | None = None
 
@@ -34,15 +36,6 @@ class FindQuery(Query):
 
     q: Words
     world: Words | None = None
-
-
-RecordKind = Literal["account", "terminal", "location", "key"]
-_KINDS: Final[dict[str, Any]] = {
-    "account": Account,
-    "terminal": Terminal,
-    "location": Location,
-    "key": ApiKey,
-}
 
 
 class Counts(View):
@@ -85,7 +78,7 @@ class DirectoryPage(View):
 @get(f"{WORLD}/directory", "directory.read")
 def read_directory(request: ControlRequest, query: DirectoryQuery) -> DirectoryPage:
     """List the accounts, terminals, locations or keys of a world."""
-    kind, world = _KINDS[query.kind], request.world
+    kind, world = KINDS[query.kind], request.world
     where: dict[str, Any] = {"scope": EVERYTHING}
     if query.parent is not None:
         parent = request.get_named(Account, query.parent, "parent")
@@ -104,6 +97,7 @@ def directory_entries(
     names = cast_names(world, kind)
     for record in records:
         id = record.terminal_id if kind == "terminal" else record.id
+        parents = record.parent_account_ids if kind == "account" else [record.account_id]
         more: dict[str, Any] = {}
         if kind == "account":
             more["counts"] = _counts(world, id)
@@ -118,28 +112,19 @@ def directory_entries(
             id=id,
             name=record.name,
             cast=names.get(id),
-            parent_id=_parent_of(record),
+            parent_id=parents[-1] if parents else None,
             status=record.status,
             **more,
         )
 
 
-def _parent_of(record: Any) -> str | None:
-    if isinstance(record, Account):
-        return record.parent_account_ids[-1] if record.parent_account_ids else None
-    id: str = record.account_id
-    return id
-
-
 def _counts(world: World, id: str) -> Counts:
     unit = world.store.begin()
-
-    return Counts(
-        accounts=unit.find(Account, {"parent": id}, limit=1)[1],
-        terminals=unit.find(Terminal, {"account": id}, limit=1)[1],
-        locations=unit.find(Location, {"account": id}, limit=1)[1],
-        keys=unit.find(ApiKey, {"account": id}, limit=1)[1],
-    )
+    counts: dict[str, int] = {}
+    for noun, kind in KINDS.items():
+        where = {"parent" if kind is Account else "account": id}
+        _, counts[f"{noun}s"] = unit.find(kind, where, limit=1)
+    return Counts(**counts)
 
 
 TAKEN_OVER_MAX: Final = 100
@@ -186,8 +171,7 @@ async def find_anything(request: ControlRequest, query: FindQuery) -> Findings:
         worlds, others = [world], None
     found: list[FoundThing] = []
     for world in worlds:
-        found += _find_by_id(world, query.q)
-        found += [_view_payment(world, payment) for payment in _find_payments(world, query.q)]
+        found += _find_in(world, query.q)
         if len(found) > FOUND_MAX:
             break
     if others is not None:
@@ -214,31 +198,29 @@ def _find_payments(world: World, q: str) -> list[Payment]:
     return rows if known is None else [known]
 
 
-def _view_payment(world: World, payment: Payment) -> FoundThing:
-    tx = payment.transaction
-    amount = written(tx.total_amount, tx.currency)
-    says = f"{tx.transaction_type} of {amount}, {tx.status}, card {payment.card.masked}"
-    href = f"{PREFIX}/worlds/{world.id}/payments/{payment.id}"
-    return _thing(world, "payment", payment.id, says, href)
+def _find_in(world: World, q: str) -> Iterator[FoundThing]:
+    """Everything in a world that has this id, or this name in the cast."""
+    store = world.store
 
+    def thing(kind: str, id: str, says: str, room: str | None = None) -> FoundThing:
+        href = room and f"{PREFIX}/worlds/{world.id}/{room}/{id}"
+        return FoundThing(world=world.id, kind=kind, id=id, says=says, href=href)
 
-def _find_by_id(world: World, q: str) -> Iterator[FoundThing]:
-    """Everything else that has this id, or this name in the cast."""
-    store, path = world.store, f"{PREFIX}/worlds/{world.id}"
-    for kind, shape in _KINDS.items():
+    for kind, shape in KINDS.items():
         id = world.cast.ids_of(kind).get(q, q)
         if (one := store.get(shape, id)) is not None:
-            href = f"{path}/lens/{id}" if kind == "key" else None
-            yield _thing(world, kind, id, f"{one.name}, {one.status}", href)
+            room = "lens" if kind == "key" else None
+            yield thing(kind, id, f"{one.name}, {one.status}", room)
     if (batch := store.get(Batch, q)) is not None:
         says = f"batch {batch.processor_batch_id or ''} {batch.status}".replace("  ", " ")
-        yield _thing(world, "batch", batch.id, says)
+        yield thing("batch", q, says)
     if (message := store.message(q)) is not None:
-        yield _thing(world, "message", q, message.event_type, f"{path}/messages/{q}")
+        yield thing("message", q, message.event_type, "messages")
     if (entry := world.journal.entry(q)) is not None:
         says = f"{entry.method} {entry.path}: {entry.status or 'no answer'}"
-        yield _thing(world, "request", q, says, f"{path}/requests/{q}")
-
-
-def _thing(world: World, kind: str, id: str, says: str, href: str | None = None) -> FoundThing:
-    return FoundThing(world=world.id, kind=kind, id=id, says=says, href=href)
+        yield thing("request", q, says, "requests")
+    for payment in _find_payments(world, q):
+        tx = payment.transaction
+        amount = written(tx.total_amount, tx.currency)
+        says = f"{tx.transaction_type} of {amount}, {tx.status}, card {payment.card.masked}"
+        yield thing("payment", payment.id, says, "payments")

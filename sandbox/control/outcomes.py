@@ -102,18 +102,16 @@ def queue_outcome(request: ControlRequest, body: NextOutcome) -> QueuedView:
 
 def _must_be_possible(request: ControlRequest, body: NextOutcome) -> None:
     """Raise ControlFault if no request can have the outcome or the fault."""
+    words = (one and [one] for one in (body.operation, body.method, body.path))
     try:
-        fitting = find_operations(
-            *(None if one is None else [one] for one in (body.operation, body.method, body.path))
-        )
+        fitting = find_operations(*words)
     except UnknownWord as error:
         raise invalid(str(error)) from None
-    why_not = request.world.why_not(body.fault, fitting)
-    if why_not is not None:
+    if (why_not := request.world.why_not(body.fault, fitting)) is not None:
         raise invalid(f"fault: {why_not}")
     if body.outcome is None and body.amount is None:
         return
-    attempts = {word for one in fitting for word in one.words if word in set(outcomes.Operation)}
+    attempts = {word for one in fitting for word in one.words} & {*outcomes.Operation}
     if body.operation in attempts:
         attempts = {body.operation}
     if not attempts:
@@ -167,13 +165,7 @@ class TappedView(TapView):
 @get(f"{WORLD}/taps", "taps.list")
 def list_taps(request: ControlRequest) -> Taps:
     """List the payments that wait for a tap."""
-    taps = [view_tap(waiting.tap) for waiting in request.world.tap_desk if not waiting.came.done()]
-    return Taps(taps=taps)
-
-
-def view_tap(tap: Tap) -> TapView:
-    """Return a payment that waits, as the control API shows it."""
-    return TapView.of(tap)
+    return Taps(taps=[one.tap for one in request.world.tap_desk if not one.came.done()])
 
 
 @post(f"{WORLD}/taps/{{id}}", "taps.tap", refuses=(409,), example={"card": "tok_visa_credit"})
@@ -185,23 +177,17 @@ async def tap_card(request: ControlRequest, body: TapBody) -> TappedView:
     Source: assumed D24.
     """
     waiting = _find_waiting(request)
-    tapped = _tapped(body, waiting)
-    waiting.came.set_result(tapped)
+    waiting.came.set_result(_tapped(body, waiting))
     await waiting.left.wait()
-    payment = request.world.store.begin().get(Payment, waiting.tap.transaction_id)
-    return TappedView.of(
-        waiting.tap,
-        status=payment and payment.status,
-        status_reason=payment and payment.transaction.status_reason,
-    )
+    payment = request.world.store.get(Payment, waiting.tap.transaction_id)
+    reason = payment and payment.transaction.status_reason
+    return TappedView.of(waiting.tap, status=payment and payment.status, status_reason=reason)
 
 
 def _find_waiting(request: ControlRequest) -> Waiting:
-    id = request.id
-    waiting = request.world.tap_desk.get(id)
-    if waiting is not None:
+    if (waiting := request.world.tap_desk.get(request.id)) is not None:
         return waiting
-    payment = request.require(request.world.store.begin().get(Payment, id), "transaction")
+    payment = request.get_record(Payment, "transaction")
     raise conflict(
         "not_waiting",
         f"the payment does not wait for a tap: it is {payment.status}",
@@ -211,8 +197,7 @@ def _find_waiting(request: ControlRequest) -> Waiting:
 
 def _tapped(body: TapBody, waiting: Waiting) -> Tapped:
     """Return the tap of the body. Raises ControlFault; then the payment continues to wait."""
-    given = [one for one in (body.card, body.outcome, body.cancel) if one is not None]
-    if len(given) != 1:
+    if [*vars(body).values()].count(None) != 2:
         raise invalid("give one of card, outcome and cancel")
     if body.cancel is not None:
         return Tapped(outcome=CANCELED_BY[body.cancel])
@@ -225,8 +210,7 @@ def _tapped(body: TapBody, waiting: Waiting) -> Tapped:
         raise invalid("card: name a test card by its token, like tok_visa_credit")
     must_be_known("card", body.card, CARDS)
     card = CARDS[body.card]
-    problem = waiting.payment.why_not_with(card)
-    if problem is not None:
+    if (problem := waiting.payment.why_not_with(card)) is not None:
         raise invalid(f"card: {card.token} cannot pay this: {problem}")
     return Tapped(card=card)
 

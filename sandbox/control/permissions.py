@@ -5,18 +5,18 @@ changed: each action is asked with its least body, and its limits are found by a
 amounts.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from msgspec.structs import replace
 
-from sandbox.control.context import ControlRequest, invalid, must_be_known
+from sandbox.control.context import NOUNS, ControlRequest, cast_names, invalid, must_be_known
 from sandbox.control.journal import DecisionView, view_decision
 from sandbox.control.models import Body, Query, Time, View, Words
 from sandbox.control.routing import WORLD, get, post
 from sandbox.domain import access
 from sandbox.domain.access import AccessVerdict
-from sandbox.domain.directory import Account, Location, Relation, Terminal
+from sandbox.domain.directory import Account, Relation
 from sandbox.domain.faults import Refusal
 from sandbox.domain.keys import ApiKey, why_unusable
 from sandbox.domain.payments.action_plans import ActionRequest, plan
@@ -96,8 +96,7 @@ class LensTable(View):
 
 def key_name(world: World, key: ApiKey) -> KeyName:
     """How answers name a key."""
-    cast = next((name for name, (id, _) in world.cast.keys.items() if id == key.id), None)
-    return KeyName.of(key, cast=cast)
+    return KeyName.of(key, cast=cast_names(world, "key").get(key.id))
 
 
 @post(
@@ -139,13 +138,8 @@ def _target_of(world: World, row: Row, text: str | None) -> str | None:
         if row.target.where == "path":
             raise invalid(f"target: {row.name} needs the id of a {row.target.noun}")
         return None
-    casts: dict[type, dict[str, Any]] = {
-        Account: world.cast.accounts,
-        Terminal: world.cast.terminals,
-        Location: world.cast.locations,
-        ApiKey: {name: id for name, (id, _) in world.cast.keys.items()},
-    }
-    return str(casts.get(row.target.kind, {}).get(text, text))
+    noun = NOUNS.get(row.target.kind)
+    return text if noun is None else world.cast.ids_of(noun).get(text, text)
 
 
 async def find_permitted_keys(world: World, row: Row, target: str | None) -> list[KeyName]:
@@ -181,17 +175,16 @@ def _permission_row(row: Row, key: ApiKey, *, is_usable: bool) -> LensRow:
     held = access.holds(key.grants, row.need)
 
     def status(relation: Relation) -> int:
+        if not is_usable:
+            return 401
         verdict = access.decide(held, relation).verdict
         return row.status if verdict is AccessVerdict.OK else _STATUS[verdict]
 
-    own, below, outside = map(status, (Relation.OWN, Relation.DESCENDANT, Relation.OUTSIDE))
-    if not is_usable:
-        own = below = outside = 401
     return LensRow(
         operation=row.name,
-        own=own,
-        descendant=below,
-        outside=outside,
+        own=status(Relation.OWN),
+        descendant=status(Relation.DESCENDANT),
+        outside=status(Relation.OUTSIDE),
         why=f"the key holds {held}; the operation needs {row.need}"
         + (f". {row.about_besides}" if row.needs_besides else ""),
     )
@@ -293,7 +286,7 @@ def view_actions(world: World, payment: Payment, key: ApiKey | None) -> Moves:
             for name, (action, _) in ACTIONS.items()
             if action.confirms or payment.status == "surcharge_pending"
         ],
-        by_itself=_by_itself(world, payment),
+        by_itself=list(_by_itself(world, payment)),
     )
 
 
@@ -304,36 +297,33 @@ def _view_action(
     row = _ROWS[name.partition(" ")[0]]
     shown: dict[str, Any] = {
         "operation": row.name,
-        "status": row.status,
         "path": row.path.replace("{id}", payment.id),
         "example": body,
         "clause": row.source,
     }
-    seen = None if key is None else look(world, key, row, payment.id)
-    if seen is not None and not seen.is_allowed:
-        _, _, why, clause = seen.decisions[-1]
-        refused = {"says": why, "error": seen.error, "status": seen.status, "clause": clause}
-        return Move(**{**shown, **refused})
+    if key is not None and not (seen := look(world, key, row, payment.id)).is_allowed:
+        _, _, why, shown["clause"] = seen.decisions[-1]
+        return Move.of(seen, **shown, says=why)
     try:
         taken = row_if_approved(context, payment, action)
     except Refusal as refusal:
-        fault = refusal.fault
-        shown |= {"error": fault.code, "status": fault.status, "clause": refusal.source}
-        return Move(**shown, row=_row_of(refusal), says=refusal.reason)
+        fault, shown["clause"] = refusal.fault, refusal.source
+        return Move.of(fault, **shown, error=fault.code, row=_row_of(refusal), says=refusal.reason)
     least, most = _limits(context, payment, action) if action.confirms else (None, None)
     natural = None
     if action.operation in _WITHOUT_NATURAL_AMOUNT:
         body = {**body, "amount": least}
     elif action.confirms:
         natural = plan(payment, action).amount
-    status = payment.status if taken.next_status == "same" else taken.next_status
+    next_status = payment.status if taken.next_status == "same" else taken.next_status
     shown |= {"example": body, "clause": taken.source}
     return Move(
         **shown,
+        status=row.status,
         possible=True,
-        next_status=status,
+        next_status=next_status,
         row=taken.id,
-        says=f"{taken.id}: {action.operation} leads to {status}",
+        says=f"{taken.id}: {action.operation} leads to {next_status}",
         amount=natural,
         min=least,
         max=most,
@@ -375,14 +365,10 @@ def _last(fits: Callable[[int], bool], known: int, end: int) -> int:
     return good
 
 
-def _by_itself(world: World, payment: Payment) -> list[ByItself]:
-    """List the rows without a request that its state has, if something is to set them off."""
-    found: list[ByItself] = []
+def _by_itself(world: World, payment: Payment) -> Iterator[ByItself]:
+    """Yield the rows without a request that its state has, if something is to set them off."""
     for row in BY_ITSELF:
-        if payment.status not in row.states or row.trigger == EDIT:
-            continue
         timer = world.store.timer(row.trigger, payment.id)
-        if timer is None and not (row.trigger == SETTLE and payment.batch_id is not None):
-            continue
-        found.append(ByItself.of(row, row=row.id, due=timer and timer.due))
-    return found
+        settles = row.trigger == SETTLE and payment.batch_id is not None
+        if payment.status in row.states and row.trigger != EDIT and (timer or settles):
+            yield ByItself.of(row, row=row.id, due=timer and timer.due)

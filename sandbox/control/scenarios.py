@@ -1,7 +1,7 @@
 """Scenarios: the library, and the one that runs in a world."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Self, TypeVar
 from urllib.parse import urlsplit
@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, RootModel, model_validator
 
 from sandbox import library
 from sandbox.control.clock import Advance, advance_clock
-from sandbox.control.context import ControlFault, ControlRequest, conflict, invalid
+from sandbox.control.context import ControlFault, ControlRequest, PlayedStep, conflict, invalid
 from sandbox.control.models import TOTAL, Body, Document, Time, View, shows
 from sandbox.control.outcomes import TapBody, tap_card
 from sandbox.control.routing import PREFIX, WORLD, delete, get, post, put
@@ -63,11 +63,10 @@ class Scenarios(View):
 @get(f"{PREFIX}/scenarios", "scenarios.list")
 def list_scenarios(request: ControlRequest) -> Scenarios:
     """List the scenarios of the library."""
-    views = [
-        ScenarioOfLibrary(name=name, title=one.name, about=one.about)
-        for name, one in library.scenarios().items()
-    ]
-    return Scenarios(scenarios=views)
+    known = library.scenarios().items()
+    return Scenarios(
+        scenarios=[ScenarioOfLibrary.of(one, name=name, title=one.name) for name, one in known]
+    )
 
 
 @get(f"{PREFIX}/scenario.schema.json", "scenario.schema", is_open=True)
@@ -110,17 +109,16 @@ def view_running(world: World) -> RunningScenario | None:
         return None
     shown = world.scenario.view()
     decided, spoilt = _last_requests(world)
-
-    def used(rules: Iterable[RuleView], last: dict[str, str]) -> list[RuleInUse]:
-        return [RuleInUse(**one, last_request_id=last.get(one["name"])) for one in rules]
-
-    return RunningScenario(
-        name=shown["name"],
-        about=shown["about"],
+    rules, webhooks = (
+        [RuleInUse(**one, last_request_id=last.get(one["name"])) for one in used]
+        for used, last in ((shown["rules"], decided), (shown["webhooks"], spoilt))
+    )
+    return RunningScenario.of(
+        world.scenario.scenario,
         since=world.state.scenario_since,
         toml=parser.written_toml(world.state.scenario or {}),
-        rules=used(shown["rules"], decided),
-        webhooks=used(shown["webhooks"], spoilt),
+        rules=rules,
+        webhooks=webhooks,
         examples=_names_of_examples(world.scenario.scenario),
     )
 
@@ -215,22 +213,18 @@ def _find_problems(text: str | None, document: dict[str, Any] | None) -> Problem
         except parser.ScenarioError as error:
             one = ProblemView(line=parser.line_of_error(str(error)), message=str(error))
             return Problems(problems=[one], total=1)
-    found: Sequence[parser.Problem] = ()
-    total = 0
     try:
         parser.parse_scenario(document or {})
     except parser.ScenarioError as error:
-        found, total = error.problems, error.total
-    lines = None if text is None or not found else parser.Lines(text)
-    views = [
-        ProblemView.of(
-            one,
-            rule=None if one.part is None else f"{one.part} {one.number}",
-            line=lines and lines.of(one),
-        )
-        for one in found
-    ]
-    return Problems(problems=views, total=total)
+        lines = None if text is None else parser.Lines(text)
+        views = [
+            ProblemView.of(
+                one, rule=one.part and f"{one.part} {one.number}", line=lines and lines.of(one)
+            )
+            for one in error.problems
+        ]
+        return Problems(problems=views, total=error.total)
+    return Problems(problems=[], total=0)
 
 
 def get_running(world: World) -> Scenario:
@@ -245,43 +239,33 @@ def _must_run(found: T | None) -> T:
 
 
 def choose_scenario(request: ControlRequest, wanted: Any) -> Scenario:
-    """Return the scenario that is named, or written out. Raises ControlFault."""
+    """Return the scenario that is named, or written out.
+
+    Raises ControlFault, also for a host to which no webhook may go.
+    """
     if isinstance(wanted, str):
         wanted = {"name": wanted}
     if not isinstance(wanted, dict):
         raise invalid("scenario: must be a name or a whole scenario")
-    if set(wanted) == {"toml"}:
-        return parse_checked(request, _read_file(wanted["toml"]))
-    if set(wanted) != {"name"}:
-        return parse_checked(request, wanted)
-    name = wanted["name"]
-    if not isinstance(name, str):
-        raise invalid("scenario: name: must be text")
-    try:
-        return library.scenario(name)
-    except parser.ScenarioError as error:
-        raise ControlFault(
-            400,
-            "unknown_scenario",
-            f"scenario: {error}",
-            details=f"there are: {', '.join(library.scenarios())}",
-            nearest=error.nearest,
-        ) from None
-
-
-def _read_file(text: Any) -> dict[str, Any]:
-    """Read the text of a scenario file. Raises ControlFault."""
-    if not isinstance(text, str):
-        raise invalid("scenario: toml: must be text")
-    try:
-        return parser.read_toml(text)
-    except parser.ScenarioError as error:
-        raise invalid(f"scenario: toml: {error}") from None
-
-
-def parse_checked(request: ControlRequest, document: dict[str, Any]) -> Scenario:
-    """Parse a scenario that names only hosts to which webhooks may go. Raises ControlFault."""
-    scenario = parser.parse_scenario(dict(document))
+    if set(wanted) in ({"name"}, {"toml"}):
+        [(field, text)] = wanted.items()
+        if not isinstance(text, str):
+            raise invalid(f"scenario: {field}: must be text")
+        try:
+            if field == "name":
+                return library.scenario(text)
+            wanted = parser.read_toml(text)
+        except parser.ScenarioError as error:
+            if field == "toml":
+                raise invalid(f"scenario: toml: {error}") from None
+            raise ControlFault(
+                400,
+                "unknown_scenario",
+                f"scenario: {error}",
+                details=f"there are: {', '.join(library.scenarios())}",
+                nearest=error.nearest,
+            ) from None
+    scenario = parser.parse_scenario(dict(wanted))
     for one in scenario.endpoint:
         problem = request.services.why_not_to(urlsplit(one.url).hostname or "")
         if problem is not None:
@@ -345,14 +329,13 @@ async def prove_scenario(request: ControlRequest, body: ProveBody) -> Proof:
     """
     toml = {"toml": body.toml}
     scenario = get_running(request.world) if body.toml is None else choose_scenario(request, toml)
-    found: dict[int, list[str]]
     try:
         # Examples take a sandbox with a loop of its own; the platform goes on beside them.
         steps = await asyncio.to_thread(request.services.prove, scenario)
         found = {step.number: step.mistakes for step in steps}
     except parser.ScenarioError as error:
-        why = f"cannot run in a demo world: {error}"
-        found = {number: [why] for number in range(1, len(scenario.example) + 1)}
+        why = [f"cannot run in a demo world: {error}"]
+        found = dict.fromkeys(range(1, len(scenario.example) + 1), why)
     lines = None if body.toml is None else parser.Lines(body.toml)
     views = [
         ProvedExample(
@@ -444,22 +427,22 @@ async def play_example(request: ControlRequest, body: PlayBody) -> Play:
             return fault.status, {"error": fault.error, "message": fault.message}
 
     played = await request.services.play(world, scenario, numbers, act)
-    steps = [
-        PlayedExample.of(
-            step,
-            requests=list(step.exchanges),
-            messages=[PlayedMessage(id=id, event_type=event) for id, event in step.events],
-            subject=step.shown.get("transaction_id") or step.shown.get("id"),
-            status=step.shown.get("status"),
-            status_reason=step.shown.get("status_reason"),
-        )
-        for step in played
-    ]
     return Play(
         name=scenario.name,
-        ok=not any(one.mistakes for one in steps),
-        steps=steps,
+        ok=not any(one.mistakes for one in played),
+        steps=list(map(_view_step, played)),
         now=world.clock.now(),
+    )
+
+
+def _view_step(step: PlayedStep) -> PlayedExample:
+    return PlayedExample.of(
+        step,
+        requests=list(step.exchanges),
+        messages=[PlayedMessage(id=id, event_type=event) for id, event in step.events],
+        subject=step.shown.get("transaction_id") or step.shown.get("id"),
+        status=step.shown.get("status"),
+        status_reason=step.shown.get("status_reason"),
     )
 
 
@@ -474,8 +457,8 @@ def _number(field: str, examples: Sequence[Example], wanted: int | str) -> int:
                 f"{field}: the scenario has no example {wanted[:80]!r}", nearest(wanted, names)
             )
         return names[wanted]
-    if not 1 <= wanted <= len(examples):
-        count = len(examples)
+    count = len(examples)
+    if not 1 <= wanted <= count:
         there = "the only example is 1" if count == 1 else f"its examples are 1 to {count}"
         raise invalid(f"{field}: the scenario has no example {wanted}; {there}")
     return wanted
@@ -484,12 +467,9 @@ def _number(field: str, examples: Sequence[Example], wanted: int | str) -> int:
 def _must_have_names(world: World, examples: Sequence[Example], numbers: range) -> None:
     """Raise ControlFault for a terminal or a key that the world lacks, before anything is sent."""
     for number in numbers:
-        one = examples[number - 1]
-        for field, name, known in (
-            ("terminal", one.send.terminal, world.cast.terminals),
-            ("key", one.send.key, world.cast.keys),
-        ):
-            if name not in known:
+        send = examples[number - 1].send
+        for field, name in (("terminal", send.terminal), ("key", send.key)):
+            if name not in (known := world.cast.ids_of(field)):
                 raise conflict(
                     "not_playable",
                     f"example {number}, send.{field}: this world has no {name!r}",

@@ -14,7 +14,7 @@ from sandbox.control.context import ControlFault, ControlRequest, must_be_known
 from sandbox.control.journal import request_row, view_entry
 from sandbox.control.messages import message_row, view_attempt, view_content
 from sandbox.control.models import Query, View
-from sandbox.control.outcomes import view_tap
+from sandbox.control.outcomes import TapView
 from sandbox.control.payments import payment_row
 from sandbox.control.routing import WORLD, get
 from sandbox.control.worlds import running_name, world_row
@@ -77,7 +77,7 @@ def _tried_row(tried: events.AttemptEvent) -> dict[str, Any]:
 
 
 def _tap(event: events.TapEvent) -> dict[str, Any]:
-    return {**vars(view_tap(event.tap)), "waits": event.waits}
+    return {**vars(TapView.of(event.tap)), "waits": event.waits}
 
 
 def _record(world: World, record: Any) -> dict[str, Any]:
