@@ -68,7 +68,7 @@ golden: $(VENV)/.developed ## Generate docs/reference, fixtures/events and fixtu
 	@$(BIN)/python -m tools.generate
 
 ledger: $(VENV)/.developed ## Write the ledger of clauses, with the name of every test, into build/
-	@$(BIN)/python -m tools.ledger
+	@$(BIN)/python -m tools.pages.ledger
 
 vendor: $(VENV)/.developed ## Copy the console's modules anew from npm, at the versions of tools/console (needs npm)
 	@$(BIN)/python -m tools.vendor

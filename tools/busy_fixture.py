@@ -17,7 +17,7 @@ from typing import Any, Final
 from sandbox.domain.instants import to_wire
 from sandbox.library import folder
 from sandbox.store.ids import Ids
-from tools.asking import InProcess
+from tools.asking import WORLD, InProcess
 
 FILE: Final = folder("fixtures") / "busy.json"
 CAST: Final = Path(__file__).with_name("busy_cast.json")
@@ -313,7 +313,7 @@ def close_batches(sandbox: InProcess, merchant: str, night: int) -> Visit:
             answer = {"answer": "rejected", "reason": "bad_record_count"}
         if (merchant, night) == ("taqueria", 17):
             answer = {"answer": "partially_accepted", "rejected": 1}
-        sandbox.control("POST", f"/batches/{batch['id']}/answer", answer)
+        sandbox.ask("POST", f"{WORLD}/batches/{batch['id']}/answer", answer)
 
 
 def closings(sandbox: InProcess) -> Iterator[tuple[float, Visit]]:
@@ -333,10 +333,10 @@ def content() -> str:
         cast = Path(name) / CAST.name
         cast.write_text(json.dumps(tables), encoding="utf-8")
         sandbox = InProcess(str(cast), to_wire(FIRST))
-    sandbox.control("PUT", "/switches", {"batch.settlement": "manual"})
+    sandbox.ask("PUT", f"{WORLD}/switches", {"batch.settlement": "manual"})
     _let_happen(sandbox, [*guests(sandbox), *hotel_guests(sandbox), *closings(sandbox)])
-    sandbox.control("PUT", "/switches", {"batch.settlement": "auto"})
-    return _written(_trimmed(sandbox.control("GET", "/snapshot")))
+    sandbox.ask("PUT", f"{WORLD}/switches", {"batch.settlement": "auto"})
+    return _written(_trimmed(sandbox.ask("GET", f"{WORLD}/snapshot")))
 
 
 def _let_happen(sandbox: InProcess, visits: Sequence[tuple[float, Visit]]) -> None:
@@ -351,11 +351,11 @@ def _let_happen(sandbox: InProcess, visits: Sequence[tuple[float, Visit]]) -> No
         now, _, visit = heapq.heappop(coming)
         if now >= LAST:
             break
-        sandbox.control("POST", "/clock/advance", {"to": to_wire(now)})
+        sandbox.ask("POST", f"{WORLD}/clock/advance", {"to": to_wire(now)})
         for minutes in visit:
             heapq.heappush(coming, (now + timedelta(minutes=minutes), next(later), visit))
             break
-    sandbox.control("POST", "/clock/advance", {"to": to_wire(LAST)})
+    sandbox.ask("POST", f"{WORLD}/clock/advance", {"to": to_wire(LAST)})
 
 
 def _trimmed(snapshot: dict[str, Any]) -> dict[str, Any]:

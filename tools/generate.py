@@ -1,14 +1,10 @@
 """Writes docs/reference, fixtures and the schema of scenarios: `make golden`.
 
-All of it comes from the tables in the code. `pages()` gives every page's text,
-`golden_events.bodies()` that of every event, `busy_fixture.content()` the fixture `busy`,
-`schema_file()` the schema, `golden_answers.files()` the answers of operations, and
-`openapi.documents()` both documents, and `console_types.content()` the types of the console.
-Tests compare them with the committed files.
+All of it comes from the tables in the code. Tests compare it with the committed files.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -52,25 +48,21 @@ def schema_file() -> str:
     return json.dumps(scenario_schema(), indent=2) + "\n"
 
 
-def main() -> None:
-    """Write every generated file."""
-    busy_fixture.FILE.write_text(busy_fixture.content(), encoding="utf-8")
-    SCHEMA.write_text(schema_file(), encoding="utf-8")
-    LEDGER.write_text(ledger.ledger_file(), encoding="utf-8")
-    golden_events.FOLDER.mkdir(exist_ok=True)
+def files() -> Iterator[tuple[Path, str]]:
+    """Path and text of every file. The later ones show the answers and the events."""
+    yield busy_fixture.FILE, busy_fixture.content()
+    yield SCHEMA, schema_file()
+    yield LEDGER, ledger.ledger_file()
     for event_type, text in golden_events.bodies().items():
-        (golden_events.FOLDER / f"{event_type}.json").write_text(text, encoding="utf-8")
-    for path, text in golden_answers.files().items():
-        path.write_text(text, encoding="utf-8")
-    # Pages and documents show the answers and the events.
-    FOLDER.mkdir(exist_ok=True)
+        yield golden_events.FOLDER / f"{event_type}.json", text
+    yield from golden_answers.files().items()
     for name, text in pages().items():
-        (FOLDER / name).write_text(text, encoding="utf-8")
-    openapi.FOLDER.mkdir(exist_ok=True)
+        yield FOLDER / name, text
     for name, text in openapi.documents().items():
-        (openapi.FOLDER / name).write_text(text, encoding="utf-8")
-    console_types.FILE.write_text(console_types.content(), encoding="utf-8")
+        yield openapi.FOLDER / name, text
+    yield console_types.FILE, console_types.content()
 
 
 if __name__ == "__main__":
-    main()
+    for path, text in files():
+        path.write_text(text, encoding="utf-8")

@@ -18,7 +18,7 @@ from sandbox.platform.openapi.examples import example_of, with_ids
 from sandbox.platform.openapi.writer import DIALECT, VERSION
 from sandbox.platform.operation import NOWHERE, Example
 from sandbox.platform.routes import OPERATIONS
-from tools.asking import InProcess
+from tools.asking import WORLD, InProcess
 from tools.golden_events import NOW
 
 ITEMS_MAX: Final = 2
@@ -30,7 +30,6 @@ _SECRETS: Final = (
     (re.compile(r"whsec_[A-Za-z0-9+/=]+"), "whsec_ZXhhbXBsZS1vZi1hLXNlY3JldC1vZi1hLWhvb2s="),
 )
 _EXAMPLES: Final = {row.name: row.example for row in CONTROL}
-_WORLD: Final = "/_sandbox/worlds/default"
 _HOOK: Final = {"url": "http://127.0.0.1:9/hook"}
 _TOKEN: Final = {
     "id": "tok_4f2a9c01b7d3",
@@ -70,44 +69,8 @@ _FIXED: Final = {
     "tokens.create": {**_TOKEN, "token": "sbx_" + "x" * 32},
     "tokens.list": {"tokens": [_TOKEN], "total": 1},
     "snapshot.read": {"format": "uat-sandbox-snapshot"},
-    "scenario.prove": {
-        "name": "Approve everything",
-        "ok": True,
-        "examples": [{"number": 1, "name": "a sale", "line": None, "mistakes": []}],
-        "total": 1,
-    },
-    "scenario.play": {
-        "name": "Approve everything",
-        "ok": True,
-        "steps": [
-            {
-                "number": 1,
-                "name": "a sale",
-                "operation": "sale",
-                "mistakes": [],
-                "requests": [
-                    {
-                        "request_id": "req_0000000001",
-                        "method": "POST",
-                        "path": "/v3/payment",
-                        "query": "",
-                        "body": {"event_id": "example-1-1", "amount": 1000},
-                        "status": 200,
-                        "answer": {"status": "captured"},
-                    }
-                ],
-                "messages": [],
-                "subject": None,
-                "status": "captured",
-                "status_reason": "approved",
-            }
-        ],
-        "total": 1,
-        "now": NOW,
-    },
 }
-"""Answers of rows that wait for an event loop or have the machine's time, and the beginnings of
-whole documents."""
+"""Answers of rows that wait or have the machine's time, and the beginnings of whole documents."""
 
 
 def files() -> dict[Path, str]:
@@ -185,10 +148,10 @@ def _control_answer(row: ControlRow) -> Any:
     asked = InProcess("demo", NOW)
     body: Any = with_ids(row.example, _cast(asked))
     if row.is_raw:
-        body = asked.whole("GET", f"{_WORLD}/snapshot")
+        body = asked.ask("GET", f"{WORLD}/snapshot")
     id = _prepared(asked, row)
     path = row.path.replace("{w}", "default") + ("?q=merchant" if row.name == "find" else "")
-    return asked.whole(row.method, re.sub(r"\{\w+\}", id, path), body)
+    return asked.ask(row.method, re.sub(r"\{\w+\}", id, path), body)
 
 
 _NAMED: Final = {
@@ -204,10 +167,11 @@ def _prepared(asked: InProcess, row: ControlRow) -> str:
     kind = row.name.partition(".")[0]
     if row.name in _NAMED:
         return _NAMED[row.name]
-    if row.name == "scenario.read":
-        asked.whole("PUT", f"{_WORLD}/scenario", {"name": "approve_all"})
+    if row.name in ("scenario.read", "scenario.prove", "scenario.play"):
+        asked.ask("PUT", f"{WORLD}/scenario", {"name": "approve_all"})
+        return ""
     if kind in ("next", "scenario"):
-        asked.whole("POST", f"{_WORLD}/scenario/next", _EXAMPLES["next.add"])
+        asked.ask("POST", f"{WORLD}/scenario/next", _EXAMPLES["next.add"])
         return ""
     made = {
         "endpoints": _HOOK,
@@ -216,10 +180,10 @@ def _prepared(asked: InProcess, row: ControlRow) -> str:
     }
     if kind in made:
         body = made[kind]
-        return str(asked.whole("POST", f"{_WORLD}/{kind}", body)["id"])
+        return str(asked.ask("POST", f"{WORLD}/{kind}", body)["id"])
     if kind == "schedules":
         id = str(asked.cast.terminals["merchant"])
-        asked.whole("PUT", f"{_WORLD}/batch-schedules/{id}", _EXAMPLES["schedules.set"])
+        asked.ask("PUT", f"{WORLD}/batch-schedules/{id}", _EXAMPLES["schedules.set"])
         return "" if row.name == "schedules.list" else id
     return _after_a_sale(asked, kind)
 
@@ -232,7 +196,7 @@ def _after_a_sale(asked: InProcess, kind: str) -> str:
     assert example is not None
     sold = _answer(asked, "payments.create", example)
     if kind == "batches":
-        asked.whole("PUT", f"{_WORLD}/switches", {"batch.settlement": "manual"})
+        asked.ask("PUT", f"{WORLD}/switches", {"batch.settlement": "manual"})
         asked.ask("POST", f"/v1/batches/{sold['batch_id']}/close")
         return str(sold["batch_id"])
     if kind in ("coverage", "overview"):
@@ -242,4 +206,4 @@ def _after_a_sale(asked: InProcess, kind: str) -> str:
         path = f"/v3/payments/{sold['transaction_id']}/refund"
         asked.ask("POST", path, {"amount": 500}, outcome="processor_timeout")
         return str(sold["transaction_id"])
-    return str(asked.whole("GET", f"{_WORLD}/{kind}")[kind][-1]["id"])
+    return str(asked.ask("GET", f"{WORLD}/{kind}")[kind][-1]["id"])

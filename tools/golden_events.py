@@ -5,12 +5,12 @@ process and returns the first body of each event.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from sandbox.domain.events import EVENTS
-from tools.asking import InProcess
+from tools.asking import WORLD, InProcess
 
 FOLDER: Final = Path(__file__).parent.parent / "fixtures" / "events"
 
@@ -21,19 +21,8 @@ REJECTED_ONCE: Final = 900405
 """Amounts that have the batch they are in end so."""
 
 
-class ControlRequest(Protocol):
-    """Send one request with a key of the cast; returns the answer. Raises unless it is 2xx."""
-
-    def __call__(
-        self,
-        method: str,
-        path: str,
-        body: Mapping[str, Any] | None = None,
-        *,
-        by: str = "merchant",
-        outcome: str | None = None,
-    ) -> dict[str, Any]:
-        """`outcome` goes in the header that forces one."""
+Ask = Callable[..., Any]
+"""Sends one request, as `InProcess.ask` does: returns the answer, and raises unless it is 2xx."""
 
 
 class Places(NamedTuple):
@@ -44,7 +33,7 @@ class Places(NamedTuple):
     location: str
 
 
-def tell(ask: ControlRequest, merchant: Places) -> None:
+def tell(ask: Ask, merchant: Places) -> None:
     """Make every event happen, each for the first time by the cause that the spec names."""
     first = _first_batch(ask, merchant)
     _later_batches(ask, merchant, first)
@@ -53,7 +42,7 @@ def tell(ask: ControlRequest, merchant: Places) -> None:
     _directory(ask, merchant)
 
 
-def _first_batch(ask: ControlRequest, merchant: Places) -> str:
+def _first_batch(ask: Ask, merchant: Places) -> str:
     """Return a dinner from the hold to its settlement, with a coffee beside it.
 
     The id of the dinner.
@@ -70,7 +59,7 @@ def _first_batch(ask: ControlRequest, merchant: Places) -> str:
     return dinner
 
 
-def _later_batches(ask: ControlRequest, merchant: Places, settled: str) -> None:
+def _later_batches(ask: Ask, merchant: Places, settled: str) -> None:
     """Refund the settled payment in a batch that is accepted in part; have one rejected."""
     ask("POST", f"/v3/payments/{settled}/refund", {})
     _pay(ask, merchant, 1800, event_id="order-1003")
@@ -82,14 +71,14 @@ def _later_batches(ask: ControlRequest, merchant: Places, settled: str) -> None:
     ask("POST", f"/v1/batches/{batch}/close")
 
 
-def _what_comes_to_nothing(ask: ControlRequest, merchant: Places) -> None:
+def _what_comes_to_nothing(ask: Ask, merchant: Places) -> None:
     hold = _pay(ask, merchant, 4000, "preauth", event_id="order-1006")
     ask("POST", f"/v3/payments/{hold}/reverse", {})
     _pay(ask, merchant, 1250, event_id="order-1007", outcome="user_canceled")
 
 
 def _pay(
-    ask: ControlRequest,
+    ask: Ask,
     merchant: Places,
     amount: int,
     path: str = "payment",
@@ -110,7 +99,7 @@ def _pay(
     return id
 
 
-def _keys_and_credentials(ask: ControlRequest) -> None:
+def _keys_and_credentials(ask: Ask) -> None:
     body: dict[str, Any] = {"name": "Counter", "permissions": ["payments:read", "batches:read"]}
     key = f"/v5/apikeys/{ask('POST', '/v5/apikeys', body)['id']}"
     ask("PUT", key, {"status": "revoked"})
@@ -123,7 +112,7 @@ def _keys_and_credentials(ask: ControlRequest) -> None:
     ask("DELETE", credential)
 
 
-def _directory(ask: ControlRequest, merchant: Places) -> None:
+def _directory(ask: Ask, merchant: Places) -> None:
     """Create new resources; all other events happen to the merchant, its terminal and location."""
     address = {
         "street_line1": "12 Elm St",
@@ -163,7 +152,7 @@ def bodies() -> dict[str, str]:
         Places(cast.accounts["merchant"], cast.terminals["merchant"], cast.locations["merchant"]),
     )
     first: dict[str, Any] = {}
-    for message in sandbox.control("GET", "/messages")["messages"]:
+    for message in sandbox.ask("GET", f"{WORLD}/messages")["messages"]:
         first.setdefault(message["event_type"], message["body"])
     if missing := EVENTS.keys() - first.keys():
         raise LookupError(f"the story in {__file__} lacks {', '.join(sorted(missing))}")

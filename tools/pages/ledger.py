@@ -1,20 +1,19 @@
 """The ledger: for every clause its title, the code that cites it, its table rows and its proofs.
 
-Two forms leave out the names of tests and are committed to the repository: `ledger_file()` and
-`ledger()`. `python -m tools.ledger` writes the whole one.
+The forms in the repository leave out the names of tests: `ledger_file()` and `ledger()`. `make
+ledger` writes the whole one into `build/`.
 """
 
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import asdict, dataclass
 from functools import cache
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from sandbox.control.ledger import CHECKOUT_COMMAND, by_clause, marks
+from sandbox.control.ledger import CHECKOUT_COMMAND, Clause, by_clause, marks
 from sandbox.domain.access import ACCESS
 from sandbox.domain.batches import BATCH_LIFE
 from sandbox.domain.directory import DIRECTORIES
@@ -29,35 +28,8 @@ from sandbox.platform.routes import OPERATIONS
 from tools.pages.citations import clauses, headings
 from tools.pages.markdown import code, listed, page, table
 
-_PACKAGE: Final = Path(__file__).parents[2] / "sandbox"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One clause, with everything that refers to it.
-
-    `code` lists the files that cite it, or else those that cite the clause that it is a part of.
-    `parts` lists the clauses that make it up, if these prove it and no test of its own does.
-    `needs_no_proof` says why there is nothing to prove.
-    """
-
-    id: str
-    title: str
-    summary: str
-    fills: tuple[str, ...]
-    code: tuple[str, ...]
-    rows: tuple[str, ...]
-    tests: tuple[str, ...]
-    parts: tuple[str, ...]
-    needs_no_proof: str | None
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether it is proved or has nothing to prove."""
-        return bool(self.tests or self.parts or self.needs_no_proof)
-
-
-# --- code and rows ----------------------------------------------------------------------------
+_PROJECT: Final = Path(__file__).parents[2]
+_PACKAGE: Final = _PROJECT / "sandbox"
 
 
 def _rows() -> Iterator[tuple[str, str]]:
@@ -93,41 +65,45 @@ def _nearest(
     return found.get((kind, id), ())
 
 
-def _files() -> Iterator[tuple[str, str]]:
-    for path in sorted(_PACKAGE.rglob("*.py")):
-        yield path.relative_to(_PACKAGE).as_posix(), path.read_text(encoding="utf-8")
-
-
-# --- the whole --------------------------------------------------------------------------------
-
-
 @cache
-def entries() -> tuple[Entry, ...]:
-    """Every clause, in the order of spec/clauses.toml."""
-    files, rows, tests = by_clause(_files()), by_clause(_rows()), by_clause(marks())
-    return tuple(
-        Entry(
-            id=f"{kind} {id}",
-            title=clause["title"],
-            summary=clause["summary"],
-            fills=tuple(f"spec {filled}" for filled in clause.get("fills", ())),
-            code=tuple(_nearest((kind, id), files)),
-            rows=tuple(rows.get((kind, id), ())),
-            tests=tuple(tests.get((kind, id), ())),
-            parts=_parts(kind, id, {one for its_kind, one in tests if its_kind == kind}),
-            needs_no_proof=clause.get("needs_no_proof"),
-        )
-        for kind, ids in clauses().items()
-        for id, clause in ids.items()
-    )
+def entries() -> tuple[Clause, ...]:
+    """Every clause, in the order of spec/clauses.toml.
+
+    `code` lists the files that cite it, or else those that cite the clause that it is a part of.
+    `parts` lists the clauses that make it up, if these prove it and no test of its own does.
+    """
+    paths = sorted(_PACKAGE.rglob("*.py"))
+    files = by_clause((one.relative_to(_PACKAGE).as_posix(), one.read_text()) for one in paths)
+    rows, tests = by_clause(_rows()), by_clause(marks())
+    found = []
+    for kind, ids in clauses().items():
+        proved = {id for its_kind, id in tests if its_kind == kind}
+        for id, clause in ids.items():
+            parts = _parts(kind, id, proved)
+            found.append(
+                Clause(
+                    id=f"{kind} {id}",
+                    title=clause["title"],
+                    summary=clause["summary"],
+                    fills=[f"spec {filled}" for filled in clause.get("fills", ())],
+                    code=list(_nearest((kind, id), files)),
+                    rows=list(rows.get((kind, id), ())),
+                    tests=list(tests.get((kind, id), ())),
+                    parts=parts,
+                    needs_no_proof=clause.get("needs_no_proof"),
+                    proved=id in proved or bool(parts),
+                    verified=None,
+                )
+            )
+    return tuple(found)
 
 
-def _parts(kind: str, id: str, proved: set[str]) -> tuple[str, ...]:
+def _parts(kind: str, id: str, proved: set[str]) -> list[str]:
     ids = clauses()[kind]
     if id in proved or "needs_no_proof" in ids[id]:
-        return ()
+        return []
     needless = {one for one in ids if "needs_no_proof" in ids[one]}
-    return tuple(f"{kind} {one}" for one in by_parts(id, ids, proved, needless))
+    return [f"{kind} {one}" for one in by_parts(id, ids, proved, needless)]
 
 
 def by_parts(id: str, ids: Iterable[str], proved: Set[str], needless: Set[str]) -> tuple[str, ...]:
@@ -145,14 +121,8 @@ def by_parts(id: str, ids: Iterable[str], proved: Set[str], needless: Set[str]) 
 
 def ledger_file() -> str:
     """Return the ledger that the package carries, one clause a line: without the names of tests."""
-    lines = ",\n".join(json.dumps(_without_tests(entry)) for entry in entries())
-    return f"[\n{lines}\n]\n"
-
-
-def _without_tests(entry: Entry) -> dict[str, Any]:
-    fields = asdict(entry)
-    del fields["tests"]
-    return {**fields, "proved": bool(entry.tests or entry.parts)}
+    shown = (entry.model_dump(exclude={"tests", "verified"}) for entry in entries())
+    return "[\n" + ",\n".join(map(json.dumps, shown)) + "\n]\n"
 
 
 def ledger(*, whole: bool = False) -> str:
@@ -175,7 +145,7 @@ def ledger(*, whole: bool = False) -> str:
     )
 
 
-def _proof(entry: Entry) -> str:
+def _proof(entry: Clause) -> str:
     if entry.needs_no_proof:
         return f"needs none: {entry.needs_no_proof}"
     if entry.parts:
@@ -183,5 +153,19 @@ def _proof(entry: Entry) -> str:
     return "tests" if entry.tests else "**none**"
 
 
-def _all_tests(entry: Entry) -> str:
-    return ", ".join(map(code, entry.tests)) or _proof(entry)
+def _all_tests(entry: Clause) -> str:
+    return ", ".join(map(code, entry.tests or ())) or _proof(entry)
+
+
+def main() -> None:
+    """Write the whole ledger as a page and as JSON, and print the paths."""
+    text, document = _PROJECT / "build" / "ledger.md", _PROJECT / "build" / "ledger.json"
+    text.parent.mkdir(exist_ok=True)
+    text.write_text(ledger(whole=True), encoding="utf-8")
+    found = [entry.model_dump(exclude={"verified"}) for entry in entries()]
+    document.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    print(f"{len(found)} clauses: {text} and {document}")
+
+
+if __name__ == "__main__":
+    main()
