@@ -60,31 +60,6 @@ def test_switches_are_listed_shown_and_set(served, at):
     assert any(line.split()[:2] == [name, "false"] for line in table.splitlines())
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        (
-            ["batch", "close", "--terminal", "tax_merchant", "--as", "partner"],
-            1,
-            ["has no open batch"],
-        ),
-        (["batch", "close", "zz"], 2, ["begins with 'zz'", "`sandbox batch list`"]),
-        (["batch", "close", "zz", "--terminal", "merchant"], 2, ["not both"]),
-        (["batch", "answer", "last", "acepted"], 2, ["did you mean 'accepted'?"]),
-        (["batch", "answer", "last", "accepted", "--reason", "comms"], 2, ["--reason belongs"]),
-        (["batch", "answer", "last", "partially_accepted"], 2, ["--rejected"]),
-        (["batch", "clos"], 2, ["close"]),
-        (["switch", "batch.setlement"], 2, ["did you mean 'batch.settlement'?"]),
-        (["switch", "batch.settlement", "manul"], 2, ["auto, manual; did you mean 'manual'?"]),
-        (["switch", "latency.scale", "11"], 2, ["a number from 0 to 10"]),
-        (["switch", "latency.scale", "NaN"], 2, ["a number from 0 to 10"]),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_what_cannot_be_done_is_refused(served, at, arguments, code, words):
-    assert_refused(ask(*arguments, *at, server=served), code, *words)
-
-
 # --- reports ----------------------------------------------------------------------------------
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.outcomes import OUTCOMES, TRIGGERS, Operation, for_operation
-from tests.cli.asking import ask, assert_refused, told
+from tests.cli.asking import told
 
 
 @pytest.mark.parametrize(
@@ -66,24 +66,6 @@ def test_a_declined_increment_is_shown_as_it_is_answered():
     lines = told("outcomes", "--for", "incremental_auth", "insufficient_funds").splitlines()
 
     assert "incremental_auth_declined" in lines[1]
-
-
-def test_outcomes_of_an_unknown_operation_are_refused_with_the_nearest():
-    assert_refused(ask("outcomes", "--for", "refnd"), 2, "did you mean 'refund'?")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["outcomes", "insuficient_funds"], ["did you mean 'insufficient_funds'?"]),
-        (["cards", "tok_amx"], ["no card has 'tok_amx'", "did you mean 'tok_amex'?"]),
-        (["amounts", "900499x"], ["no amount has"]),
-        (["ledger", "no such clause"], ["no clause has 'no such clause'"]),
-    ],
-    ids=str,
-)
-def test_nothing_found_is_refused_with_what_may_be_meant(arguments, words):
-    assert_refused(ask(*arguments), 1, *words)
 
 
 # --- the ledger --------------------------------------------------------------------------------

@@ -19,25 +19,11 @@ from tests.cli.asking import NO_HOST, assert_unusable, banner_of, refuse, run
 from tests.conftest import NOW
 from tests.driving import serving
 
-COMMAND = [sys.executable, "-m", "sandbox"]
-
-
-def test_help_says_what_there_is():
-    done = run("--help")
-
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "serve" in done.stdout
-    assert "payment sandbox" in done.stdout
-
 
 def test_without_a_command_the_help_is_shown():
     done = CliRunner().invoke(main, [])
 
     assert "serve" in done.output
-
-
-def test_version():
-    assert run("--version").stdout == f"uat-sandbox {__version__}\n"
 
 
 @pytest.mark.parametrize("name", ["sandbox", "uat-sandbox"])
@@ -119,17 +105,6 @@ def test_a_profile_that_cannot_be_used_is_refused_with_file_and_field(tmp_path, 
     assert isinstance(done.exception, SystemExit)
 
 
-@pytest.mark.parametrize(
-    ("words", "near"),
-    [(["sevre"], "serve"), (["payy"], "pay"), (["world", "lst"], "list"), (["capure"], "capture")],
-    ids=str,
-)
-def test_a_misspelt_command_is_refused_with_the_nearest(words, near):
-    done = CliRunner().invoke(main, words)
-
-    assert_unusable(done.exit_code, done.stdout, done.stderr, words[-1], f"'{near}'")
-
-
 @pytest.mark.parametrize("option", ["--config", "--settings", "-c"])
 def test_who_looks_for_a_file_of_settings_hears_that_there_is_none(option):
     done = refuse(option, "sandbox.toml")
@@ -142,27 +117,21 @@ def test_who_looks_for_a_file_of_settings_hears_that_there_is_none(option):
     [
         (["--fixture", "dmeo"], ["'dmeo'", "demo", "empty"]),
         (["--fixture", "nowhere/mine.json"], ["nowhere/mine.json"]),
+        (["--fixture", "mine.json"], ["mine.json", "accounts.1.type"]),
         (["--scenario", "aprove_all"], ["'aprove_all'; did you mean 'approve_all'?"]),
         (["--scenario", "declines by reasons"], ["did you mean 'Declines by reason'?"]),
         (["--scenario", "nowhere/mine.toml"], ["nowhere/mine.toml", "cannot be read"]),
         (["--host", NO_HOST], [NO_HOST]),
-        (["--clock", "yesterday"], ["'yesterday'"]),
     ],
     ids=lambda value: " ".join(value)[:40],
 )
-def test_a_process_that_cannot_serve_says_why_and_ends(arguments, words):
+def test_a_process_that_cannot_serve_says_why_and_ends(tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.json").write_text('{"accounts": {"1": {"cast": "admin"}}}', encoding="utf-8")
+
     done = run("serve", "--port", "0", *arguments)
 
     assert_unusable(done.returncode, done.stdout, done.stderr, *words)
-
-
-def test_a_faulty_fixture_is_refused_with_file_and_field(tmp_path):
-    path = tmp_path / "mine.json"
-    path.write_text('{"accounts": {"1": {"cast": "admin"}}}', encoding="utf-8")
-
-    done = run("serve", "--port", "0", "--fixture", str(path))
-
-    assert_unusable(done.returncode, done.stdout, done.stderr, "mine.json", "accounts.1.type")
 
 
 def test_a_port_that_is_taken_is_refused_with_the_option_to_change():

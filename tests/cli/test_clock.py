@@ -5,13 +5,7 @@ import re
 
 import pytest
 
-from tests.cli.asking import add_world, ask, assert_refused, pay, told
-
-
-@pytest.fixture
-def world(served, request):
-    id = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower())[:64]
-    return add_world(served, id)
+from tests.cli.asking import pay, told
 
 
 @pytest.mark.parametrize("command", [["clock"], ["clock", "show"]], ids=" ".join)
@@ -79,27 +73,6 @@ def test_json_has_all_that_happened(served, world):
     assert set(shown) == {"now", "mode", "rate", "fired"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        (["advance"], 2, ["3d", "--to"]),
-        (["advance", "3d", "--to", "2030-01-01T00:00:00Z"], 2, ["either"]),
-        (["advance", "3 days"], 2, ["'3 days'", '"3d"']),
-        (["advance", "--to", "tomorrow"], 2, ["'tomorrow'", "2030-01-31T00:00:00Z"]),
-        (["advance", "--to", "2020-01-01T00:00:00Z"], 2, ["past"]),
-        (["advance", "999999999d"], 2, ["9000"]),
-        (["set"], 2, ["INSTANT"]),
-        (["set", "2026-02-30T00:00:00Z"], 2, ["date"]),
-        (["run", "--rate", "0"], 2, ["--rate"]),
-        (["advnace", "3d"], 2, ["advnace"]),
-        (["--world", "nowhere"], 2, ["nowhere"]),
-    ],
-    ids=str,
-)
-def test_what_no_clock_can_do_is_refused(served, arguments, code, words):
-    assert_refused(ask("clock", *arguments, server=served), code, *words)
-
-
 def test_the_agenda_tells_what_an_advance_brings(served, world):
     at = ("--world", world["id"])
     sent = {"amount": 5000, "terminal_id": world["terminals"]["merchant"]}
@@ -128,9 +101,3 @@ def test_a_maintenance_is_begun_shown_and_ended(served, world):
     assert begun == "under maintenance until 2026-03-01T12:10:00.000Z\n"
     assert refused.status_code == 503
     assert served.ask("GET", "/v2/terminals", key=key).status_code == 200
-
-
-def test_a_maintenance_is_not_begun_and_ended_at_once(served, world):
-    ended = ask("maintenance", "10m", "--end", "--world", world["id"], server=served)
-
-    assert_refused(ended, 2, "give either a duration or --end")

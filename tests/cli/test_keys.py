@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from tests.cli.asking import add_world, ask, assert_refused, told
+from tests.cli.asking import add_world, told
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +53,3 @@ def test_variables_of_another_key_are_its_own(served, world):
 
     key = world["keys"]["psp"]["key"]
     assert lines == [f"export SANDBOX_KEY={key}", f"export SANDBOX_KEY_PSP={key}"]
-
-
-def test_an_unknown_name_is_refused_with_the_nearest(served, world):
-    done = ask("keys", "--world", "keyed", "--name", "mercant", server=served)
-
-    assert_refused(done, 2, "the world keyed has no key 'mercant'", "did you mean 'merchant'?")

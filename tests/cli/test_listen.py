@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from tests.cli.asking import add_world, ask, assert_refused, following, pay, told
+from tests.cli.asking import ask, assert_refused, following, pay, told
 from tests.driving import Served, serving
 from tests.webhooks.receiving import Answer, receiving
 
@@ -18,12 +18,6 @@ def endpoints(server: Served, world: str) -> list[dict[str, object]]:
         "endpoints"
     ]
     return listed
-
-
-@pytest.fixture
-def world(served, request):
-    id = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower())[:64]
-    return add_world(served, id)
 
 
 @pytest.fixture
@@ -206,25 +200,6 @@ def test_as_much_of_a_url_as_says_where_is_enough(served, world, target, url):
     assert [one["url"] for one in endpoints(served, world["id"])] == [url]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        (["hook"], 2, ["'hook'", "127.0.0.1:9000/hook"]),
-        (["0"], 2, ["'0'"]),
-        (["65536/hook"], 2, ["'65536/hook'"]),
-        (["ftp://127.0.0.1/"], 2, ["url", "http://"]),
-        (["9000", "--events", "transaction.sold"], 2, ["did you mean 'transaction.sale'?"]),
-        (["9000", "--secret", "abc"], 2, ["secret"]),
-        (["9000", "--world", "nowhere"], 2, ["there is no world 'nowhere'"]),
-    ],
-    ids=str,
-)
-def test_what_cannot_be_listened_to_is_refused(served, arguments, code, words):
-    done = ask("listen", *arguments, server=served)
-
-    assert_refused(done, code, *words)
-
-
 def test_a_broken_connection_is_made_again_and_what_was_missed_is_shown(tmp_path):
     store = ("--store", str(tmp_path / "state.db"))
     with receiving() as receiver, serving(*store) as first:
@@ -339,8 +314,3 @@ def test_a_webhook_with_a_wrong_signature_is_refused_and_said(served, world, lis
         "no signature that was sent is that of these bytes with this secret",
         "the timestamp is N s old, and receivers allow 300 s",
     }
-
-
-@pytest.mark.parametrize("flag", ["--keep", "--print-secret"])
-def test_an_endpoint_that_stays_needs_a_url(served, flag):
-    assert_refused(ask("listen", flag, server=served), 2, "--print-secret and --keep need a URL")

@@ -23,13 +23,6 @@ def test_without_an_operation_the_lens_shows_all_of_them(served):
     assert {row["operation"] for row in same["rows"]} >= {"payments.capture", "accounts.read"}
 
 
-def test_a_misspelt_key_is_named_with_the_nearest(served):
-    done = ask("lens", "mercant", "accounts.read", server=served)
-
-    assert done.exit_code != 0
-    assert "merchant" in done.stderr
-
-
 def test_find_shows_what_has_an_id_and_fails_where_nothing_has(served):
     shown = told("find", "merchant", server=served)
     nothing = ask("find", "no-such-id", server=served)

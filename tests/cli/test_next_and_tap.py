@@ -1,15 +1,12 @@
 """`sandbox next` and `sandbox tap`: how payments end, said from a shell."""
 
 import json
-import re
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-import pytest
-
-from tests.cli.asking import add_world, ask, assert_refused, following, pay, told
+from tests.cli.asking import following, pay, told
 
 WAITS = {
     "name": "waits",
@@ -21,12 +18,6 @@ WAITS = {
         }
     ],
 }
-
-
-@pytest.fixture
-def world(served, request):
-    id = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower())[-64:]
-    return add_world(served, id)
 
 
 def test_the_next_attempt_that_fits_ends_as_was_said(served, world):
@@ -102,26 +93,3 @@ def test_a_payment_that_waits_is_called_off_by_its_id(served, world):
 
     assert (ended["transaction_id"], ended["status"]) == (id, "canceled")
     assert paid["status"] == "canceled"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        (["next", "insuficient_funds"], 2, ["did you mean 'insufficient_funds'?"]),
-        (["next", "lost_card", "--operation", "refnd"], 2, ["operation"]),
-        (["next", "partial_approval", "--operation", "refund"], 2, ["partial_approval is for"]),
-        (["next", "--fault", "drop_affter"], 2, ["did you mean 'drop_after'?"]),
-        (["next", "lost_card", "--amount", "0"], 2, ["--amount"]),
-        (["next", "lost_card", "--clear"], 2, ["--clear"]),
-        (["tap", "--card", "tok_amex"], 1, ["no payment waits for a tap"]),
-        (["tap", "x", "--card", "tok_amex"], 1, ["no transaction"]),
-        (["tap", "x"], 2, ["--card", "--outcome", "--cancel"]),
-        (["tap", "--card", "tok_amex", "--cancel", "user"], 2, ["one of"]),
-        (["tap", "--cancel", "nobody"], 2, ["user", "merchant"]),
-    ],
-    ids=str,
-)
-def test_what_cannot_be_said_is_refused(served, world, arguments, code, words):
-    done = ask(*arguments, "--world", world["id"], server=served)
-
-    assert_refused(done, code, *words)

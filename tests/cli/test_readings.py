@@ -2,7 +2,7 @@
 
 import json
 
-from tests.cli.asking import add_world, ask, assert_refused, told
+from tests.cli.asking import add_world, ask, told
 
 
 def test_readings_are_shown_and_chosen(served):
@@ -16,12 +16,6 @@ def test_readings_are_shown_and_chosen(served):
     assert "refused" in chosen
     assert shown["key_deletes_itself"] == "refused"
     assert after["key_deletes_itself"] == "allowed"
-
-
-def test_a_misspelt_reading_is_refused_with_the_nearest(served):
-    done = ask("readings", "key_deletes_itselve=refused", server=served)
-
-    assert_refused(done, 2, "key_deletes_itself")
 
 
 def test_the_nearest_word_is_named_once(served):

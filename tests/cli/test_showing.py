@@ -30,12 +30,6 @@ def test_every_command_explains_itself(words):
     assert words in WITHOUT_JSON or "--json" in shown
 
 
-def test_the_help_has_a_whole_sentence_for_every_command():
-    lines = told("--help").partition("Commands:\n")[2].splitlines()
-
-    assert [line for line in lines if line.endswith("...")] == []
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_list_of_commands_has_the_first_sentence_of_each(name):
     command = main.get_command(click.Context(main), name)
@@ -164,10 +158,3 @@ def test_a_pipe_that_is_closed_is_not_a_failure(served: Served):
         err = showing.complaints()
 
     assert (code, err) == (0, "")
-
-
-def test_an_unknown_command_names_the_nearest():
-    done = ask("trigge")
-
-    assert done.exit_code == 2
-    assert "trigger" in done.stderr

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.asking import add_world, ask, assert_refused, following, pay, told
+from tests.cli.asking import add_world, following, pay, told
 from tests.conftest import NOW
 from tests.driving import serving
 from tests.webhooks.receiving import receiving
@@ -78,27 +78,6 @@ def test_only_what_fits_the_filters_is_shown(served, world, filters, found):
 
 def test_a_key_in_full_is_looked_for_too(served, world):
     assert ids(tailed(served, "--key", world["keys"]["merchant"]["key"])) == ["1", "2"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        (["--status", "600"], 2, ["--status", "'600'", "4xx"]),
-        (["--limit", "-1"], 2, ["--limit"]),
-        (["--route", "payments.creat"], 2, ["did you mean 'payments.create'?"]),
-        (["--key", "mercant"], 2, ["--key", "did you mean 'merchant'?"]),
-        (["--world", "tailde"], 2, ["did you mean 'tailed'?"]),
-    ],
-    ids=str,
-)
-def test_what_cannot_be_filtered_by_is_refused(served, world, arguments, code, words):
-    assert_refused(ask("tail", *arguments, server=served), code, *words)
-
-
-def test_without_a_server_it_says_how_to_start_one():
-    done = ask("tail", "--url", "http://127.0.0.1:9")
-
-    assert_refused(done, 2, "no server answers at", "`sandbox serve`")
 
 
 def test_requests_are_shown_as_they_come(served):

@@ -6,7 +6,7 @@ import pytest
 
 from sandbox.cli.arguments import minor_units
 from sandbox.domain.currencies import in_units
-from tests.cli.asking import add_world, ask, assert_refused, told
+from tests.cli.asking import add_world, ask, told
 
 
 @pytest.fixture(scope="module")
@@ -83,43 +83,6 @@ def test_a_surcharge_is_confirmed_by_a_member_that_acts_through_its_parent(
     assert "surcharge_pending" in asked
     assert done.split()[1].rstrip(":") == status
     assert id_in(done) == id_in(asked)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        (["pay"], 2, ["Missing argument 'AMOUNT'"]),
-        (["pay", "10.001"], 2, ["'10.001'", "the currency has 2 decimals", "10.00"]),
-        (
-            ["pay", "10.5", "--currency", "JPY"],
-            2,
-            ["JPY has no decimals; write the amount like 10"],
-        ),
-        (["pay", "1e3"], 2, ["'1e3': write the amount like 10 or 10.00"]),
-        (["pay", "0.00"], 2, ["more than zero"]),
-        (["pay", "10", "--card", "tok_amx"], 2, ["no card; did you mean 'tok_amex'?"]),
-        (["pay", "10", "--card", "4111111111111111"], 2, ["'411111******1111' is no card"]),
-        (["pay", "10", "--outcome", "lost_crd"], 2, ["did you mean 'lost_card'?"]),
-        (["pay", "10", "--as", "merchnt"], 2, ["did you mean 'merchant'?"]),
-        (["pay", "10", "--terminal", "merchnt"], 2, ["did you mean 'merchant'?"]),
-        (["pay", "10", "--world", "vrbs"], 2, ["did you mean 'verbs'?"]),
-        (["pay", "10", "--as", "merchant_read_only"], 1, ["401", "lacks the operation"]),
-        (["pay", "10", "--as", "other_merchant", "--terminal", "merchant"], 1, ["404", "outside"]),
-        (["pay", "10", "--outcome", "drop_after"], 1, ["may have carried it out"]),
-        (["refund", "5.00"], 2, ["'5.00' is no payment", "`last`"]),
-        (["refund", "zz"], 2, ["whose id begins with 'zz'"]),
-        (["confirm", "last", "ye"], 2, ["did you mean 'yes'?"]),
-        (["tip", "last", "101%"], 2, ["at most 100%"]),
-        (["tip", "last", "much"], 2, ["write the amount like"]),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else str(value),
-)
-def test_what_cannot_be_done_is_refused_with_the_reason(served, at, arguments, code, words):
-    if arguments[0] != "pay":
-        told("pay", "10", *at, server=served)
-    place = () if "--world" in arguments else at
-
-    assert_refused(ask(*arguments, *place, server=served), code, *words)
 
 
 def test_a_refusal_as_json_is_the_platform_s_answer_and_its_reason(served, at):

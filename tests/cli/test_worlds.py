@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 
-from tests.cli.asking import add_world, ask, assert_refused, pay, told
+from tests.cli.asking import add_world, pay, told
 from tests.driving import serving
 from tests.processes import Process
 
@@ -158,35 +158,6 @@ def test_on_a_terminal_it_asks_first(served, answer, expected):
     assert code == expected
     status = served.control("GET", f"/worlds/{id}").status_code
     assert status == (404 if expected == 0 else 200)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        (["new", "--id", "Not An Id"], 2, ["id"]),
-        (["new", "--id", "default"], 1, ["default"]),
-        (["new", "--seed", "x"], 2, ["--seed"]),
-        (["new", "--seed", str(2**63)], 2, ["seed"]),
-        (["new", "--fixture", "dmeo"], 2, ["did you mean 'demo'?"]),
-        (["new", "--clock", "noon"], 2, ["--clock", "'noon'"]),
-        (["new", "--switch", "batch.setlement=manual"], 2, ["'batch.settlement'"]),
-        (["new", "--reading", "delete_anwsers=resource"], 2, ["'delete_answers'"]),
-        (["new", "--reading", "delete_answers=resourse"], 2, ["delete_answers", "'resource'"]),
-        (["new", "--reading", "resource"], 2, ["--reading", "name=value"]),
-        (["new", "--switch", "manual"], 2, ["--switch", "name=value"]),
-        (["new", "--invent", "many"], 2, ["--invent", "merchants=200"]),
-        (["new", "--invent", "merchant=1"], 2, ["merchants"]),
-        (["new", "--scenario", "aprove_all"], 2, ["did you mean 'approve_all'?"]),
-        (["new", "--scenario", "nowhere.toml"], 2, ["nowhere.toml", "cannot be read"]),
-        (["show", "nowhere"], 2, ["there is no world 'nowhere'"]),
-        (["reset", "nowhere"], 2, ["there is no world 'nowhere'"]),
-        (["delete", "nowhere", "--yes"], 2, ["there is no world 'nowhere'"]),
-        (["delete", "--yes"], 1, ["default", "reset"]),
-    ],
-    ids=str,
-)
-def test_what_cannot_be_done_to_a_world_is_refused(served, arguments, code, words):
-    assert_refused(ask("world", *arguments, server=served), code, *words)
 
 
 # --- saving -----------------------------------------------------------------------------------
