@@ -4,7 +4,6 @@ import pytest
 
 from sandbox.control import clock as control_agenda
 from sandbox.domain.clock import TIMER_KINDS
-from tests.control.refusals import assert_refused
 from tests.directory.making import location_id
 from tests.scenarios.running import running
 from tests.support.payments import ask, paid_id, pay, read
@@ -135,20 +134,6 @@ def test_it_is_filtered_counted_and_read_in_pages(sandbox):
     assert (first["next"] is None, rest["next"]) == (False, None)
     assert until["agenda"] == agenda(sandbox)["agenda"][: until["total"]]
     assert agenda(sandbox, f"subject={ids[1]}")["total"] == 1
-
-
-@pytest.mark.parametrize(
-    ("query", "nearest"),
-    [
-        ("kind=authorization_expire", "authorization_expires"),
-        ("until=tomorrow", None),
-        ("limit=501", None),
-        ("after=nothing", None),
-        ("untill=2026-03-02T00:00:00Z", "until"),
-    ],
-)
-def test_what_cannot_be_asked_is_refused(sandbox, query, nearest):
-    assert_refused(sandbox.control("GET", AGENDA, query=query), 400, "validation_error", nearest)
 
 
 def test_every_kind_of_timer_can_be_told():

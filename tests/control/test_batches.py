@@ -4,7 +4,6 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.control.refusals import assert_refused
 from tests.support.payments import act, close_batch, edit_batch, fresh_sandbox, paid, read
 
 BATCHES = "/worlds/default/batches"
@@ -160,17 +159,3 @@ def test_batches_are_found_by_status_account_and_terminal(sandbox):
         "submitted",
     ]
     assert (newest["batches"][0]["currency"], newest["batches"][0]["refused"]) == ("USD", None)
-
-
-@pytest.mark.parametrize(
-    ("query", "nearest"),
-    [("status=opn", "open"), ("terminal=mercant", "merchant"), ("stats=open", "status")],
-)
-def test_a_bad_parameter_is_refused(sandbox, query, nearest):
-    refused = sandbox.control("GET", BATCHES, query=query)
-
-    assert (refused.status, refused.json().get("nearest")) == (400, nearest)
-
-
-def test_a_batch_that_is_not_there_is_not_found(sandbox):
-    assert_refused(sandbox.control("GET", f"{BATCHES}/none"), 404, "not_found")

@@ -100,9 +100,3 @@ def test_the_same_world_gives_the_same_capture(eventful):
     first, second = (eventful.control("GET", "/worlds/default/capture") for _ in range(2))
 
     assert first.body == second.body
-
-
-def test_the_capture_of_a_world_that_is_not_there_names_the_nearest(sandbox):
-    answer = sandbox.control("GET", "/worlds/defalt/capture")
-
-    assert (answer.status, answer.json()["nearest"]) == (404, "default")

@@ -212,13 +212,6 @@ def test_an_unknown_world_is_a_404_with_the_nearest_one(sandbox, method, path):
 
 
 @pytest.mark.parametrize(
-    "path", ["//", "/nowhere", "/world", "/worlds/", "/worlds/default/x", "/x/y"]
-)
-def test_an_unknown_path_is_a_404(sandbox, path):
-    assert_refused(sandbox.control("GET", path), 404, "not_found")
-
-
-@pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
         ("PATCH", "/worlds", {"GET", "POST"}),
@@ -253,14 +246,6 @@ def test_a_body_of_more_than_one_mebibyte_is_a_413(sandbox):
     answer = sandbox.ask("POST", "/_sandbox/worlds", body=b" " * 1_048_577)
 
     assert_refused(answer, 413, "body_too_large")
-
-
-@pytest.mark.parametrize("query", ["x=1", "limt=5", "limit=5&limit=6"])
-def test_an_unknown_or_repeated_parameter_is_a_400(sandbox, query):
-    answer = sandbox.control("GET", "/worlds/default/messages", query=query)
-
-    nearest = "limit" if query == "limt=5" else None
-    assert_refused(answer, 400, "validation_error", nearest)
 
 
 # --- clocks and switches ----------------------------------------------------------------------

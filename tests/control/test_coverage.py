@@ -11,7 +11,6 @@ from sandbox.domain.faults import FAULTS, MISDIRECTED
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import STATUS_REASONS, STATUSES
 from sandbox.domain.payments.transitions import TRANSITIONS
-from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform.routes import OPERATIONS
 from sandbox.settings import Settings
 from tests.conftest import NOW
@@ -202,11 +201,6 @@ def test_a_transport_fault_is_counted_beside_the_outcome_that_it_leaves(
         answers,
         refusals,
     )
-
-
-@pytest.mark.parametrize("fault", TRANSPORT_FAULTS)
-def test_every_transport_fault_is_a_name(sandbox, fault):
-    assert fault in coverage(sandbox)["outcomes"]["never"]
 
 
 def test_a_method_that_the_path_does_not_serve_is_a_refusal_of_no_operation(sandbox):

@@ -83,16 +83,6 @@ def test_pages_have_every_entry_once(sandbox):
     assert rest["next"] is None
 
 
-@pytest.mark.parametrize(
-    ("query", "nearest"),
-    [("parent=mercant", "merchant"), ("knd=key", "kind"), ("kind=keys", None)],
-)
-def test_a_bad_parameter_is_refused(sandbox, query, nearest):
-    answer = sandbox.control("GET", DIRECTORY, query=query)
-
-    assert (answer.status, answer.json().get("nearest")) == (400, nearest)
-
-
 # --- worlds and fixtures ----------------------------------------------------------------------
 
 
@@ -155,9 +145,3 @@ def test_every_machine_is_read_by_its_name(sandbox):
         "location",
         "api_key",
     ]
-
-
-def test_a_machine_that_is_not_there_is_404_with_the_nearest(sandbox):
-    answer = sandbox.control("GET", "/machines/bach")
-
-    assert (answer.status, answer.json()["nearest"]) == (404, "batch")

@@ -64,15 +64,5 @@ def test_a_name_of_the_cast_is_found_in_every_world_or_in_one(sandbox):
     assert sandbox.key("merchant") not in str(everywhere)
 
 
-@pytest.mark.parametrize(
-    ("query", "status", "nearest"),
-    [("", 400, None), ("q=x&world=defalt", 404, "default"), ("q=x&wrld=default", 400, "world")],
-)
-def test_a_bad_search_is_refused_with_the_nearest_word(sandbox, query, status, nearest):
-    answer = sandbox.control("GET", FIND, query=query)
-
-    assert (answer.status, answer.json().get("nearest")) == (status, nearest)
-
-
 def test_nothing_with_an_id_is_an_empty_answer(sandbox):
     assert found(sandbox, "q=no-such-id") == []

@@ -62,12 +62,6 @@ def test_nothing_searched_for_is_everything(sandbox):
     assert ledger(sandbox, "search=") == ledger(sandbox)
 
 
-def test_another_parameter_is_refused(sandbox):
-    answer = sandbox.control("GET", "/ledger", query="section=5")
-
-    assert (answer.status, answer.json()["error"]) == (400, "validation_error")
-
-
 def test_a_package_without_tests_says_which_clauses_are_proved_but_not_by_which_test(monkeypatch):
     monkeypatch.setattr("sandbox.control.ledger.tests_by_clause", lambda: None)
     _clauses.cache_clear()

@@ -114,12 +114,6 @@ def test_a_bad_question_is_refused_with_the_nearest_word(sandbox, body, message,
     assert answer.json()["message"].startswith(message)
 
 
-def test_the_table_of_a_key_that_is_not_there_is_404(sandbox):
-    answer = sandbox.control("GET", f"{LENS}/mercant")
-
-    assert (answer.status, answer.json()["nearest"]) == (404, "merchant")
-
-
 @pytest.mark.proves("assumed D37")
 def test_the_lens_says_which_permission_the_edit_needs_by_what_it_reports(sandbox):
     shown = sandbox.control("GET", f"{LENS}/merchant").json()

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from tests.conftest import NOW
-from tests.control.refusals import assert_refused
 from tests.driving import InProcess, Response
 
 
@@ -103,37 +102,6 @@ def test_messages_are_filtered_by_type_subject_and_time(sandbox):
     assert counts == [2, 1, 0, 2, 1, 0, 1, 0, 3, 1, 0]
 
 
-@pytest.mark.parametrize(
-    ("query", "error", "nearest"),
-    [
-        ("event_type=api_key.create", "validation_error", "api_key.created"),
-        ("event_type=transaction.sales", "validation_error", "transaction.sale"),
-        ("event_type=", "validation_error", None),
-        ("evnt_type=x", "validation_error", "event_type"),
-        ("since=yesterday", "validation_error", None),
-        ("since=", "validation_error", None),
-        ("limit=0", "validation_error", None),
-        ("limit=-1", "validation_error", None),
-        ("limit=1001", "validation_error", None),
-        ("limit=", "validation_error", None),
-        ("limit=x", "validation_error", None),
-        ("limit=1e3", "validation_error", None),
-        ("offset=-1", "validation_error", None),
-        ("offset=" + "9" * 5000, "validation_error", None),
-    ],
-    ids=lambda value: str(value)[:30],
-)
-def test_a_filter_that_cannot_be_meant_is_a_400(sandbox, query, error, nearest):
-    answer = sandbox.control("GET", "/worlds/default/messages", query=query)
-
-    assert_refused(answer, 400, error, nearest)
-
-
-def test_a_message_or_request_that_is_not_there_is_a_404(sandbox):
-    for what in ("messages/msg_nobody", "requests/req_nobody"):
-        assert_refused(sandbox.control("GET", f"/worlds/default/{what}"), 404, "not_found")
-
-
 # --- the journal ------------------------------------------------------------------------------
 
 
@@ -223,23 +191,6 @@ def test_requests_are_filtered_by_row_and_status(sandbox, query, paths):
     listed = ask(sandbox, "requests", query)
 
     assert [entry["path"] for entry in listed["requests"]] == paths
-
-
-@pytest.mark.parametrize(
-    ("query", "nearest"),
-    [("rout=x", "route"), ("status=x", None), ("status=", None), ("limit=0", None)],
-)
-def test_a_filter_of_requests_that_cannot_be_meant_is_a_400(sandbox, query, nearest):
-    answer = sandbox.control("GET", "/worlds/default/requests", query=query)
-
-    assert_refused(answer, 400, "validation_error", nearest)
-
-
-def test_a_row_that_does_not_exist_is_not_a_filter_but_a_400_with_the_nearest(sandbox):
-    answer = sandbox.control("GET", "/worlds/default/requests", query="route=apikeys.lst")
-
-    assert answer.status == 400
-    assert answer.json()["nearest"] == "apikeys.list"
 
 
 def test_an_emptied_journal_goes_on_numbering(sandbox):

@@ -5,7 +5,6 @@ import asyncio
 import pytest
 
 from sandbox.control.overview import DUE_MAX, FEED_MAX
-from tests.control.refusals import assert_refused
 from tests.payments.tapping import at_desk, desk_opens, tap
 from tests.payments.waits import sale as sale_of
 from tests.support.payments import (
@@ -174,9 +173,3 @@ def test_an_awaited_card_is_a_need(sandbox):
 
     assert (need["kind"], need["amount"], need["currency"]) == ("tap", 1500, "USD")
     assert (after["needs"], after["statuses"]) == ([], {"canceled": 1})
-
-
-def test_an_unknown_parameter_is_refused(sandbox):
-    assert_refused(
-        sandbox.control("GET", f"{WORLD}/overview", query="limit=5"), 400, "validation_error"
-    )

@@ -82,16 +82,6 @@ def test_the_money_of_a_payment_is_told_before_and_after_the_capture(sandbox):
     }
 
 
-def test_a_payment_that_is_not_there_is_404(sandbox):
-    for path in ("payments/none", "payments/none/moves"):
-        answer = sandbox.control("GET", f"{WORLD}/{path}")
-
-        assert (answer.status, answer.json()["message"]) == (
-            404,
-            "the world has no payment with this id",
-        )
-
-
 # --- moves ------------------------------------------------------------------------------------
 
 

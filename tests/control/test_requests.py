@@ -109,23 +109,6 @@ def test_an_entry_says_which_program_asked_and_about_what():
     }
 
 
-@pytest.mark.parametrize(
-    ("query", "nearest"),
-    [
-        ("outcome=insuficient_funds", "insufficient_funds"),
-        ("account=mercant", "merchant"),
-        ("status_clas=4xx", "status_class"),
-        ("status_class=3xx", None),
-        ("key_id=other_mercant", "other_merchant"),
-        ("origin=nobody", None),
-    ],
-)
-def test_a_bad_filter_is_refused_with_the_nearest_word(day, query, nearest):
-    answer = day[0].control("GET", REQUESTS, query=query)
-
-    assert (answer.status, answer.json().get("nearest")) == (400, nearest)
-
-
 def test_a_cursor_pages_back_through_the_requests_that_fit(day):
     sandbox, id = day
     pages, cursor = [], {}
@@ -140,14 +123,6 @@ def test_a_cursor_pages_back_through_the_requests_that_fit(day):
 
     assert [len(page) for page in pages] == [2, 1]
     assert pages[1] + pages[0] == [one["id"] for one in listed(sandbox, subject=id)]
-
-
-@pytest.mark.parametrize("query", ["before=req_9", "before=req_0000000001&offset=0"])
-def test_a_cursor_that_names_no_place_is_refused(day, query):
-    answer = day[0].control("GET", REQUESTS, query=query)
-
-    assert answer.status == 400
-    assert "before" in answer.json()["message"]
 
 
 @pytest.mark.proves("assumed D25")

@@ -17,7 +17,6 @@ from sandbox.settings import Settings
 from sandbox.worlds.event_stream import KINDS, WAITING_MAX
 from tests.conftest import NOW
 from tests.control.reading import STREAM, WAIT_S, asking_for, parsed, reading, told
-from tests.control.refusals import assert_refused
 from tests.driving import InProcess, Served, serving
 from tests.support.payments import pay
 
@@ -189,31 +188,6 @@ def test_a_key_is_masked_wherever_it_stands(sandbox):
     assert keys[1].startswith("svc_uat_")
     assert [key for key in keys if key in happened or key.split("_")[-1] in happened] == []
     assert keys[1][-4:] in happened
-
-
-# --- refusals ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("query", "nearest"),
-    [
-        ("kinds=clok", "clock"),
-        ("kinds=request,mesage", "message"),
-        ("kinds=", None),
-        ("kinds=request,", None),
-    ],
-)
-def test_a_kind_that_is_none_is_a_400_that_helps(sandbox, query, nearest):
-    answer = sandbox.control("GET", STREAM, query=query)
-
-    assert_refused(answer, 400, "validation_error", nearest)
-    assert not has_readers(sandbox)
-
-
-def test_a_misspelt_parameter_is_a_400_that_helps(sandbox):
-    assert_refused(
-        sandbox.control("GET", STREAM, query="kind=clock"), 400, "validation_error", "kinds"
-    )
 
 
 # --- readers that are slow, silent, or gone ---------------------------------------------------

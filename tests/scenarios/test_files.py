@@ -32,12 +32,3 @@ def test_a_file_that_is_not_there_or_is_a_folder_cannot_be_read(tmp_path):
             read_scenario(path)
 
         assert str(refused.value).startswith(f"{path}: cannot be read: ")
-
-
-def test_a_file_that_is_as_it_should_be_is_read(tmp_path):
-    path = tmp_path / "mine.toml"
-    path.write_text('name = "Mine"\n[[rule]]\nthen = {outcome = "lost_card"}', encoding="utf-8")
-
-    scenario = read_scenario(path)
-
-    assert (scenario.name, scenario.rule[0].then.outcome) == ("Mine", "lost_card")

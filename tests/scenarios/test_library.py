@@ -26,12 +26,6 @@ def played(scenario):
     return [(step.number, step.name, step.mistakes) for step in run_examples(scenario, build)]
 
 
-def with_expectations(scenario, expect):
-    """The scenario, its examples expecting the same of everything."""
-    examples = [one.model_copy(update={"expect": expect}) for one in scenario.example]
-    return scenario.model_copy(update={"example": examples})
-
-
 def mistakes_of(*examples, rule=()):
     scenario = parse_scenario({"name": "x", "rule": list(rule), "example": list(examples)})
     return [step.mistakes for step in run_examples(scenario, build)]
@@ -66,22 +60,6 @@ def test_names_are_distinct():
     names = [read_scenario(file).name for file in FILES]
 
     assert len(set(names)) == len(names)
-
-
-@each_file
-def test_the_same_run_twice_gives_the_same_answers(file):
-    scenario = read_scenario(file)
-    # An expectation that nothing fulfils has every answer shown.
-    fields = dict.fromkeys(("transaction_id", "id", "created_at", "history", "response"), "?")
-    expect = scenario.example[0].expect.model_copy(
-        update={"http": -1, "status": "?", "events": ["?"], "outcome": "?", "fields": fields}
-    )
-    asked = with_expectations(scenario, expect)
-
-    first = played(asked)
-
-    assert all(mistakes for _, _, mistakes in first)
-    assert played(asked) == first
 
 
 SALE = {"send": {"operation": "sale", "event_id": "a b&c"}, "expect": {}}

@@ -34,17 +34,6 @@ def advance(sandbox, by):
 # --- outcomes ---------------------------------------------------------------------------------
 
 
-def test_an_outcome_is_that_of_the_attempt(sandbox):
-    running(sandbox, {"name": "broke", "then": {"outcome": "insufficient_funds"}})
-
-    answer = pay(sandbox)
-
-    shown = answer.json()
-    assert (shown["status"], shown["status_reason"]) == ("declined", "insufficient_funds")
-    said = "insufficient_funds; source=scenario; rule=broke"
-    assert answer.headers["x-sandbox-outcome"] == said
-
-
 @pytest.mark.proves("assumed D24")
 def test_a_rule_without_an_outcome_leaves_it_to_card_and_amount(sandbox):
     running(sandbox, {"then": {"delay_ms": 0}})

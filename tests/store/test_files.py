@@ -14,7 +14,7 @@ from sandbox.store.files.file_kinds import copy, open_file
 from sandbox.store.files.json_file import JsonFile
 from sandbox.store.files.port import FORMAT, RECORDS, Change, Document, StateFile, StoreError
 from sandbox.store.files.sqlite_file import SqliteFile
-from tests.store.state_files import HOLDING, contents, document, loaded, plain, put, running, write
+from tests.store.state_files import contents, document, loaded, plain, put, running, write
 
 KINDS = {"state.json": JsonFile, "state.db": SqliteFile}
 HUGE = (1_795_000_000_000 << 40) + 7
@@ -159,14 +159,6 @@ def test_changes_of_one_write_follow_each_other(path: Path):
     assert loaded(path) == {"demo": {"accounts": [("c", 3, {})]}}
 
 
-def test_a_file_that_is_written_before_it_was_loaded_keeps_what_it_had(path: Path):
-    write(path, document("a", 1))
-
-    write(path, document("b", 2))
-
-    assert loaded(path) == {"demo": {"accounts": [("a", 1, {}), ("b", 2, {})]}}
-
-
 # --- all or nothing ---------------------------------------------------------------------------
 
 
@@ -259,20 +251,6 @@ def test_nothing_is_written_to_a_closed_file(path: Path, file: StateFile):
         put(file, document("b", 2))
 
     assert loaded(path) == {"demo": {"accounts": [("a", 1, {})]}}
-
-
-def test_a_file_that_another_process_uses_is_refused_until_that_is_gone(path: Path):
-    with running(HOLDING, [path]) as process:
-        assert process.stdout
-        assert process.stdout.readline() == "open\n"
-        for _ in range(2):
-            with pytest.raises(StoreError, match=f"another server.*process {process.pid}"):
-                open_file(path)
-
-        process.kill()
-        process.wait()
-
-        open_file(path).close()
 
 
 def test_a_link_is_the_file_that_it_leads_to(path: Path):
@@ -501,30 +479,6 @@ def test_nothing_is_copied_into_a_file_that_holds_worlds(path: Path):
         copy(one, other)
 
     assert list(loaded(into)) == ["other"]
-
-
-def test_messages_are_read_in_their_order_when_one_is_asked_for(path: Path):
-    write(path, *(document(f"m{n}", n, event_type="x") for n in range(3)), table="messages")
-
-    with closing(open_file(path)) as file:
-        messages = file.load()["demo"]["messages"]
-
-        assert len(messages) == 3
-        assert [(one.id, one.number) for one in messages] == [("m0", 0), ("m1", 1), ("m2", 2)]
-
-
-def test_copying_takes_all_tables(tmp_path: Path):
-    source, target = tmp_path / "a.db", tmp_path / "b.json"
-    write(source, document("t", 1, event_id="e"), table="transactions")
-    write(source, document("m", 1, event_type="x"), table="messages")
-
-    with closing(open_file(source)) as one, closing(open_file(target)) as other:
-        copy(one, other)
-
-    assert loaded(target)["demo"] == {
-        "transactions": [("t", 1, {"event_id": "e"})],
-        "messages": [("m", 1, {"event_type": "x"})],
-    }
 
 
 @pytest.mark.skipif(os.name == "nt", reason="modes are those of POSIX")

@@ -31,6 +31,10 @@ def linked(path: Path) -> Path:
     return other
 
 
+def itself(path: Path) -> Path:
+    return path
+
+
 def without_lock(path: Path) -> Path:
     path.with_name(path.name + ".lock").unlink()
     return path
@@ -44,7 +48,7 @@ def ids(path: Path) -> list[str]:
 
 
 @ON_LINUX
-@pytest.mark.parametrize("again", [linked, without_lock])
+@pytest.mark.parametrize("again", [itself, linked, without_lock])
 def test_a_file_in_use_is_refused_under_every_name_and_without_its_lock_file(path: Path, again):
     write(path, document("a", 1))
     with running(HOLDING, [path]) as process:
@@ -53,8 +57,9 @@ def test_a_file_in_use_is_refused_under_every_name_and_without_its_lock_file(pat
         name = again(path)
 
         for _ in range(2):
-            with pytest.raises(StoreError, match=r"cannot be opened: another server uses it"):
+            with pytest.raises(StoreError, match="another server uses it") as refused:
                 open_file(name)
+            assert again is not itself or f"process {process.pid}" in str(refused.value)
 
         process.kill()
         process.wait()

@@ -4,28 +4,21 @@ Source: docs/design/webhooks.md.
 """
 
 import asyncio
-from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
 import pytest
-import uvloop
 
 from sandbox.domain.webhooks import Sent
 from sandbox.webhooks.address_guard import Guard
 from sandbox.webhooks.client import WebhookClient
 from tests.webhooks import misbehaving as bad
 from tests.webhooks.misbehaving import misbehaving
-from tests.webhooks.receiving import Answer, receiving
 
 LIMIT_S = 10.0
 LONGEST_TURN_S = 2.0
 """Far above what a turn of the loop takes on a busy machine, and far below what 103s took."""
 
-LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
-    "asyncio": asyncio.new_event_loop,
-    "uvloop": uvloop.new_event_loop,
-}
 
 FLOOD_S = 1.0
 """The time of an attempt at a receiver whose answer has no end."""
@@ -69,11 +62,6 @@ def endless(beginning: bytes, rest: bytes) -> bad.Behaviour:
     return behave
 
 
-def run(work: Any, loop: str = "asyncio") -> Any:
-    with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
-        return runner.run(work)
-
-
 async def sent_to(url: str, times: int = 1, *, timeout_s: float = LIMIT_S) -> list[Sent]:
     """What came of so many attempts, one after the other."""
     client = WebhookClient(Guard(is_open=True), "test", mask=str, timeout_s=timeout_s)
@@ -95,9 +83,8 @@ async def longest_turn_s(beside: asyncio.Future[Any]) -> float:
 # --- what has no end --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize("name", ENDLESS)
-def test_an_answer_without_end_is_given_up_at_the_limit_and_not_waited_for(name, loop):
+def test_an_answer_without_end_is_given_up_at_the_limit_and_not_waited_for(name):
     beginning, rest, status, error = ENDLESS[name]
 
     async def both(url: str) -> tuple[list[list[Sent]], float]:
@@ -106,7 +93,7 @@ def test_an_answer_without_end_is_given_up_at_the_limit_and_not_waited_for(name,
         return await sending, longest
 
     with misbehaving(endless(beginning, rest)) as receiver:
-        attempts, longest = run(both(receiver.url), loop)
+        attempts, longest = asyncio.run(both(receiver.url))
 
     for (sent,) in attempts:
         assert sent.status_code in (status, None)
@@ -127,7 +114,7 @@ def test_a_head_that_only_drips_is_given_up_after_the_time_of_an_attempt(rest):
                 return
 
     with misbehaving(drip) as receiver:
-        (sent,) = run(sent_to(receiver.url, timeout_s=0.3))
+        (sent,) = asyncio.run(sent_to(receiver.url, timeout_s=0.3))
 
     assert (sent.status_code, sent.is_timeout) == (None, rest != b"H")
 
@@ -135,7 +122,6 @@ def test_a_head_that_only_drips_is_given_up_after_the_time_of_an_attempt(rest):
 # --- what is fine -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize(
     "answer",
     {
@@ -150,27 +136,15 @@ def test_a_head_that_only_drips_is_given_up_after_the_time_of_an_attempt(rest):
     }.items(),
     ids=lambda one: one[0],
 )
-def test_an_unusual_answer_within_the_limit_is_a_success(answer, loop):
+def test_an_unusual_answer_within_the_limit_is_a_success(answer):
     with misbehaving(bad.raw(answer[1])) as receiver:
-        (sent,) = run(sent_to(receiver.url), loop)
+        (sent,) = asyncio.run(sent_to(receiver.url))
 
     assert (sent.status_code, sent.error, sent.response) == (200, None, "done")
 
 
-@pytest.mark.parametrize("loop", LOOPS)
-def test_a_long_body_in_chunks_of_one_byte_is_a_success_and_its_beginning_is_kept(loop):
+def test_a_long_body_in_chunks_of_one_byte_is_a_success_and_its_beginning_is_kept():
     with misbehaving(endless(CHUNKED, b"1\r\na\r\n")) as receiver:
-        (sent,) = run(sent_to(receiver.url), loop)
+        (sent,) = asyncio.run(sent_to(receiver.url))
 
     assert (sent.status_code, sent.error, sent.response) == (200, None, "a" * 4_096)
-
-
-@pytest.mark.parametrize("loop", LOOPS)
-def test_many_answers_over_one_connection_are_each_counted_from_zero(loop):
-    with receiving(Answer(200, {"x": "a" * 8_000}, b"fine")) as receiver:
-        attempts = run(sent_to(receiver.url, 20), loop)
-
-    assert [(one.status_code, one.error, one.response) for one in attempts] == [
-        (200, None, "fine")
-    ] * 20
-    assert len(receiver.requests) == 20

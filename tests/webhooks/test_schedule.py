@@ -1,7 +1,5 @@
 """When a failed delivery is tried again. Source: assumed 8.3-retry, D22."""
 
-from datetime import timedelta
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,13 +43,6 @@ def test_jitter_adds_at_most_a_fifth_and_takes_nothing_away(number, jitter):
     assert planned <= wait <= planned * 1.2
 
 
-@given(failures, jitters, jitters)
-def test_more_jitter_never_means_a_shorter_wait(number, one, other):
-    less, more = sorted((one, other))
-
-    assert wait_s(number, less) <= wait_s(number, more)
-
-
 @pytest.mark.proves("assumed D22")
 @given(failures, jitters, asked)
 def test_what_an_endpoint_asks_for_is_applied_between_one_and_two_planned_waits(
@@ -91,13 +82,6 @@ def test_the_scale_stretches_all_of_it(number, jitter, retry_after_s, is_throttl
     scaled = wait_s(number, jitter, **given, scale=scale)
 
     assert scaled == pytest.approx(unscaled * scale, abs=6 * MILLISECOND)
-
-
-@given(failures, jitters, st.booleans())
-def test_a_scale_of_nothing_waits_for_nothing(number, jitter, is_throttled):
-    wait = wait_after(number, jitter=jitter, is_throttled=is_throttled, scale=0)
-
-    assert wait == timedelta(0)
 
 
 @given(failures, jitters, st.none() | asked, scales)

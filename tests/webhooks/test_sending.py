@@ -3,14 +3,13 @@
 import asyncio
 import ssl
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvloop
 
 from sandbox.domain.webhooks import Sent
 from sandbox.server import tls as certificates
@@ -21,10 +20,6 @@ from tests.webhooks.hooked import until
 from tests.webhooks.misbehaving import misbehaving
 
 LIMIT_S = 10.0
-LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
-    "asyncio": asyncio.new_event_loop,
-    "uvloop": uvloop.new_event_loop,
-}
 
 
 class Counting(ThreadingHTTPServer):
@@ -93,11 +88,6 @@ def counting(context: ssl.SSLContext | None = None) -> Iterator[Counting]:
         server.server_close()
 
 
-def run(work: Any, loop: str = "uvloop") -> Any:
-    with asyncio.Runner(loop_factory=LOOPS[loop]) as runner:
-        return runner.run(work)
-
-
 async def send(
     url: str, headers: dict[str, str] | None = None, *, times: int = 1, at_once: bool = False
 ) -> list[Sent]:
@@ -120,10 +110,9 @@ def is_fine(sent: Sent) -> bool:
 # --- requests ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loop", LOOPS)
-def test_a_webhook_is_a_post_with_its_headers_and_exactly_its_bytes(loop):
+def test_a_webhook_is_a_post_with_its_headers_and_exactly_its_bytes():
     with counting() as server:
-        (sent,) = run(send(f"http://127.0.0.1:{server.server_port}/hooks", {"x-a": "b"}), loop)
+        (sent,) = asyncio.run(send(f"http://127.0.0.1:{server.server_port}/hooks", {"x-a": "b"}))
 
     assert is_fine(sent)
     path, headers, body = server.requests[0]
@@ -144,7 +133,7 @@ def test_a_webhook_is_a_post_with_its_headers_and_exactly_its_bytes(loop):
 )
 def test_the_path_is_written_as_http_has_it(path, target):
     with counting() as server:
-        run(send(f"http://127.0.0.1:{server.server_port}{path}"))
+        asyncio.run(send(f"http://127.0.0.1:{server.server_port}{path}"))
 
     assert server.requests[0][0] == target
 
@@ -152,7 +141,7 @@ def test_the_path_is_written_as_http_has_it(path, target):
 @pytest.mark.parametrize("value", ["a\r\nx-b: c", "a\nb", "a\rb"])
 def test_a_header_with_a_line_break_is_never_sent(value):
     with counting() as server:
-        (sent,) = run(send(f"http://127.0.0.1:{server.server_port}/", {"x-a": value}))
+        (sent,) = asyncio.run(send(f"http://127.0.0.1:{server.server_port}/", {"x-a": value}))
 
     assert sent.error is not None
     assert server.requests == []
@@ -161,7 +150,6 @@ def test_a_header_with_a_line_break_is_never_sent(value):
 # --- answers ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize(
     ("answer", "status", "error", "text"),
     [
@@ -174,9 +162,9 @@ def test_a_header_with_a_line_break_is_never_sent(value):
         (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n", None, "read", ""),
     ],
 )
-def test_an_answer_counts_as_http_has_it(loop, answer, status, error, text):
+def test_an_answer_counts_as_http_has_it(answer, status, error, text):
     with misbehaving(bad.raw(answer)) as receiver:
-        (sent,) = run(send(receiver.url), loop)
+        (sent,) = asyncio.run(send(receiver.url))
 
     assert (sent.status_code, sent.response) == (status, text)
     assert (sent.error is None) is (error is None)
@@ -186,26 +174,15 @@ def test_an_answer_counts_as_http_has_it(loop, answer, status, error, text):
 # --- connections ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loop", LOOPS)
-def test_webhooks_to_one_receiver_share_a_connection(loop):
+def test_webhooks_to_one_receiver_share_a_connection():
     with counting() as server:
-        attempts = run(send(f"http://127.0.0.1:{server.server_port}/", times=20), loop)
+        attempts = asyncio.run(send(f"http://127.0.0.1:{server.server_port}/", times=20))
 
     assert all(map(is_fine, attempts))
     assert server.accepted == 1
 
 
-def test_a_receiver_that_closes_each_connection_gets_a_new_one_each_time():
-    with counting() as server:
-        server.headers = {"connection": "close"}
-        attempts = run(send(f"http://127.0.0.1:{server.server_port}/", times=3))
-
-    assert all(map(is_fine, attempts))
-    assert server.accepted == 3
-
-
-@pytest.mark.parametrize("loop", LOOPS)
-def test_there_are_never_more_connections_than_allowed_and_the_others_wait(loop):
+def test_there_are_never_more_connections_than_allowed_and_the_others_wait():
     with counting() as server:
         url = f"http://127.0.0.1:{server.server_port}/"
         server.gate = threading.Event()
@@ -213,24 +190,11 @@ def test_there_are_never_more_connections_than_allowed_and_the_others_wait(loop)
             target=lambda: until(lambda: len(server.requests) == 3) and server.gate.set()
         )
         opener.start()
-        attempts = run(send(url, times=10, at_once=True), loop)
+        attempts = asyncio.run(send(url, times=10, at_once=True))
         opener.join()
 
     assert all(map(is_fine, attempts))
     assert (server.most_open, len(server.requests)) == (3, 10)
-
-
-@pytest.mark.parametrize("loop", LOOPS)
-def test_a_connection_that_is_not_used_is_closed(loop):
-    async def wait(server: Counting) -> None:
-        client = WebhookClient(Guard(is_open=True), "test", mask=str)
-        await client.send(f"http://127.0.0.1:{server.server_port}/", b"{}", {})
-        assert server.open == 1
-        await asyncio.to_thread(until, lambda: server.open == 0)
-        await client.close()
-
-    with counting() as server:
-        run(wait(server), loop)
 
 
 # --- TLS --------------------------------------------------------------------------------------
@@ -244,22 +208,20 @@ def authority(tmp_path: Path) -> tuple[ssl.SSLContext, Path]:
     return tls.context, tmp_path / "tls" / "ca.pem"
 
 
-@pytest.mark.parametrize("loop", LOOPS)
-def test_a_receiver_with_a_trusted_certificate_is_sent_to(loop, authority, monkeypatch):
+def test_a_receiver_with_a_trusted_certificate_is_sent_to(authority, monkeypatch):
     context, ca = authority
     monkeypatch.setenv("SSL_CERT_FILE", str(ca))
     with counting(context) as server:
-        attempts = run(send(f"https://localhost:{server.server_port}/", times=3), loop)
+        attempts = asyncio.run(send(f"https://localhost:{server.server_port}/", times=3))
 
     assert all(map(is_fine, attempts)), attempts
     assert server.accepted == 1
 
 
-@pytest.mark.parametrize("loop", LOOPS)
-def test_a_receiver_without_a_trusted_certificate_gets_nothing(loop, authority):
+def test_a_receiver_without_a_trusted_certificate_gets_nothing(authority):
     context, _ = authority
     with counting(context) as server:
-        (sent,) = run(send(f"https://localhost:{server.server_port}/"), loop)
+        (sent,) = asyncio.run(send(f"https://localhost:{server.server_port}/"))
 
     assert (sent.status_code, sent.is_unreachable, server.requests) == (None, True, [])
     assert sent.error is not None

@@ -182,24 +182,7 @@ def test_a_snapshot_that_is_refused_says_why_and_changes_nothing(server, content
     assert snapshot(server) == before
 
 
-def test_a_token_is_wanted_and_taken_from_the_environment_too(tmp_path):
-    with serving("--host", "0.0.0.0", "--token", "s3cret-of-the-test") as server:
-        url = f"http://127.0.0.1:{server.url.rpartition(':')[2]}"
-
-        for token in ([], ["--token", "wrong"]):
-            assert_refused(run("save", "--url", url, *token), 1, "--token", "SANDBOX_TOKEN")
-        content = succeeded("save", "--url", url, "--token", "s3cret-of-the-test")
-        assert json.loads(content)
-        assert succeeded("save", "--url", url, SANDBOX_TOKEN="s3cret-of-the-test") == content
-
-
 # --- no server, no file -----------------------------------------------------------------------
-
-
-def test_without_a_server_it_says_how_to_start_one():
-    done = run("save", "--url", f"http://127.0.0.1:{free_port()}")
-
-    assert_refused(done, 2, "no server answers at", "`sandbox serve`", "--url")
 
 
 @pytest.mark.parametrize("url", ["", "127.0.0.1:8080", "ftp://127.0.0.1", "http://[::", "http://"])

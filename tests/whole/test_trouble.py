@@ -42,15 +42,6 @@ def with_a_sale(path: Path) -> str:
 # --- at the start -----------------------------------------------------------------------------
 
 
-def test_a_second_server_on_a_file_is_refused_and_the_first_goes_on(path: Path):
-    with serving_saved(path, *FROZEN) as server:
-        said = refused(path)
-
-        assert str(path) in said
-        assert f"process {server.process.pid}" in said
-        paid(Remote(server))
-
-
 def test_what_was_put_in_the_place_of_a_file_in_use_is_not_written_over(path: Path):
     with serving_saved(path, *FROZEN) as server:
         world = Remote(server)
