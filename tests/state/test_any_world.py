@@ -167,7 +167,7 @@ def _whole(saved: bytes, *left_out: str) -> dict[str, str]:
 @pytest.mark.proves("assumed 6.4-everywhere")
 @pytest.mark.hypothesis
 @settings(
-    max_examples=examples(6),
+    max_examples=examples(3),
     deadline=None,
     # To find a shorter story would start a hundred servers.
     phases=[Phase.generate],

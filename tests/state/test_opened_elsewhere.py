@@ -70,7 +70,7 @@ def _load(server: Served, content: bytes) -> tuple[int, str]:
 @pytest.mark.proves("assumed 6.4-everywhere")
 @pytest.mark.hypothesis
 @settings(
-    max_examples=examples(24),
+    max_examples=examples(12),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -75,6 +75,7 @@ def test_a_saved_world_with_masked_cards_and_readable_keys_is_as_good_as_ever(fu
 @pytest.mark.parametrize("what", SECRETS)
 def test_no_text_of_a_saved_world_may_hold_one(full, what):
     secret, sentence = SECRETS[what]
+    turn = list(SECRETS).index(what)
     sandbox = a_sandbox()
     before = sandbox.control("GET", "/worlds/default/snapshot").body
     said = []
@@ -82,7 +83,9 @@ def test_no_text_of_a_saved_world_may_hold_one(full, what):
     for table, number in _tables(full):
         if table == "file":
             continue
-        for place in list(_texts(full[table][number]))[:: 1 if IS_THOROUGH else 3]:
+        places = list(_texts(full[table][number]))
+        # Where there is no time for all, each secret has other places.
+        for place in places if IS_THOROUGH else places[turn :: 2 * len(SECRETS)]:
             broken = full | {
                 table: full[table] | {number: planted(full[table][number], place, secret)}
             }
@@ -93,7 +96,7 @@ def test_no_text_of_a_saved_world_may_hold_one(full, what):
             said.append(message)
 
     # Some are an id, which is looked at first.
-    assert sum(sentence in message for message in said) > len(said) * 0.7 > 50
+    assert sum(sentence in message for message in said) > len(said) * 0.7 > 25
     assert sandbox.control("GET", "/worlds/default/snapshot").body == before
 
 

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -13,6 +11,7 @@ from sandbox.app import build
 from sandbox.cli.main import main
 from sandbox.settings import Settings
 from tests.driving import InProcess, serving
+from tests.processes import run
 
 FROZEN = "2026-03-01T12:00:00.000Z"
 STATES = re.compile(
@@ -81,19 +80,6 @@ def test_a_world_has_as_many_invented_records_as_were_asked_for(server, invent, 
     found = [len(invented(world, plural)) for plural in ("accounts", "terminals", "locations")]
 
     assert tuple(found) == counts
-
-
-def test_nothing_is_invented_unless_asked_for(server):
-    body = {"id": "plain", "clock": FROZEN}
-    server.control("POST", "/worlds", body)
-
-    world = InProcess(server.sandbox, world="plain")
-
-    assert [invented(world, plural) for plural in ("accounts", "terminals", "locations")] == [
-        [],
-        [],
-        [],
-    ]
 
 
 def test_the_cast_stays_beside_what_is_invented_with_the_keys_that_it_had(server):
@@ -318,35 +304,13 @@ def test_serve_refuses_in_plain_words_to_invent_where_no_account_can_have_mercha
     fixture = tmp_path / "shop.json"
     fixture.write_text(json.dumps({"accounts": {"1": shop}}), encoding="utf-8")
 
-    command = [sys.executable, "-m", "sandbox", "serve", "--port", "0", "--fixture", str(fixture)]
-    done = subprocess.run(
-        [*command, "--invent", "merchants=1"], capture_output=True, text=True, timeout=10
-    )
+    done = run("serve", "--port", "0", "--fixture", str(fixture), "--invent", "merchants=1")
 
     assert done.returncode == 2, done.stderr
-    assert "Traceback" not in done.stderr
+    assert b"Traceback" not in done.stderr
 
 
-# --- Faker, and the command line --------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("invents", "imported"), [(False, "False"), (True, "True")])
-def test_faker_is_imported_when_something_is_invented_and_not_before(invents, imported):
-    program = (
-        "import sys\n"
-        "from sandbox.app import build\n"
-        "from sandbox.settings import Settings\n"
-        "from sandbox.store.generated_data import GeneratedData\n"
-        f"build(Settings(generated_data=GeneratedData(merchants=1) if {invents} else None))\n"
-        "import sandbox.cli.main, sandbox.server\n"
-        "print('faker' in sys.modules)\n"
-    )
-
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-
-    assert done.stdout.strip() == imported
+# --- the command line --------------------------------------------------------------
 
 
 def test_serve_invents_merchants_beside_the_cast():
