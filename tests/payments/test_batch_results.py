@@ -58,17 +58,6 @@ def test_an_accepted_batch_settles_what_is_captured_and_nothing_else_fires(sandb
     assert [read(sandbox, one)["batch_id"] for one in (tx, refunded)] == [id, id]
 
 
-@pytest.mark.proves("assumed F36")
-def test_a_payment_that_was_refunded_in_part_settles(sandbox):
-    tx = sold(sandbox, 1000)
-    acted(sandbox, tx, "refund", amount=400)
-
-    settled(sandbox, tx["batch_id"])
-
-    assert (read(sandbox, tx)["status"], read(sandbox, tx)["refunded"]) == ("settled", 400)
-    assert sums(sandbox, tx["batch_id"]) == (1000, 400, 2)
-
-
 @pytest.mark.proves("assumed B13")
 def test_an_empty_batch_is_accepted_with_nothing_in_it(sandbox):
     id = opened_batch(sandbox)["id"]
@@ -275,18 +264,6 @@ def test_what_was_refused_can_be_added_to_the_next_batch_and_settles_there(sandb
     assert settled(sandbox, following)["status"] == "accepted"
     assert (read(sandbox, bad)["status"], read(sandbox, bad)["batch_id"]) == ("settled", following)
     assert sums(sandbox, bad["batch_id"]) == (900901, 0, 2)
-
-
-@pytest.mark.proves("assumed M13, D10, B12")
-def test_a_batch_accepted_in_part_accounts_for_its_sums_less_what_it_refused(sandbox):
-    bad, good = sold(sandbox, 900401), sold(sandbox, 500)
-    id = bad["batch_id"]
-    settled(sandbox, id)
-
-    # The sums are those that were submitted (M10); what was refused counts as unbatched.
-    captured, _, _ = sums(sandbox, id)
-    assert captured - bad["total_amount"] == good["total_amount"]
-    assert read(sandbox, bad)["batch_id"] is None
 
 
 @pytest.mark.proves("assumed M11, 2.10")

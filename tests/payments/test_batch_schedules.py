@@ -45,21 +45,6 @@ def test_the_open_batch_closes_at_the_local_time_and_nothing_is_opened(sandbox):
     assert sold(sandbox)["batch_id"] != id
 
 
-@pytest.mark.proves("assumed B16")
-def test_without_a_schedule_nothing_closes(sandbox):
-    assert listed(sandbox) == []
-    scheduled(sandbox, "23:30")
-    path = f"{SCHEDULES}/{terminal_id(sandbox, 'merchant')}"
-    assert [one["terminal_id"] for one in listed(sandbox)] == [terminal_id(sandbox, "merchant")]
-    id = sold(sandbox)["batch_id"]
-
-    assert sandbox.control("DELETE", path).status == 204
-
-    assert listed(sandbox) == []
-    assert advance(sandbox, "40d") == []
-    assert batch(sandbox, id)["status"] == "open"
-
-
 @pytest.mark.parametrize(
     ("now", "time", "zone", "closings"),
     [

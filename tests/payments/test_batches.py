@@ -163,18 +163,6 @@ def test_a_first_sale_opens_the_batch_between_its_creation_and_its_outcome(sandb
 
 
 @pytest.mark.proves("assumed B2")
-def test_a_capture_opens_the_batch_and_an_authorization_does_not(sandbox):
-    tx = held(sandbox)
-    count = len(messages(sandbox))
-
-    captured = acted(sandbox, tx, "capture")
-
-    assert tx["batch_id"] is None
-    assert fired(sandbox, count) == ["batch.opened", "transaction.capture"]
-    assert sums(sandbox, captured["batch_id"]) == (1000, 0, 1)
-
-
-@pytest.mark.proves("assumed B2")
 def test_a_second_sale_joins_the_batch_that_is_open(sandbox):
     opened = opened_batch(sandbox)
     count = len(messages(sandbox))
@@ -183,15 +171,6 @@ def test_a_second_sale_joins_the_batch_that_is_open(sandbox):
 
     assert tx["batch_id"] == opened["id"]
     assert fired(sandbox, count) == ["transaction.create", "transaction.sale"]
-
-
-@pytest.mark.proves("assumed B2, M9")
-@pytest.mark.parametrize("outcome", ["do_not_honor", "processor_timeout", "user_canceled"])
-def test_what_failed_joins_no_batch_and_opens_none(sandbox, outcome):
-    tx = shown(pay(sandbox, outcome=outcome))
-
-    assert tx["batch_id"] is None
-    assert "batch.opened" not in fired(sandbox)
 
 
 @pytest.mark.proves("assumed B5")
@@ -272,14 +251,6 @@ def test_a_refused_or_declined_follow_up_leaves_the_sums_as_they_were(sandbox):
     act(sandbox, tx, "adjust", type="fixed", amount=99_999)
 
     assert sums(sandbox, tx["batch_id"]) == (1000, 0, 1)
-
-
-@pytest.mark.proves("assumed 2.7")
-def test_a_partial_approval_counts_with_what_was_approved(sandbox):
-    tx = sold(sandbox, 9000, card_reader_data={"paymentCardData": "tok_mc_prepaid"})
-
-    assert tx["status_reason"] == "partial_approval"
-    assert sums(sandbox, tx["batch_id"]) == (5000, 0, 1)
 
 
 # --- editing: B7 ------------------------------------------------------------------------------

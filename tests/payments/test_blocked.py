@@ -7,7 +7,6 @@ from tests.directory.making import (
     a_terminal,
     account_id,
     location_id,
-    messages,
     mint,
     shown,
     terminal_id,
@@ -20,7 +19,6 @@ from tests.support.payments import (
     block_account,
     close_batch,
     edit_batch,
-    fired,
     held,
     opened_batch,
     pay,
@@ -184,28 +182,6 @@ def block_place(sandbox, place):
         set_status(sandbox, "/v2/terminals", terminal_id(sandbox, "merchant"))
     else:
         set_status(sandbox, "/v1/locations", location_id(sandbox, "merchant"))
-
-
-@pytest.mark.proves("spec 2.4-invalid_terminal", "assumed I10, 4.7-blocked-terminal")
-@pytest.mark.parametrize("place", ["terminal", "location"])
-@pytest.mark.parametrize(
-    ("kind", "event"), [("sale", "transaction.sale"), ("auth", "transaction.authorize")]
-)
-def test_a_payment_at_a_blocked_place_ends_as_an_invalid_terminal(sandbox, kind, event, place):
-    block_place(sandbox, place)
-    count = len(messages(sandbox))
-
-    tx = shown(pay(sandbox, operation=kind))
-
-    assert (tx["transaction_type"], tx["status"], tx["status_reason"]) == (
-        kind,
-        "error",
-        "invalid_terminal",
-    )
-    assert (tx["batch_id"], tx["refunded"], tx["reversed"]) == (None, 0, 0)
-    assert fired(sandbox, count) == ["transaction.create", event]
-    assert [one["status"] for one in tx["history"]] == ["pending", "error"]
-    assert read(sandbox, tx) == tx
 
 
 @pytest.mark.proves("assumed I10")

@@ -30,61 +30,6 @@ def told(choice):
     return choice.key, choice.source, choice.rule
 
 
-# Each source with an outcome of its own, strongest first; the queue stands outside the facts.
-SOURCES = {
-    "header": ({"header": "lost_card"}, ("lost_card", "header", "header")),
-    "queue": ({}, ("stolen_card", "queue", "queue")),
-    "card": ({"card": CARDS["tok_expired"]}, ("expired_card", "card", "tok_expired")),
-    "terminal": ({"terminal_outcome": "pin_required"}, ("pin_required", "terminal", "t-1")),
-    "amount": ({"amount": 900055}, ("incorrect_pin", "amount", "amount:900055")),
-    "default": ({}, ("approved", "default", "default")),
-}
-
-
-def chosen_of(*names):
-    more = {name: value for one in names for name, value in SOURCES[one][0].items()}
-    queue = queue_of(Queued(outcome="stolen_card")) if "queue" in names else queue_of()
-    return choose(facts(**more), queue), queue
-
-
-@pytest.mark.proves("assumed D4")
-@pytest.mark.parametrize(
-    ("stronger", "weaker"),
-    [
-        (stronger, weaker)
-        for place, stronger in enumerate(SOURCES)
-        for weaker in list(SOURCES)[place + 1 :]
-    ],
-)
-def test_of_two_sources_the_stronger_one_chooses(stronger, weaker):
-    choice, _ = chosen_of(stronger, weaker)
-
-    assert told(choice) == SOURCES[stronger][1]
-    assert choice.near_misses == []
-
-
-@pytest.mark.proves("assumed D4")
-@pytest.mark.parametrize(
-    ("stronger", "weaker"),
-    [("header", "queue"), ("card", "terminal"), ("terminal", "amount"), ("amount", "default")],
-)
-def test_a_stronger_source_that_is_for_something_else_leaves_it_to_the_weaker(stronger, weaker):
-    unfit = {
-        "header": {"header": "refund_declined"},
-        "card": {"card": CARDS["tok_refund_fails"]},
-        "terminal": {"terminal_outcome": "capture_declined"},
-        "amount": {"amount": 900021},
-    }
-    more = SOURCES[weaker][0] | unfit[stronger]
-    queue = queue_of(Queued(outcome="stolen_card")) if weaker == "queue" else queue_of()
-
-    choice = choose(facts(**more), queue)
-
-    assert told(choice) == SOURCES[weaker][1]
-    # A card has no outcome for the operation, rather than one that does not fit.
-    assert len(choice.near_misses) == (0 if stronger == "card" else 1)
-
-
 def test_near_misses_stand_in_the_order_in_which_they_were_asked():
     queue = queue_of(Queued(outcome="capture_declined"))
 

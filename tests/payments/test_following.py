@@ -14,7 +14,6 @@ from tests.payments.waits import sale, world_of
 from tests.platform.minting import messages
 from tests.scenarios.running import put, running
 from tests.support.payments import (
-    ask_on_loop,
     chosen,
     close_batch,
     event_types,
@@ -247,27 +246,6 @@ def test_a_key_that_was_revoked_by_another_caller_is_not_revoked_twice(sandbox):
 
     assert [kind for _, kind, _ in fired] == ["revoke_key", "revoke_key"]
     assert len(told(sandbox, sandbox.key_id("partner"))) == 1
-
-
-def test_a_key_that_is_revoked_while_a_tap_is_awaited_gets_401(sandbox):
-    # assumed D2.
-    desk_opens(sandbox, follow=[after("10s", "revoke_key")])
-
-    async def wait():
-        task = await at_desk(sandbox, sale(sandbox))
-        await advance_at_desk(sandbox, "10s")
-        (waiting,) = await taps(sandbox)
-        path = f"/_sandbox/worlds/default/taps/{waiting['transaction_id']}"
-        await ask_on_loop(sandbox, "POST", path, {"card": "tok_amex"})
-        return await task, waiting["transaction_id"]
-
-    answer, id = asyncio.run(wait())
-
-    (tx,) = sandbox.ask("GET", "/v2/transactions", key="psp").json()["transactions"]
-    assert answer.status == 401
-    assert (tx["transaction_id"], tx["status"], tx["status_reason"]) == (
-        *(id, "error", "payment_failed"),
-    )
 
 
 @pytest.mark.proves("assumed D39")

@@ -50,25 +50,6 @@ def test_f38_a_repeated_event_id_is_refused_silently_in_every_status(sandbox, st
     assert messages_since(sandbox, seen) == []
 
 
-@pytest.mark.proves("assumed F38, M11")
-def test_f38_any_earlier_attempt_uses_its_event_id_up(sandbox):
-    id = paid(sandbox, operation="auth", event_id="a-1")["transaction_id"]
-    acted(sandbox, id, "increment", amount=10, event_id="a-2")
-    acted(sandbox, id, "capture", event_id="a-3")
-    acted(sandbox, id, "refund", amount=10, event_id="a-4", outcome="refund_declined")
-    act(sandbox, id, "capture", event_id="a-5")
-
-    answers = [
-        act(sandbox, id, "refund", amount=1, event_id=event_id)
-        for event_id in ("a-1", "a-2", "a-3", "a-4", "a-5")
-    ]
-
-    assert [error(answer) for answer in answers] == [(400, "duplicate_event")] * 5
-    assert [attempt["event_id"] for attempt in read(sandbox, id)["history"]] == [
-        *("a-1", "a-1", "a-2", "a-3", "a-4", "a-5")
-    ]
-
-
 # --- forced outcomes --------------------------------------------------------------------------
 
 
@@ -114,30 +95,6 @@ def test_the_history_tells_the_amount_of_every_operation(sandbox):
     assert [(one["refunded"], one["reversed"]) for one in history[2:]] == [
         *((0, 0), (0, 100), (0, 100), (0, 100), (70, 100)),
     ]
-
-
-@pytest.mark.proves("spec 4.4-paths-actions, 9.4, 9.3", "assumed 1.8")
-@pytest.mark.parametrize("version", ["v1", "v3"])
-@pytest.mark.parametrize(
-    ("state", "segment", "body", "expected"),
-    [
-        ("authorized", "capture", {}, "capture/captured/approved"),
-        ("authorized", "auth", {"amount": 5}, "incremental_auth/authorized/approved"),
-        ("captured", "adjust", {"type": "amount", "amount": 5}, "tip_adjust/captured/approved"),
-        ("captured", "reverse", {}, "reverse/reversed/approved"),
-        ("captured", "refund", {}, "refund/refunded/approved"),
-        ("surcharge_pending", "confirm", {"confirm": True}, "sale/captured/approved"),
-    ],
-)
-def test_every_action_is_served_under_both_versions(
-    sandbox, version, state, segment, body, expected
-):
-    before = in_state(sandbox, state)
-    path = f"/{version}/payments/{before['transaction_id']}/{segment}"
-
-    answer = sandbox.ask("POST", path, key="partner", json_body=body)
-
-    assert (answer.status, kind(answer.json())) == (200, expected)
 
 
 @pytest.mark.proves("spec 4.4-paths-refunds", "assumed 1.8-standalone")

@@ -26,7 +26,6 @@ from tests.support.payments import (
     parts,
     read,
     record_of,
-    set_switch,
 )
 
 
@@ -342,17 +341,6 @@ def test_f8_a_part_that_was_refunded_does_not_make_the_payment_refunded(sandbox)
     assert (whole["status"], ledger(whole)) == ("refunded", (1000, 1000, 1000, 0))
 
 
-@pytest.mark.proves("assumed M6, Q1")
-def test_f8_a_part_that_was_refunded_makes_the_payment_refunded_where_the_switch_says_so(sandbox):
-    set_switch(sandbox, "refund.partial_status", "refunded")
-    id = paid(sandbox, at="passthrough_merchant")["transaction_id"]
-    edited(sandbox, id, status="captured")
-
-    after = edited(sandbox, id, status="refunded", refunded=300)
-
-    assert (after["status"], ledger(after)) == ("refunded", (1000, 1000, 300, 0))
-
-
 @pytest.mark.proves("assumed F8, D17")
 def test_f8_what_was_told_is_captured_like_any_other(sandbox):
     waiting = paid(sandbox, at="passthrough_merchant", operation="auth")
@@ -363,17 +351,6 @@ def test_f8_what_was_told_is_captured_like_any_other(sandbox):
     shown(close_batch(sandbox, captured["batch_id"]))
 
     assert (read(sandbox, id)["status"], ledger(captured)) == ("settled", (1000, 900, 0, 0))
-
-
-@pytest.mark.proves("spec 4.3-search-edit")
-def test_f8_is_for_passthrough_payments_only(sandbox):
-    # spec 4.3-search-edit
-    sale = paid(sandbox)
-
-    answer = ask(sandbox, "PUT", f"/v1/transactions/{sale['transaction_id']}", {"status": "error"})
-
-    assert (answer.status, answer.json()["error"]) == (401, "permission_denied")
-    assert read(sandbox, sale["transaction_id"]) == sale
 
 
 # --- F36, F37: settlement ---------------------------------------------------------------------
@@ -395,23 +372,6 @@ def test_f36_and_f37_an_accepted_batch_settles_what_is_captured_and_tells_of_its
     for before, status in ((sale, "settled"), (in_part, "settled"), (refunded, "refunded")):
         # Only the status: settling is no attempt.
         assert read(sandbox, before["transaction_id"]) == before | {"status": status}
-
-
-@pytest.mark.proves("assumed F36, B9")
-def test_f36_waits_for_the_result_of_the_batch(sandbox):
-    set_switch(sandbox, "batch.settlement", "manual")
-    sale = paid(sandbox)
-
-    shown(close_batch(sandbox, sale["batch_id"]))
-
-    assert read(sandbox, sale["transaction_id"]) == sale
-
-
-@pytest.mark.proves("assumed F36, B11")
-def test_f36_does_not_happen_in_a_rejected_batch(sandbox):
-    sale = in_state(sandbox, "captured, batch rejected")
-
-    assert (sale["status"], batch(sandbox, sale["batch_id"])["status"]) == ("captured", "rejected")
 
 
 def test_the_rows_by_themselves_are_tested_by_name():

@@ -272,24 +272,6 @@ def test_a_partial_approval_that_leaves_nothing_over_is_an_approval(
     ]
 
 
-@pytest.mark.proves("assumed 2.7, I3, I9")
-@pytest.mark.parametrize(
-    ("amount", "operation", "part"), [(1000, "sale", 500), (1001, "sale", 500), (3, "auth", 1)]
-)
-def test_a_partial_approval_gives_half_rounded_down(sandbox, amount, operation, part):
-    id = paid_id(sandbox, amount, operation=operation, outcome="partial_approval")
-
-    kept = read(sandbox, id)
-
-    # assumed 2.7: what was asked for stays, and the rest is said.
-    assert (kept["total_amount"], kept["subtotal"]) == (amount, amount)
-    assert kept["additional_details"] == {
-        "authorized_amount": part,
-        "captured_amount": part if operation == "sale" else 0,
-        "remaining_amount": amount - part,
-    }
-
-
 # --- rule failures that are forced ------------------------------------------------------------
 
 FORCED = [
@@ -380,7 +362,9 @@ def test_a_surcharge_prompt_proposes_three_percent_where_none_is_configured(sand
     assert chosen(answer) == "surcharge_prompt; source=header; rule=header"
 
 
-@pytest.mark.proves("assumed 5.2-prompt")
+@pytest.mark.proves(
+    "spec 2.4-surcharge_declined_by_payer, 2.4-surcharge_expired", "assumed 5.2-prompt"
+)
 @pytest.mark.parametrize("key", ["surcharge_declined_by_payer", "surcharge_expired"])
 def test_a_prompt_that_comes_to_nothing_is_shown_and_resolved_within_the_request(sandbox, key):
     answer = pay(sandbox, 1000, outcome=key)

@@ -210,49 +210,6 @@ def slowly(world: World) -> None:
     assert world.served.control("PUT", path, json={"latency.scale": 0.3}).status_code == 200
 
 
-def test_while_the_processor_takes_its_time_a_payment_takes_nothing_else(world):
-    tx = world.made(1000, path="/v3/preauth")
-    path = f"/v3/payments/{tx['transaction_id']}"
-    slowly(world)
-
-    answers = at_once(lambda number: world.ask("POST", f"{path}/{ACTIONS[number % 2]}", {}))
-
-    # A capture may be reversed afterwards; what was reversed first cannot be captured any more.
-    done = [attempt["status"] for attempt in world.read(tx)["history"][2:]]
-    succeeded = [status for status in done if status != "error"]
-    assert succeeded in (["captured", "reversed"], ["reversed"])
-    assert sum(answer.status_code == 200 for answer in answers) == len(succeeded)
-
-
-ACTIONS = ("capture", "reverse")
-
-
-def test_of_many_captures_with_a_slow_processor_exactly_one_captures(world):
-    tx = world.made(1000, path="/v3/preauth")
-    path = f"/v3/payments/{tx['transaction_id']}/capture"
-    slowly(world)
-
-    answers = at_once(lambda _: world.ask("POST", path, {}))
-
-    assert statuses(answers) == {(200, ""): 1, (400, "invalid_capture_sequence"): AT_ONCE - 1}
-    assert world.read(tx)["additional_details"]["captured_amount"] == 1000
-
-
-@pytest.mark.proves("assumed 2.6-serial")
-def test_of_many_refunds_with_one_event_id_and_a_slow_processor_exactly_one_refunds(world):
-    # The second of two equal event_ids is the duplicate, also while the first one waits.
-    tx, other = world.made(1000), world.made(1000)
-    slowly(world)
-    paths = [f"/v3/payments/{one['transaction_id']}/refund" for one in (tx, other)]
-
-    answers = at_once(
-        lambda number: world.ask("POST", paths[number % 2], {"amount": 10, "event_id": "once"})
-    )
-
-    assert statuses(answers) == {(200, ""): 1, (400, "duplicate_event"): AT_ONCE - 1}
-    assert world.read(tx)["refunded"] + world.read(other)["refunded"] == 10
-
-
 def test_while_a_sale_waits_its_event_id_is_taken_and_other_sales_go_on(world):
     slowly(world)
 
@@ -265,40 +222,3 @@ def test_while_a_sale_waits_its_event_id_is_taken_and_other_sales_go_on(world):
         (400, "duplicate_event"): AT_ONCE // 2 - 1,
     }
     assert world.ask("GET", "/v2/transactions").json()["total"] == AT_ONCE // 2 + 1
-
-
-@pytest.mark.proves("assumed D2")
-def test_a_key_that_is_revoked_while_a_sale_waits_gets_a_401_and_the_sale_fails(world):
-    # assumed D2
-    slowly(world)
-    minted = world.ask(
-        "POST", "/v5/apikeys", {"name": "x", "permissions": ["payments:tap-ios"]}
-    ).json()
-    body = {"amount": 777, "terminal_id": world.facts["terminals"]["merchant"]}
-
-    with ThreadPoolExecutor(1) as thread:
-        waiting = thread.submit(world.ask, "POST", "/v3/payment", body, by=minted["key"])
-        while not (found := world.ask("GET", "/v2/transactions").json()["transactions"]):
-            pass
-        world.ask("PUT", f"/v5/apikeys/{minted['id']}", {"status": "revoked"})
-        answer = waiting.result()
-
-    assert (answer.status_code, answer.json()["error"]) == (401, "authentication_failed")
-    assert found[0]["status"] == "pending"
-    after = world.read(found[0])
-    assert (after["status"], after["status_reason"]) == ("error", "payment_failed")
-    assert (world.events()["transaction.sale"], after["batch_id"]) == (1, None)
-
-
-def test_one_queued_delay_is_taken_by_one_of_many_captures(world):
-    tx = world.made(1000, path="/v3/preauth")
-    path = f"/v3/payments/{tx['transaction_id']}/capture"
-    entry = {"outcome": "approved", "operation": "capture", "delay_ms": 200}
-    queued = world.served.control("POST", f"/worlds/{world.facts['id']}/scenario/next", json=entry)
-    assert queued.status_code == 201
-
-    answers = at_once(lambda _: world.ask("POST", path, {}))
-
-    assert statuses(answers) == {(200, ""): 1, (400, "invalid_capture_sequence"): AT_ONCE - 1}
-    (chosen,) = [one for one in answers if one.status_code == 200]
-    assert "source=queue" in chosen.headers["x-sandbox-outcome"]

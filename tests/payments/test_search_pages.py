@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.profile import Profile
-from tests.directory.making import NOBODY, a_terminal, account_id, set_clock, shown, terminal_id
+from tests.directory.making import a_terminal, account_id, set_clock, shown
 from tests.platform.minting import sandbox_with
 from tests.properties import examples
 from tests.support.payments import (
@@ -22,7 +22,6 @@ from tests.support.payments import (
     read,
     refused,
     search,
-    set_switch,
     sold,
 )
 
@@ -126,19 +125,6 @@ def test_paging_up_to_a_moment_is_not_disturbed_by_what_comes_later(sandbox):
 # --- order ------------------------------------------------------------------------------------
 
 
-@pytest.mark.proves("assumed 0.5-lists, 1.7-filters")
-def test_the_newest_come_first_unless_asked_otherwise(sandbox):
-    ids = made(sandbox, 3)
-
-    orders = {
-        query: found(sandbox, query)
-        for query in ("", "sort_order=desc", "sort_by=created_at", "sort_order=asc")
-    }
-
-    assert orders.pop("sort_order=asc") == ids
-    assert set(map(tuple, orders.values())) == {tuple(ids[::-1])}
-
-
 def test_with_a_clock_that_was_set_back_the_newest_by_created_at_come_first(sandbox):
     noon = sold(sandbox)["transaction_id"]
     set_clock(sandbox, "2026-02-01T00:00:00Z")
@@ -154,15 +140,6 @@ def test_with_a_clock_that_was_set_back_the_newest_by_created_at_come_first(sand
     assert ids_of(shown(ask(sandbox, "GET", V1))) == expected
     february = int(parse_rfc3339("2026-02-01T00:00:00Z").timestamp() * 1000)
     assert found(sandbox, f"start_date={february}&end_date={february}") == earlier[::-1]
-
-
-def test_equal_amounts_follow_in_the_order_in_which_they_were_made(sandbox):
-    low, first, second = sold(sandbox, 1), sold(sandbox, 500), sold(sandbox, 500)
-    high = sold(sandbox, 9000)
-    expected = ids_of([low, first, second, high])
-
-    assert found(sandbox, "sort_by=total_amount&sort_order=asc") == expected
-    assert found(sandbox, "sort_by=total_amount") == expected[::-1]
 
 
 # --- what a search shows after a change -------------------------------------------------------
@@ -226,15 +203,6 @@ def test_a_search_that_is_repeated_shows_every_change_that_was_made_since(steps)
                 left.sort(key=lambda tx: tx["total_amount"])
             expected = ids_of(left if "asc" in query else left[::-1])
             assert found(sandbox, query) == expected, query
-
-
-def test_a_payment_whose_amount_changes_moves_in_a_search_by_amount(sandbox):
-    low, high = sold(sandbox, 1000), sold(sandbox, 1100)
-    assert found(sandbox, "sort_by=total_amount") == ids_of([high, low])
-
-    acted(sandbox, low, "adjust", type="fixed", amount=300)
-
-    assert found(sandbox, "sort_by=total_amount") == ids_of([low, high])
 
 
 # --- the older list ---------------------------------------------------------------------------
@@ -336,20 +304,6 @@ def test_the_history_has_every_attempt_oldest_first_and_only_grows(sandbox):
     assert after == read(sandbox, tx)["history"]
 
 
-@pytest.mark.proves("spec 7-404")
-@pytest.mark.parametrize("tail", ["", "/history"])
-def test_a_transaction_that_is_missing_or_outside_is_one_and_the_same_404(sandbox, tail):
-    outside = sold(sandbox, at="other_merchant", by="psp")["transaction_id"]
-
-    answers = [
-        ask(sandbox, "GET", f"{V1}/{id}{tail}", by="partner")
-        for id in (outside, NOBODY, "x", terminal_id(sandbox, "merchant"))
-    ]
-
-    assert {refused(sandbox, one, 404, "not_found") for one in answers}
-    assert len({one.body for one in answers}) == 1
-
-
 @pytest.mark.proves("spec 4.3-search-retired, 7-405, 9.3", "assumed C3")
 @pytest.mark.parametrize("by", ["merchant", "revoked", "svc_live_x", ""])
 @pytest.mark.parametrize("body", [{}, {"status": ["captured"]}, None, "x"])
@@ -362,14 +316,3 @@ def test_the_retired_search_is_a_405_for_every_caller_and_body(sandbox, by, body
     assert refused(sandbox, answer, 405, "method_not_allowed", clause="spec 4.3-search-retired")
     assert answer.headers.get("allow") in (None, "GET")
     assert sandbox.state() == before
-
-
-@pytest.mark.proves("assumed F29, Q1")
-def test_the_switch_of_partial_refunds_decides_what_a_search_by_status_finds(sandbox):
-    tx = sold(sandbox, 1000)
-    set_switch(sandbox, "refund.partial_status", "refunded")
-
-    acted(sandbox, tx, "refund", amount=1)
-
-    assert found(sandbox, "status=refunded") == [tx["transaction_id"]]
-    assert found(sandbox, "status=captured") == []

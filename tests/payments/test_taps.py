@@ -75,25 +75,6 @@ def test_a_payment_waits_at_the_desk_with_its_request(sandbox):
     assert afterwards == []
 
 
-def test_a_waiting_payment_holds_up_no_other(sandbox):
-    desk_opens(sandbox, times=1)
-
-    async def others():
-        task = await at_desk(sandbox, sale(sandbox))
-        other = await ask_on_loop(sandbox, *sale(sandbox))
-        keys = await ask_on_loop(sandbox, "GET", "/v5/apikeys")
-        was_done = task.done()
-        (waiting,) = await taps(sandbox)
-        await tap(sandbox, waiting["transaction_id"], cancel="user")
-        return was_done, other, keys, await task
-
-    was_done, other, keys, answer = asyncio.run(others())
-
-    assert was_done is False
-    assert (other.json()["status"], keys.status) == ("captured", 200)
-    assert answer.json()["status"] == "canceled"
-
-
 def test_several_payments_wait_side_by_side_and_end_in_any_order(sandbox):
     desk_opens(sandbox)
 

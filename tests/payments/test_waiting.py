@@ -110,16 +110,6 @@ def test_of_two_captures_the_second_finds_the_payment_captured(sandbox):
     assert (second.status, second.json()["error"]) == (400, "invalid_capture_sequence")
 
 
-def test_many_refunds_at_once_never_give_back_more_than_was_captured(sandbox):
-    id = paid_id(sandbox, 1000)
-    delay(sandbox, operation=Operation.REFUND)
-
-    answers = meanwhile(sandbox, *(action(id, "refund", amount=300) for _ in range(5)))
-
-    assert sorted(answer.status for answer in answers) == [200, 200, 200, 400, 400]
-    assert read(sandbox, id)["refunded"] == 900
-
-
 def test_a_refund_of_its_own_route_waits_its_turn_and_sees_what_came_before(sandbox):
     id = paid_id(sandbox, operation="auth")
     delay(sandbox, operation=Operation.CAPTURE)
