@@ -60,23 +60,6 @@ def test_the_plaintext_is_shown_this_once(sandbox):
     assert later == {**made.body, "key": None}
 
 
-@pytest.mark.proves("spec 4.1, 5.11")
-def test_a_created_key_authenticates_from_the_next_request_on(sandbox):
-    made = mint(sandbox, ["apikeys:read"], by="merchant")
-
-    answer = sandbox.ask("GET", "/v5/apikeys", key=made.key)
-
-    assert answer.status == 200
-
-
-def test_two_keys_with_one_name_are_two_keys(sandbox):
-    first = mint(sandbox, ["payments:read"], by="merchant", name="till")
-    second = mint(sandbox, ["payments:read"], by="merchant", name="till")
-
-    assert first.id != second.id
-    assert first.key != second.key
-
-
 @pytest.mark.proves("spec 4.1-account")
 @pytest.mark.parametrize("named", [{}, {"account_id": None}], ids=["omitted", "null"])
 def test_without_an_account_the_key_is_the_callers_own(sandbox, named):

@@ -4,8 +4,6 @@ import pytest
 
 from tests.platform.minting import NOBODY, mint, put, set_clock
 
-ALL_ACTIONS = ["apikeys:read", "apikeys:create", "apikeys:edit", "apikeys:delete"]
-
 OPERATIONS = {
     "create": ("POST", "/v5/apikeys"),
     "list": ("GET", "/v5/apikeys"),
@@ -34,41 +32,6 @@ def ask(sandbox, operation, *, key, target, headers=None):
 
 def names_accounts(operation):
     return operation in ("create", "list")
-
-
-@pytest.mark.proves("spec 5.9, 7-404")
-@pytest.mark.parametrize("operation", OPERATIONS)
-def test_hidden_outside_deleted_and_missing_are_byte_for_byte_one_answer(wider, operation):
-    blind = mint(wider, ["payments:read"], by="partner").key
-    sighted = mint(wider, ["all"], by="partner").key
-    if names_accounts(operation):
-        own, outside = wider.account("partner"), wider.account("other_merchant")
-        gone = [wider.account("deleted_merchant")]
-    else:
-        own, outside = wider.key_id("partner"), wider.key_id("other_merchant")
-        gone = [wider.key_id("orphan")]
-        if operation != "delete":
-            gone.append(wider.key_id("deleted"))
-
-    hidden = [ask(wider, operation, key=blind, target=id) for id in (own, outside, NOBODY, *gone)]
-    visible = [ask(wider, operation, key=sighted, target=id) for id in (outside, NOBODY, *gone)]
-
-    assert hidden[0][0] == 404
-    assert all(answer == hidden[0] for answer in (*hidden, *visible))
-
-
-@pytest.mark.proves("spec 5.9", "assumed 4.2-denied, Q9")
-@pytest.mark.parametrize("operation", OPERATIONS)
-def test_without_the_operation_every_target_gets_the_same_401(wider, operation):
-    others = {"create": "delete", "list": "edit", "read": "edit", "update": "read"}
-    key = mint(wider, [f"apikeys:{others.get(operation, 'create')}"], by="partner").key
-    named = wider.account if names_accounts(operation) else wider.key_id
-    targets = [named("partner"), named("merchant"), named("other_merchant"), NOBODY]
-
-    answers = [ask(wider, operation, key=key, target=id) for id in targets]
-
-    assert answers[0][0] == 401
-    assert all(answer == answers[0] for answer in answers)
 
 
 @pytest.mark.proves("spec 7-body")
@@ -215,24 +178,3 @@ def test_a_key_that_may_not_is_told_so_before_its_headers_and_body_are_judged(
     answer = sandbox.ask(method, path.format(id=NOBODY), headers=headers, body=b"{")
 
     assert answer.status == status
-
-
-@pytest.mark.proves("spec 5.6")
-@pytest.mark.parametrize("action", ALL_ACTIONS)
-def test_no_permission_on_keys_implies_another(sandbox, action):
-    key = mint(sandbox, [action], by="merchant").key
-    target = mint(sandbox, ["payments:read"], by="merchant").id
-    requests = {
-        "apikeys:create": ("POST", "/v5/apikeys", {"name": "x", "permissions": [action]}),
-        "apikeys:edit": ("PUT", f"/v5/apikeys/{target}", {"name": "x"}),
-        "apikeys:read": ("GET", f"/v5/apikeys/{target}", ...),
-        "apikeys:delete": ("DELETE", f"/v5/apikeys/{target}", ...),
-    }
-
-    allowed = [
-        name
-        for name, (method, path, body) in requests.items()
-        if sandbox.ask(method, path, key=key, json_body=body).status != 401
-    ]
-
-    assert allowed == [action]

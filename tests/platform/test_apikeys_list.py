@@ -114,15 +114,6 @@ def test_a_listing_begins_with_the_newest_key(sandbox):
     ]
 
 
-def test_the_newest_key_is_first_across_accounts(sandbox):
-    for account, name in (("merchant", "a"), ("partner", "b"), ("second_merchant", "c")):
-        mint(sandbox, ["payments:read"], by="partner", account=account, name=name)
-
-    listed = listing(sandbox, key="partner")
-
-    assert names(sandbox, listed)[:3] == ["c", "b", "a"]
-
-
 def test_changing_a_key_does_not_move_it_in_the_listing(sandbox):
     put(sandbox, sandbox.key_id("merchant_read_only"), name="renamed", status="revoked")
 
@@ -172,22 +163,6 @@ def test_a_listing_is_not_cut_into_pages(sandbox):
 
     assert len(listed) == 266
     assert len({key["id"] for key in listed}) == 266
-
-
-def test_a_key_that_sees_nothing_below_it_gets_an_empty_array(sandbox):
-    key = reader(sandbox, "merchant", "read:sub")
-
-    answer = sandbox.ask("GET", "/v5/apikeys", key=key)
-
-    assert (answer.status, answer.body) == (200, b"[]")
-
-
-@pytest.mark.proves("spec 2.1-key, 5.4")
-def test_a_listing_shows_no_plaintext_but_of_legacy_and_retrievable_keys(sandbox):
-    listed = listing(sandbox, key="merchant")
-
-    shown = [name for name, key in zip(MERCHANT, listed, strict=True) if key["key"] is not None]
-    assert shown == ["retrievable", "legacy"]
 
 
 def test_two_accounts_in_one_query_are_refused(sandbox):

@@ -160,10 +160,12 @@ class KeyLife(RuleBasedStateMachine):
 
 @pytest.mark.hypothesis
 @pytest.mark.proves(
-    "spec 3.1-revoke, 3.1-reinstate, 3.1-delete, 3.1-expiry, 3.1-gone", "assumed 4.3-same-status"
+    "spec 3.1-revoke, 3.1-reinstate, 3.1-delete, 3.1-expiry, 3.1-gone",
+    "spec 6.3-api_key.revoked, 6.3-api_key.reinstated",
+    "assumed 4.3-same-status, 4.3, 4.3-expired, 4.3-read, D19",
 )
 def test_no_order_of_changes_and_clocks_confuses_a_key(profile):
     run_state_machine_as_test(
         lambda: KeyLife(profile),
-        settings=settings(max_examples=examples(60), stateful_step_count=25),
+        settings=settings(max_examples=examples(45), stateful_step_count=25),
     )

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from tests.driving import InProcess
 from tests.platform.refusals import BODY_MAX, assert_key_refusal
 
 WRONG_TYPES = {
@@ -71,17 +70,3 @@ def test_a_body_one_byte_larger_is_too_large_and_creates_nothing(sandbox):
 
     assert_key_refusal(answer, 413, "body_too_large")
     assert sandbox.state() == before
-
-
-def test_an_update_with_a_body_that_is_too_large_changes_nothing(sandbox):
-    before = sandbox.state()
-    body = b'{"status":"revoked"}' + b" " * BODY_MAX
-
-    answer = sandbox.ask("PUT", _own_key(sandbox), key="merchant", body=body)
-
-    assert_key_refusal(answer, 413, "body_too_large")
-    assert sandbox.state() == before
-
-
-def _own_key(sandbox: InProcess) -> str:
-    return f"/v5/apikeys/{sandbox.key_id('merchant_read_only')}"

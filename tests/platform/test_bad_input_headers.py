@@ -4,7 +4,7 @@ import pytest
 
 from sandbox.domain.profile import Errors, Profile
 from tests.driving import InProcess
-from tests.platform.refusals import assert_key_refusal, assert_other_refusal, fresh
+from tests.platform.refusals import assert_key_refusal, fresh
 from tests.profiles import BRANDED
 
 BODY = b'{"name":"x","permissions":["payments:read"]}'
@@ -135,15 +135,6 @@ def test_an_accept_header_that_excludes_json_is_a_406(sandbox, accept):
     answer = sandbox.ask("GET", "/v5/apikeys", headers=headers)
 
     assert_key_refusal(answer, 406, "not_acceptable")
-
-
-@pytest.mark.proves("assumed 0.5-errors")
-def test_other_endpoints_refuse_such_an_accept_header_in_their_own_shape(sandbox):
-    headers = _headers(sandbox, accept="text/html")
-
-    answer = sandbox.ask("GET", f"/v1/accounts/{sandbox.account('merchant')}", headers=headers)
-
-    assert_other_refusal(answer, 406, "not_acceptable")
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE"])

@@ -160,7 +160,7 @@ def _bodies(name: str) -> st.SearchStrategy[Any]:
 
 @pytest.mark.proves("assumed 0.5-http", "spec 7-400")
 @pytest.mark.parametrize("name", [name for name in TAKES_A_BODY if not name.endswith("_v1")])
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(15))
 @given(data=st.data(), is_based=st.booleans())
 def test_any_json_gets_a_2xx_or_a_4xx_and_a_4xx_changes_nothing(name, data, is_based):
     body = data.draw(_bodies(name))

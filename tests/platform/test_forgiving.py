@@ -91,14 +91,6 @@ def test_an_encoded_body_is_a_415_that_names_the_encoding(sandbox):
     assert "Content-Encoding: 'gzip' is not read" in journal_notes(sandbox, answer)
 
 
-@pytest.mark.proves("assumed D46")
-@pytest.mark.parametrize(("size", "status"), [(65_536, 400), (65_537, 413)])
-def test_a_body_has_at_most_64_kib(sandbox, size, status):
-    answer = sandbox.ask("POST", "/v5/apikeys", key="merchant", body=b" " * size)
-
-    assert answer.status == status
-
-
 @pytest.mark.proves("assumed D43")
 def test_a_filter_by_processor_selects_events_of_batches_too(sandbox):
     for processor in ("tsys", "other"):

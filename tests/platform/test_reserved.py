@@ -190,10 +190,3 @@ def test_of_a_deleted_account_it_is_read_from_above_and_no_longer_edited(sandbox
 
     refused(sandbox, answer, 404, "not_found")
     assert read(sandbox, tx, by="partner") == tx
-
-
-@pytest.mark.proves("spec 7-405", "assumed C3")
-def test_the_retired_search_is_still_a_405_without_an_allow_header(sandbox):
-    answer = sandbox.ask("POST", "/v1/transactions/search", key="merchant")
-
-    assert (answer.status, "allow" in answer.headers) == (405, False)

@@ -115,7 +115,7 @@ def test_a_long_text_is_kept_up_to_the_last_character_that_is():
 
 def test_a_reason_that_repeats_a_body_is_cut_too(sandbox):
     """A thousand of them are kept."""
-    body = {"amount": 1000, "terminal_id": "x" * 500_000}
+    body = {"amount": 1000, "terminal_id": "x" * 50_000}
 
     answer = sandbox.ask("POST", "/v3/payment", key="merchant", json_body=body)
     (*_, entry) = sandbox.sandbox.worlds.default.journal.entries()
@@ -127,14 +127,14 @@ def test_a_reason_that_repeats_a_body_is_cut_too(sandbox):
 # --- what is said -----------------------------------------------------------------------------
 
 LONG = {
-    "fixture": ("POST", "/worlds", {"fixture": "4-" * 500_000}),
-    "scenario": ("POST", "/worlds", {"scenario": "4-" * 500_000}),
-    "a scenario's field": ("PUT", "/worlds/default/scenario", {"name": "x", "4-" * 300_000: 1}),
-    "a switch": ("PUT", "/worlds/default/switches", {"4-" * 500_000: 1}),
-    "an outcome": ("POST", "/worlds/default/scenario/next", {"outcome": "4-" * 500_000}),
-    "an event": ("POST", "/worlds/default/messages", {"event_type": "4-" * 500_000}),
-    "a field": ("POST", "/worlds", {"4-" * 500_000: 1}),
-    "a duration": ("POST", "/worlds/default/clock/advance", {"by": "4-" * 500_000}),
+    "fixture": ("POST", "/worlds", {"fixture": "4-" * 50_000}),
+    "scenario": ("POST", "/worlds", {"scenario": "4-" * 50_000}),
+    "a scenario's field": ("PUT", "/worlds/default/scenario", {"name": "x", "4-" * 50_000: 1}),
+    "a switch": ("PUT", "/worlds/default/switches", {"4-" * 50_000: 1}),
+    "an outcome": ("POST", "/worlds/default/scenario/next", {"outcome": "4-" * 50_000}),
+    "an event": ("POST", "/worlds/default/messages", {"event_type": "4-" * 50_000}),
+    "a field": ("POST", "/worlds", {"4-" * 50_000: 1}),
+    "a duration": ("POST", "/worlds/default/clock/advance", {"by": "4-" * 50_000}),
     "a world": ("GET", "/worlds/" + "4-" * 30_000, ...),
     "a path": ("GET", "/" + "4-" * 30_000, ...),
 }
@@ -152,7 +152,7 @@ def test_an_error_never_repeats_a_long_word(sandbox, case):
 
 
 def test_nor_does_the_platform(sandbox):
-    permissions = {"name": "x", "permissions": ["payments:" + "x" * 500_000] * 2}
+    permissions = {"name": "x", "permissions": ["payments:" + "x" * 50_000] * 2}
     long = {"status": "x" * 60_000, "transaction_type": "y" * 60_000}
     query = "&".join(f"{name}={value}" for name, value in long.items())
 
