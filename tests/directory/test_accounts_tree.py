@@ -18,7 +18,6 @@ from tests.directory.making import (
     events,
     get,
     location_id,
-    made,
     messages,
     mint,
     post,
@@ -76,13 +75,6 @@ def test_a_merchant_cannot_be_a_parent(sandbox, path):
 
     assert "parent_id" in detail(answer)
     assert sandbox.state() == before
-
-
-@pytest.mark.proves("assumed 1.3-parent")
-def test_a_merchant_cannot_create_accounts_below_itself(sandbox):
-    answer = post(sandbox, "/v1/accounts", ACCOUNT, by="merchant")
-
-    assert "parent_id" in detail(answer)
 
 
 # --- kinds ------------------------------------------------------------------------------------
@@ -297,17 +289,6 @@ def test_a_blocked_account_is_managed_as_before_and_its_key_authenticates(sandbo
 # --- deletion ---------------------------------------------------------------------------------
 
 
-@pytest.mark.proves("assumed 4.7-deleted-account")
-def test_no_account_is_created_below_a_deleted_one(sandbox):
-    parent = an_account(sandbox)["id"]
-    delete(sandbox, f"/v1/accounts/{parent}")
-
-    answer = post(sandbox, "/v1/accounts", ACCOUNT | {"parent_id": parent})
-
-    detail(answer, 404, "not_found")
-    assert events(sandbox) == ["account.created", "account.deleted"]
-
-
 @pytest.mark.proves("assumed 1.3-delete")
 @pytest.mark.parametrize("by", ["merchant", "partner", "psp", "admin"])
 def test_an_account_cannot_delete_itself(sandbox, by):
@@ -382,14 +363,6 @@ def test_the_terminal_numbers_of_a_deleted_account_are_free_again(sandbox):
     again = a_terminal(sandbox, "merchant")
 
     assert again["status"] == "active"
-
-
-def test_two_accounts_may_have_the_same_name(sandbox):
-    first = an_account(sandbox)
-
-    second = made(post(sandbox, "/v1/accounts", ACCOUNT))
-
-    assert first["id"] != second["id"]
 
 
 @pytest.mark.proves("assumed D38")

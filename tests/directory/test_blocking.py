@@ -121,13 +121,11 @@ def test_the_same_name_with_another_status_is_announced_as_a_block_alone(sandbox
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("verb", ["block", "unblock"])
-@pytest.mark.parametrize("body", [b"", b"{", b'{"status":"deleted"}', b"\xff"])
-def test_the_aliases_take_no_body_and_read_none(sandbox, kind, verb, body):
+def test_the_aliases_take_no_body_and_read_none(sandbox, kind, verb):
     path = a_path(sandbox, kind)
 
-    answer = sandbox.ask("POST", f"{path}/{verb}", key="partner", body=body)
-
-    assert answer.status == 200
+    for body in (b"", b"{", b'{"status":"deleted"}', b"\xff"):
+        assert sandbox.ask("POST", f"{path}/{verb}", key="partner", body=body).status == 200
 
 
 @pytest.mark.parametrize("kind", KINDS)

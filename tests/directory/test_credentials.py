@@ -94,23 +94,6 @@ def test_an_unknown_field_is_ignored_and_the_journal_says_so(sandbox):
 # --- change -----------------------------------------------------------------------------------
 
 
-@pytest.mark.proves("spec 3.4-credential", "assumed 1.6-update, 4.7-credential")
-def test_a_credential_is_blocked_and_unblocked_by_is_active(sandbox):
-    credential = a_credential(sandbox)
-    path = f"{PATH}/{credential['id']}"
-
-    blocked = shown(put(sandbox, path, {"is_active": False}))
-    unblocked = shown(put(sandbox, path, {"is_active": True}))
-
-    assert blocked == credential | {"is_active": False}
-    assert unblocked == credential
-    assert events(sandbox) == [
-        "credential.created",
-        "credential.blocked",
-        "credential.unblocked",
-    ]
-
-
 @pytest.mark.proves("assumed 1.6-update")
 @pytest.mark.parametrize(
     ("change", "expected"),

@@ -156,33 +156,17 @@ def test_an_offset_that_is_not_a_number_from_0_is_refused_and_named(sandbox, plu
         ("/v2/terminals", "processor_tid", "x"),
         ("/v1/locations", "status", "active"),
         ("/v1/locations", "search", "x"),
+        ("/v1/accounts", "parent_id", "partner"),
+        ("/v2/terminals", "account_id", "partner"),
+        ("/v1/locations", "account_id", "partner"),
+        ("/v1/accounts/credentials", "account_id", "partner"),
     ],
 )
-@pytest.mark.parametrize("second", ["the same", ""])
-def test_a_parameter_with_one_value_must_not_be_sent_twice(sandbox, path, name, value, second):
-    other = value if second == "the same" else second
+def test_a_parameter_with_one_value_must_not_be_sent_twice(sandbox, path, name, value):
+    sent = f"{name}={account_id(sandbox, value)}"
 
-    answer = get(sandbox, path, query=f"{name}={value}&{name}={other}")
-
-    assert name in detail(answer)
-
-
-@pytest.mark.proves("assumed C12")
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [
-        ("/v1/accounts", "parent_id"),
-        ("/v2/terminals", "account_id"),
-        ("/v1/locations", "account_id"),
-        ("/v1/accounts/credentials", "account_id"),
-    ],
-)
-def test_the_account_of_a_listing_must_not_be_sent_twice(sandbox, path, name):
-    id = account_id(sandbox, "partner")
-
-    answer = get(sandbox, path, query=f"{name}={id}&{name}={id}")
-
-    assert name in detail(answer)
+    for query in (f"{sent}&{sent}", f"{sent}&{name}="):
+        assert name in detail(get(sandbox, path, query=query)), query
 
 
 @pytest.mark.proves("assumed C12, 1.3-list")
@@ -211,7 +195,7 @@ def test_an_unknown_parameter_is_ignored_and_the_journal_says_so(sandbox, plural
 # --- paging through ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 7])
+@pytest.mark.parametrize("size", [1, 4])
 @pytest.mark.parametrize("plural", LISTINGS)
 def test_paging_while_records_are_added_misses_none_and_keeps_their_order(sandbox, plural, size):
     for number in range(200, 206):
@@ -230,18 +214,6 @@ def test_paging_while_records_are_added_misses_none_and_keeps_their_order(sandbo
 
     assert list(dict.fromkeys(one for one in seen if one in there)) == there
     assert rest["total"] > len(there)
-
-
-@pytest.mark.parametrize("plural", LISTINGS)
-def test_pages_side_by_side_are_the_whole_listing(sandbox, plural):
-    for number in range(200, 207):
-        add(sandbox, plural, number)
-    whole, rest = window(sandbox, plural, "limit=200")
-
-    pages = [window(sandbox, plural, f"limit=4&offset={at}")[0] for at in range(0, 20, 4)]
-
-    assert [id for page in pages for id in page] == whole
-    assert rest["total"] == len(whole)
 
 
 @pytest.mark.parametrize("plural", LISTINGS)
@@ -283,24 +255,24 @@ def holders_in(sandbox, plural, made, query="", by="partner"):
 
 
 @pytest.mark.proves("spec 5.2", "assumed 4.7")
-@pytest.mark.parametrize("by", TREES)
 @pytest.mark.parametrize("plural", OF_ACCOUNTS)
-def test_without_a_filter_a_listing_shows_the_callers_own_hierarchy(sandbox, plural, by):
+def test_without_a_filter_a_listing_shows_the_callers_own_hierarchy(sandbox, plural):
     # assumed D6: an admin's too
     made = one_each(sandbox, plural)
 
-    assert holders_in(sandbox, plural, made, by=by) == set(TREES[by])
+    for by, names in TREES.items():
+        assert holders_in(sandbox, plural, made, by=by) == set(names), by
 
 
 @pytest.mark.proves("assumed 4.7-admin")
-@pytest.mark.parametrize("named", ["psp", "partner", "other_partner", "merchant"])
 @pytest.mark.parametrize("by", ["psp", "admin"])
 @pytest.mark.parametrize("plural", OF_ACCOUNTS)
-def test_naming_an_account_shows_it_and_its_descendants(sandbox, plural, by, named):
+def test_naming_an_account_shows_it_and_its_descendants(sandbox, plural, by):
     made = one_each(sandbox, plural)
-    query = f"account_id={account_id(sandbox, named)}"
 
-    assert holders_in(sandbox, plural, made, query, by) == set(TREES[named])
+    for named in ("psp", "partner", "other_partner", "merchant"):
+        query = f"account_id={account_id(sandbox, named)}"
+        assert holders_in(sandbox, plural, made, query, by) == set(TREES[named]), named
 
 
 OUTSIDE = {
@@ -312,17 +284,15 @@ OUTSIDE = {
 
 
 @pytest.mark.proves("spec 7-404", "assumed D20, Q21")
-@pytest.mark.parametrize(
-    ("by", "named"), [(by, name) for by, names in OUTSIDE.items() for name in [*names, NOBODY]]
-)
+@pytest.mark.parametrize("by", OUTSIDE)
 @pytest.mark.parametrize("plural", LISTINGS)
-def test_naming_an_account_outside_the_hierarchy_is_not_found(sandbox, plural, by, named):
+def test_naming_an_account_outside_the_hierarchy_is_not_found(sandbox, plural, by):
     # assumed D20
     name = "parent_id" if plural == "accounts" else "account_id"
 
-    answer = get(sandbox, LISTINGS[plural], by=by, query=f"{name}={account_id(sandbox, named)}")
-
-    detail(answer, 404, "not_found")
+    for named in (*OUTSIDE[by], NOBODY):
+        query = f"{name}={account_id(sandbox, named)}"
+        detail(get(sandbox, LISTINGS[plural], by=by, query=query), 404, "not_found")
 
 
 ACCOUNTS = {

@@ -4,20 +4,14 @@ import pytest
 
 from tests.directory.making import (
     a_terminal,
-    account_id,
     an_account,
-    delete,
     detail,
-    events,
-    get,
     made,
-    mint,
     post,
     put,
     shown,
     terminal_body,
 )
-from tests.support.payments import sold
 
 # --- create -----------------------------------------------------------------------------------
 
@@ -107,24 +101,3 @@ def test_an_update_takes_the_older_names_too(sandbox, alias, field):
     changed = shown(put(sandbox, path, {alias: "patio"}))
 
     assert changed[field] == "patio"
-
-
-def test_a_merchant_boards_its_own_terminal(sandbox):
-    key = mint(sandbox, ["terminals:create"], by="merchant")["key"]
-
-    terminal = a_terminal(sandbox, by=key)
-
-    assert terminal["account_id"] == account_id(sandbox, "merchant")
-
-
-@pytest.mark.proves("assumed 1.4-delete, D10")
-def test_a_terminal_whose_payments_still_have_to_settle_is_not_deleted(sandbox):
-    # assumed D10; for every state of a batch see tests/payments/test_batch_results.py.
-    tx = sold(sandbox)
-    fired = events(sandbox)
-
-    answer = delete(sandbox, f"/v2/terminals/{tx['tid']}")
-
-    assert tx["batch_id"] in detail(answer, 409, "conflict")
-    assert events(sandbox) == fired
-    assert shown(get(sandbox, f"/v2/terminals/{tx['tid']}"))["deleted_at"] is None

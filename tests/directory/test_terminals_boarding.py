@@ -111,13 +111,12 @@ def test_a_var_sheet_without_an_identifier_leaves_it_required(sandbox, missing):
         ("processing_terminal_id", "tid"),
     ],
 )
-@pytest.mark.parametrize("value", [7, [], {}, True])
-def test_a_bad_value_in_a_var_sheet_is_refused_and_the_field_named(sandbox, name, field, value):
+def test_a_bad_value_in_a_var_sheet_is_refused_and_the_field_named(sandbox, name, field):
     sheet = PAYROC_SHEET if name in PAYROC_SHEET else TSYS_SHEET
 
-    answer = post(sandbox, "/v2/terminals", sheet_body(sandbox, sheet | {name: value}))
-
-    assert field in detail(answer)
+    for value in (7, [], {}, True):
+        answer = post(sandbox, "/v2/terminals", sheet_body(sandbox, sheet | {name: value}))
+        assert field in detail(answer), value
 
 
 def test_an_empty_terminal_number_is_not_a_terminal_number(sandbox):
@@ -365,22 +364,3 @@ def test_the_listing_shows_terminals_as_reading_each_does_newest_first(sandbox):
 
     assert listed == read
     assert [one["tid"] for one in listed] == CAST
-
-
-def test_a_deleted_terminal_leaves_every_listing(boarded):
-    first = shown(get(boarded, "/v2/terminals", query="search=ksk"))["terminals"][0]
-    delete(boarded, f"/v2/terminals/{first['terminal_id']}")
-
-    left = [found(boarded, query) for query in ("search=ksk", "processor_tid=KSK1", "search=k")]
-
-    assert left == [[], [], ["beta"]]
-
-
-def test_a_search_follows_a_change_of_name_at_once(boarded):
-    assert found(boarded, "search=kiosk") == ["delta"]
-    kiosk = shown(get(boarded, "/v2/terminals", query="search=kiosk"))["terminals"][0]
-    shown(put(boarded, f"/v2/terminals/{kiosk['terminal_id']}", {"name": "Pavilion"}))
-
-    names = [found(boarded, "search=kiosk"), found(boarded, "search=pavil")]
-
-    assert names == [[], ["delta"]]
