@@ -83,20 +83,21 @@ def test_the_catalogue_has_every_fault_once():
     assert len(FAULTS) == len({fault.message for fault in FAULTS})
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_fault_is_raised_somewhere_or_stands_in_a_row(name):
-    raised = [
-        file
+def test_every_fault_is_raised_somewhere_or_stands_in_a_row():
+    raised = {
+        name
         for file, text in _sources()
-        if file != "faults.py" and re.search(rf"(Refusal\(|fault =)\s*(faults\.)?{name}\b", text)
-    ]
-    in_rows = [
-        file
+        for name in re.findall(r"(?:Refusal\(|fault =)\s*(?:faults\.)?([A-Z_]+)\b", text)
+        if file != "faults.py"
+    }
+    in_rows = {
+        word
         for file, text in _sources()
-        if file in TABLES and re.search(rf"\b{name}\b", IMPORT.sub("", text))
-    ]
+        if file in TABLES
+        for word in re.findall(r"\b[A-Z_]+\b", IMPORT.sub("", text))
+    }
 
-    assert raised or in_rows
+    assert set(NAMES) <= raised | in_rows
 
 
 def test_every_fault_has_its_expected_code():
@@ -130,8 +131,3 @@ def test_a_refusal_says_to_the_journal_what_it_says_to_the_client_unless_told_ot
 
     assert (refusal.details, refusal.reason, refusal.source) == (details, reason, source)
     assert str(refusal) == reason
-
-
-def test_a_fault_cannot_be_changed():
-    with pytest.raises(AttributeError):
-        VALIDATION_ERROR.status = 200

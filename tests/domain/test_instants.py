@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.domain.instants import add_years, from_ms, parse_rfc3339, to_millisecond, to_wire
+from sandbox.domain.instants import from_ms, parse_rfc3339, to_millisecond, to_wire
 
 OFFSETS = st.integers(-1439, 1439).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 INSTANTS = st.datetimes(datetime(1970, 1, 1), datetime(9000, 1, 1), timezones=st.just(UTC)).map(
@@ -160,19 +160,3 @@ def test_below_a_millisecond_everything_is_cut_off_and_nothing_is_rounded_up(ins
 
     assert cut.microsecond % 1000 == 0
     assert timedelta(0) <= instant - cut < timedelta(milliseconds=1)
-
-
-@pytest.mark.proves("assumed 8.2-leap")
-@pytest.mark.parametrize(
-    ("text", "years", "expected"),
-    [
-        ("2026-03-01T12:00:00.123Z", 100, "2126-03-01T12:00:00.123Z"),
-        ("2024-02-29T23:59:59.999Z", 1, "2025-02-28T23:59:59.999Z"),
-        ("2024-02-29T00:00:00Z", 4, "2028-02-29T00:00:00.000Z"),
-        ("2000-02-29T00:00:00Z", 100, "2100-02-28T00:00:00.000Z"),
-        ("2300-02-28T00:00:00Z", 100, "2400-02-28T00:00:00.000Z"),
-        ("2026-12-31T00:00:00Z", 0, "2026-12-31T00:00:00.000Z"),
-    ],
-)
-def test_years_are_added_by_the_calendar_and_29_february_becomes_the_28th(text, years, expected):
-    assert to_wire(add_years(parse_rfc3339(text), years)) == expected

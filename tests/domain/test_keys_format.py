@@ -11,7 +11,6 @@ from sandbox.domain.keys import (
     KeyKind,
     digest_of,
     legacy_lookup,
-    mask,
     secret_fits,
 )
 from tests.profiles import BRANDED, NEUTRAL
@@ -134,22 +133,6 @@ def test_nothing_of_a_production_or_malformed_key_is_taken_out_of_it(kind):
     assert (parsed.kind, parsed.lookup, parsed.secret) == (kind, "", "")
 
 
-@pytest.mark.parametrize("whose", ["admin", "merchant", "revoked", "retrievable"])
-def test_the_keys_of_the_demo_are_v5_keys(sandbox, whose):
-    assert NEUTRAL.key_format.parse(sandbox.key(whose)).kind is KeyKind.V5
-
-
-@pytest.mark.proves("spec 2.1-format, 2.1-last4")
-def test_a_key_that_was_minted_is_a_v5_key_with_its_last_four_shown(sandbox):
-    body = {"name": "x", "permissions": ["payments:read"]}
-
-    made = sandbox.ask("POST", "/v5/apikeys", key="merchant", json_body=body).json()
-
-    parsed = NEUTRAL.key_format.parse(made["key"])
-    assert (parsed.kind, len(parsed.lookup), len(parsed.secret)) == (KeyKind.V5, 12, 32)
-    assert made["key_last4"] == parsed.secret[-4:]
-
-
 # --- scrub ------------------------------------------------------------------------------------
 
 
@@ -234,10 +217,6 @@ def test_a_production_key_is_recognized_anywhere_in_a_text(text, expected):
 
 
 # --- secrets ----------------------------------------------------------------------------------
-
-
-def test_a_mask_shows_four_characters():
-    assert mask("LG82") == "****LG82"
 
 
 @pytest.mark.proves("spec 2.1-secret")

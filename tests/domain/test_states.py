@@ -22,25 +22,6 @@ DOOR = Machine(
 
 
 @pytest.mark.parametrize(
-    ("state", "trigger", "target", "event"),
-    [
-        ("open", "close", "closed", "door.closed"),
-        ("closed", "open", "open", "door.opened"),
-        ("closed", "lock", "locked", None),
-    ],
-)
-def test_a_state_and_a_trigger_lead_to_the_row_of_the_table(state, trigger, target, event):
-    found = DOOR.step(state, trigger)
-
-    assert (found.state, found.trigger, found.target, found.event) == (
-        state,
-        trigger,
-        target,
-        event,
-    )
-
-
-@pytest.mark.parametrize(
     ("state", "trigger", "said"),
     [
         ("open", "lock", "door: cannot lock from open; possible: close, remove"),
@@ -60,20 +41,3 @@ def test_a_pair_without_a_row_is_refused_with_what_is_possible(state, trigger, s
 def test_two_rows_for_one_pair_make_no_machine():
     with pytest.raises(ValueError, match="door: two rows"):
         Machine("door", [step("open", "close", "closed"), step("open", "close", "open")])
-
-
-def test_a_machine_keeps_its_rows_in_order_for_drawing():
-    pairs = [(row.state, row.trigger) for row in DOOR.steps]
-
-    assert pairs == [
-        ("open", "close"),
-        ("closed", "open"),
-        ("closed", "lock"),
-        ("locked", "unlock"),
-        ("open", "remove"),
-    ]
-
-
-def test_a_row_cannot_be_changed():
-    with pytest.raises(AttributeError):
-        DOOR.step("open", "close").target = "open"
