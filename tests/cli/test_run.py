@@ -79,9 +79,7 @@ if "other" in sys.argv:""",
 
 
 @pytest.mark.parametrize("token", [None, "a-token-of-the-surroundings"])
-def test_worlds_that_a_failed_command_deleted_are_kept_and_open_elsewhere(
-    tmp_path, token
-):
+def test_worlds_that_a_failed_command_deleted_are_kept_and_open_elsewhere(tmp_path, token):
     folder = tmp_path / "kept"
     script = DELETED
     if token:
