@@ -261,6 +261,17 @@ class WorldControl:
                 if error.error != "nothing_came":
                     raise
 
+    def answer(
+        self, transaction_id: str, outcome: str = "approved", *, event_id: str | None = None
+    ) -> dict[str, Any]:
+        """Answer an attempt that timed out or was left pending, late, as the processor.
+
+        It is the newest such attempt at the payment, unless `event_id` names another. Returns the
+        `payment`, its `ledger` and its `story` after that.
+        """
+        body = {"outcome": outcome, "event_id": event_id}
+        return self._object("POST", f"/payments/{transaction_id}/answer", body)
+
     # --- what happened
 
     @property

@@ -120,6 +120,10 @@ class Commands(Group):
 COMMANDS: Final = {
     "agenda": ("clock", "List what falls due in a world, the soonest first, and what it leads to."),
     "amounts": ("lookups", "List the amounts that choose an outcome."),
+    "answer": (
+        "payments",
+        "Answer an attempt at a PAYMENT that timed out, late, as the processor.",
+    ),
     "batch": ("batches", "List, open, close and answer batches."),
     "capture": ("payments", "Capture an authorized PAYMENT: all of it, or AMOUNT."),
     "cards": ("lookups", "List the test cards with the answers of their issuers."),

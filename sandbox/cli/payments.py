@@ -339,6 +339,36 @@ def _act(
 # --- cards and outcomes
 
 
+@click.command(cls=ActorCommand)
+@click.argument("payment")
+@click.argument("outcome", default="approved", type=arguments.SOME_OUTCOME)
+@click.option("--event-id", help="Attempt to answer. Default: the newest one that waits.")
+def answer(
+    payment: str, outcome: str, *, event_id: str | None, actor: str | None, world: RemoteWorld
+) -> Result:
+    """Answer an attempt at a PAYMENT that timed out, late, as the processor.
+
+    PAYMENT is an id, the beginning of an id, or `last`. What timed out is carried out by it:
+    the sale, the refund, or any other action. With a decline as OUTCOME it stays undone.
+
+    \b
+    Examples:
+      sandbox answer last
+      sandbox answer 38b4 do_not_honor --event-id refund-1
+    """
+    id = open_stage(world).payment(payment, actor).id
+    body = {"outcome": outcome, "event_id": event_id}
+    told = world.read("POST", "payments", id, "answer", body=body)
+    return Result(told, _show_answered)
+
+
+def _show_answered(told: Mapping[str, Any]) -> None:
+    """Print the payment with the attempt that was answered, which is its last one now."""
+    payment = told["payment"]
+    attempt = next(one["says"] for one in reversed(told["story"]) if one["kind"] == "attempt")
+    say_parts([payment["transaction_id"], attempt, _amounts(payment)])
+
+
 @click.command(cls=WorldCommand)
 @click.argument("id", required=False)
 @click.option("--card", type=arguments.SOME_CARD, help="Tap this test card, like tok_visa_credit.")

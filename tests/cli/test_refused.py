@@ -19,6 +19,9 @@ def world(served):
     ("line", "code", "words"),
     [
         ("amounts 900499x", 1, ["no amount has"]),
+        ("answer last", 1, ["no attempt at the payment waits for its processor"]),
+        ("answer last do_not_honr", 2, ["did you mean 'do_not_honor'?"]),
+        ("answer nothing", 2, ["'nothing'"]),
         ("batch close --terminal tax_merchant --as partner", 1, ["has no open batch"]),
         ("batch close zz", 2, ["begins with 'zz'", "`sandbox batch list`"]),
         ("batch close zz --terminal merchant", 2, ["not both"]),

@@ -51,6 +51,7 @@ def test_every_command_that_asks_a_server_says_when_there_is_none(words):
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
         arguments = {
+            "answer": ["last"],
             "batch answer": ["last", "accepted"],
             "batch report": ["last"],
             "capture": ["last"],

@@ -73,6 +73,20 @@ def test_a_tip_is_an_amount_or_a_percentage_and_a_payment_is_reversed(served, at
     assert "reversed 1.00" in reversed_in_part
 
 
+def test_an_attempt_that_timed_out_is_answered_late(served, at):
+    id = id_in(told("pay", "20", "--outcome", "processor_timeout", *at, server=served))
+
+    paid = told("answer", id[:9], *at, server=served)
+    told("refund", "last", "5", "--outcome", "processor_timeout", *at, server=served)
+    refunded = told("answer", "last", *at, server=served)
+    told("refund", "last", "6", "--outcome", "processor_timeout", *at, server=served)
+    declined = json.loads(told("answer", "last", "do_not_honor", "--json", *at, server=served))
+
+    assert paid == f"{id}  sale: captured (approved)  20.00 USD\n"
+    assert refunded == f"{id}  refund: captured (approved)  20.00 USD (refunded 5.00)\n"
+    assert (declined["payment"]["refunded"], declined["unanswered"]) == (500, [])
+
+
 @pytest.mark.parametrize(("answer", "status"), [("yes", "captured"), ("no", "canceled")])
 def test_a_surcharge_is_confirmed_by_a_member_that_acts_through_its_parent(
     served, at, answer, status

@@ -60,6 +60,18 @@ def test_next_decides_how_a_payment_ends(world):
     assert pay(world)["status"] == "captured"
 
 
+def test_an_attempt_that_timed_out_is_answered_late(world):
+    world.next("processor_timeout")
+    timed_out = pay(world)
+
+    answered = world.answer(timed_out["transaction_id"], event_id=timed_out["event_id"])
+    with pytest.raises(SandboxRefused) as refused:
+        world.answer(timed_out["transaction_id"], "do_not_honor")
+
+    assert (timed_out["status"], answered["payment"]["status"]) == ("error", "captured")
+    assert refused.value.error == "not_waiting"
+
+
 def test_a_misspelt_outcome_is_refused_with_the_nearest(world):
     with pytest.raises(SandboxRefused) as refused:
         world.next("insuficient_funds")
