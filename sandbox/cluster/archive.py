@@ -10,7 +10,7 @@ from pydantic_core import from_json
 
 from sandbox.cluster import commits
 from sandbox.cluster.commits import Rows
-from sandbox.cluster.database import FAILURES, Database
+from sandbox.cluster.database import Database
 from sandbox.cluster.setup import prepare, put_meta
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.teams import team_of
@@ -56,14 +56,8 @@ class Archive(StateFile):
 
     def _run(self, work: Callable[[asyncpg.Connection], Awaitable[T]]) -> T:
         async def connected() -> T:
-            await self._database.open()
-            try:
-                async with self._database.connection() as connection:
-                    return await work(connection)
-            except FAILURES as error:
-                raise self._database.refusal(error) from error
-            finally:
-                await self._database.close()
+            async with self._database.opened() as connection:
+                return await work(connection)
 
         return asyncio.run(connected())
 

@@ -122,10 +122,11 @@ async def write_rows(connection: asyncpg.Connection, rows: Rows, wid: int) -> No
     They count as left over until a commit turns the world over to them.
     """
     async with connection.transaction():
-        await connection.execute("INSERT INTO uat_sandbox.leftovers VALUES ($1)", wid)
         for first in range(0, len(rows.documents), CHUNK_ROWS):
             chunk = rows.documents[first : first + CHUNK_ROWS]
             await connection.execute(_PUT, *_columns(chunk, 6))
+        # Last, since they are swept some time after this.
+        await connection.execute("INSERT INTO uat_sandbox.leftovers VALUES ($1)", wid)
 
 
 async def delete(connection: asyncpg.Connection, session: int, wids: list[int]) -> bool:

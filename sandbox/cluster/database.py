@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
@@ -75,17 +75,25 @@ class Database:
         self._pool: asyncpg.Pool | None = None
 
     async def open(self) -> None:
-        """Connect. Raises StoreError, with a sentence for what is wrong."""
+        """Have connections be made as they are needed."""
+        self._pool = await asyncpg.create_pool(
+            self._url, min_size=0, max_size=CONNECTIONS_MAX, command_timeout=ANSWER_S, **_SETTINGS
+        )
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[asyncpg.Connection]:
+        """Yield a connection of a database that is used inside the block only.
+
+        Raises StoreError, with a sentence for what is wrong.
+        """
+        await self.open()
         try:
-            self._pool = await asyncpg.create_pool(
-                self._url,
-                min_size=1,
-                max_size=CONNECTIONS_MAX,
-                command_timeout=ANSWER_S,
-                **_SETTINGS,
-            )
+            async with self.connection() as connection:
+                yield connection
         except (ValueError, *FAILURES) as error:
             raise self.refusal(error) from error
+        finally:
+            await self.close()
 
     async def connect(self) -> asyncpg.Connection:
         """Return a connection of its own, which no pool resets or closes."""

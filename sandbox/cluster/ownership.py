@@ -58,13 +58,12 @@ WHERE id = $1 AND format <= $4 AND n > 0 AND session IS NOT DISTINCT FROM $3 AND
 _RESERVE: Final = """
 INSERT INTO uat_sandbox.worlds (id, wid, team, session, n, format)
 VALUES ($1, (random() * 9e18)::bigint, $2, $3, 0, $4)
-ON CONFLICT DO NOTHING RETURNING $3::integer, wid, n"""
-TAKE_BACK: Final = "DELETE FROM uat_sandbox.worlds WHERE id = $1 AND n = 0"
-"""Frees the id of a world that was not made."""
-
-LEAVE: Final = "UPDATE uat_sandbox.sessions SET is_leaving = true WHERE number = $1"
-"""Tells the others that a session takes no more worlds."""
-
+ON CONFLICT (id) DO UPDATE SET wid = excluded.wid, session = excluded.session
+WHERE worlds.n = 0
+    AND NOT EXISTS (SELECT FROM uat_sandbox.living l WHERE l.number = worlds.session)
+RETURNING $3::integer, wid, n"""
+_TAKE_BACK: Final = "DELETE FROM uat_sandbox.worlds WHERE wid = $1 AND n = 0"
+_LEAVE: Final = "UPDATE uat_sandbox.sessions SET is_leaving = true WHERE number = $1"
 _NUMBERED: Final = """
 INSERT INTO uat_sandbox.meta VALUES ('numbered:' || $1, '1')
 ON CONFLICT (name) DO UPDATE SET value = (uat_sandbox.meta.value::bigint + 1)::text
@@ -106,12 +105,15 @@ DELETE FROM uat_sandbox.worlds w WHERE n = 0
     AND NOT EXISTS (SELECT FROM uat_sandbox.living l WHERE l.number = w.session);
 DELETE FROM uat_sandbox.sessions s
 WHERE NOT EXISTS (SELECT FROM uat_sandbox.living l WHERE l.number = s.number);
-DELETE FROM uat_sandbox.brought_keys WHERE at < now() - interval '1 hour'"""
-_LEFT_OVER: Final = """
-SELECT wid FROM uat_sandbox.leftovers WHERE since < now() - interval '1 minute' LIMIT 1"""
-_SWEEP_DOCUMENTS: Final = """
-DELETE FROM uat_sandbox.documents WHERE wid = $1 AND (tbl, id) IN
-(SELECT tbl, id FROM uat_sandbox.documents WHERE wid = $1 LIMIT $2)"""
+DELETE FROM uat_sandbox.brought_keys WHERE at < now() - interval '1 hour';
+DELETE FROM uat_sandbox.documents WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM uat_sandbox.documents WHERE wid = (
+        SELECT wid FROM uat_sandbox.leftovers WHERE since < now() - interval '1 minute'
+        ORDER BY since LIMIT 1
+    ) LIMIT 2000 FOR UPDATE SKIP LOCKED
+));
+DELETE FROM uat_sandbox.leftovers l WHERE since < now() - interval '1 minute'
+    AND NOT EXISTS (SELECT FROM uat_sandbox.documents d WHERE d.wid = l.wid)"""
 _SPREAD: Final = """
 SELECT number, (SELECT count(*) FROM uat_sandbox.worlds w WHERE w.session = l.number) AS worlds
 FROM uat_sandbox.living l WHERE NOT is_leaving ORDER BY worlds, number"""
@@ -170,9 +172,21 @@ async def reserve(
             row = await connection.fetchrow(_RESERVE, wanted, whose, session, FORMAT)
             if row is not None:
                 return wanted, Claim(*row)
-        if await connection.fetchval("SELECT n FROM uat_sandbox.worlds WHERE id = $1", id) == 0:
-            raise Unavailable(f"the world {id!r} is being made")
+        n = await connection.fetchval("SELECT n FROM uat_sandbox.worlds WHERE id = $1", wanted)
+        if not n:
+            # Without a row it was being made until now.
+            raise Unavailable(f"the world {wanted!r} is being made")
     raise WorldTaken(f"a world {id or 'world-1'!r} and those after it are there already")
+
+
+async def take_back(connection: asyncpg.Connection, wid: int) -> None:
+    """Free the id of a world that was not made."""
+    await connection.execute(_TAKE_BACK, wid)
+
+
+async def leave(connection: asyncpg.Connection, session: int) -> None:
+    """Tell the other servers that a session takes no more worlds."""
+    await connection.execute(_LEAVE, session)
 
 
 async def reserve_key(connection: asyncpg.Connection, fingerprint: str, world: str) -> bool:
@@ -244,18 +258,11 @@ async def overdue(connection: asyncpg.Connection, me: int) -> list[int]:
     return [row["owner"] for row in await connection.fetch(_OVERDUE, me)]
 
 
-async def sweep(
-    connection: asyncpg.Connection, unused_after_s: float | None, rows_max: int
-) -> None:
+async def sweep(connection: asyncpg.Connection, unused_after_s: float | None) -> None:
     """Delete what is unused, abandoned or left over, some of it at a time."""
     if unused_after_s is not None:
         await connection.execute(_UNUSED, unused_after_s, DEFAULT_WORLD)
     await connection.execute(_SWEEP)
-    wid = await connection.fetchval(_LEFT_OVER)
-    if wid is not None:
-        done = await connection.execute(_SWEEP_DOCUMENTS, wid, rows_max)
-        if done == "DELETE 0":
-            await connection.execute("DELETE FROM uat_sandbox.leftovers WHERE wid = $1", wid)
 
 
 async def count_worlds(connection: asyncpg.Connection) -> list[tuple[int, int]]:

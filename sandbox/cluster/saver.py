@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, TypeVar
+from typing import Concatenate, Final, ParamSpec, TypeVar
 
 import asyncpg
 
@@ -37,6 +37,7 @@ from sandbox.worlds.elsewhere import WorldLost
 from sandbox.worlds.saver import ChangeLog
 from sandbox.worlds.world import World
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 WORLDS_AT_ONCE: Final = 64
@@ -222,7 +223,7 @@ class ClusterSaver:
     async def _write_tokens(self, tokens: str) -> None:
         await self._session.ready()
         try:
-            await self._session.run(partial(put_meta, name="tokens", value=tokens))
+            await self._session.run(ANSWER_S, put_meta, "tokens", tokens)
         except (*FAILURES, SessionLost) as error:
             raise self._database.unreachable(error) from error
         if self._tokens is tokens:
@@ -271,12 +272,9 @@ class ClusterSaver:
 
     async def _commit(self, batch: list[tuple[OwnedWorld, Head, int]], rows: Rows) -> None:
         began_s, session = time.monotonic(), self._session.number
-        worlds, heads = [owned for owned, _, _ in batch], [head for _, head, _ in batch]
-
-        async def commit(connection: asyncpg.Connection) -> set[int]:
-            return await commits.commit(connection, session, heads, rows)
-
-        mine = await self._persist(commit, worlds, ANSWER_S + len(rows.documents) / _ROWS_PER_S)
+        heads = [head for _, head, _ in batch]
+        within_s = ANSWER_S + len(rows.documents) / _ROWS_PER_S
+        mine = await self._persist(within_s, commits.commit, session, heads, rows)
         self.measured.writes.observe(time.monotonic() - began_s)
         self.measured.written_together.observe(len(batch))
         for owned, head, noted in batch:
@@ -284,33 +282,31 @@ class ClusterSaver:
                 owned.wid, owned.n = head.new_wid, head.n
                 self._done(owned, noted)
             elif not owned.is_lost:
-                if mine is not None:
-                    log.error("the world %r has other commits than ours", owned.world.id)
+                why = "cannot be written" if mine is None else "has other commits than ours"
+                log.error("the world %r %s", owned.world.id, why)
                 self._on_lost(owned.world)
 
     async def _persist(
         self,
-        statement: Callable[[asyncpg.Connection], Awaitable[T]],
-        worlds: list[OwnedWorld],
-        within_s: float = ANSWER_S,
+        within_s: float,
+        statement: Callable[Concatenate[asyncpg.Connection, P], Awaitable[T]],
+        *values: P.args,
+        **more: P.kwargs,
     ) -> T | None:
         """Carry it out, for some seconds if PostgreSQL refuses it; None if it never does."""
         deadline_s = time.monotonic() + PATIENCE_S
         while True:
             try:
-                return await self._session.run(statement, within_s)
+                return await self._session.run(within_s, statement, *values, **more)
             except asyncpg.PostgresError as error:
                 if time.monotonic() > deadline_s:
-                    ids = ", ".join(owned.world.id for owned in worlds)
-                    log.error("%s does not take changes of %s: %s", self.name, ids, error)
+                    log.error("%s does not take changes: %s", self.name, error)
                     return None
             await asyncio.sleep(AGAIN_S)
 
     async def _delete(self, gone: list[OwnedWorld]) -> None:
         wids, session = [owned.wid for owned in gone], self._session.number
-        delete = partial(commits.delete, session=session, wids=wids)
-        is_done = await self._persist(delete, gone)
-        if is_done is None:
+        if not await self._persist(ANSWER_S, commits.delete, session, wids):
             self.drop(owned.world.id for owned in gone)
             return
         for owned in gone:

@@ -5,14 +5,11 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
-from functools import partial
 from hashlib import sha256
 from typing import Any, Final
 
-import asyncpg
-
 from sandbox.cluster import commits, ownership
-from sandbox.cluster.database import FAILURES, Database, describe
+from sandbox.cluster.database import ANSWER_S, FAILURES, Database, describe
 from sandbox.cluster.forwarding import REFUSED, Forwarding
 from sandbox.cluster.ownership import Found
 from sandbox.cluster.saver import ClusterSaver
@@ -34,8 +31,7 @@ ROUTES_MAX: Final = 10_000
 
 SWEEP_S: Final = 1.0
 DUE_MAX: Final = 20
-SWEPT_ROWS: Final = 2_000
-"""What one sweep does at most, so that requests have their turn."""
+"""What one sweep claims at most, so that requests have their turn."""
 
 SPREAD_S: Final = 10.0
 SPREAD_MAX: Final = 5
@@ -220,7 +216,7 @@ class ClusterServer:
             if not self.saver.has(id):
                 # If it cannot be freed now, it is once the session has ended.
                 with suppress(Unavailable):
-                    await self._database.ask(asyncpg.Connection.execute, ownership.TAKE_BACK, id)
+                    await self._database.ask(ownership.take_back, claimed.wid)
 
     # --- losing
 
@@ -328,7 +324,7 @@ class ClusterServer:
     async def _sweep(self) -> None:
         """Claim what is due and has no owner, delete what is left over, and spread worlds."""
         unused_s = self.worlds.limits.unused_after_s
-        await self._database.ask(ownership.sweep, unused_s, SWEPT_ROWS)
+        await self._database.ask(ownership.sweep, unused_s)
         passed_over = [*self._unreadable, *(world.id for world in self.worlds)]
         due = await self._database.ask(ownership.due, self._session.number, passed_over, DUE_MAX)
         for id in due:
@@ -359,7 +355,7 @@ class ClusterServer:
             self.worlds.hide(world)
         await self.saver.flush(worlds)
         ids, session = [world.id for world in worlds], self._session.number
-        await self._session.run(partial(ownership.give, ids=ids, mine=session, to=to))
+        await self._session.run(ANSWER_S, ownership.give, ids, mine=session, to=to)
         self.saver.drop(ids)
         for world in worlds:
             self.worlds.evict(world)
@@ -393,8 +389,7 @@ class ClusterServer:
         """Give all worlds to the others, or leave them to the server that comes next."""
         self._is_leaving = True
         try:
-            number = self._session.number
-            await self._database.ask(asyncpg.Connection.execute, ownership.LEAVE, number)
+            await self._database.ask(ownership.leave, self._session.number)
             async with asyncio.timeout(_LEAVE_S):
                 await self._give_away(self.saver.worlds, to=None)
             if await self._database.ask(ownership.others, self._session.number):

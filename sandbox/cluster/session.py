@@ -7,8 +7,9 @@ import secrets
 import socket
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Concatenate, Final, ParamSpec, TypeVar
 
 import asyncpg
 
@@ -24,6 +25,7 @@ from sandbox.cluster.database import (
 from sandbox.cluster.setup import OWNERS
 from sandbox.store.files.port import StoreError, Unavailable
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 SIGN_S: Final = 1.0
@@ -57,6 +59,7 @@ _END_FORMER: Final = "SELECT pg_terminate_backend(pid) FROM uat_sandbox.living W
 _JOIN: Final = """
 INSERT INTO uat_sandbox.sessions (number, name, url, control_url, machine, version)
 VALUES ($1, $2, $3, $4, $5, $6)"""
+_LEAVE: Final = "DELETE FROM uat_sandbox.sessions WHERE number = $1"
 _SIGN: Final = """
 SELECT pg_backend_pid(), clock_timestamp(),
     (SELECT value FROM uat_sandbox.meta WHERE name = 'tokens')"""
@@ -215,7 +218,11 @@ class OwnerSession:
     # --- using it
 
     async def run(
-        self, statement: Callable[[asyncpg.Connection], Awaitable[T]], within_s: float = ANSWER_S
+        self,
+        within_s: float,
+        statement: Callable[Concatenate[asyncpg.Connection, P], Awaitable[T]],
+        *values: P.args,
+        **more: P.kwargs,
     ) -> T:
         """Carry out a statement. Any failure but an error of the statement ends the session.
 
@@ -228,7 +235,7 @@ class OwnerSession:
                 raise SessionLost(self.problem)
             try:
                 async with asyncio.timeout(within_s):
-                    result = await statement(connection)
+                    result = await statement(connection, *values, **more)
             except BaseException as error:
                 if ends_connection(error) or connection.is_closed():
                     self._lose(connection, error)
@@ -242,11 +249,7 @@ class OwnerSession:
 
     async def sign(self) -> None:
         """Give a sign of life, and learn the time and the tokens of teams. Raises SessionLost."""
-
-        async def ask(connection: asyncpg.Connection) -> Any:
-            return await connection.fetchrow(_SIGN)
-
-        pid, now, tokens = await self.run(ask, ASK_S)
+        pid, now, tokens = await self.run(ASK_S, asyncpg.Connection.fetchrow, _SIGN)
         if pid != self._pid:
             self.lose(ConnectionError("a pooler in transaction mode is in between"))
             raise SessionLost(self.problem)
@@ -288,13 +291,8 @@ class OwnerSession:
         """End the session: others may claim what it still owns."""
         connection, self._connection = self._connection, None
         if connection is not None:
-            try:
-                async with self._turn:
-                    await connection.execute(
-                        "DELETE FROM uat_sandbox.sessions WHERE number = $1",
-                        self._number,
-                        timeout=PATIENCE_S,
-                    )
-                    await connection.close(timeout=PATIENCE_S)
-            except FAILURES:
-                connection.terminate()
+            with suppress(*FAILURES):
+                async with self._turn, asyncio.timeout(PATIENCE_S):
+                    await connection.execute(_LEAVE, self._number)
+                    await connection.close()
+            connection.terminate()

@@ -12,7 +12,7 @@ from typing import Final
 
 import asyncpg
 
-from sandbox.cluster.database import FAILURES, Database
+from sandbox.cluster.database import Database
 from sandbox.store.files.port import SECRET_BYTES, StoreError
 
 PROGRAM: Final = "uat-sandbox"
@@ -69,7 +69,7 @@ CREATE TABLE uat_sandbox.documents (
 CREATE INDEX keys ON uat_sandbox.documents (lookup) WHERE lookup IS NOT NULL;
 CREATE TABLE uat_sandbox.leftovers (
     wid bigint PRIMARY KEY,
-    since timestamptz NOT NULL DEFAULT now()
+    since timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 CREATE TABLE uat_sandbox.brought_keys (
     fingerprint text PRIMARY KEY,
@@ -98,16 +98,10 @@ def agree(url: str, common: Mapping[str, str]) -> tuple[bytes, str]:
 
 async def _agree(url: str, common: Mapping[str, str]) -> tuple[bytes, str]:
     database = Database(url)
-    await database.open()
-    try:
-        async with database.connection() as one, database.connection() as other:
-            await refuse_pooler(one, other, database.name)
-            await prepare(one, database.name)
-            found = await share(one, database.name, common, secrets.token_hex(SECRET_BYTES))
-    except FAILURES as error:
-        raise database.refusal(error) from error
-    finally:
-        await database.close()
+    async with database.opened() as one, database.connection() as other:
+        await refuse_pooler(one, other, database.name)
+        await prepare(one, database.name)
+        found = await share(one, database.name, common)
     return bytes.fromhex(found["secret"]), found.get("tokens", "")
 
 
@@ -174,14 +168,17 @@ async def refuse_pooler(one: asyncpg.Connection, other: asyncpg.Connection, name
 
 
 async def share(
-    connection: asyncpg.Connection, name: str, own: Mapping[str, str], secret: str
+    connection: asyncpg.Connection, name: str, own: Mapping[str, str]
 ) -> dict[str, str]:
     """Return what all servers share. `own` is what they must have in common.
 
     The first server decides. Raises StoreError where this one differs.
     """
-    text = json.dumps(dict(own), sort_keys=True)
-    for key, value in (("common", text), ("secret", secret)):
+    first = {
+        "common": json.dumps(dict(own), sort_keys=True),
+        "secret": secrets.token_hex(SECRET_BYTES),
+    }
+    for key, value in first.items():
         await connection.execute(
             "INSERT INTO uat_sandbox.meta VALUES ($1, $2) ON CONFLICT DO NOTHING", key, value
         )

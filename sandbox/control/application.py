@@ -245,7 +245,7 @@ class Control:
             return None
         found = who.world(self._services.worlds, params["w"])
         if found is None:
-            raise unknown_world(self._services.worlds, params["w"], who)
+            raise unknown_world(self._services, params["w"], who)
         return found
 
     async def _carry_out(

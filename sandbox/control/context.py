@@ -19,7 +19,7 @@ from sandbox.platform.internal_client import InternalClient
 from sandbox.store.fixture import Fixture
 from sandbox.store.tables import ANY_TIME, NEWEST_FIRST, Between, Order, Row, Where
 from sandbox.worlds.clock import SystemClock
-from sandbox.worlds.elsewhere import Elsewhere
+from sandbox.worlds.elsewhere import Elsewhere, WorldLost
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.world import World
 
@@ -226,9 +226,14 @@ def conflict(error: str, message: str, **more: Any) -> ControlFault:
     return ControlFault(409, error, message, **more)
 
 
-def unknown_world(worlds: Worlds, id: str, who: Identity) -> ControlFault:
-    """No world within reach has this id, or none any more."""
-    return unknown_among([world.id for world in worlds], id, who)
+def unknown_world(services: Services, id: str, who: Identity) -> ControlFault | WorldLost:
+    """No world of this server that is within reach has this id, or none any more.
+
+    Where servers share worlds, it was found before, so it has moved meanwhile, or is deleted.
+    """
+    if services.elsewhere is not None:
+        return WorldLost(id)
+    return unknown_among([world.id for world in services.worlds], id, who)
 
 
 def unknown_among(ids: Iterable[str], id: str, who: Identity) -> ControlFault:
@@ -255,7 +260,7 @@ async def exclusive_world(request: ControlRequest) -> AsyncIterator[World]:
     async with worlds.alone.with_(id):
         request.found_world = worlds.get(id)
         if request.found_world is None:
-            raise unknown_world(worlds, id, request.who)
+            raise unknown_world(request.services, id, request.who)
         yield request.found_world
 
 

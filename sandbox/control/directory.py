@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal
 
-from sandbox.control.context import KINDS, ControlRequest, cast_names, unknown_world
+from sandbox.control.context import KINDS, ControlRequest, cast_names, unknown_among
 from sandbox.control.models import PageQuery, Query, Time, View, Words
 from sandbox.control.routing import PREFIX, WORLD, get
 from sandbox.control.servers import ask_other_servers, list_stored_worlds, other_servers
@@ -167,7 +167,7 @@ async def find_anything(request: ControlRequest, query: FindQuery) -> Findings:
             for said in await ask_other_servers(request, others, Findings):
                 return said
         if world is None:
-            raise unknown_world(all_worlds, query.world, who)
+            raise unknown_among([one.id for one in all_worlds], query.world, who)
         worlds, others = [world], None
     found: list[FoundThing] = []
     for world in worlds:

@@ -133,22 +133,16 @@ class Platform:
             b"",
             wire.by_name(scope["headers"]),
             match,
+            has_unread_body=(
+                match is not None and match.row is not None and match.row.body is not None
+            ),
         )
-        presented = self._identify(incoming)
-        has_body = match is not None and match.row is not None and match.row.body is not None
-        if has_body and await self._may_send_body(incoming, presented):
-            try:
-                incoming.body = await wire.read_body(receive, bytes_max=self._body_bytes_max)
-            except wire.ClientGone:
-                return
-            # Meanwhile the key may have moved to another world, or been deleted.
-            presented = self._identify(incoming)
-        if self._forwarder is not None and (
-            presented.world is None or self._forwarder.brings_key(incoming)
-        ):
-            if await self._forwarder.forward(incoming, scope, receive, send):
-                return
-            presented = self._identify(incoming)
+        try:
+            presented = await self._find_world(incoming, scope, receive, send)
+        except wire.ClientGone:
+            return
+        if presented is None:
+            return
         # A request without a known key goes into the journal of `default` (assumed D25).
         world = presented.world or self._worlds.default
         if len(fire_due(world)) == TIMERS_IN_A_ROW:
@@ -158,6 +152,28 @@ class Platform:
         # Immediate follow-ups come after the answer: a batch has its result now (assumed D21).
         if world.store.next_timer() is not world.watched:
             await catch_up(world)
+
+    async def _find_world(
+        self, incoming: IncomingRequest, scope: Scope, receive: Receive, send: Send
+    ) -> PresentedKey | None:
+        """Return the key of a request whose world is here, and read the body if the key is usable.
+
+        None once another server has answered. Raises ClientGone. A body that has yet to come is
+        read only with a usable key; otherwise the request is refused at once, and the pipeline
+        applies the same rule again. Source: assumed D25-bodies.
+        """
+        while True:
+            presented = self._identify(incoming)
+            if self._forwarder is not None and (
+                presented.world is None or self._forwarder.brings_key(incoming)
+            ):
+                if await self._forwarder.forward(incoming, scope, receive, send):
+                    return None
+                presented = self._identify(incoming)
+            if not (incoming.has_unread_body and self._is_usable(presented)):
+                return presented
+            # Meanwhile the key may move to another world or server, or be deleted.
+            await incoming.read_body(receive, self._body_bytes_max)
 
     async def answer_inside(
         self, incoming: IncomingRequest, presented: PresentedKey, world: World, request_id: str
@@ -260,20 +276,6 @@ class Platform:
             return PresentedKey(None, None, f"no API key was sent{hint}")
         # Space around a value is none of it (RFC 9110, 5.5), and keys are pasted from files.
         return self._recognized.find(value.rstrip(b" \t"))
-
-    async def _may_send_body(self, incoming: IncomingRequest, presented: PresentedKey) -> bool:
-        """Whether a body that has yet to come is read: only with a usable key.
-
-        Otherwise the request is refused at once: nothing may come in between that makes its key
-        usable. The pipeline applies the same rule again once the body is there. Source: assumed
-        D25-bodies.
-        """
-        if self._is_usable(presented):
-            return True
-        # To ask for its world may bring that here.
-        return self._forwarder is not None and (
-            await self._forwarder.knows(incoming) or self._is_usable(self._identify(incoming))
-        )
 
     def _is_usable(self, presented: PresentedKey) -> bool:
         world = presented.world

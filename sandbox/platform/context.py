@@ -6,6 +6,7 @@ from math import ceil
 from typing import Any
 
 from msgspec import Struct
+from starlette.types import Receive
 
 from sandbox.domain.access import Holds
 from sandbox.domain.directory import Account
@@ -19,7 +20,7 @@ from sandbox.domain.records import Record, filled_body
 from sandbox.domain.transport_faults import TransportFault
 from sandbox.platform.operation import Row
 from sandbox.platform.routing import Match
-from sandbox.platform.wire import Body, header, list_header
+from sandbox.platform.wire import Body, header, list_header, read_body
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.store.store import UnitOfWork
 from sandbox.worlds.journal import CLIENT, Decision, Origin
@@ -32,6 +33,7 @@ Headers = list[tuple[bytes, bytes]]
 class IncomingRequest(Struct):
     """An incoming request. `body` is None if it was too large to read.
 
+    While it `has_unread_body`, that is yet to be read, which needs a key that may be used.
     `fields` are the headers by name, or None if one of them was sent more than once. `match` is
     what the route table has for the path. `origin` says who sent it, see `Entry`.
     """
@@ -44,6 +46,13 @@ class IncomingRequest(Struct):
     fields: dict[bytes, bytes] | None
     match: Match[Row] | None = None
     origin: Origin = CLIENT
+    has_unread_body: bool = False
+
+    async def read_body(self, receive: Receive, bytes_max: int) -> None:
+        """Read the body, unless that was done or there is none to read. Raises ClientGone."""
+        if self.has_unread_body:
+            self.body = await read_body(receive, bytes_max=bytes_max)
+            self.has_unread_body = False
 
     def header(self, name: bytes) -> bytes | None:
         """Return the value of a header, as `wire.header` finds it. Raises BadInput."""

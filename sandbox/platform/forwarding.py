@@ -52,20 +52,14 @@ class Forwarder:
             is_free = await self._elsewhere.may_have_key(found[0].id, text, key)
             self._worlds.key_holders.note_taken(text, is_taken=not is_free)
 
-    async def knows(self, incoming: IncomingRequest) -> bool:
-        """Whether another server has the world of the key."""
-        try:
-            return await self._peer(incoming) is not None
-        except StoreError:
-            return False
-
     async def forward(
         self, incoming: IncomingRequest, scope: Scope, receive: Receive, send: Send
     ) -> bool:
-        """Whether the request was answered. If not, the world of its key is here now."""
+        """Whether the request was answered. If not, the world of its key is here now.
+
+        Its body is read if another server is to have it. Raises ClientGone.
+        """
         path, profile = incoming.path, self._profile
-        # One that is too large was not kept; the owner refuses any other like it.
-        body = b" " * (self._body_bytes_max + 1) if incoming.body is None else bytes(incoming.body)
         try:
             if self.brings_key(incoming):
                 await self._agree_on_keys(incoming)
@@ -75,6 +69,11 @@ class Forwarder:
                     answer.headers.append((FORWARDED, b"1"))
                     await send_answer(answer, scope, receive, send)
                     return True
+                await incoming.read_body(receive, self._body_bytes_max)
+                body = incoming.body
+                if body is None:
+                    # It was not kept; the owner refuses any other that is too large.
+                    body = b" " * (self._body_bytes_max + 1)
                 if await self._elsewhere.carry(peer, peer.url, scope, receive, send, body):
                     return True
         except StoreError as error:

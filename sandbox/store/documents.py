@@ -9,6 +9,7 @@ checks every type and rule, and names the field of a mistake.
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from functools import cache
+from threading import Lock
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -43,6 +44,8 @@ from sandbox.domain.field_types import sentence
 from sandbox.domain.instants import Instant, to_wire
 from sandbox.domain.payments.cards import STORED_CARDS, Card
 from sandbox.domain.text import NotUtf8, decode_text
+
+_PREPARING: Final = Lock()
 
 Read = Callable[[Any, Any], Any]
 """Makes a record of that kind of a document. Raises Unreadable."""
@@ -86,10 +89,22 @@ def to_text(value: Any) -> str:
 
 def from_own(kind: Any, document: Any) -> Any:
     """Return the record in a document that our own code wrote. Raises Unreadable."""
+    _prepare(kind)
     try:
         return msgspec.convert(document, kind, dec_hook=_value)
     except (msgspec.MsgspecError, ValueError) as error:
         raise Unreadable(str(error)) from None
+
+
+@cache
+def _prepare(kind: Any) -> None:
+    """Have msgspec learn a type, before any thread uses it.
+
+    Worlds are read in threads, and msgspec 0.22 ends the process with a segmentation fault where
+    two of them are the first to use a type at the same time.
+    """
+    with _PREPARING:
+        msgspec.json.Decoder(kind, dec_hook=_value)
 
 
 def _written(value: Any) -> str:

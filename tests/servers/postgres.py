@@ -65,6 +65,8 @@ class Postgres:
         """From now on, acknowledge only what the standby has as well."""
         self.execute("postgres", "ALTER SYSTEM SET synchronous_standby_names = '*'")
         self.execute("postgres", "SELECT pg_reload_conf()")
+        # The process that does it has read the settings then, and commits wait from now on.
+        self.execute("postgres", "CHECKPOINT")
         asked = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"
         for _ in range(START_S * 10):
             if self.execute("postgres", asked) == "1":

@@ -8,7 +8,7 @@ import contextlib
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import count
@@ -145,6 +145,7 @@ class Campaign:
             self._postgres = stack.enter_context(serving_postgres())
             self._url = self._postgres.new_database()
             self._ways = {name: stack.enter_context(Cutter(self._postgres.port)) for name in NAMES}
+            self._http = stack.enter_context(httpx2.Client(timeout=ANSWER_S))
             stack.callback(lambda: [one.close() for one, _ in self._running.values()])
             self._start()
             self._make_worlds()
@@ -190,16 +191,22 @@ class Campaign:
         with self._load():
             threading.Event().wait(self._random.uniform(*BEFORE_S))
             living = STRIKES[kind](self)
-            took_s = until(lambda: all(map(self._answers, living)), within_s=ANSWER_S)
-            self.strikes.append((kind, took_s))
-            for end in self._afterwards:
-                end()
-            until(lambda: all(map(self._answers, living)), within_s=ANSWER_S)
+            self.strikes.append((kind, self._until_all_answer(living)))
             threading.Event().wait(AFTER_S)
         self._start()
-        until(lambda: all(map(self._answers, NAMES)), within_s=ANSWER_S)
+        self._until_all_answer(NAMES)
 
-    _afterwards: tuple[Callable[[], None], ...] = ()
+    def _until_all_answer(self, names: Iterable[str]) -> float:
+        """Wait until these servers answer for every world; returns how long it took."""
+        began_s = time.monotonic()
+        for name in names:
+            while not self._answers(name):
+                log = self._server(name).log.read_text()[-3_000:]
+                ended = self._server(name).process.poll()
+                assert ended is None, f"the server {name} has ended with {ended}: {log}"
+                assert time.monotonic() - began_s < ANSWER_S, f"{name} does not answer: {log}"
+                threading.Event().wait(0.02)
+        return time.monotonic() - began_s
 
     @contextlib.contextmanager
     def _load(self) -> Iterator[None]:
@@ -238,7 +245,7 @@ class Campaign:
         for witness in self.witnesses.values():
             try:
                 headers = {"x-service-apikey": witness.partner}
-                if httpx2.get(url, headers=headers, timeout=ANSWER_S).status_code != 200:
+                if self._http.get(url, headers=headers).status_code != 200:
                     return False
             except httpx2.TransportError:
                 return False

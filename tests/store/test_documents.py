@@ -1,6 +1,8 @@
 """Documents of records: whatever a record holds comes back, by either way of reading."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -27,3 +29,35 @@ def test_a_mistake_names_its_field_and_never_its_value():
 
     assert str(refused.value) == "then: must be an object, not a list"
     assert from_own(Spoiled, document | {"then": {}, "left": 1}).left == 1
+
+
+THREADS = """
+import sys, threading
+from typing import Annotated
+from msgspec import Meta, defstruct
+from sandbox.store.documents import from_own
+
+sys.setswitchinterval(1e-6)
+for _ in range(500):
+    part = defstruct("Part", [("a", int)])
+    named = Annotated[part | None, Meta(title="part")]
+    whole = defstruct("Whole", [(f"part_{number}", named, None) for number in range(8)])
+    begin = threading.Barrier(3)
+
+    def read():
+        begin.wait()
+        from_own(whole, {"part_0": {"a": 1}, "part_7": {"a": 1}})
+
+    threads = [threading.Thread(target=read) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+"""
+
+
+def test_several_threads_may_be_the_first_to_read_a_kind_of_record():
+    """Worlds are restored in threads, several at once where a server takes over for another."""
+    done = subprocess.run([sys.executable, "-c", THREADS], capture_output=True, timeout=60)
+
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -20,6 +20,7 @@ import httpx2
 import pytest
 
 from sandbox.app import build
+from sandbox.cluster.database import PATIENCE_S
 from sandbox.cluster.server import ClusterServer
 from sandbox.cluster.session import FRESH_S, SILENT_S
 from sandbox.cluster.setup import refuse_pooler
@@ -166,6 +167,26 @@ def test_a_server_that_nothing_reaches_drops_its_worlds_and_comes_back(
             until(lambda: works(one))
 
             assert {made} <= later <= payments(one)
+
+
+def test_a_request_that_comes_while_postgresql_is_away_keeps_its_body(
+    url: str, tmp_path: Path, postgres: Postgres
+):
+    answers: list[httpx2.Response] = []
+    with serving(url, tmp_path, "one") as one, serving(url, tmp_path, "two") as other:
+        payer = threading.Thread(target=lambda: answers.append(pay(other)))
+        postgres.crash()
+        try:
+            payer.start()
+            # PostgreSQL is back after the first search for the world has failed.
+            payer.join(PATIENCE_S + 1)
+        finally:
+            postgres.start()
+        payer.join()
+
+        assert answers[0].status_code in (200, 503), answers[0].text
+        until(lambda: works(one) and works(other))
+        assert payments(one) == payments(other)
 
 
 def test_a_commit_that_waits_for_a_lock_is_done_or_refused_but_not_twice(
