@@ -1,7 +1,7 @@
 """Requests that another server answers: sent on as they came, and their answers passed back."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -152,11 +152,10 @@ class Forwarding:
         """The sessions of servers at which something is under way."""
         return list(self._under_way)
 
-    def end(self, sessions: Iterable[int]) -> None:
-        """End what is under way at servers that are gone."""
-        for session in sessions:
-            for task in list(self._under_way.pop(session, ())):
-                task.cancel()
+    def end(self, session: int) -> None:
+        """End what is under way at a server that is gone."""
+        for task in list(self._under_way.pop(session, ())):
+            task.cancel()
 
     async def close(self) -> None:
         """Close all connections."""

@@ -78,21 +78,20 @@ _LIST: Final = """
 SELECT id, state, payments, requests, owner IS NOT NULL FROM uat_sandbox.owned
 WHERE n > 0 AND state IS NOT NULL AND id > $2 AND NOT id = ANY($1) ORDER BY id LIMIT $3"""
 _SERVERS: Final = """
-SELECT name, url, CASE WHEN is_leaving THEN 'leaving' ELSE 'live' END, version, started_at,
+SELECT number, name, url, CASE WHEN is_leaving THEN 'leaving' ELSE 'live' END, version, started_at,
     (SELECT count(*) FROM uat_sandbox.worlds w WHERE w.session = l.number)
 FROM uat_sandbox.living l ORDER BY name, number"""
 _END_SILENT: Final = """
 SELECT pg_terminate_backend(a.pid)
 FROM uat_sandbox.living l JOIN pg_stat_activity a USING (pid)
-WHERE l.number = ANY($1::integer[])
+WHERE l.number <> $3 AND (l.number = ANY($1::integer[]) OR EXISTS (
+        SELECT FROM uat_sandbox.worlds w WHERE w.session = l.number AND n > 0 AND next_due <= now()
+    ))
     AND now() - greatest(a.state_change, a.backend_start) > $2 * interval '1 second'"""
 _DUE: Final = """
 SELECT id FROM uat_sandbox.owned
 WHERE n > 0 AND format <= $1 AND NOT id = ANY($4)
     AND (owner = $2 OR owner IS NULL AND next_due <= now()) ORDER BY next_due LIMIT $3"""
-_OVERDUE: Final = """
-SELECT DISTINCT owner FROM uat_sandbox.owned
-WHERE next_due <= now() AND n > 0 AND owner IS NOT NULL AND owner <> $1"""
 _UNUSED: Final = """
 WITH gone AS (
     DELETE FROM uat_sandbox.worlds w
@@ -114,9 +113,6 @@ DELETE FROM uat_sandbox.documents WHERE ctid = ANY (ARRAY(
 ));
 DELETE FROM uat_sandbox.leftovers l WHERE since < now() - interval '1 minute'
     AND NOT EXISTS (SELECT FROM uat_sandbox.documents d WHERE d.wid = l.wid)"""
-_SPREAD: Final = """
-SELECT number, (SELECT count(*) FROM uat_sandbox.worlds w WHERE w.session = l.number) AS worlds
-FROM uat_sandbox.living l WHERE NOT is_leaving ORDER BY worlds, number"""
 
 
 def _found(id: str, format: int, session: int | None, owner: int | None, *peer: str) -> Found:
@@ -207,12 +203,13 @@ async def give(
     )
 
 
-async def end_silent(connection: asyncpg.Connection, sessions: Iterable[int]) -> set[int]:
-    """End those of these sessions that were silent for too long; returns all that live.
+async def end_silent(connection: asyncpg.Connection, me: int, sessions: Iterable[int]) -> set[int]:
+    """End other sessions that were silent for too long; returns all that live.
 
-    PostgreSQL itself says how long. One that is only busy with other things speaks each second.
+    Those are `sessions`, and others in whose worlds something should have happened. PostgreSQL
+    itself says how long. One that is only busy with other things speaks each second.
     """
-    await connection.execute(_END_SILENT, list(sessions), SILENT_S)
+    await connection.execute(_END_SILENT, list(sessions), SILENT_S, me)
     rows = await connection.fetch("SELECT number FROM uat_sandbox.living")
     return {row["number"] for row in rows}
 
@@ -227,9 +224,10 @@ async def others(connection: asyncpg.Connection, me: int) -> list[Peer]:
     return [Peer(*row) for row in rows]
 
 
-async def servers(connection: asyncpg.Connection) -> list[ServerRow]:
-    """All servers that live, by name."""
-    return [ServerRow(*row) for row in await connection.fetch(_SERVERS)]
+async def servers(connection: asyncpg.Connection) -> dict[int, ServerRow]:
+    """All servers that live, by session, in the order of their names."""
+    rows = await connection.fetch(_SERVERS)
+    return {number: ServerRow(*row) for number, *row in rows}
 
 
 async def kept_beside(connection: asyncpg.Connection, known: list[str]) -> list[KeptWorld]:
@@ -253,18 +251,8 @@ async def due(
     return [row["id"] for row in await connection.fetch(_DUE, FORMAT, me, count, list(here))]
 
 
-async def overdue(connection: asyncpg.Connection, me: int) -> list[int]:
-    """Return the other sessions that own worlds in which something should have happened."""
-    return [row["owner"] for row in await connection.fetch(_OVERDUE, me)]
-
-
 async def sweep(connection: asyncpg.Connection, unused_after_s: float | None) -> None:
     """Delete what is unused, abandoned or left over, some of it at a time."""
     if unused_after_s is not None:
         await connection.execute(_UNUSED, unused_after_s, DEFAULT_WORLD)
     await connection.execute(_SWEEP)
-
-
-async def count_worlds(connection: asyncpg.Connection) -> list[tuple[int, int]]:
-    """How many worlds each session owns, the fewest first."""
-    return [(row["number"], row["worlds"]) for row in await connection.fetch(_SPREAD)]

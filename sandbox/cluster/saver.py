@@ -69,14 +69,12 @@ class OwnedWorld:
     is_lost: bool = False
     is_gone: bool = False
     is_busy: bool = False
-    waiting: list["asyncio.Future[None]"] = field(default_factory=list)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def wake(self) -> None:
         """Have what waits look again."""
-        waiting, self.waiting = self.waiting, []
-        for future in waiting:
-            if not future.done():
-                future.set_result(None)
+        self.changed.set()
+        self.changed = asyncio.Event()
 
     def head(self, new_wid: int, state: str | None) -> Head:
         """Return what its next commit says of it."""
@@ -211,9 +209,7 @@ class ClusterSaver:
             raise WorldLost(world.id)
         wanted = owned.noted
         while owned.written < wanted and not owned.is_lost:
-            future = asyncio.get_running_loop().create_future()
-            owned.waiting.append(future)
-            await future
+            await owned.changed.wait()
         with suppress(SessionLost):
             await self._session.confirm()
             if not owned.is_lost:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from sandbox.cluster import commits, ownership
 from sandbox.cluster.database import ANSWER_S, FAILURES, Database, describe
 from sandbox.cluster.forwarding import REFUSED, Forwarding
-from sandbox.cluster.ownership import Found
+from sandbox.cluster.ownership import Claim, Found
 from sandbox.cluster.saver import ClusterSaver
 from sandbox.cluster.session import SILENT_S, Address, OwnerSession, SessionLost
 from sandbox.cluster.supervision import Supervisor
@@ -141,8 +141,8 @@ class ClusterServer:
                     "of that version"
                 )
             if not self._is_leaving:
-                # A request may be cancelled, but not what it has begun on the owner session.
-                await asyncio.shield(asyncio.ensure_future(self._claim_alone(found)))
+                # A request may be cancelled, but not what it has begun.
+                await asyncio.shield(asyncio.ensure_future(self._claim(found)))
                 return None
             others = await self._database.ask(ownership.others, self._session.number)
             if not others:
@@ -152,36 +152,35 @@ class ClusterServer:
 
     # --- claiming
 
-    async def _claim_alone(self, found: Found) -> None:
-        async with self._claiming.with_(found.id):
-            await self._claim(found)
-
     async def _claim(self, found: Found) -> None:
-        """Claim and read: two statements, so that what is read is younger than the claim."""
-        session = await self._session.ready()
-        if self._is_known(found.id):
-            return
-        claimed = await self._database.ask(ownership.claim, found, session)
-        if claimed is None:
-            return
+        async with self._claiming.with_(found.id):
+            session = await self._session.ready()
+            if self._is_known(found.id):
+                return
+            claimed = await self._database.ask(ownership.claim, found, session)
+            if claimed is not None:
+                await self._take(found.id, claimed)
+
+    async def _take(self, id: str, claimed: Claim) -> None:
+        """Read a claimed world: by another statement, so what is read is younger than the claim."""
         saved = await self._database.ask(commits.load, claimed.wid)
-        if found.id == DEFAULT_WORLD:
+        if id == DEFAULT_WORLD:
             # The owner of `default` keeps the tokens of teams, and has to know the latest.
             with suppress(SessionLost):
                 await self._session.sign()
-        if session != self._session.number or self._is_known(found.id):
+        if claimed.session != self._session.number or self._is_known(id):
             return
-        self.saver.claims[found.id] = claimed
+        self.saver.claims[id] = claimed
         try:
-            spec = spec_of(saved, self._fixture_of, id=found.id)
+            spec = spec_of(saved, self._fixture_of, id=id)
             world = await self.worlds.restore_aside(spec, saved)
         except (NotRestored, FixtureError) as error:
-            raise StoreError(f"the world {found.id!r} cannot be read: {error}") from error
+            raise StoreError(f"the world {id!r} cannot be read: {error}") from error
         finally:
-            self.saver.claims.pop(found.id, None)
+            self.saver.claims.pop(id, None)
         self.worlds.measured.taken_over.inc()
         self.worlds.wake_one(world)
-        log.info("the world %r is here now", found.id)
+        log.info("the world %r is here now", id)
 
     def _is_known(self, id: str) -> bool:
         return self.worlds.get(id) is not None or self.saver.has(id)
@@ -245,7 +244,7 @@ class ClusterServer:
                 return True
         except REFUSED:
             # Its session has ended already, or is ended now if it is silent.
-            await self._database.ask(ownership.end_silent, [peer.session])
+            await self._database.ask(ownership.end_silent, self._session.number, [peer.session])
             since_s = scope.setdefault(_REFUSED, time.monotonic())
             if time.monotonic() - since_s > _FOUND_S:
                 raise Unavailable(
@@ -291,7 +290,7 @@ class ClusterServer:
 
     async def servers(self) -> list[ServerRow]:
         """All servers that live, by name."""
-        return await self._database.ask(ownership.servers)
+        return list((await self._database.ask(ownership.servers)).values())
 
     def _take_tokens(self, tokens: str) -> None:
         if tokens != self._tokens and not self.saver.has_new_tokens:
@@ -312,14 +311,12 @@ class ClusterServer:
 
     async def _watch_others(self) -> None:
         """End sessions of servers that do not answer, and what is under way at those that ended."""
-        used = set(self._forwarding.sessions)
-        known = used | {peer.session for peer in self._routes.values()}
-        late = used | set(await self._database.ask(ownership.overdue, self._session.number))
-        if known or late:
-            gone = known - await self._database.ask(ownership.end_silent, late)
-            self._forwarding.end(gone)
-            for session in gone:
-                self._forget_routes(session)
+        used = self._forwarding.sessions
+        living = await self._database.ask(ownership.end_silent, self._session.number, used)
+        known = {*used, *(peer.session for peer in self._routes.values())}
+        for session in known - living:
+            self._forwarding.end(session)
+            self._forget_routes(session)
 
     async def _sweep(self) -> None:
         """Claim what is due and has no owner, delete what is left over, and spread worlds."""
@@ -340,25 +337,28 @@ class ClusterServer:
 
     async def _spread(self) -> None:
         """Give some idle worlds to the server with the fewest, if this one has many more."""
-        counts = await self._database.ask(ownership.count_worlds)
-        mine = dict(counts).get(self._session.number, 0)
-        mean = sum(count for _, count in counts) / max(1, len(counts))
+        servers = await self._database.ask(ownership.servers)
+        counts = {number: row.worlds for number, row in servers.items() if row.state == "live"}
+        mine = counts.get(self._session.number, 0)
+        mean = sum(counts.values()) / max(1, len(counts))
         if mine - mean < 2 or mine < mean * 1.5:
             return
         idle = sorted(filter(_is_idle, self.worlds), key=lambda world: world.touched_s)
         chosen = idle[: min(SPREAD_MAX, int(mine - mean))]
-        await self._give_away(chosen, to=counts[0][0])
+        await self._give_away(chosen, to=min(counts, key=lambda number: counts[number]))
 
     async def _give_away(self, worlds: Sequence[World], *, to: int | None) -> None:
         """Write the rest of these worlds, answer what waits for that, and give them away."""
+        ids, session = [world.id for world in worlds], self._session.number
         for world in worlds:
             self.worlds.hide(world)
-        await self.saver.flush(worlds)
-        ids, session = [world.id for world in worlds], self._session.number
-        await self._session.run(ANSWER_S, ownership.give, ids, mine=session, to=to)
-        self.saver.drop(ids)
-        for world in worlds:
-            self.worlds.evict(world)
+        try:
+            await self.saver.flush(worlds)
+            await self._session.run(ANSWER_S, ownership.give, ids, mine=session, to=to)
+        finally:
+            self.saver.drop(ids)
+            for world in worlds:
+                self.worlds.evict(world)
 
     # --- beginning and ending
 

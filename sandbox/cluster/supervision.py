@@ -5,6 +5,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Coroutine
+from math import inf
 from typing import Any, Final
 
 ENDED: Final = 70
@@ -26,43 +27,36 @@ class Supervisor:
     def __init__(self, on_failure: Callable[[BaseException], None]) -> None:
         self._on_failure = on_failure
         self.tasks: dict[str, asyncio.Task[None]] = {}
-        self._failed_s: dict[str, float] = {}
-        self._is_closed = False
+        self._supervising: list[asyncio.Task[None]] = []
 
     def run(self, purpose: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Run this, again and again if need be."""
-        task = asyncio.get_running_loop().create_task(work())
-        self.tasks[purpose] = task
-        task.add_done_callback(lambda ended: self._note_end(purpose, work, ended))
+        supervising = self._supervise(purpose, work)
+        self._supervising.append(asyncio.get_running_loop().create_task(supervising))
 
-    def _note_end(
-        self,
-        purpose: str,
-        work: Callable[[], Coroutine[Any, Any, None]],
-        task: asyncio.Task[None],
-    ) -> None:
-        if self._is_closed:
-            return
-        error = None if task.cancelled() else task.exception()
-        error = error or RuntimeError(f"the task for {purpose} has ended")
-        now_s = time.monotonic()
-        if now_s - self._failed_s.get(purpose, -AGAIN_S) < AGAIN_S:
-            log.critical(
-                "%s has failed again: a defect of the sandbox. This server ends, and others claim "
-                "its worlds; start it again",
-                purpose,
-                exc_info=error,
-            )
-            logging.shutdown()
-            os._exit(ENDED)
-        self._failed_s[purpose] = now_s
-        log.error("%s has failed: a defect of the sandbox", purpose, exc_info=error)
-        self._on_failure(error)
-        self.run(purpose, work)
+    async def _supervise(self, purpose: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        failed_s = -inf
+        while True:
+            self.tasks[purpose] = task = asyncio.get_running_loop().create_task(work())
+            await asyncio.wait((task,))
+            error = None if task.cancelled() else task.exception()
+            error = error or RuntimeError(f"the task for {purpose} has ended")
+            if time.monotonic() - failed_s < AGAIN_S:
+                log.critical(
+                    "%s has failed again: a defect of the sandbox. This server ends, and others "
+                    "claim its worlds; start it again",
+                    purpose,
+                    exc_info=error,
+                )
+                logging.shutdown()
+                os._exit(ENDED)
+            failed_s = time.monotonic()
+            log.error("%s has failed: a defect of the sandbox", purpose, exc_info=error)
+            self._on_failure(error)
 
     async def close(self) -> None:
         """End the tasks."""
-        self._is_closed = True
-        for task in self.tasks.values():
+        tasks = (*self._supervising, *self.tasks.values())
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self.tasks.values(), return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)

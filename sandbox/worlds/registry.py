@@ -410,8 +410,9 @@ class Worlds:
 
     def _count_in(self, world: World) -> None:
         """Keep the counts of a world that is removed, and of its last requests."""
-        self.coverage.add(world.coverage)
-        world.coverage = self.coverage
+        if world.coverage is not self.coverage:
+            self.coverage.add(world.coverage)
+            world.coverage = self.coverage
 
     def exercised(self, of: list[World] | None = None) -> CoverageCounters:
         """Return the coverage of all worlds since the server started, or of these alone."""
