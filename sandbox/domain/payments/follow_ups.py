@@ -24,6 +24,7 @@ from sandbox.domain.payments.transactions import Payment, change, with_attempt
 from sandbox.domain.payments.transitions import (
     AS_ANSWERED,
     AS_BEGUN,
+    EVENT_OF,
     SAME,
     TIMEOUT_REVERSED,
     UNSETTLED,
@@ -112,12 +113,6 @@ class Case(Struct, eq=False, kw_only=True):
             return TIMEOUT_REVERSED
         return rows
 
-
-EVENT_OF: Final[Mapping[Operation, str]] = {
-    Operation.SALE: "transaction.sale",
-    Operation.AUTH: "transaction.authorize",
-}
-"""The event of an operation with which payments begin."""
 
 CONDITIONS: Final[Mapping[str, Callable[[Case], bool]]] = {
     "": lambda case: True,

@@ -7,8 +7,8 @@ operator edits a passthrough payment, a scenario has the processor answer late.
 How to read a row: for its `trigger` in one of its `states`, if `when` holds, and if the processor
 has given the `answer`, the payment takes `next_status`. The rows of one trigger and state are tried
 in order; the first that holds applies. A row without an `answer` is decided without the processor.
- Every column is executed: `initiation`, `follow_ups`, `editing` and the handlers of timers
-apply them. OpenAPI, the reference and the tests read the same rows.
+Every column is executed: `initiation`, `follow_ups`, `edits` and the handlers of timers apply them.
+OpenAPI, the reference and the tests read the same rows.
 
 Two things are decided before any row: a duplicate event_id (F38, assumed D9), and amounts that make
 no sense (assumed 2.5). One state is read differently: a payment that shows `refunded` after a part
@@ -21,31 +21,15 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from functools import cache
 from hashlib import blake2b
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sandbox.domain.clock import (
-    AUTHORIZATION_EXPIRES,
-    CANCEL,
-    HOLD_REVERSED,
-    LATE_ANSWER,
-    SURCHARGE_EXPIRES,
-    TAP_EXPIRES,
-)
-from sandbox.domain.faults import (
-    EXCEEDS_ORIGINAL_AUTH,
-    INVALID_CAPTURE_SEQUENCE,
-    INVALID_TIP_ADJUSTMENT,
-    INVALID_TRANSACTION_STATE,
-    REFUND_EXCEEDS_CAPTURED,
-    REVERSE_EXCEEDS_AVAILABLE,
-    Fault,
-)
+from sandbox.domain import faults
+from sandbox.domain.faults import Fault
 from sandbox.domain.payments.outcomes import Operation, Outcome
-from sandbox.domain.payments.transactions import STATUSES, GatewayResponse, Payment
-from sandbox.domain.readings import STATUS_AFTER_PARTIAL_REFUND, STATUS_OF_PARTIAL_REVERSE
+from sandbox.domain.payments.transactions import GatewayResponse, Payment
 
 HostAnswered = Literal["approved", "failed"]
 Entry = Literal["capture", "refund"]
@@ -82,32 +66,45 @@ class Transition(Struct, frozen=True, kw_only=True, gc=False):
     `shown_status` and `reason` are those of the attempt, in the answer and the event. `fault` is
     the 400 of a refusal. With an `event` too the row is a rule failure: the attempt is announced
     and stored in the history (assumed 2.1-rule). `batch_entry` is the new entry in a batch;
-    `leaves_batch` removes the payment from its own. `is_told_later`: the outcome comes by an edit.
-    `status_reading` names the reading that may have another status stored, `shown_reading` the one
-    that may have it shown in the answer and the event alone.
+    `leaves_batch` removes the payment from its own. `status_reading` names the reading that may
+    have another status stored, `shown_reading` the one that may have it shown in the answer and the
+    event alone.
     """
 
     id: str
     trigger: str
-    states: tuple[str, ...] = (NEW,)
-    when: str = ""
-    answer: HostAnswered | None = None
-    next_status: str = SAME
-    shown_status: str = ""
-    reason: str = "approved"
-    money: Money = "unchanged"
-    fault: Fault | None = None
-    event: str | None = None
-    batch_entry: Entry | None = None
-    leaves_batch: bool = False
-    is_told_later: bool = False
-    status_reading: str | None = None
-    shown_reading: str | None = None
+    states: tuple[str, ...]
+    when: str
+    answer: HostAnswered | None
+    next_status: str
+    reason: str
+    money: Money
+    fault: Fault | None
+    event: str | None
+    batch_entry: Entry | None
+    leaves_batch: bool
+    status_reading: str | None
+    shown_reading: str | None
 
     @property
     def source(self) -> str:
         """The clause that fixes the row."""
         return f"assumed {self.id}"
+
+    @property
+    def shown_status(self) -> str:
+        """The status of the attempt in the answer and the event; "" if there is no attempt."""
+        if self.is_silent_refusal or self.trigger == SETTLE:
+            return ""
+        if self.is_rule_failure:
+            return "error"
+        is_laid_over = self.answer == "failed" and self.next_status == SAME
+        return AS_ANSWERED if is_laid_over else self.next_status
+
+    @property
+    def is_told_later(self) -> bool:
+        """Whether the outcome comes by an edit."""
+        return self.when == "passthrough"
 
     @property
     def is_rule_failure(self) -> bool:
@@ -120,259 +117,129 @@ class Transition(Struct, frozen=True, kw_only=True, gc=False):
         return self.fault is not None and self.event is None
 
 
-_SALE, _AUTH, _CONFIRM, _CAPTURE = (
-    Operation.SALE,
-    Operation.AUTH,
-    Operation.CONFIRM,
-    Operation.CAPTURE,
-)
-_INCREMENT, _ADJUST, _REVERSE, _REFUND = (
-    Operation.INCREMENT,
-    Operation.ADJUST,
-    Operation.REVERSE,
-    Operation.REFUND,
-)
-_WAITING: Final = ("surcharge_pending", "pending")
-_OPEN: Final = ("authorized", *_WAITING)
-_CAPTURED_OR_LATER: Final = ("captured", "settled", *FINISHED)
-
-
-def _others(*states: str) -> tuple[str, ...]:
-    return tuple(status for status in STATUSES if status not in states)
-
-
-def _states(state: str | tuple[str, ...]) -> tuple[str, ...]:
-    return (state,) if isinstance(state, str) else state
-
-
-# Four shapes that most rows have. Columns left out have their defaults.
-
-
-def _refused(
-    id: str, trigger: str, state: str | tuple[str, ...], fault: Fault, when: str = ""
-) -> Transition:
-    """Return a row for a silent refusal."""
-    return Transition(id=id, trigger=trigger, states=_states(state), when=when, fault=fault)
-
-
-def _rule(
-    id: str, trigger: str, state: str | tuple[str, ...], fault: Fault, event: str, when: str = ""
-) -> Transition:
-    """Return a row for a rule failure: refused, announced, stored in the history."""
-    return Transition(
-        id=id,
-        trigger=trigger,
-        states=_states(state),
-        when=when,
-        fault=fault,
-        shown_status="error",
-        reason=fault.code,
-        event=event,
-    )
-
-
-def _failed(id: str, trigger: str, state: str, event: str, when: str = "") -> Transition:
-    """Return a row for a decline: an attempt that leaves the payment unchanged."""
-    return Transition(
-        id=id,
-        trigger=trigger,
-        states=(state,),
-        when=when,
-        answer="failed",
-        shown_status=AS_ANSWERED,
-        reason=AS_ANSWERED,
-        event=event,
-    )
-
-
-def _done(
-    id: str, trigger: str, state: str, next_status: str, event: str, when: str = "", **more: Any
-) -> Transition:
-    """Return a row for an approval by the processor."""
-    columns = {"money": "planned", **more}
-    return Transition(
-        id=id,
-        trigger=trigger,
-        states=_states(state),
-        when=when,
-        answer="approved",
-        next_status=next_status,
-        shown_status=next_status,
-        event=event,
-        **columns,
-    )
-
-
-def _ended(
-    id: str, trigger: str, states: tuple[str, ...], reason: str, when: str = "", **more: Any
-) -> Transition:
-    """Over before anything was captured, and without the processor."""
-    columns = {"next_status": "canceled", "event": "transaction.cancel", **more}
-    return Transition(
-        id=id,
-        trigger=trigger,
-        states=states,
-        when=when,
-        shown_status=columns["next_status"],
-        reason=reason,
-        money="released",
-        **columns,
-    )
-
-
-def _not_approved(
-    id: str, trigger: str, when: str, status: str, event: str | None, **more: Any
-) -> Transition:
-    """Return a row for an initiation that was not approved."""
-    return Transition(
-        id=id,
-        trigger=trigger,
-        when=when,
-        next_status=status,
-        shown_status=status,
-        event=event,
-        **more,
-    )
-
-
-# fmt: off
-_FAILED: Final[Mapping[str, Any]] = {"answer": "failed", "reason": AS_ANSWERED}
-_PENDING: Final[Mapping[str, Any]] = {"reason": "pending"}
-
-
-def _beginnings(begun: Operation, event: str) -> Iterator[Transition]:
-    yield _not_approved("I10", begun, "misconfigured", "error", event, reason="invalid_terminal")
-    yield _not_approved("I7", begun, "passthrough", "pending", None, is_told_later=True, **_PENDING)
-    yield _not_approved("I7", begun, "left pending", "pending", None, **_PENDING)
-    yield _not_approved(
-        "I6", begun, "canceled at the reader", "canceled", "transaction.cancel", **_FAILED
-    )
-    yield _not_approved("I4", begun, "declined", "declined", event, **_FAILED)
-    yield _not_approved(
-        "I11", begun, "timed out with a hold", "error", event, money="authorized", **_FAILED
-    )
-    yield _not_approved("I5", begun, "host failure", "error", event, **_FAILED)
-
-
-INITIATION: Final[tuple[Transition, ...]] = (
-    *_beginnings(_SALE, "transaction.sale"),
-    *_beginnings(_AUTH, "transaction.authorize"),
-    _done("I3", _SALE, NEW, "captured", "transaction.sale", "approved in part",
-          reason="partial_approval", money="captured", batch_entry="capture"),
-    _done("I2", _SALE, NEW, "surcharge_pending", "transaction.sale", "surcharge to be confirmed",
-          money="proposed"),
-    _done("I1", _SALE, NEW, "captured", "transaction.sale", money="captured",
-          batch_entry="capture"),
-    _done("I9", _AUTH, NEW, "authorized", "transaction.authorize", "approved in part",
-          reason="partial_approval", money="authorized"),
-    _done("I8", _AUTH, NEW, "authorized", "transaction.authorize", money="authorized"),
-)
-
-
-def _refunds(state: str) -> Iterator[Transition]:
-    event = "transaction.refund"
-    yield _refused("F30", _REFUND, state, REFUND_EXCEEDS_CAPTURED, "above the limit")
-    yield _failed("F31", _REFUND, state, event)
-    yield _done("F28", _REFUND, state, "refunded", event, "in full", batch_entry="refund")
-    yield _done("F29", _REFUND, state, SAME, event, batch_entry="refund",
-                status_reading=STATUS_AFTER_PARTIAL_REFUND.id)
-
-
-FOLLOW_UPS: Final[tuple[Transition, ...]] = (
-    # --- confirm
-    _ended("F3", _CONFIRM, ("surcharge_pending",), "surcharge_declined_by_payer",
-           "the payer declines"),
-    Transition(
-        id="F2", trigger=_CONFIRM, states=("surcharge_pending",), answer="failed",
-        next_status=AS_ANSWERED, shown_status=AS_ANSWERED, reason=AS_ANSWERED, money="emptied",
-        event="transaction.sale",
-    ),
-    _done("F1", _CONFIRM, "surcharge_pending", "captured", "transaction.sale", "approved in part",
-          reason="partial_approval", batch_entry="capture"),
-    _done("F1", _CONFIRM, "surcharge_pending", "captured", "transaction.sale",
-          batch_entry="capture"),
-    _refused("F34", _CONFIRM, _others("surcharge_pending"), INVALID_TRANSACTION_STATE),
-    # --- capture
-    _rule("F6", _CAPTURE, _WAITING, INVALID_CAPTURE_SEQUENCE, "transaction.capture"),
-    _rule("F11", _CAPTURE, "authorized", EXCEEDS_ORIGINAL_AUTH, "transaction.capture",
-          "above the limit"),
-    _failed("F12", _CAPTURE, "authorized", "transaction.capture"),
-    _done("F10", _CAPTURE, "authorized", "captured", "transaction.capture", batch_entry="capture"),
-    _rule("F32", _CAPTURE, _CAPTURED_OR_LATER, INVALID_CAPTURE_SEQUENCE, "transaction.capture"),
-    # --- increment
-    _refused("F7", _INCREMENT, _WAITING, INVALID_TRANSACTION_STATE),
-    _failed("F14", _INCREMENT, "authorized", "transaction.increment", "declined"),
-    _failed("F15", _INCREMENT, "authorized", "transaction.increment"),
-    _done("F13", _INCREMENT, "authorized", "authorized", "transaction.increment"),
-    _refused("F33", _INCREMENT, _others(*_OPEN), INVALID_TRANSACTION_STATE),
-    # --- adjust
-    _refused("F7", _ADJUST, _WAITING, INVALID_TRANSACTION_STATE),
-    _rule("F19", _ADJUST, "authorized", INVALID_TIP_ADJUSTMENT, "transaction.tip_adjust"),
-    _rule("F24", _ADJUST, "captured", INVALID_TIP_ADJUSTMENT, "transaction.tip_adjust",
-          "refunded or reversed in part, or its batch closed"),
-    _rule("F24", _ADJUST, ("settled", *FINISHED), INVALID_TIP_ADJUSTMENT, "transaction.tip_adjust"),
-    _rule("F23", _ADJUST, "captured", EXCEEDS_ORIGINAL_AUTH, "transaction.tip_adjust",
-          "above the limit"),
-    _failed("F41", _ADJUST, "captured", "transaction.tip_adjust"),
-    _done("F22", _ADJUST, "captured", SAME, "transaction.tip_adjust"),
-    # --- reverse
-    _ended("F5", _REVERSE, _WAITING, "merchant_canceled", "in full"),
-    _refused("F7", _REVERSE, _WAITING, INVALID_TRANSACTION_STATE),
-    _refused("F18", _REVERSE, "authorized", REVERSE_EXCEEDS_AVAILABLE, "above the limit"),
-    _failed("F40", _REVERSE, "authorized", "transaction.reverse"),
-    _done("F16", _REVERSE, "authorized", "reversed", "transaction.reverse", "in full"),
-    _done("F17", _REVERSE, "authorized", "authorized", "transaction.reverse",
-          shown_reading=STATUS_OF_PARTIAL_REVERSE),
-    _refused("F27", _REVERSE, "captured", INVALID_TRANSACTION_STATE,
-             "refunded in part, or its batch closed"),
-    _refused("F27", _REVERSE, "settled", INVALID_TRANSACTION_STATE),
-    _refused("F39", _REVERSE, "captured", REVERSE_EXCEEDS_AVAILABLE, "above the limit"),
-    _failed("F40", _REVERSE, "captured", "transaction.reverse"),
-    _done("F25", _REVERSE, "captured", "reversed", "transaction.reverse", "in full",
-          leaves_batch=True),
-    _done("F26", _REVERSE, "captured", "captured", "transaction.reverse",
-          shown_reading=STATUS_OF_PARTIAL_REVERSE),
-    _refused("F35", _REVERSE, FINISHED, INVALID_TRANSACTION_STATE),
-    # --- refund
-    _refused("F7", _REFUND, _WAITING, INVALID_TRANSACTION_STATE),
-    _refused("F20", _REFUND, "authorized", INVALID_TRANSACTION_STATE),
-    *_refunds("captured"),
-    *_refunds("settled"),
-    _refused("F35", _REFUND, FINISHED, INVALID_TRANSACTION_STATE),
-)
-
 EDIT: Final = "edit"
 SETTLE: Final = "settle"
 
+EVENT_OF: Final[Mapping[str, str]] = {
+    Operation.SALE: "transaction.sale",
+    Operation.AUTH: "transaction.authorize",
+    Operation.CONFIRM: "transaction.sale",
+    Operation.CAPTURE: "transaction.capture",
+    Operation.INCREMENT: "transaction.increment",
+    Operation.ADJUST: "transaction.tip_adjust",
+    Operation.REVERSE: "transaction.reverse",
+    Operation.REFUND: "transaction.refund",
+}
+"""The event of each operation, which tables call `own`."""
 
-def _late(id: str, *states: str) -> Transition:
-    """Return a row for a late answer, which uses the attempt's. Source: assumed D24, D24-late."""
-    return Transition(id=id, trigger=LATE_ANSWER, states=states, next_status=AS_ANSWERED,
-                      shown_status=AS_ANSWERED, reason=AS_ANSWERED, event=AS_ANSWERED)
+_STATES: Final = {"": (NEW,), "waiting": ("surcharge_pending", "pending"), "finished": FINISHED}
+"""The words of the tables for several states."""
 
 
-BY_ITSELF: Final[tuple[Transition, ...]] = (
-    # --- a timer is due
-    _ended("F4", SURCHARGE_EXPIRES, ("surcharge_pending",), "surcharge_expired"),
-    _ended("F9", TAP_EXPIRES, ("pending",), "timed_out", next_status="error", event=AS_BEGUN),
-    _ended("F21", AUTHORIZATION_EXPIRES, ("authorized",), "timed_out"),
-    _ended("F5", CANCEL, _WAITING, "merchant_canceled"),
-    Transition(id="F42", trigger=HOLD_REVERSED, states=("error",), next_status="reversed",
-               shown_status="reversed", reason="processor_timeout", money="released",
-               event="transaction.reverse"),
-    _late("D24", "pending", "error"),
-    _late("D24-late", "authorized", "captured", "settled"),
-    # --- an edit: for pending payments in the spec; until settlement it can correct an outcome
-    Transition(id="F8", trigger=EDIT, states=("pending", "authorized", "captured"),
-               next_status=AS_ANSWERED, shown_status=AS_ANSWERED, reason=AS_ANSWERED,
-               money="given", event=AS_ANSWERED),
-    # --- its batch is settled
-    Transition(id="F36", trigger=SETTLE, states=("captured",), next_status="settled"),
-    Transition(id="F37", trigger=SETTLE, states=("refunded",), next_status="refunded"),
-)
-# fmt: on
+def _rows(table: str) -> Iterator[Transition]:
+    for line in table.strip().splitlines():
+        cells = (cell.strip() for cell in line.split("|"))
+        id, triggers, states, when, answer, next_status, reason, money, event, fault, batch, by = (
+            "" if cell == "-" else cell for cell in cells
+        )
+        stored_or_shown, _, reading = by.partition(" ")
+        for trigger in triggers.split(", "):
+            yield Transition(
+                id=id,
+                trigger=trigger,
+                states=tuple(
+                    state for word in states.split(", ") for state in _STATES.get(word, (word,))
+                ),
+                when=when,
+                answer=answer or None,  # type: ignore[arg-type]
+                next_status=next_status,
+                reason=reason or "approved",
+                money=money or "unchanged",  # type: ignore[arg-type]
+                fault=getattr(faults, fault) if fault else None,
+                event=EVENT_OF[trigger] if event == "own" else event or None,
+                batch_entry=batch if batch in ("capture", "refund") else None,  # type: ignore[arg-type]
+                leaves_batch=batch == "left",
+                status_reading=reading if stored_or_shown == "stored" else None,
+                shown_reading=reading if stored_or_shown == "shown" else None,
+            )
 
-TRANSITIONS: Final[tuple[Transition, ...]] = (*INITIATION, *FOLLOW_UPS, *BY_ITSELF)
+
+# id | trigger | states | when | answer | next | reason | money | event | fault | batch | reading
+_OF_OPERATIONS: Final = """
+I10 | sale, auth | - | misconfigured | - | error | invalid_terminal | - | own | - | - | -
+I7 | sale, auth | - | passthrough | - | pending | pending | - | - | - | - | -
+I7 | sale, auth | - | left pending | - | pending | pending | - | - | - | - | -
+I6 | sale, auth | - | canceled at the reader | failed | canceled | as answered | - | transaction.cancel | - | - | -
+I4 | sale, auth | - | declined | failed | declined | as answered | - | own | - | - | -
+I11 | sale, auth | - | timed out with a hold | failed | error | as answered | authorized | own | - | - | -
+I5 | sale, auth | - | host failure | failed | error | as answered | - | own | - | - | -
+I3 | sale | - | approved in part | approved | captured | partial_approval | captured | own | - | capture | -
+I2 | sale | - | surcharge to be confirmed | approved | surcharge_pending | approved | proposed | own | - | - | -
+I1 | sale | - | - | approved | captured | approved | captured | own | - | capture | -
+I9 | auth | - | approved in part | approved | authorized | partial_approval | authorized | own | - | - | -
+I8 | auth | - | - | approved | authorized | approved | authorized | own | - | - | -
+F3 | confirm | surcharge_pending | the payer declines | - | canceled | surcharge_declined_by_payer | released | transaction.cancel | - | - | -
+F2 | confirm | surcharge_pending | - | failed | as answered | as answered | emptied | own | - | - | -
+F1 | confirm | surcharge_pending | approved in part | approved | captured | partial_approval | planned | own | - | capture | -
+F1 | confirm | surcharge_pending | - | approved | captured | approved | planned | own | - | capture | -
+F34 | confirm | pending, authorized, captured, settled, finished | - | - | same | - | - | - | INVALID_TRANSACTION_STATE | - | -
+F6 | capture | waiting | - | - | same | invalid_capture_sequence | - | own | INVALID_CAPTURE_SEQUENCE | - | -
+F11 | capture | authorized | above the limit | - | same | exceeds_original_auth | - | own | EXCEEDS_ORIGINAL_AUTH | - | -
+F12 | capture | authorized | - | failed | same | as answered | - | own | - | - | -
+F10 | capture | authorized | - | approved | captured | approved | planned | own | - | capture | -
+F32 | capture | captured, settled, finished | - | - | same | invalid_capture_sequence | - | own | INVALID_CAPTURE_SEQUENCE | - | -
+F7 | incremental_auth, tip_adjust, refund | waiting | - | - | same | - | - | - | INVALID_TRANSACTION_STATE | - | -
+F14 | incremental_auth | authorized | declined | failed | same | as answered | - | own | - | - | -
+F15 | incremental_auth | authorized | - | failed | same | as answered | - | own | - | - | -
+F13 | incremental_auth | authorized | - | approved | authorized | approved | planned | own | - | - | -
+F33 | incremental_auth | captured, settled, finished | - | - | same | - | - | - | INVALID_TRANSACTION_STATE | - | -
+F19 | tip_adjust | authorized | - | - | same | invalid_tip_adjustment | - | own | INVALID_TIP_ADJUSTMENT | - | -
+F24 | tip_adjust | captured | refunded or reversed in part, or its batch closed | - | same | invalid_tip_adjustment | - | own | INVALID_TIP_ADJUSTMENT | - | -
+F24 | tip_adjust | settled, finished | - | - | same | invalid_tip_adjustment | - | own | INVALID_TIP_ADJUSTMENT | - | -
+F23 | tip_adjust | captured | above the limit | - | same | exceeds_original_auth | - | own | EXCEEDS_ORIGINAL_AUTH | - | -
+F41 | tip_adjust | captured | - | failed | same | as answered | - | own | - | - | -
+F22 | tip_adjust | captured | - | approved | same | approved | planned | own | - | - | -
+F5 | reverse | waiting | in full | - | canceled | merchant_canceled | released | transaction.cancel | - | - | -
+F7 | reverse | waiting | - | - | same | - | - | - | INVALID_TRANSACTION_STATE | - | -
+F18 | reverse | authorized | above the limit | - | same | - | - | - | REVERSE_EXCEEDS_AVAILABLE | - | -
+F40 | reverse | authorized | - | failed | same | as answered | - | own | - | - | -
+F16 | reverse | authorized | in full | approved | reversed | approved | planned | own | - | - | -
+F17 | reverse | authorized | - | approved | authorized | approved | planned | own | - | - | shown status_of_partial_reverse
+F27 | reverse | captured | refunded in part, or its batch closed | - | same | - | - | - | INVALID_TRANSACTION_STATE | - | -
+F27 | reverse | settled | - | - | same | - | - | - | INVALID_TRANSACTION_STATE | - | -
+F39 | reverse | captured | above the limit | - | same | - | - | - | REVERSE_EXCEEDS_AVAILABLE | - | -
+F40 | reverse | captured | - | failed | same | as answered | - | own | - | - | -
+F25 | reverse | captured | in full | approved | reversed | approved | planned | own | - | left | -
+F26 | reverse | captured | - | approved | captured | approved | planned | own | - | - | shown status_of_partial_reverse
+F35 | reverse | finished | - | - | same | - | - | - | INVALID_TRANSACTION_STATE | - | -
+F20 | refund | authorized | - | - | same | - | - | - | INVALID_TRANSACTION_STATE | - | -
+F30 | refund | captured, settled | above the limit | - | same | - | - | - | REFUND_EXCEEDS_CAPTURED | - | -
+F31 | refund | captured, settled | - | failed | same | as answered | - | own | - | - | -
+F28 | refund | captured, settled | in full | approved | refunded | approved | planned | own | - | refund | -
+F29 | refund | captured, settled | - | approved | same | approved | planned | own | - | refund | stored status_after_partial_refund
+F35 | refund | finished | - | - | same | - | - | - | INVALID_TRANSACTION_STATE | - | -
+"""  # noqa: E501
+
+_BY_ITSELF: Final = """
+F4 | surcharge_expires | surcharge_pending | - | - | canceled | surcharge_expired | released | transaction.cancel | - | - | -
+F9 | tap_expires | pending | - | - | error | timed_out | released | as begun | - | - | -
+F21 | authorization_expires | authorized | - | - | canceled | timed_out | released | transaction.cancel | - | - | -
+F5 | cancel | waiting | - | - | canceled | merchant_canceled | released | transaction.cancel | - | - | -
+F42 | hold_reversed | error | - | - | reversed | processor_timeout | released | transaction.reverse | - | - | -
+D24 | late_answer | pending, error | - | - | as answered | as answered | - | as answered | - | - | -
+D24-late | late_answer | authorized, captured, settled | - | - | as answered | as answered | - | as answered | - | - | -
+F8 | edit | pending, authorized, captured | - | - | as answered | as answered | given | as answered | - | - | -
+F36 | settle | captured | - | - | settled | approved | - | - | - | - | -
+F37 | settle | refunded | - | - | refunded | approved | - | - | - | - | -
+"""  # noqa: E501
+"""A timer is due, an edit tells the outcome, a batch is settled.
+
+An edit is for pending payments in the spec; until settlement it can correct an outcome. A late
+answer uses the attempt's own row (assumed D24, D24-late).
+"""
+
+BY_ITSELF: Final = tuple(_rows(_BY_ITSELF))
+TRANSITIONS: Final[tuple[Transition, ...]] = (*_rows(_OF_OPERATIONS), *BY_ITSELF)
 """Every row."""
 
 
@@ -396,36 +263,25 @@ def transitions_from(trigger: str, state: str = NEW) -> tuple[Transition, ...]:
     return _BY_PAIR.get((trigger, state), ())
 
 
-UNSETTLED: Final = Transition(
-    id="D35-refund",
-    trigger=Operation.REFUND,
-    states=("captured",),
-    when="before settlement",
-    fault=INVALID_TRANSACTION_STATE,
-)
+(UNSETTLED,) = _rows("""
+D35-refund | refund | captured | before settlement | - | same | - | - | - | INVALID_TRANSACTION_STATE | - | -
+""")  # noqa: E501
 """A refund before settlement, refused. Source: assumed D35-refund."""
 
-TIMEOUT_REVERSED: Final = (
-    _refused("F35", _REVERSE, "error", REVERSE_EXCEEDS_AVAILABLE, "above the limit"),
-    _failed("F40", _REVERSE, "error", "transaction.reverse"),
-    _done("D35-timeout", _REVERSE, "error", "reversed", "transaction.reverse"),
+TIMEOUT_REVERSED: Final = tuple(
+    _rows("""
+F35 | reverse | error | above the limit | - | same | - | - | - | REVERSE_EXCEEDS_AVAILABLE | - | -
+F40 | reverse | error | - | failed | same | as answered | - | own | - | - | -
+D35-timeout | reverse | error | - | approved | reversed | approved | planned | own | - | - | -
+""")
 )
 """The reversal of a payment that timed out, where it is allowed. Source: assumed D35-timeout."""
-
-_EVENTS: Final[Mapping[str, str]] = {
-    Operation.CONFIRM: "transaction.sale",
-    Operation.CAPTURE: "transaction.capture",
-    Operation.INCREMENT: "transaction.increment",
-    Operation.ADJUST: "transaction.tip_adjust",
-    Operation.REVERSE: "transaction.reverse",
-    Operation.REFUND: "transaction.refund",
-}
 
 
 @cache
 def announced(row: Transition) -> Transition:
     """Turn a silent refusal into a failed attempt with its event. Source: assumed D35-attempts."""
-    return replace(row, shown_status="error", reason="payment_failed", event=_EVENTS[row.trigger])
+    return replace(row, reason="payment_failed", event=EVENT_OF[row.trigger])
 
 
 _GATEWAY_ALPHABET: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
