@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.domain import directory_readings, readings
+from sandbox.domain.payments.transitions import TRANSITIONS
 from sandbox.domain.readings import READINGS
 
 HERE = Path(__file__).parent
@@ -60,7 +61,10 @@ def test_the_code_reads_every_reading():
         for word in re.findall(r"\b[A-Z_]+\b", path.read_text(encoding="utf-8"))
     }
 
-    assert [id for id in READINGS if NAMES.get(id) not in used] == []
+    # The rows of payments name readings by id.
+    in_rows = {id for row in TRANSITIONS for id in (row.status_reading, row.shown_reading)}
+
+    assert [id for id in READINGS if NAMES.get(id) not in used and id not in in_rows] == []
 
 
 def test_every_reading_has_a_clause_of_its_own():

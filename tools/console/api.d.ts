@@ -928,6 +928,14 @@ declare namespace Api {
     increment_amount?: "addition" | "new_total" | null;
     capture_amount?: "with_tip" | "without_tip" | null;
     record_of_an_action?: "payment" | "own" | null;
+    limit_above_maximum?: "refused" | "clamped" | "unprocessable" | null;
+    unset_strings?: "as_null" | "as_empty" | null;
+    validation_status?: "bad_request" | "unprocessable" | null;
+    validation_detail?: "text" | "objects" | null;
+    foreign_account_filter?: "hidden" | "ignored" | null;
+    unknown_routes?: "path" | "key" | null;
+    expiry_without_offset?: "refused" | "utc" | null;
+    unknown_key_fields?: "refused" | "ignored" | null;
     key_deletes_itself?: "allowed" | "refused" | null;
     all_granted_by?: "every_holder" | "psp" | null;
     key_after_a_change?: "shown" | "hidden" | null;
@@ -940,14 +948,6 @@ declare namespace Api {
     block_answer?: "locked" | "forbidden" | "unauthorized" | "bad_request" | "invalid_terminal" | null;
     block_stops?: "payments" | "new_payments" | "changes" | null;
     block_reaches?: "descendants" | "itself" | null;
-    limit_above_maximum?: "refused" | "clamped" | "unprocessable" | null;
-    unset_strings?: "as_null" | "as_empty" | null;
-    validation_status?: "bad_request" | "unprocessable" | null;
-    validation_detail?: "text" | "objects" | null;
-    foreign_account_filter?: "hidden" | "ignored" | null;
-    unknown_routes?: "path" | "key" | null;
-    expiry_without_offset?: "refused" | "utc" | null;
-    unknown_key_fields?: "refused" | "ignored" | null;
   };
   type ReadingsReadAnswer = {
     status_after_partial_refund: "unchanged" | "refunded";
@@ -972,6 +972,14 @@ declare namespace Api {
     increment_amount: "addition" | "new_total";
     capture_amount: "with_tip" | "without_tip";
     record_of_an_action: "payment" | "own";
+    limit_above_maximum: LimitAboveMaximum;
+    unset_strings: "as_null" | "as_empty";
+    validation_status: "bad_request" | "unprocessable";
+    validation_detail: "text" | "objects";
+    foreign_account_filter: "hidden" | "ignored";
+    unknown_routes: "path" | "key";
+    expiry_without_offset: "refused" | "utc";
+    unknown_key_fields: "refused" | "ignored";
     key_deletes_itself: "allowed" | "refused";
     all_granted_by: "every_holder" | "psp";
     key_after_a_change: "shown" | "hidden";
@@ -984,14 +992,6 @@ declare namespace Api {
     block_answer: BlockAnswer;
     block_stops: BlockStops;
     block_reaches: "descendants" | "itself";
-    limit_above_maximum: LimitAboveMaximum;
-    unset_strings: "as_null" | "as_empty";
-    validation_status: "bad_request" | "unprocessable";
-    validation_detail: "text" | "objects";
-    foreign_account_filter: "hidden" | "ignored";
-    unknown_routes: "path" | "key";
-    expiry_without_offset: "refused" | "utc";
-    unknown_key_fields: "refused" | "ignored";
   };
   type ReadingsSetAnswer = {
     status_after_partial_refund: "unchanged" | "refunded";
@@ -1016,6 +1016,14 @@ declare namespace Api {
     increment_amount: "addition" | "new_total";
     capture_amount: "with_tip" | "without_tip";
     record_of_an_action: "payment" | "own";
+    limit_above_maximum: LimitAboveMaximum;
+    unset_strings: "as_null" | "as_empty";
+    validation_status: "bad_request" | "unprocessable";
+    validation_detail: "text" | "objects";
+    foreign_account_filter: "hidden" | "ignored";
+    unknown_routes: "path" | "key";
+    expiry_without_offset: "refused" | "utc";
+    unknown_key_fields: "refused" | "ignored";
     key_deletes_itself: "allowed" | "refused";
     all_granted_by: "every_holder" | "psp";
     key_after_a_change: "shown" | "hidden";
@@ -1028,14 +1036,6 @@ declare namespace Api {
     block_answer: BlockAnswer;
     block_stops: BlockStops;
     block_reaches: "descendants" | "itself";
-    limit_above_maximum: LimitAboveMaximum;
-    unset_strings: "as_null" | "as_empty";
-    validation_status: "bad_request" | "unprocessable";
-    validation_detail: "text" | "objects";
-    foreign_account_filter: "hidden" | "ignored";
-    unknown_routes: "path" | "key";
-    expiry_without_offset: "refused" | "utc";
-    unknown_key_fields: "refused" | "ignored";
   };
   type ReceivedPage = {
     received: Array<ReceivedView>;
