@@ -90,27 +90,22 @@ _NEEDS_BASE = Access(
 _OWN = Access(AccessVerdict.OK, "own account", "spec 5.7")
 _DESCENDANT = Access(AccessVerdict.OK, "descendant account", "spec 5.7")
 
+
+def _seen(own: Access, descendant: Access) -> dict[Relation, Access]:
+    return {
+        Relation.OWN: own,
+        Relation.DESCENDANT: descendant,
+        Relation.OUTSIDE: _OUTSIDE,
+        Relation.GONE: _GONE,
+    }
+
+
 ACCESS: Final[dict[Holds, dict[Relation, Access]]] = {
     Holds.NONE: dict.fromkeys(Relation, _HIDDEN),
     Holds.OTHER: dict.fromkeys(Relation, _DENIED),
-    Holds.BASE: {
-        Relation.OWN: _OWN,
-        Relation.DESCENDANT: _NEEDS_SUB,
-        Relation.OUTSIDE: _OUTSIDE,
-        Relation.GONE: _GONE,
-    },
-    Holds.SUB: {
-        Relation.OWN: _NEEDS_BASE,
-        Relation.DESCENDANT: _DESCENDANT,
-        Relation.OUTSIDE: _OUTSIDE,
-        Relation.GONE: _GONE,
-    },
-    Holds.BOTH: {
-        Relation.OWN: _OWN,
-        Relation.DESCENDANT: _DESCENDANT,
-        Relation.OUTSIDE: _OUTSIDE,
-        Relation.GONE: _GONE,
-    },
+    Holds.BASE: _seen(_OWN, _NEEDS_SUB),
+    Holds.SUB: _seen(_NEEDS_BASE, _DESCENDANT),
+    Holds.BOTH: _seen(_OWN, _DESCENDANT),
 }
 """Assumed 4.2 (API keys) and 4.7 (everything else, where BASE and SUB do not occur)."""
 
@@ -192,28 +187,18 @@ def refuse_grant(
         # The rules below refuse these, with the better reason.
         and not (name in withheld_from_caller and name in not_its_own)
     )
-    if beyond:
-        return GrantRefusal(
-            permissions=beyond,
-            reason="the calling key does not hold what it grants",
-            source="spec 4.1.4",
-        )
     reserved = tuple(
         name
         for name in requested
         if name in PSP_ONLY or (all_needs_psp and expand((name,)) >= PSP_ONLY)
     )
-    if reserved and account_type is not AccountType.PSP:
-        return GrantRefusal(
-            permissions=reserved,
-            reason="only a PSP account grants webhooks permissions",
-            source="spec 5.8",
-        )
     guarded = tuple(name for name in requested if name in admin_only)
-    if guarded and account_type not in MAY_GRANT_ADMIN_ONLY:
-        return GrantRefusal(
-            permissions=guarded,
-            reason="only an admin or PSP account grants these",
-            source="spec 4.1.5",
-        )
+    is_psp, is_admin = account_type is AccountType.PSP, account_type in MAY_GRANT_ADMIN_ONLY
+    for names, reason, source in (
+        (beyond, "the calling key does not hold what it grants", "spec 4.1.4"),
+        (() if is_psp else reserved, "only a PSP account grants webhooks permissions", "spec 5.8"),
+        (() if is_admin else guarded, "only an admin or PSP account grants these", "spec 4.1.5"),
+    ):
+        if names:
+            return GrantRefusal(permissions=names, reason=reason, source=source)
     return None

@@ -17,7 +17,7 @@ from pydantic import Field
 from sandbox.domain.field_types import ProcessorBatchId
 from sandbox.domain.instants import Instant
 from sandbox.domain.payments.outcomes import SETTLEMENTS
-from sandbox.domain.payments.transactions import Payment
+from sandbox.domain.payments.transactions import Attempt, Payment
 from sandbox.domain.states import Machine, Step
 from sandbox.domain.text import nearest
 
@@ -141,35 +141,25 @@ def entries_of(payment: Payment | None, batch_id: str) -> Entries:
     """
     if payment is None:
         return _NO_ENTRIES
-    captured = refunded = count = 0
-    ledger = payment.ledger
-    if payment.batch_id == batch_id:
-        captured, count = ledger.captured - ledger.reversed, 1
-    elif not ledger.refunded:
-        return _NO_ENTRIES
-    if ledger.refunded:
-        for amount in _refunds_in(payment, batch_id):
-            refunded += amount
-            count += 1
-    return Entries(captured=captured, refunded=refunded, entries=count)
+    is_captured = payment.batch_id == batch_id
+    refunds = [one.amount for one in _refunds(payment) if one.batch_id == batch_id]
+    return Entries(
+        captured=payment.ledger.kept if is_captured else 0,
+        refunded=sum(refunds),
+        entries=is_captured + len(refunds),
+    )
 
 
-def _refunds_in(payment: Payment, batch_id: str) -> Iterable[int]:
-    for attempt in payment.history:
-        if attempt.transaction_type == "refund" and attempt.batch_id == batch_id:
-            yield attempt.amount
+def _refunds(payment: Payment) -> list[Attempt]:
+    if not payment.ledger.refunded:
+        return []
+    return [attempt for attempt in payment.history if attempt.transaction_type == "refund"]
 
 
 def refund_batches(payment: Payment) -> tuple[str, ...]:
     """Return the batches in which the payment has refund entries."""
-    if not payment.ledger.refunded:
-        return ()
-    found = (
-        attempt.batch_id
-        for attempt in payment.history
-        if attempt.transaction_type == "refund" and attempt.batch_id is not None
-    )
-    return tuple(dict.fromkeys(found))
+    batches = (attempt.batch_id for attempt in _refunds(payment))
+    return tuple(dict.fromkeys(id for id in batches if id is not None))
 
 
 def counting(batch: Batch, before: Payment | None, after: Payment) -> Batch:
@@ -208,21 +198,21 @@ def result_of(members: Iterable[Payment]) -> Result | None:
     A member that withholds the result wins, then one that has the whole batch rejected, in the
     order of the members. Otherwise single records are rejected (assumed 6.2-settlement).
     """
-    armed = [payment for payment in members if payment.settlement is not None]
     rejection: Result | None = None
     refused = []
-    for payment in armed:
-        assert payment.settlement
+    for payment in members:
+        if payment.settlement is None:
+            continue
         row = SETTLEMENTS[payment.settlement]
         if row.answer == "none":
             return None
-        if row.answer == "rejected" and rejection is None:
-            rejection = Result(answer="rejected", reason=row.reason)
-        elif row.answer == "partially_accepted":
+        if row.answer == "partially_accepted":
             refused.append(payment.id)
-    if rejection is not None:
-        return rejection
-    return Result(answer="partially_accepted", rejected=tuple(refused)) if refused else ACCEPTED
+        elif rejection is None:
+            rejection = Result(answer="rejected", reason=row.reason)
+    if rejection is None and refused:
+        return Result(answer="partially_accepted", rejected=tuple(refused))
+    return rejection or ACCEPTED
 
 
 DayCode = Literal["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"]

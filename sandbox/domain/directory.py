@@ -303,26 +303,25 @@ class Directory(Struct, frozen=True, kw_only=True, gc=False):
 
     kind: type[DirectoryRecord]
     name: str
-    plural: str
-    life: Machine
     has_updates: bool = True
+    life: Machine
+
+    @property
+    def plural(self) -> str:
+        """The name of a list of them."""
+        return f"{self.name}s"
 
 
-ACCOUNTS: Final = Directory(kind=Account, name="account", plural="accounts", life=_life("account"))
-TERMINALS: Final = Directory(
-    kind=Terminal, name="terminal", plural="terminals", life=_life("terminal")
+ACCOUNTS, TERMINALS, LOCATIONS, CREDENTIALS = (
+    Directory(kind=kind, name=name, life=_life(name), has_updates=kind is not Credential)
+    for kind, name in (
+        (Account, "account"),
+        (Terminal, "terminal"),
+        (Location, "location"),
+        (Credential, "credential"),
+    )
 )
-LOCATIONS: Final = Directory(
-    kind=Location, name="location", plural="locations", life=_life("location")
-)
-CREDENTIALS: Final = Directory(
-    kind=Credential,
-    name="credential",
-    plural="credentials",
-    life=_life("credential"),
-    # No credential.updated exists: a change of PIN alone is silent (assumed 1.6-update).
-    has_updates=False,
-)
+# No credential.updated exists: a change of PIN alone is silent (assumed 1.6-update).
 
 DIRECTORIES: Final = (ACCOUNTS, TERMINALS, LOCATIONS, CREDENTIALS)
 

@@ -223,10 +223,6 @@ def _check_names(fixture: Fixture) -> None:
             _must_exist(f"{table}.{name}.{part}", document.get(part), known, what)
     if len(fixture.endpoints) > ENDPOINTS_MAX:
         raise FixtureError(f"endpoints: a world has {ENDPOINTS_MAX} at most")
-    _check_keys(fixture)
-
-
-def _check_keys(fixture: Fixture) -> None:
     lookups: set[str] = set()
     for name, key in fixture.api_keys.items():
         if key["lookup"] in lookups:
@@ -256,12 +252,10 @@ class Cast(Struct):
 
     def ids_of(self, kind: str) -> dict[str, str]:
         """Cast name to id, of the accounts, terminals, locations or keys."""
-        return {
-            "account": self.accounts,
-            "terminal": self.terminals,
-            "location": self.locations,
-            "key": {name: id for name, (id, _) in self.keys.items()},
-        }[kind]
+        if kind == "key":
+            return {name: id for name, (id, _) in self.keys.items()}
+        ids: dict[str, str] = getattr(self, f"{kind}s")
+        return ids
 
     def of_those(self, is_there: Callable[[str, str], bool]) -> "Cast":
         """Return the part of the cast whose records exist.
@@ -269,10 +263,14 @@ class Cast(Struct):
         `is_there` looks them up by kind (account, terminal, ...) and id.
         """
         return Cast(
-            {name: id for name, id in self.accounts.items() if is_there("account", id)},
-            {name: id for name, id in self.terminals.items() if is_there("terminal", id)},
-            {name: id for name, id in self.locations.items() if is_there("location", id)},
-            {name: one for name, one in self.keys.items() if is_there("key", one[0])},
+            **{
+                f"{kind}s": {
+                    name: one
+                    for name, one in getattr(self, f"{kind}s").items()
+                    if is_there(kind, one[0] if kind == "key" else one)
+                }
+                for kind in ("account", "terminal", "location", "key")
+            }
         )
 
 

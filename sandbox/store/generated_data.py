@@ -51,24 +51,7 @@ def generate(store: Store, counts: GeneratedData, draws: Ids, *, seed: int, now:
     # As text, since Faker takes a number and its negative for the same.
     fake.seed_instance(str(seed))
     parents = _parents(store.begin())
-    put_all(store, _records(fake, parents, counts, draws, now))
-
-
-def _records(
-    fake: "Faker",
-    parents: list[Account],
-    counts: GeneratedData,
-    draws: Ids,
-    now: datetime,
-) -> Iterator[Account | Terminal | Location]:
-    terminal_numbers = iter(range(1, RECORDS_MAX + 1))
-    for number in range(counts.merchants):
-        parent = parents[number % len(parents)]
-        account = _merchant(fake, number, parent, draws, now)
-        yield account
-        terminals = list(_terminals(account, counts, terminal_numbers, draws, now))
-        yield from terminals
-        yield from _locations(fake, account, terminals, counts, draws, now)
+    put_all(store, _Generator(fake, counts, draws, now).records(parents))
 
 
 def _parents(unit: UnitOfWork) -> list[Account]:
@@ -82,82 +65,87 @@ def _parents(unit: UnitOfWork) -> list[Account]:
     return partners or others
 
 
-def _merchant(fake: "Faker", number: int, parent: Account, draws: Ids, now: datetime) -> Account:
-    trade = fake.random_element(_TRADES)
-    return Account(
-        id=draws.named_uuid(f"invented:account:{number}"),
-        available_processor_configs=(_CONFIG,),
-        tax_id=fake.numerify("%#-#######"),
-        mcc=trade.mcc,
-        type=AccountType.MERCHANT,
-        name=trade.pattern.format(fake.last_name()),
-        description=trade.description,
-        parent_account_ids=(*parent.parent_account_ids, parent.id),
-        address=_address(fake),
-        created_at=now,
-    )
+class _Generator(NamedTuple):
+    """Makes the records of merchants."""
 
+    fake: "Faker"
+    counts: GeneratedData
+    draws: Ids
+    now: datetime
 
-def _address(fake: "Faker") -> Address:
-    return Address(
-        street_line1=fake.street_address(),
-        city=fake.city(),
-        state=fake.state_abbr(include_territories=False, include_freely_associated_states=False),
-        zip=fake.numerify("#####"),
-        country="USA",
-    )
+    def records(self, parents: list[Account]) -> Iterator[Account | Terminal | Location]:
+        numbers = iter(range(1, RECORDS_MAX + 1))
+        for number in range(self.counts.merchants):
+            account = self._merchant(number, parents[number % len(parents)])
+            yield account
+            terminals = list(self._terminals(account, numbers))
+            yield from terminals
+            yield from self._locations(account, terminals)
 
-
-def _terminals(
-    account: Account,
-    counts: GeneratedData,
-    numbers: Iterator[int],
-    draws: Ids,
-    now: datetime,
-) -> Iterator[Terminal]:
-    for at in range(counts.terminals_per_merchant):
-        number = next(numbers)
-        yield Terminal(
-            terminal_id=draws.named_uuid(f"invented:terminal:{number}"),
-            name=f"{_STATIONS[at % len(_STATIONS)]} {at // len(_STATIONS) + 1}",
-            description=f"{_STATIONS[at % len(_STATIONS)]} of {account.name}",
-            account_id=account.id,
-            # The demo's own merchants have numbers that begin with 8860.
-            mid=f"8880{number // 1_000:08d}",
-            tid=f"{number:08d}",
-            store_number="0001",
-            bin="999991",
-            vid=f"V{number:07d}",
-            agent_bank_number="000000",
-            merchant_category_code=account.mcc,
-            terminal_capability="5",
-            currency_code="USD",
-            country_code="840",
-            processor_config_id=_CONFIG,
-            created_at=now,
-            merchant_name=account.name,
+    def _merchant(self, number: int, parent: Account) -> Account:
+        fake = self.fake
+        trade = fake.random_element(_TRADES)
+        return Account(
+            id=self.draws.named_uuid(f"invented:account:{number}"),
+            available_processor_configs=(_CONFIG,),
+            tax_id=fake.numerify("%#-#######"),
+            mcc=trade.mcc,
+            type=AccountType.MERCHANT,
+            name=trade.pattern.format(fake.last_name()),
+            description=trade.description,
+            parent_account_ids=(*parent.parent_account_ids, parent.id),
+            address=self._address(),
+            created_at=self.now,
         )
 
-
-def _locations(
-    fake: "Faker",
-    account: Account,
-    terminals: list[Terminal],
-    counts: GeneratedData,
-    draws: Ids,
-    now: datetime,
-) -> Iterator[Location]:
-    for at in range(counts.locations_per_merchant):
-        yield Location(
-            id=draws.named_uuid(f"invented:location:{account.id}:{at}"),
-            name=account.name if at == 0 else f"{account.name} {fake.city()}",
-            account_id=account.id,
-            address=account.address if at == 0 else _address(fake),
-            phone=fake.numerify("%##55501##"),
-            email=f"hello@{fake.domain_word()}.example",
-            processor_config_id=_CONFIG,
-            country_code="840",
-            currency="USD",
-            terminal_id=terminals[at].terminal_id if at < len(terminals) else None,
-            created_at=now,
+    def _address(self) -> Address:
+        fake = self.fake
+        return Address(
+            street_line1=fake.street_address(),
+            city=fake.city(),
+            state=fake.state_abbr(
+                include_territories=False, include_freely_associated_states=False
+            ),
+            zip=fake.numerify("#####"),
+            country="USA",
         )
+
+    def _terminals(self, account: Account, numbers: Iterator[int]) -> Iterator[Terminal]:
+        for at in range(self.counts.terminals_per_merchant):
+            number, station = next(numbers), _STATIONS[at % len(_STATIONS)]
+            yield Terminal(
+                terminal_id=self.draws.named_uuid(f"invented:terminal:{number}"),
+                name=f"{station} {at // len(_STATIONS) + 1}",
+                description=f"{station} of {account.name}",
+                account_id=account.id,
+                # The demo's own merchants have numbers that begin with 8860.
+                mid=f"8880{number // 1_000:08d}",
+                tid=f"{number:08d}",
+                store_number="0001",
+                bin="999991",
+                vid=f"V{number:07d}",
+                agent_bank_number="000000",
+                merchant_category_code=account.mcc,
+                terminal_capability="5",
+                currency_code="USD",
+                country_code="840",
+                processor_config_id=_CONFIG,
+                created_at=self.now,
+                merchant_name=account.name,
+            )
+
+    def _locations(self, account: Account, terminals: list[Terminal]) -> Iterator[Location]:
+        for at in range(self.counts.locations_per_merchant):
+            yield Location(
+                id=self.draws.named_uuid(f"invented:location:{account.id}:{at}"),
+                name=account.name if at == 0 else f"{account.name} {self.fake.city()}",
+                account_id=account.id,
+                address=account.address if at == 0 else self._address(),
+                phone=self.fake.numerify("%##55501##"),
+                email=f"hello@{self.fake.domain_word()}.example",
+                processor_config_id=_CONFIG,
+                country_code="840",
+                currency="USD",
+                terminal_id=terminals[at].terminal_id if at < len(terminals) else None,
+                created_at=self.now,
+            )

@@ -88,7 +88,7 @@ class Ids:
         # A block of its own; the first block never is one.
         number = drawn // _BLOCK + (1 if drawn % _BLOCK or not drawn else 0)
         self._counters.drawn = (number + 1) * _BLOCK
-        return self._hash(number, self._key_of_keys, size)
+        return _digest(self._key_of_keys, b"%d" % number, size)
 
     def named_chars(self, name: str, length: int) -> str:
         """Return the letters and digits that this seed and world give to a name; takes no draw."""
@@ -115,9 +115,6 @@ class Ids:
             self._number, self._block = number, block.digest()
         counters.drawn = number * _BLOCK + end
         return self._block[start:end]
-
-    def _hash(self, number: int, key: bytes, size: int) -> bytes:
-        return blake2b(b"%d" % number, digest_size=size, key=key).digest()
 
 
 def _digest(key: bytes, value: bytes, size: int) -> bytes:

@@ -104,11 +104,8 @@ def _with_event(payments: list[Payment], wanted: str) -> list[Payment]:
 
 def _with_card(payments: list[Payment], wanted: str) -> list[Payment]:
     """Those whose card has these last four digits, or a masked number that begins like this."""
-    numbers = [card.masked for card in CARDS.values()]
-    if len(wanted) == LAST_DIGITS:
-        fitting = {number for number in numbers if number.endswith(wanted)}
-    else:
-        fitting = {number for number in numbers if number.startswith(wanted)}
+    has_it = str.endswith if len(wanted) == LAST_DIGITS else str.startswith
+    fitting = {card.masked for card in CARDS.values() if has_it(card.masked, wanted)}
     return [payment for payment in payments if payment.transaction.card in fitting]
 
 
@@ -138,6 +135,14 @@ def _having(field_name: str) -> Fitting:
     return lambda records, values: [one for one in records if value_of(one) in values]
 
 
+def _fields(*names: str, within: str = "", **attributes: str) -> dict[str, Fitting]:
+    """Fields by their names, some with an attribute of another name."""
+    return {
+        name: _having(within + attribute)
+        for name, attribute in (attributes | {name: name for name in names}).items()
+    }
+
+
 def _open_at(delivery: Delivery) -> tuple[str, ...]:
     return (delivery.endpoint_id,) if delivery.status == "pending" else ()
 
@@ -153,12 +158,10 @@ TABLES: Final[tuple[Table, ...]] = (
         key="id",
         lookups={"account": _one("id"), "ancestor": attrgetter("parent_account_ids")},
         fields={
-            "account": _having("id"),
+            **_fields("status", "type", account="id"),
             "parent": lambda accounts, values: [
                 one for one in accounts if not values.isdisjoint(one.parent_account_ids[-1:])
             ],
-            "status": _having("status"),
-            "type": _having("type"),
         },
         texts=("search", lambda account: (account.name,)),
         has_deleted=True,
@@ -171,13 +174,7 @@ TABLES: Final[tuple[Table, ...]] = (
             "account": _one("account_id"),
             "processor_identity": lambda terminal: (processor_identity(terminal),),
         },
-        fields={
-            "account": _having("account_id"),
-            "status": _having("status"),
-            "processor_config_id": _having("processor_config_id"),
-            "mid": _having("mid"),
-            "tid": _having("tid"),
-        },
+        fields=_fields("status", "processor_config_id", "mid", "tid", account="account_id"),
         texts=("search", lambda terminal: (terminal.name, terminal.mid, terminal.tid)),
         has_deleted=True,
     ),
@@ -186,7 +183,7 @@ TABLES: Final[tuple[Table, ...]] = (
         kind=Location,
         key="id",
         lookups={"account": _one("account_id"), "terminal": _one("terminal_id")},
-        fields={"account": _having("account_id"), "status": _having("status")},
+        fields=_fields("status", account="account_id"),
         texts=("search", lambda location: (location.name,)),
         has_deleted=True,
     ),
@@ -195,7 +192,7 @@ TABLES: Final[tuple[Table, ...]] = (
         kind=Credential,
         key="id",
         lookups={"account": _one("account_id"), "code": _one("code")},
-        fields={"account": _having("account_id")},
+        fields=_fields(account="account_id"),
         has_deleted=True,
     ),
     Table(
@@ -205,7 +202,7 @@ TABLES: Final[tuple[Table, ...]] = (
         unique={"lookup": _one("lookup")},
         # Deleted keys are not listed; revoked and expired ones are (assumed 4.5-deleted).
         lookups={"account": _one("account_id")},
-        fields={"account": _having("account_id")},
+        fields=_fields(account="account_id"),
         texts=("search", lambda key: (key.name,)),
         has_deleted=True,
     ),
@@ -222,31 +219,25 @@ TABLES: Final[tuple[Table, ...]] = (
             "refund_batch_id": refund_batches,
             "refused_in": attrgetter("refused_in"),
         },
-        fields={
-            "account": _having("transaction.account_id"),
-            "status": lambda payments, values: [
-                one for one in payments if one.transaction.status in values
-            ],
-            "terminal_id": _having("transaction.tid"),
-            **{
-                name: _having(f"transaction.{name}")
-                for name in (
-                    "transaction_id",
-                    "mid",
-                    "processor_mid",
-                    "processor_tid",
-                    "owner_id",
-                    "location_id",
-                    "status_reason",
-                    "transaction_type",
-                    "batch_id",
-                    "gateway_transaction_id",
-                    "reader_identifier",
-                    "card_brand",
-                    "payment_method",
-                )
-            },
-        },
+        fields=_fields(
+            "status",
+            "transaction_id",
+            "mid",
+            "processor_mid",
+            "processor_tid",
+            "owner_id",
+            "location_id",
+            "status_reason",
+            "transaction_type",
+            "batch_id",
+            "gateway_transaction_id",
+            "reader_identifier",
+            "card_brand",
+            "payment_method",
+            within="transaction.",
+            account="account_id",
+            terminal_id="tid",
+        ),
         filters={
             "event_id": _with_event,
             "card_number": _with_card,
@@ -269,11 +260,7 @@ TABLES: Final[tuple[Table, ...]] = (
             "terminal_id": _one("terminal_id"),
             "open_at_terminal": _open_batch,
         },
-        fields={
-            "account": _having("account_id"),
-            "status": _having("status"),
-            "processor_config_id": _having("processor_config_id"),
-        },
+        fields=_fields("status", "processor_config_id", account="account_id"),
     ),
     Table(name="applications", kind=Application, key="account_id"),
     Table(name="endpoints", kind=Endpoint, key="id"),

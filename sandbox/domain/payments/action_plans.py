@@ -5,7 +5,7 @@ Source: assumed 2.5. Invalid amounts raise ValueError with a sentence for the cl
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -78,7 +78,7 @@ def _exceeds(amounts: Amounts, held: int, limit: str) -> bool:
     return goods > held or amounts.tip > headroom(amounts, limit)
 
 
-def _plan(payment: Payment, amount: int, **changes: object) -> Plan:
+def _plan(payment: Payment, amount: int, **changes: Any) -> Plan:
     """Return a plan that changes only the named fields."""
     unchanged = Plan(
         amount=amount,
@@ -114,7 +114,7 @@ def _capture(payment: Payment, action: ActionRequest) -> Plan:
     amounts = payment.amounts if payment.is_partial else payment.amounts.scaled_to(rest)
     if action.limit != "nothing" and tip > headroom(amounts, action.limit):
         return _plan(payment, amount, exceeds=True)
-    changes: dict[str, object] = {}
+    changes: dict[str, Any] = {}
     if tip:
         amounts = amounts.with_tip(amounts.tip + tip)
         changes = {"tip_type": "fixed", "tip_capture_mode": "capture"}
@@ -183,24 +183,19 @@ def _rates(payment: Payment, stated: Breakdown, amounts: Amounts) -> Rates:
 
     They are the old ones where a component stayed as it was.
     """
-    rates = payment.rates
-    if amounts.tax != payment.amounts.tax:
-        source, basis = ("transaction", "subtotal") if amounts.tax else (None, None)
-        rates = replace(rates, tax_rate=stated.tax_rate or 0, tax_source=source, tax_basis=basis)
-    if amounts.surcharge != payment.amounts.surcharge:
-        source, basis = ("transaction", "total") if amounts.surcharge else (None, None)
-        rates = replace(
-            rates,
-            surcharge_rate=stated.surcharge_rate or 0,
-            surcharge_source=source,
-            surcharge_basis=basis,
-        )
-    return rates
+    changes: dict[str, Any] = {}
+    for part, basis in (("tax", "subtotal"), ("surcharge", "total")):
+        amount: int = getattr(amounts, part)
+        if amount != getattr(payment.amounts, part):
+            changes[f"{part}_rate"] = getattr(stated, f"{part}_rate") or 0
+            changes[f"{part}_source"] = "transaction" if amount else None
+            changes[f"{part}_basis"] = basis if amount else None
+    return replace(payment.rates, **changes)
 
 
 def _tip_changes(
     payment: Payment, stated: Breakdown, amounts: Amounts, mode: TipCapture
-) -> dict[str, object]:
+) -> dict[str, Any]:
     if amounts.tip == payment.amounts.tip:
         return {}
     return {
@@ -230,7 +225,7 @@ def _increment(payment: Payment, action: ActionRequest) -> Plan:
     else:
         # The part of the total that is not held was reversed or never approved, and stays.
         amounts = stated.plus(Amounts(subtotal=payment.transaction.total_amount - held))
-    changes: dict[str, object] = {}
+    changes: dict[str, Any] = {}
     if action.breakdown is not None:
         changes = _tip_changes(payment, action.breakdown, amounts, "sale")
         changes["rates"] = _rates(payment, action.breakdown, amounts)
@@ -248,34 +243,23 @@ def _adjust(payment: Payment, action: ActionRequest) -> Plan:
 
     An adjustment that would leave nothing captured is beyond the limit too.
     """
-    ledger, tip, tip_type = payment.ledger, action.amount or 0, "fixed"
+    held, tip, tip_type = payment.ledger.held, action.amount or 0, "fixed"
     if action.percentage is not None:
         tip, tip_type = percent_of(payment.amounts.subtotal, action.percentage), "percentage"
+    amounts, more = payment.amounts.with_tip(tip), tip - payment.amounts.tip
     if payment.status == "authorized":
-        return _adjust_hold(payment, tip, tip_type, action.limit)
-    captured = ledger.captured - payment.amounts.tip + tip
-    limit = ledger.held + headroom(payment.amounts, action.limit)
-    if action.limit == "tip_tax_and_surcharge":
-        limit += payment.amounts.tax
-    return _plan(
-        payment,
-        tip,
-        amounts=payment.amounts.with_tip(tip),
-        ledger=replace(ledger, captured=captured, added=max(0, captured - ledger.held)),
-        tip_type=tip_type,
-        tip_capture_mode="adjust" if tip else None,
-        exceeds=not 0 < captured <= limit,
-    )
-
-
-def _adjust_hold(payment: Payment, tip: int, tip_type: str, limit: str) -> Plan:
-    """Plan a new tip, with which the hold changes. Source: assumed D35-tip."""
-    amounts = payment.amounts.with_tip(tip)
-    if amounts.total > AMOUNT_MAX:
-        raise ValueError(f"amount: the authorization would exceed {AMOUNT_MAX}")
-    ledger = replace(
-        payment.ledger, authorized=payment.ledger.authorized + tip - payment.amounts.tip
-    )
+        # The hold changes with the tip (assumed D35-tip).
+        if amounts.total > AMOUNT_MAX:
+            raise ValueError(f"amount: the authorization would exceed {AMOUNT_MAX}")
+        ledger = replace(payment.ledger, authorized=payment.ledger.authorized + more)
+        exceeds = ledger.held < 1 or tip > headroom(amounts, action.limit)
+    else:
+        captured = payment.ledger.captured + more
+        limit = held + headroom(amounts, action.limit)
+        if action.limit == "tip_tax_and_surcharge":
+            limit += amounts.tax
+        ledger = replace(payment.ledger, captured=captured, added=max(0, captured - held))
+        exceeds = not 0 < captured <= limit
     return _plan(
         payment,
         tip,
@@ -283,7 +267,7 @@ def _adjust_hold(payment: Payment, tip: int, tip_type: str, limit: str) -> Plan:
         ledger=ledger,
         tip_type=tip_type,
         tip_capture_mode="adjust" if tip else None,
-        exceeds=ledger.held < 1 or tip > headroom(amounts, limit),
+        exceeds=exceeds,
     )
 
 
@@ -292,10 +276,9 @@ def _adjust_hold(payment: Payment, tip: int, tip_type: str, limit: str) -> Plan:
 
 def _reverse(payment: Payment, action: ActionRequest) -> Plan:
     """Before the capture this voids part of the hold, afterwards part of the captured amount."""
-    ledger = payment.ledger
+    ledger, whole = payment.ledger, payment.amounts.total
     if payment.status in ("pending", "surcharge_pending"):
         # Nothing is held yet, so it can only be canceled as a whole (assumed F5).
-        whole = payment.amounts.total
         amount = whole if action.amount is None else action.amount
         back = payment.amounts
         if payment.status == "surcharge_pending":
@@ -303,7 +286,6 @@ def _reverse(payment: Payment, action: ActionRequest) -> Plan:
         return _plan(payment, amount, amounts=back, is_full=amount in (whole, back.total))
     if payment.status == "error":
         # It is not known whether it is held, so it can only be reversed as a whole.
-        whole = payment.amounts.total
         amount = whole if action.amount is None else action.amount
         if amount < whole:
             raise ValueError(f"amount: a payment that timed out is reversed as a whole, {whole}")
@@ -312,10 +294,8 @@ def _reverse(payment: Payment, action: ActionRequest) -> Plan:
     is_captured = payment.status == "captured"
     there = ledger.kept if is_captured else ledger.held
     amount = there if action.amount is None else action.amount
-    if is_captured:
-        after = replace(ledger, reversed=ledger.reversed + amount)
-    else:
-        after = replace(ledger, voided=ledger.voided + amount)
+    part = "reversed" if is_captured else "voided"
+    after = replace(ledger, **{part: getattr(ledger, part) + amount})
     return _plan(payment, amount, ledger=after, exceeds=amount > there, is_full=amount == there)
 
 
@@ -347,7 +327,7 @@ def _confirm(payment: Payment, action: ActionRequest) -> Plan:
     if not action.confirms:
         back = amounts.without_surcharge()
         return _plan(payment, back.total, amounts=back)
-    changes: dict[str, object] = {}
+    changes: dict[str, Any] = {}
     if action.breakdown is not None:
         amounts = _stated(payment, action.breakdown, action.amount)
         rates = _rates(payment, action.breakdown, amounts)

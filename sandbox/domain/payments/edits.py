@@ -6,10 +6,9 @@ after every operation, and an edit that would break one is refused.
 Source: spec 4.3-search-edit; the body and its effects assumed 1.7-edit, F8.
 """
 
-from collections.abc import Callable
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from msgspec.structs import replace
 
 from sandbox.domain.payments.action_plans import headroom
@@ -18,45 +17,35 @@ from sandbox.domain.payments.cards import NOT_READ
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.pricing import Breakdown
 from sandbox.domain.payments.transactions import Payment, Status, change, with_attempt
-from sandbox.domain.payments.transitions import EDIT, TRANSITIONS, Conclusion
+from sandbox.domain.payments.transitions import BY_ITSELF, EDIT, EVENT_OF, Conclusion
 
 
-def _shows_its_money(payment: Payment) -> bool:
-    tx = payment.transaction
-    return (
-        tx
-        == change(
-            payment,
-            amounts=payment.amounts,
-            answer=tx.gateway_transaction_response,
-        ).transaction
-    )
+def broken(payment: Payment) -> list[tuple[str, str]]:
+    """Return the clauses that do not hold for this record, and what is wrong."""
+    tx, amounts, ledger = payment.transaction, payment.amounts, payment.ledger
+    money = (*structs.astuple(amounts), *structs.astuple(ledger))
+    above = headroom(amounts) + amounts.surcharge
+    shown = change(payment, amounts=amounts, answer=tx.gateway_transaction_response).transaction
+    invariants = {
+        ("M2", "no amount may be negative"): all(type(one) is int and one >= 0 for one in money),
+        ("M3", "no more can be captured than was authorized"): (
+            ledger.captured <= ledger.held + ledger.added and 0 <= ledger.added <= above
+        ),
+        ("M4", "no more can be refunded than was captured"): ledger.refunded <= ledger.kept,
+        ("M5", "no more can be reversed than was authorized"): (
+            ledger.reversed_in_all <= ledger.authorized + ledger.added
+        ),
+        ("M6", "the amounts do not fit the status"): _money_fits(payment.status, ledger),
+        ("M7", "the total is neither what was authorized nor what was captured"): (
+            _total_is_approved(payment)
+        ),
+        ("M8", "the surcharge does not fit the card or the status"): _surcharge_fits(payment),
+        ("M1", "the amounts shown do not follow from the money"): tx == shown,
+    }
+    return [clause for clause, holds in invariants.items() if not holds]
 
 
-def _components_are_not_negative(payment: Payment) -> bool:
-    amounts, ledger = payment.amounts, payment.ledger
-    parts = (amounts.subtotal, amounts.tax, amounts.tip, amounts.surcharge)
-    money = (ledger.authorized, ledger.voided, ledger.captured, ledger.reversed, ledger.refunded)
-    return all(type(one) is int and one >= 0 for one in (*parts, *money))
-
-
-def _captures_no_more_than_was_held(payment: Payment) -> bool:
-    ledger = payment.ledger
-    limit = headroom(payment.amounts) + payment.amounts.surcharge
-    return ledger.captured <= ledger.held + ledger.added and 0 <= ledger.added <= limit
-
-
-def _refunds_at_most_the_captured(payment: Payment) -> bool:
-    return payment.ledger.refunded <= payment.ledger.kept
-
-
-def _reverses_no_more_than_there_was(payment: Payment) -> bool:
-    ledger = payment.ledger
-    return ledger.reversed_in_all <= ledger.authorized + ledger.added
-
-
-def _money_fits_the_status(payment: Payment) -> bool:
-    ledger, status = payment.ledger, payment.status
+def _money_fits(status: str, ledger: Ledger) -> bool:
     if status == "authorized":
         return ledger.captured == ledger.refunded == 0 and ledger.held > 0
     if status in ("captured", "settled"):
@@ -65,60 +54,29 @@ def _money_fits_the_status(payment: Payment) -> bool:
         return ledger.held == 0 or (ledger.captured > 0 and ledger.kept == 0)
     if status == "refunded":
         return ledger.refunded > 0 and ledger.kept > 0
-    if status in ("declined", "error", "canceled"):
-        # A canceled authorization may have been reversed in part before (assumed D11).
-        voided = 0 if status == "canceled" else ledger.voided
-        return ledger.captured == ledger.refunded == ledger.reversed == voided == 0
-    return ledger.captured == ledger.refunded == ledger.reversed_in_all == 0
+    # A canceled authorization may have been reversed in part before (assumed D11).
+    voided = 0 if status == "canceled" else ledger.voided
+    return ledger.captured == ledger.refunded == ledger.reversed == voided == 0
 
 
-def _the_total_is_what_was_approved(payment: Payment) -> bool:
+def _total_is_approved(payment: Payment) -> bool:
     total, ledger = payment.amounts.total, payment.ledger
     if payment.is_partial:
         return total > (ledger.captured or ledger.authorized)
     if payment.status == "authorized":
         return total == ledger.authorized
-    if payment.status in ("captured", "settled", "refunded"):
-        return total == ledger.captured
-    return True
+    return payment.status not in ("captured", "settled", "refunded") or total == ledger.captured
 
 
-def _surcharge_is_applied_when_there_is_one(payment: Payment) -> bool:
+def _surcharge_fits(payment: Payment) -> bool:
     is_charged, card = payment.amounts.surcharge > 0, payment.card
     if is_charged and not card.is_credit and card is not NOT_READ:
         return False
-    if payment.status == "surcharge_pending":
-        return not payment.transaction.surcharge_applied
-    return payment.transaction.surcharge_applied == is_charged
+    is_asked = payment.status == "surcharge_pending"
+    return payment.transaction.surcharge_applied == (is_charged and not is_asked)
 
 
-INVARIANTS: Final[tuple[tuple[str, str, Callable[[Payment], bool]], ...]] = (
-    ("M2", "no amount may be negative", _components_are_not_negative),
-    ("M3", "no more can be captured than was authorized", _captures_no_more_than_was_held),
-    ("M4", "no more can be refunded than was captured", _refunds_at_most_the_captured),
-    ("M5", "no more can be reversed than was authorized", _reverses_no_more_than_there_was),
-    ("M6", "the amounts do not fit the status", _money_fits_the_status),
-    (
-        "M7",
-        "the total is neither what was authorized nor what was captured",
-        _the_total_is_what_was_approved,
-    ),
-    (
-        "M8",
-        "the surcharge does not fit the card or the status",
-        _surcharge_is_applied_when_there_is_one,
-    ),
-    ("M1", "the amounts shown do not follow from the money", _shows_its_money),
-)
-"""Clause, what is wrong where it does not hold, and whether it holds."""
-
-
-def broken(payment: Payment) -> list[tuple[str, str]]:
-    """Return the clauses that do not hold for this record, and what is wrong."""
-    return [(clause, about) for clause, about, holds in INVARIANTS if not holds(payment)]
-
-
-_EDIT: Final = next(row for row in TRANSITIONS if row.trigger == EDIT)
+(_EDIT,) = (row for row in BY_ITSELF if row.trigger == EDIT)
 EDITABLE: Final = _EDIT.states
 """States in which an outcome can still be reported; settled and finished payments are final."""
 
@@ -157,14 +115,12 @@ def needed(payment: Payment, edit: Edit) -> tuple[str, ...]:
 
     Source: assumed D37.
     """
-    wanted = []
-    if edit.status is not None and edit.status != payment.status and edit.status in PERMISSIONS:
-        wanted.append(PERMISSIONS[edit.status])
-    if edit.refunded is not None and edit.refunded != payment.ledger.refunded:
-        wanted.append(PERMISSIONS["refunded"])
-    if edit.reversed is not None and edit.reversed != payment.ledger.reversed_in_all:
-        wanted.append(PERMISSIONS["reversed"])
-    return tuple(dict.fromkeys(wanted))
+    reported = [edit.status] if edit.status != payment.status else []
+    if edit.refunded not in (None, payment.ledger.refunded):
+        reported.append("refunded")
+    if edit.reversed not in (None, payment.ledger.reversed_in_all):
+        reported.append("reversed")
+    return tuple(dict.fromkeys(PERMISSIONS[one] for one in reported if one in PERMISSIONS))
 
 
 def steps_of(payment: Payment, edit: Edit) -> list[Edit]:
@@ -172,19 +128,15 @@ def steps_of(payment: Payment, edit: Edit) -> list[Edit]:
 
     The outcome comes first, then what was reversed of it, then what was refunded.
     """
-    back = edit.reversed if edit.status in _BEFORE_REVERSAL else None
+    back = edit.reversed if edit.status in (None, "authorized", "captured") else None
     refunded = edit.refunded if edit.status != "refunded" else None
-    first = edit
-    if back is not None:
-        first = replace(first, reversed=None)
-    if refunded is not None:
-        first = replace(first, refunded=None)
+    first = replace(
+        edit,
+        reversed=edit.reversed if back is None else None,
+        refunded=edit.refunded if refunded is None else None,
+    )
     later = (Edit(reversed=back), Edit(refunded=refunded))
     return [first, *(step for step in later if step != Edit())]
-
-
-_BEFORE_REVERSAL: Final = (None, "authorized", "captured")
-"""Beside these statuses an amount reversed is a step of its own."""
 
 
 def edited(payment: Payment, edit: Edit, *, partial_refund_shows: str = "unchanged") -> Payment:
@@ -193,7 +145,14 @@ def edited(payment: Payment, edit: Edit, *, partial_refund_shows: str = "unchang
     `partial_refund_shows` is the reading status_after_partial_refund. Raises ValueError when the
     money would no longer add up, or the reason contradicts the status.
     """
-    _must_not_be_taken_back(payment, edit)
+    before = payment.ledger
+    reported = {
+        "refunded": (edit.refunded, before.refunded),
+        "reversed": (edit.reversed, before.reversed_in_all),
+    }
+    for name, (new, old) in reported.items():
+        if new is not None and new < old:
+            raise ValueError(f"{name}: {new} is less than the {old} reported before")
     if edit.status is None and edit.breakdown is None and edit.authorized_amount is None:
         after = _with_money_back(payment, edit, partial_refund_shows)
     else:
@@ -211,15 +170,6 @@ def edited(payment: Payment, edit: Edit, *, partial_refund_shows: str = "unchang
             "the status as it is (the reading status_after_partial_refund)"
         )
     return after
-
-
-def _must_not_be_taken_back(payment: Payment, edit: Edit) -> None:
-    for name, new, old in (
-        ("refunded", edit.refunded, payment.ledger.refunded),
-        ("reversed", edit.reversed, payment.ledger.reversed_in_all),
-    ):
-        if new is not None and new < old:
-            raise ValueError(f"{name}: {new} is less than the {old} reported before")
 
 
 def _with_money_back(payment: Payment, edit: Edit, partial_refund_shows: str) -> Payment:
@@ -323,21 +273,15 @@ def conclude(
     after = change(after, event_id=event_id, transaction_type=shown_type, batch_id=capture_batch_id)
     settles_in = refund_batch_id or capture_batch_id
     after = with_attempt(after, amount, at, batch_id=settles_in)
-    return Conclusion(taken=_EDIT, record=after, shown=after, events=((event, after),))
+    return Conclusion.announcing(_EDIT, after, event=event)
 
 
 def _shown_as(payment: Payment, status: str) -> tuple[str, str]:
     """Transaction type and event of a reported status. Source: assumed F8, D17."""
     operation = payment.operation
-    by_status = {
-        "authorized": ("auth", "transaction.authorize"),
-        "refunded": ("refund", "transaction.refund"),
-        "reversed": ("reverse", "transaction.reverse"),
-        "canceled": (operation.value, "transaction.cancel"),
-    }
-    if status in by_status:
-        return by_status[status]
-    if status == "captured" and operation is Operation.AUTH:
-        return "capture", "transaction.capture"
-    own = "transaction.sale" if operation is Operation.SALE else "transaction.authorize"
-    return operation.value, own
+    shown = {"authorized": Operation.AUTH, "refunded": Operation.REFUND}.get(status, operation)
+    if status == "reversed":
+        shown = Operation.REVERSE
+    elif status == "captured" and operation is Operation.AUTH:
+        shown = Operation.CAPTURE
+    return shown.value, "transaction.cancel" if status == "canceled" else EVENT_OF[shown]

@@ -79,16 +79,10 @@ class Case(Struct, eq=False, kw_only=True):
         and by another reading a hold takes tips like a captured payment.
         """
         payment, operation = self.payment, self.action.operation
-        if (
-            operation is Operation.REFUND
-            and payment.status == "refunded"
-            and payment.ledger.refundable > 0
-        ):
-            return "captured"
-        if (
-            operation is Operation.ADJUST
-            and payment.status == "authorized"
-            and self.readings[TIP_ON_A_HOLD] == "allowed"
+        is_refundable = payment.status == "refunded" and payment.ledger.refundable > 0
+        takes_tips = payment.status == "authorized" and self.readings[TIP_ON_A_HOLD] == "allowed"
+        if (operation is Operation.REFUND and is_refundable) or (
+            operation is Operation.ADJUST and takes_tips
         ):
             return "captured"
         return payment.status
@@ -96,21 +90,14 @@ class Case(Struct, eq=False, kw_only=True):
     @property
     def rows(self) -> tuple[Transition, ...]:
         """The rows to try, in this order."""
-        operation = self.action.operation
+        operation, status = self.action.operation, self.payment.status
         rows = transitions_from(operation, self.state)
-        if (
-            operation is Operation.REFUND
-            and self.payment.status == "captured"
-            and self.readings[REFUND_BEFORE_SETTLEMENT] == "refused"
-        ):
+        must_settle = self.readings[REFUND_BEFORE_SETTLEMENT] == "refused"
+        if operation is Operation.REFUND and status == "captured" and must_settle:
             return (UNSETTLED, *rows)
-        if (
-            operation is Operation.REVERSE
-            and self.payment.status == "error"
-            and self.payment.transaction.status_reason in TIMED_OUT
-            and self.readings[REVERSAL_OF_A_TIMEOUT] == "allowed"
-        ):
-            return TIMEOUT_REVERSED
+        has_timed_out = self.payment.transaction.status_reason in TIMED_OUT
+        if operation is Operation.REVERSE and status == "error" and has_timed_out:
+            return TIMEOUT_REVERSED if self.readings[REVERSAL_OF_A_TIMEOUT] == "allowed" else rows
         return rows
 
 
@@ -154,11 +141,15 @@ def rule_for(case: Case) -> Transition | None:
 def refusal(case: Case, taken: Transition) -> Refusal:
     """Return the 400 of a row, silent or announced."""
     assert taken.fault
-    status = case.payment.status
+    status, operation = case.payment.status, case.action.operation
+    # `A declined payment cannot be captured`, for example.
+    reason = f"{_PAYMENTS.get(status, f'A {status} payment')} cannot be {_DONE[operation]}"
+    if taken.when:
+        reason += f" {'' if taken.when.startswith('above') else 'once it was '}{taken.when}"
     return Refusal(
         taken.fault,
         f"Its status is {status}.",
-        reason=_why_refused(case.action.operation, status, taken.when),
+        reason=f"{reason}.",
         source=taken.source,
         step="rule",
     )
@@ -177,14 +168,6 @@ _PAYMENTS: Final = {
     "error": "A payment that ended in an error",
     "surcharge_pending": "A payment that waits for its surcharge",
 }
-
-
-def _why_refused(operation: Operation, status: str, when: str) -> str:
-    """Say why: `A declined payment cannot be captured`, for example."""
-    cannot = f"{_PAYMENTS.get(status, f'A {status} payment')} cannot be {_DONE[operation]}"
-    if not when:
-        return f"{cannot}."
-    return f"{cannot} {when}." if when.startswith("above") else f"{cannot} once it was {when}."
 
 
 def approve_in_part(case: Case, approved_amount: int | None) -> bool:
@@ -280,23 +263,14 @@ def conclude(
         batch_id=None if taken.leaves_batch else batch_id if is_captured else tx.batch_id,
     )
     settles_in = batch_id if taken.batch_entry else after.batch_id
-    after = _with(after, case, at, settles_in)
-    assert taken.event
+    after = with_attempt(after, case.amount, at, batch_id=settles_in)
     if taken.shown_reading is None or case.readings[taken.shown_reading] == "unchanged":
-        return Conclusion(taken=taken, record=after, shown=after, events=((taken.event, after),))
-    shown = _shown_as(after, case.readings[taken.shown_reading])
-    after = change(after, history=shown.history)
-    return Conclusion(taken=taken, record=after, shown=shown, events=((taken.event, shown),))
-
-
-def _shown_as(payment: Payment, status: str) -> Payment:
-    """Return the payment with this status, in its last history element too."""
-    *before, last = payment.history
-    return change(payment, status=status, history=(*before, replace(last, status=status)))
-
-
-def _with(payment: Payment, case: Case, at: int, batch_id: str | None = None) -> Payment:
-    return with_attempt(payment, case.amount, at, batch_id=batch_id)
+        return Conclusion.announcing(taken, after)
+    # The last history element has this status too.
+    *before, last = after.history
+    status = case.readings[taken.shown_reading]
+    after = change(after, history=(*before, replace(last, status=status)))
+    return Conclusion.announcing(taken, after, change(after, status=status))
 
 
 def _failed(
@@ -308,19 +282,15 @@ def _failed(
         status, reason = outcome.verdict.value, outcome.status_reason
     else:
         status, reason = taken.shown_status, taken.reason
-    over = change(attempted, status=status, status_reason=reason)
-    event = taken.event
-    assert event
+    over, event = change(attempted, status=status, status_reason=reason), ""
     if taken.money == "emptied":
         # Confirming completes the sale, so its failure is the sale's (assumed F2).
         over = change(over, amounts=over.amounts.without_surcharge(), ledger=EMPTY)
         if status == "canceled":
             event = "transaction.cancel"  # spec 6.3-transaction.cancel: for every cancellation
-        record = over = _with(over, case, at)
-    else:
-        over = _with(over, case, at)
-        record = change(case.payment, history=over.history)
-    return Conclusion(taken=taken, record=record, shown=over, events=((event, over),))
+    over = with_attempt(over, case.amount, at)
+    record = over if taken.money == "emptied" else change(case.payment, history=over.history)
+    return Conclusion.announcing(taken, record, over, event)
 
 
 def _canceled(case: Case, taken: Transition, attempted: Payment, at: int) -> Conclusion:
@@ -335,9 +305,7 @@ def _canceled(case: Case, taken: Transition, attempted: Payment, at: int) -> Con
         status_reason=taken.reason,
         amounts=case.plan.amounts,
     )
-    after = _with(after, case, at)
-    assert taken.event
-    return Conclusion(taken=taken, record=after, shown=after, events=((taken.event, after),))
+    return Conclusion.announcing(taken, with_attempt(after, case.amount, at))
 
 
 def expire(payment: Payment, taken: Transition, *, event_id: str, at: int) -> Conclusion:
@@ -348,10 +316,6 @@ def expire(payment: Payment, taken: Transition, *, event_id: str, at: int) -> Co
     amounts, ledger, shown_type = payment.amounts, payment.ledger, payment.operation
     if payment.status == "surcharge_pending":
         amounts = amounts.without_surcharge()
-    assert taken.event
-    event = taken.event
-    if event == AS_BEGUN:
-        event = EVENT_OF[payment.operation]
     if taken.next_status == "reversed":
         shown_type, ledger = Operation.REVERSE, replace(ledger, voided=ledger.authorized)
     after = change(
@@ -364,8 +328,8 @@ def expire(payment: Payment, taken: Transition, *, event_id: str, at: int) -> Co
         ledger=ledger,
         answer=None,
     )
-    after = with_attempt(after, amounts.total, at)
-    return Conclusion(taken=taken, record=after, shown=after, events=((event, after),))
+    event = EVENT_OF[payment.operation] if taken.event == AS_BEGUN else ""
+    return Conclusion.announcing(taken, with_attempt(after, amounts.total, at), event=event)
 
 
 def disarmed(conclusion: Conclusion) -> Conclusion:

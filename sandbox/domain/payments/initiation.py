@@ -194,7 +194,7 @@ def conclude(
     if taken.event is None:
         return Conclusion(taken=taken, record=after, shown=after)
     after = with_attempt(after, after.transaction.total_amount, at, batch_id=batch_id)
-    return Conclusion(taken=taken, record=after, shown=after, events=((taken.event, after),))
+    return Conclusion.announcing(taken, after)
 
 
 def _money(start: Start, taken: Transition) -> dict[str, Any]:

@@ -237,7 +237,7 @@ def for_operation(key: str, operation: Operation) -> Outcome | None:
     row = OUTCOMES[key]
     if operation is Operation.INCREMENT and row.verdict is Verdict.DECLINED:
         if row.scope & (INITIATING | {operation}):
-            return _as_declined_increment(row)
+            return replace(row, status_reason="incremental_auth_declined")
         return None
     return row if operation in row.scope else None
 
@@ -263,10 +263,6 @@ def why_not_for(key: str, operation: Operation) -> str | None:
     named = [row.key for row in sorted(alike, key=lambda row: row.scope == ANY)][:ALIKE_MAX]
     hint = f"; for {operation} there is {', '.join(named)}" if named else ""
     return f"{key} is for {', '.join(operations_of(key))}, not for {operation}{hint}"
-
-
-def _as_declined_increment(row: Outcome) -> Outcome:
-    return replace(row, status_reason="incremental_auth_declined")
 
 
 FIRST_AMOUNT: Final = 900_000
@@ -297,10 +293,11 @@ class Trigger(Struct, frozen=True, gc=False):
 class Settlement(Struct, frozen=True, gc=False):
     """The result of a batch that contains a certain record. Source: assumed 6.2-settlement.
 
-    `answer` is the result of the batch; `reason` is a key of `batches.REASONS`. With `is_once` it
-    applies to the first close only.
+    `cents` are those of the amount from $9,004.00 on that chooses it. `answer` is the result of the
+    batch; `reason` is a key of `batches.REASONS`. With `is_once` it applies to one close only.
     """
 
+    cents: int
     key: str
     answer: Literal["partially_accepted", "rejected", "none"]
     reason: str | None = None
@@ -310,12 +307,12 @@ class Settlement(Struct, frozen=True, gc=False):
 SETTLEMENTS: Final[dict[str, Settlement]] = {
     one.key: one
     for one in (
-        Settlement("record_rejected", "partially_accepted"),
-        Settlement("batch_rejected_hash_mismatch", "rejected", "hash_mismatch"),
-        Settlement("batch_rejected_duplicate", "rejected", "duplicate_batch"),
-        Settlement("batch_rejected_bad_terminal", "rejected", "bad_terminal"),
-        Settlement("batch_rejected_once", "rejected", "hash_mismatch", is_once=True),
-        Settlement("no_result", "none"),
+        Settlement(1, "record_rejected", "partially_accepted"),
+        Settlement(2, "batch_rejected_hash_mismatch", "rejected", "hash_mismatch"),
+        Settlement(3, "batch_rejected_duplicate", "rejected", "duplicate_batch"),
+        Settlement(4, "batch_rejected_bad_terminal", "rejected", "bad_terminal"),
+        Settlement(5, "batch_rejected_once", "rejected", "hash_mismatch", is_once=True),
+        Settlement(9, "no_result", "none"),
     )
 }
 
@@ -357,15 +354,6 @@ _FAULTS: Final = {
     9: "drop_after",
 }
 
-_SETTLING: Final = {
-    1: "record_rejected",
-    2: "batch_rejected_hash_mismatch",
-    3: "batch_rejected_duplicate",
-    4: "batch_rejected_bad_terminal",
-    5: "batch_rejected_once",
-    9: "no_result",
-}
-
 
 def _trigger_rows() -> list[Trigger]:
     rows = []
@@ -383,9 +371,9 @@ def _trigger_rows() -> list[Trigger]:
             rows.append(Trigger(900_200 + cents, "later", key, about, operation))
     for cents, key in _FAULTS.items():
         rows.append(Trigger(900_300 + cents, "fault", key, f"transport fault {key}"))
-    for cents, key in _SETTLING.items():
-        about = f"approved; at settlement {key.replace('_', ' ')}"
-        rows.append(Trigger(900_400 + cents, "settlement", key, about))
+    for one in SETTLEMENTS.values():
+        about = f"approved; at settlement {one.key.replace('_', ' ')}"
+        rows.append(Trigger(900_400 + one.cents, "settlement", one.key, about))
     return rows
 
 

@@ -5,7 +5,7 @@ refused with ValueError, in a sentence for the client.
 """
 
 from collections.abc import Sequence
-from typing import Final, TypeVar
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,7 +28,6 @@ FORCED_SURCHARGE_RATE: Final = 3.0
 """The rate of a requested prompt if none is configured. Source: assumed 6.2."""
 
 Level = Account | Terminal | Location
-_T = TypeVar("_T")
 
 
 class Breakdown(Struct, frozen=True, kw_only=True, gc=False):
@@ -61,16 +60,6 @@ class Breakdown(Struct, frozen=True, kw_only=True, gc=False):
         if self.tip_amount is not None:
             return self.tip_amount
         return percent_of(self.subtotal, self.tip_rate) if self.tip_rate else 0
-
-    @property
-    def states_tax(self) -> bool:
-        """Whether the tax is the client's own."""
-        return self.tax_amount is not None or self.tax_rate is not None
-
-    @property
-    def states_surcharge(self) -> bool:
-        """Whether the client names a surcharge."""
-        return self.surcharge_amount is not None or self.surcharge_rate is not None
 
     @property
     def surcharge(self) -> int:
@@ -115,6 +104,15 @@ class PointOfSale(Struct, frozen=True, kw_only=True, gc=False):
         """Location, terminal, account (assumed 2.8)."""
         own: list[tuple[str, Level]] = [("terminal", self.terminal), ("account", self.account)]
         return [("location", self.location), *own] if self.location else own
+
+    def rate(self, field: str) -> tuple[str, float] | None:
+        """Return the first level that states this rate, and the rate. See `first_of`."""
+        return first_of([(name, getattr(level, field)) for name, level in self.levels])
+
+    def first(self, field: str) -> Any:
+        """Return the first value that a level states for this field, or None."""
+        values = (getattr(level, field) for _, level in self.levels)
+        return next((value for value in values if value is not None), None)
 
     @property
     def state(self) -> str | None:
@@ -196,16 +194,16 @@ def _is_plain(place: PointOfSale) -> bool:
 
 def _tax(stated: Breakdown, place: PointOfSale) -> tuple[int, Rates]:
     """Return the tax, and the rates with its own, its source and basis. Source: assumed 2.8-tax."""
-    if stated.states_tax:
+    if stated.tax_amount is not None or stated.tax_rate is not None:
         rates = Rates(tax_rate=stated.tax_rate or 0)
         if stated.tax:
             rates = replace(rates, tax_source="transaction", tax_basis=DEFAULT_TAX_BASIS)
         return stated.tax, rates
-    found = first_of([(name, level.tax_rate) for name, level in place.levels])
+    found = place.rate("tax_rate")
     if found is None:
         return 0, NO_RATES
     source, rate = found
-    basis = _first_stated([level.tax_basis for _, level in place.levels]) or DEFAULT_TAX_BASIS
+    basis = place.first("tax_basis") or DEFAULT_TAX_BASIS
     base = based_on(basis, Amounts(subtotal=stated.subtotal, tax=0, tip=stated.tip))
     return percent_of(base, rate), Rates(tax_rate=rate, tax_source=source, tax_basis=basis)
 
@@ -232,19 +230,18 @@ def _surcharge(
     """
     if stated.bypass:
         return 0, replace(rates, surcharge_source="transaction"), False
-    if stated.states_surcharge:
+    if stated.surcharge_amount is not None or stated.surcharge_rate is not None:
         return _stated_surcharge(before, rates, stated, place, is_credit=is_credit)
-    found = first_of([(name, level.surcharge_rate) for name, level in place.levels])
+    found = place.rate("surcharge_rate")
     if found is None and forced:
         found = ("transaction", FORCED_SURCHARGE_RATE)
     # A preauthorization has only the parts that the request states (assumed Q15).
     if found is None or not is_sale or not is_credit or not place.may_surcharge:
         return 0, rates, False
     source, rate = found
-    bases = [level.surcharge_basis for _, level in place.levels]
-    basis = _first_stated(bases) or DEFAULT_SURCHARGE_BASIS
+    basis = place.first("surcharge_basis") or DEFAULT_SURCHARGE_BASIS
     amount = percent_of(based_on(basis, before), rate)
-    required = _first_stated([level.surcharge_confirmation_required for _, level in place.levels])
+    required = place.first("surcharge_confirmation_required")
     # Null at every level prompts: card brands require disclosure before the sale completes.
     asks = forced or required is None or required
     rates = replace(
@@ -264,10 +261,9 @@ def _stated_surcharge(
         raise ValueError("breakdown.surcharge: debit and prepaid cards are never surcharged")
     if stated.surcharge and not place.may_surcharge:
         raise ValueError(f"breakdown.surcharge: nothing is surcharged in {place.state}")
-    rate = stated.surcharge_rate or 0
-    # Counted on the tax as it came out, which may be a configured one.
-    amount = stated.surcharge_amount
+    rate, amount = stated.surcharge_rate or 0, stated.surcharge_amount
     if amount is None:
+        # Counted on the tax as it came out, which may be a configured one.
         amount = percent_of(before.total, rate)
     rates = replace(rates, surcharge_source="transaction")
     if amount:
@@ -319,7 +315,3 @@ def based_on(basis: str, amounts: Amounts) -> int:
     if basis in ("subtotal_plus_tip", "total"):
         base += amounts.tip
     return base
-
-
-def _first_stated(values: Sequence[_T | None]) -> _T | None:
-    return next((value for value in values if value is not None), None)

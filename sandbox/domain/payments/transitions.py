@@ -300,6 +300,14 @@ class Conclusion(Struct, frozen=True, kw_only=True, gc=False):
     shown: Payment
     events: tuple[tuple[str, Payment], ...] = ()
 
+    @classmethod
+    def announcing(
+        cls, taken: Transition, record: Payment, shown: Payment | None = None, event: str = ""
+    ) -> "Conclusion":
+        """Return one with an event: the row's own unless another is named."""
+        shown, event = shown or record, event or taken.event or ""
+        return cls(taken=taken, record=record, shown=shown, events=((event, shown),))
+
 
 def host_answer(
     outcome: Outcome | None, event_id: str, earlier: GatewayResponse | None = None
