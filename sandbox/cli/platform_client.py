@@ -4,9 +4,9 @@ The control API tells who the cast is and which keys it has; the platform gets o
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 from urllib.parse import quote, urljoin
 
 import click
@@ -38,8 +38,7 @@ OUTCOME_HEADER: Final = "x-sandbox-outcome"
 """Chooses an outcome, and says in an answer what chose it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Platform:
+class Platform(NamedTuple):
     """The platform of a server: its URL, and the header for its keys."""
 
     url: str
@@ -59,7 +58,7 @@ class Platform:
         return server.send(method, self.url + path, sent, body)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Member:
     """A member of the cast, with the key to act with.
 
@@ -99,37 +98,31 @@ class Stage:
 
         The usual one, or the first with a key, without a name.
         """
-        keys = self.world["keys"]
+        keys, accounts = self.world["keys"], self.world["accounts"]
         if name is None:
             name = USUAL if USUAL in keys else next(iter(keys), None)
             if name is None:
                 refuse(f"the world {self.world['id']} has no key to act with", EXIT_REFUSED)
         if name in keys:
-            return Member(name=name, key_name=name, key=keys[name]["key"])
-        account = self.world["accounts"].get(name)
-        if account is None:
-            refuse_unknown("member of the cast", name, [*keys, *self.world["accounts"]], "--as")
-        return self._through_a_parent(name, self._parents(account))
+            return Member(name, name, keys[name]["key"])
+        if name not in accounts:
+            refuse_unknown("member of the cast", name, [*keys, *accounts], "--as")
+        return self.owner(accounts[name])
 
-    def owner(self, account: str, parents: Iterable[str]) -> Member:
-        """Return the member whose account it is, or the nearest of its parents with a key."""
-        names = {id: name for name, id in self.world["accounts"].items()}
+    def owner(self, account: str, parents: Sequence[str] | None = None) -> Member:
+        """Return the member whose account it is, with its key or that of the nearest parent.
+
+        `parents` begin with the root; without them, the platform is asked.
+        """
+        keys, names = self.world["keys"], {id: one for one, id in self.world["accounts"].items()}
         name = names.get(account, account)
-        if name in self.world["keys"]:
+        if name in keys:
             return self.member(name)
-        return self._through_a_parent(name, parents)
-
-    def _through_a_parent(self, name: str, parents: Iterable[str]) -> Member:
-        """Return the member with the key of the nearest parent; `parents` begin with the root."""
-        keys = self.world["keys"]
-        names = {id: one for one, id in self.world["accounts"].items()}
-        for parent in reversed(list(parents)):
-            key_name = names.get(parent, "")
-            if key_name in keys:
-                return Member(name=name, key_name=key_name, key=keys[key_name]["key"])
-        with_keys = ", ".join(keys)
+        for parent in reversed(self._parents(account) if parents is None else parents):
+            if (key_name := names.get(parent, "")) in keys:
+                return Member(name, key_name, keys[key_name]["key"])
         return refuse(
-            f"{name} has no key, and none of its parents has one; these have: {with_keys}",
+            f"{name} has no key, and none of its parents has one; these have: {', '.join(keys)}",
             EXIT_REFUSED,
         )
 
@@ -138,9 +131,8 @@ class Stage:
 
         They are as the first key that sees the account shows them.
         """
-        for name, key in self.world["keys"].items():
-            member = Member(name=name, key_name=name, key=key["key"])
-            reply = self.ask(member, "GET", f"/v1/accounts/{account}")
+        for name in self.world["keys"]:
+            reply = self.ask(self.member(name), "GET", f"/v1/accounts/{account}")
             if reply.is_success:
                 return list(json_of(reply)["parent_account_ids"])
         return []
@@ -225,41 +217,25 @@ class Stage:
         `actor` acts on it. Without one its owner does, or the nearest parent with a key. With one,
         `last` is the last payment that the actor sees.
         """
-        if actor is not None:
-            return self._searched(named, self.member(actor))
-        if _FULL_ID.fullmatch(named):
-            query: dict[str, Any] = {"limit": 1, "subject": named}
-        else:
-            query = {"limit": _limit(named), "event_type": "transaction.create"}
-        listed = self.remote.read("GET", "messages", query=query)["messages"]
-        bodies = {
-            one["subject"]: one["body"]
-            for one in listed
-            if named == "last" or one["subject"].startswith(named)
-        }
-        body = _only(named, bodies)
-        if body is None:
-            # A fixture may have brought it: then no message tells of it.
-            return self._searched(named, self.member(None))
-        member = self.owner(body["account_id"], body["parent_account_ids"])
-        return Payment(id=body["transaction_id"], member=member, currency=body["currency"])
-
-    def _searched(self, named: str, member: Member) -> Payment:
-        """Return the payment as a member's search finds it; a full id needs no search."""
-        if _FULL_ID.fullmatch(named):
+        member = None if actor is None else self.member(actor)
+        is_last, is_whole = named == "last", _FULL_ID.fullmatch(named)
+        if member is not None and is_whole:
             return Payment(id=named, member=member)
-        query = "limit=1" if named == "last" else f"limit=200&search_term={quote(named, safe='')}"
-        body = self.must(self.ask(member, "GET", f"/v2/transactions?{query}"))
-        found = {
-            one["transaction_id"]: one
-            for one in body["transactions"]
-            if named == "last" or one["transaction_id"].startswith(named)
-        }
-        one = _only(named, found)
-        if one is None:
-            seen = f"{member.name} sees no payment"
-            rest = "" if named == "last" else f" whose id begins with {shown(named)}"
+        limit, searched = (1, None) if is_last else (200, named or None)
+        if member is None:
+            query = {"limit": limit, "q": searched, "shape": "full"}
+            listed = self.remote.read("GET", "payments", query=query)["payments"]
+        else:
+            path = f"/v2/transactions?limit={limit}&search_term={quote(searched or '', safe='')}"
+            listed = self.must(self.ask(member, "GET", path))["transactions"]
+        one = _only(named, {one["transaction_id"]: one for one in listed})
+        if one is None and not is_whole:
+            seen = f"{(member or self.member(None)).name} sees no payment"
+            rest = "" if is_last else f" whose id begins with {shown(named)}"
             refuse(f"{seen}{rest}; name it by its id, the beginning of its id, or `last`")
+        if one is None:
+            return Payment(id=named, member=self.member(None))
+        member = member or self.owner(one["account_id"], one["parent_account_ids"])
         return Payment(id=one["transaction_id"], member=member, currency=one["currency"])
 
     # --- batches by name --------------------------------------------------------------------
@@ -269,24 +245,10 @@ class Stage:
 
         Only batches to which the event happened count. None if no message tells of such a one.
         """
-        query = {"event_type": event, "limit": _limit(named)}
+        query = {"event_type": event, "limit": 1 if named == "last" else 1000}
         listed = self.remote.read("GET", "messages", query=query)["messages"]
-        accounts = {
-            one["subject"]: one["account_id"]
-            for one in listed
-            if named == "last" or one["subject"].startswith(named)
-        }
-        account = _only(named, accounts, "batches")
-        if account is None:
-            return None
-        id = next(iter(accounts))
-        has_key = any(self.world["accounts"].get(name) == account for name in self.world["keys"])
-        return id, self.owner(account, [] if has_key else self._parents(account))
-
-
-def _limit(named: str) -> int:
-    """How many messages to read for a thing that is named like this."""
-    return 1 if named == "last" else 1000
+        one = _only(named, {one["subject"]: one for one in listed}, "batches")
+        return one and (one["subject"], self.owner(one["account_id"]))
 
 
 def open_stage(world: RemoteWorld) -> Stage:
@@ -350,8 +312,12 @@ def refuse_unknown(what: str, word: str, known: Iterable[str], option: str) -> N
     refuse(f"{option}: {shown(word)} is no {what}{hint}")
 
 
-def _only(named: str, found: Mapping[str, Any], what: str = "payments") -> Any:
-    """Return the value of the only id, None without one. Ends the command if there are several."""
+def _only(named: str, listed: Mapping[str, Any], what: str = "payments") -> Any:
+    """Return the only one whose id begins so, or the `last` one; None if there is none.
+
+    Ends the command if there are several.
+    """
+    found = {id: one for id, one in listed.items() if named == "last" or id.startswith(named)}
     if len(found) > 1 and named != "last":
         few = ", ".join(list(found)[:3])
         more = "" if len(found) <= 3 else f" and {len(found) - 3} more"
