@@ -14,7 +14,6 @@ from sandbox.cli.output import (
     EXIT_REFUSED,
     Columns,
     Result,
-    Styled,
     counted,
     listing,
     read_text,
@@ -77,7 +76,7 @@ _COLUMNS: Final[Columns] = {
 
 def _show_batch(batch: Mapping[str, Any]) -> None:
     """Print a batch in one line, which a narrow terminal wraps between its parts."""
-    parts: list[str | Styled] = [
+    parts: list[str] = [
         batch["id"],
         styled_status(batch["status"]),
         counted(batch["transaction_count"], "payment"),

@@ -5,11 +5,12 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import zip_longest
+from functools import partial
+from itertools import cycle, zip_longest
 from pathlib import Path
 from textwrap import wrap
 from threading import Event, Thread
+from time import monotonic
 from typing import IO, Any, Final, Literal, NamedTuple, NoReturn
 
 import click
@@ -30,17 +31,13 @@ _NOTHING: Final = "-"
 """What stands for a value that is not there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Styled:
-    """Words with a color or a weight."""
-
-    text: str
-    style: dict[str, Any]
+class Styled(str):
+    """Words with a color or a weight, safe to print."""
 
 
 def styled(text: str, **style: Any) -> Styled:
     """Words as `click.style` colors them."""
-    return Styled(text, style)
+    return Styled(click.style(printable(text), **style))
 
 
 _STATUS_COLORS: Final = {
@@ -52,21 +49,16 @@ _STATUS_COLORS: Final = {
 def styled_status(status: str, reason: str | None = None) -> Styled:
     """Return a status of the platform with its reason, in its color."""
     text = status if reason in (None, status) else f"{status}: {reason}"
-    return Styled(text, {"fg": _STATUS_COLORS.get(status)})
+    return styled(text, fg=_STATUS_COLORS.get(status))
 
 
-def say(*words: str | Styled, between: str = "", err: bool = False) -> None:
+def say(*words: str, between: str = "", err: bool = False) -> None:
     """Print one line for people.
 
     Control characters are escaped: a server, or one of its clients, may have put them there.
     """
-    shown = [
-        click.style(printable(word.text), **word.style)
-        if isinstance(word, Styled)
-        else printable(word)
-        for word in words
-    ]
-    click.echo(between.join(shown), err=err)
+    safe = (word if isinstance(word, Styled) else printable(word) for word in words)
+    click.echo(between.join(safe), err=err)
 
 
 def say_lines(lines: Iterable[str]) -> None:
@@ -75,19 +67,20 @@ def say_lines(lines: Iterable[str]) -> None:
         say(line)
 
 
-def say_parts(parts: Sequence[str | Styled], *, between: str = _GAP) -> None:
+def say_parts(parts: Iterable[str], *, between: str = _GAP) -> None:
     """Print parts in one line. On a terminal, a part that does not fit begins the next line."""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    line: list[str | Styled] = []
-    used = 0
+    width = _terminal_width()
+    line: list[str] = []
     for part in parts:
-        size = len(part.text if isinstance(part, Styled) else part)
-        if width is not None and line and used + len(between) + size > width:
+        if width and line and len(click.unstyle(between.join([*line, part]))) > width:
             say(*line, between=between)
-            line, used = [""], 0
-        used += size + (len(between) if line else 0)
+            line = [""]
         line.append(part)
     say(*line, between=between)
+
+
+def _terminal_width() -> int | None:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 class Refused(click.ClickException):
@@ -231,8 +224,9 @@ def show_table(
         [column(row) if callable(column) else row[column] for column in columns.values()]
         for row in rows
     ]
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    first, *others = table(list(columns), cells, width=width, is_whole=is_whole, drops=drops)
+    first, *others = table(
+        list(columns), cells, width=_terminal_width(), is_whole=is_whole, drops=drops
+    )
     say(styled(first, bold=True))
     say_lines(others)
 
@@ -269,14 +263,12 @@ def table(
     """
     cells = [list(headers), *([_shown(value) for value in row] for row in rows)]
     dropped = [name for name in drops if name in headers]
-    while True:
-        widths = _widths(cells, width, is_whole=is_whole)
-        if widths is not None:
-            return [line for row in cells for line in _lines(row, widths)]
+    while (widths := _widths(cells, width, is_whole=is_whole)) is None:
         if not dropped:
-            return _blocks(cells, width or 0)
+            return _blocks(cells, width or 1)
         place = cells[0].index(dropped.pop(0))
         cells = [row[:place] + row[place + 1 :] for row in cells]
+    return [line for row in cells for line in _lines(row, widths)]
 
 
 def _widths(
@@ -286,14 +278,12 @@ def _widths(
     columns = list(zip(*cells, strict=True))
     widths = [max(map(len, column)) for column in columns]
     least = widths if is_whole else [max(map(_longest_word, column)) for column in columns]
-    too_much = 0 if width is None else sum(widths) + len(_GAP) * (len(widths) - 1) - width
-    widths = list(widths)
-    while too_much > 0:
+    widths = [*widths]
+    while width is not None and sum(widths) + len(_GAP) * (len(widths) - 1) > width:
         wide = [one for one in range(len(widths)) if widths[one] > least[one]]
         if not wide:
             return None
         widths[max(wide, key=widths.__getitem__)] -= 1
-        too_much -= 1
     return widths
 
 
@@ -301,20 +291,17 @@ def _longest_word(text: str) -> int:
     return max(map(len, text.split()), default=0)
 
 
+_wrap = partial(wrap, break_long_words=False, break_on_hyphens=False)
+"""Breaks between words only."""
+
+
 def _lines(row: Sequence[str], widths: Sequence[int]) -> list[str]:
     """Return the lines of one row: as many as its longest text needs."""
-    wrapped = [_wrapped(cell, size) for cell, size in zip(row, widths, strict=True)]
+    wrapped = [_wrap(cell, max(size, 1)) for cell, size in zip(row, widths, strict=True)]
     return [
         _GAP.join(part.ljust(size) for part, size in zip(parts, widths, strict=True)).rstrip()
         for parts in zip_longest(*wrapped, fillvalue="")
     ]
-
-
-def _wrapped(text: str, size: int) -> list[str]:
-    """Return the text in lines of that size, broken between words only."""
-    if len(text) <= size:
-        return [text]
-    return wrap(text, size, break_long_words=False, break_on_hyphens=False) or [text]
 
 
 def _blocks(cells: Sequence[Sequence[str]], width: int) -> list[str]:
@@ -330,9 +317,8 @@ def _blocks(cells: Sequence[Sequence[str]], width: int) -> list[str]:
             if len(head) + _longest_word(value) > width:
                 lines.append(head.rstrip())
                 head = _GAP * 2
-            texts = _wrapped(value, max(width - len(head), 1))
-            lines.append(head + texts[0])
-            lines.extend(" " * len(head) + text for text in texts[1:])
+            rest = " " * len(head)
+            lines += _wrap(value, width, initial_indent=head, subsequent_indent=rest)
     return lines
 
 
@@ -351,7 +337,6 @@ _AFTER_S: Final = 0.5
 """What takes less than this needs no sign."""
 
 _EVERY_S: Final = 0.2
-_SIGNS: Final = "|/-\\"
 
 
 @contextmanager
@@ -371,14 +356,12 @@ def working(what: str) -> Iterator[None]:
 
 
 def _show_progress(what: str, done: Event) -> None:
-    waited_s, line = _AFTER_S, ""
+    started, line = monotonic(), ""
     if done.wait(_AFTER_S):
         return
-    turn = 0
-    while True:
-        line = f"{_SIGNS[turn % len(_SIGNS)]} {what}, {waited_s:.0f} s"
+    for sign in cycle("|/-\\"):
+        line = f"{sign} {what}, {int(monotonic() - started)} s"
         click.echo(f"\r{line}", nl=False, err=True)
         if done.wait(_EVERY_S):
             break
-        turn, waited_s = turn + 1, waited_s + _EVERY_S
     click.echo("\r" + " " * len(line) + "\r", nl=False, err=True)

@@ -12,7 +12,6 @@ from sandbox.cli.output import (
     EXIT_REFUSED,
     Columns,
     Result,
-    Styled,
     listing,
     refuse,
     say_parts,
@@ -141,7 +140,7 @@ def _show_payment(reply: Response, payment: Mapping[str, Any], who: str | None =
     The parts are its id, status and reason, amounts, card, and the next step. If it failed, the
     line says what chose the outcome. `who` is the member to name in the next step.
     """
-    parts: list[str | Styled] = [
+    parts: list[str] = [
         payment["transaction_id"],
         styled_status(payment["status"], payment["status_reason"]),
         _amounts(payment),

@@ -17,7 +17,6 @@ import click
 from sandbox.cli.arguments import STATUSES
 from sandbox.cli.control_client import RemoteWorld, Unanswered, WorldCommand
 from sandbox.cli.output import (
-    Styled,
     counted,
     refuse,
     say,
@@ -402,7 +401,7 @@ class _Tail:
             for words in _reasons(entry):
                 say(_INDENT, *words)
 
-    def _line(self, entry: Mapping[str, Any]) -> list[str | Styled]:
+    def _line(self, entry: Mapping[str, Any]) -> list[str]:
         status = str(entry["status"])
         query = f"?{entry['query']}" if entry["query"] else ""
         return [
@@ -433,7 +432,7 @@ def _identify(happened: Happened) -> Hashable:
     return (data["id"], data["at"], data["duration_ms"]) if kind == "request" else None
 
 
-def _reasons(entry: Mapping[str, Any]) -> Iterator[tuple[str | Styled, ...]]:
+def _reasons(entry: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     """Yield the decisions behind the answer, one line each."""
     steps = [str(decision["step"]) for decision in entry["decisions"]]
     width = max([len(step) for step in steps] + [len("near miss")])

@@ -17,7 +17,6 @@ from sandbox.cli.output import (
     EXIT_REFUSED,
     EXIT_UNUSABLE,
     Result,
-    Styled,
     refuse,
     say,
     show_table,
@@ -207,7 +206,7 @@ def _show_message(message: dict[str, Any], world: RemoteWorld) -> None:
         )
 
 
-def _result(delivery: dict[str, Any]) -> tuple[Styled, str]:
+def _result(delivery: dict[str, Any]) -> tuple[str, str]:
     color = "green" if delivery["status"] == "delivered" else "red"
     status = styled(delivery["status"], fg=color)
     if not delivery["attempts"]:
