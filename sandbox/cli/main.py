@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import UserDict
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Final
@@ -38,18 +39,17 @@ class Group(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(self.summaries().items()))
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the arguments name.
 
-        A misspelt one is refused with the nearest.
-        """
-        try:
-            return super().resolve_command(ctx, args)
-        except click.NoSuchCommand as error:
-            known = self.list_commands(ctx)
-            raise click.NoSuchCommand(error.command_name, possibilities=known, ctx=ctx) from None
+class _Loading(UserDict[str, Any]):
+    """Commands by name. One that is a module of this package and a sentence is loaded when used."""
+
+    def __getitem__(self, name: str) -> click.Command:
+        found = self.data[name]
+        if isinstance(found, click.Command):
+            return found
+        module = vars(import_module(f"sandbox.cli.{found[0]}"))
+        commands = (one for one in module.values() if isinstance(one, click.Command))
+        return next(one for one in commands if one.name == name)
 
 
 class Commands(Group):
@@ -64,24 +64,12 @@ class Commands(Group):
 
     def __init__(self, *args: Any, lazy: Mapping[str, tuple[str, str]], **more: Any) -> None:
         super().__init__(*args, **more)
-        self._lazy = lazy
+        self.commands = _Loading(lazy)
+        self._sentences = {name: sentence for name, (_, sentence) in lazy.items() if sentence}
 
     def summaries(self) -> dict[str, str]:
         """Return the first sentence of each command that is not hidden, without loading any."""
-        shown = {name: sentence for name, (_, sentence) in self._lazy.items() if sentence}
-        return shown | super().summaries()
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands, loaded or not."""
-        return sorted({*super().list_commands(ctx), *self._lazy})
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command of that name, or None."""
-        if cmd_name not in self._lazy:
-            return super().get_command(ctx, cmd_name)
-        module = import_module(f"sandbox.cli.{self._lazy[cmd_name][0]}")
-        commands = [one for one in vars(module).values() if isinstance(one, click.Command)]
-        return next(one for one in commands if one.name == cmd_name)
+        return self._sentences
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the commands that begin with what was typed, and the options."""
