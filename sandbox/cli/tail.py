@@ -3,12 +3,12 @@
 import os
 import select
 import signal
-import stat
 import sys
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Event, Thread
 from typing import Any, Final, NamedTuple
 
@@ -48,11 +48,8 @@ class Happened(NamedTuple):
     data: dict[str, Any]
 
 
-class Followed(NamedTuple):
-    """What happened: one event, or the past that was read after a connection or a gap."""
-
-    is_past: bool
-    events: list[Happened]
+Followed = tuple[bool, list[Happened]]
+"""What happened, and whether it is the past, read after a connection or a gap; else one event."""
 
 
 def follow(
@@ -89,7 +86,7 @@ def follow(
                         _tell(f"{missed} came faster than could be read; {_LEFT}")
                         yield past.catch_up()
                     elif past.is_new(happened):
-                        yield Followed(False, [happened])
+                        yield False, [happened]
         except Unanswered as error:
             if not (was_connected and error.is_away):
                 raise
@@ -101,18 +98,14 @@ def follow(
         wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
 
 
+@dataclass(slots=True)
 class _Past:
     """The events so far. A connection may send again some of those that were read before."""
 
-    def __init__(
-        self,
-        identify: Callable[[Happened], Hashable],
-        read: Callable[[], Iterable[Happened]],
-    ) -> None:
-        self._identify = identify
-        self._read = read
-        self._seen: dict[Hashable, None] = {}
-        self._ahead: set[Hashable] = set()
+    _identify: Callable[[Happened], Hashable]
+    _read: Callable[[], Iterable[Happened]]
+    _seen: dict[Hashable, None] = field(default_factory=dict)
+    _ahead: set[Hashable] = field(default_factory=set)
 
     def catch_up(self) -> Followed:
         """Read the past; what was not seen yet."""
@@ -120,7 +113,7 @@ class _Past:
         new = [one for key, one in past.items() if key not in self._seen]
         self._ahead = set(past)
         self._remember(past)
-        return Followed(True, new)
+        return True, new
 
     def is_new(self, happened: Happened) -> bool:
         """Whether an event of the connection was not read with the past."""
@@ -174,37 +167,24 @@ def _watching_the_reader() -> Iterator[None]:
 
     A write would notice that, but there may be nothing to write for hours.
     """
-    descriptor = _pipe()
-    if descriptor is None:
-        yield
-        return
     done = Event()
 
-    def watch() -> None:
-        poll = select.poll()
-        # poll() always reports errors, without any flag.
-        poll.register(descriptor, 0)
+    def watch(poll: "select.poll") -> None:
         while not done.is_set():
             if poll.poll(_LOOKS_EVERY_MS) and not done.wait(_GRACE_S):
                 os.kill(os.getpid(), signal.SIGTERM)
                 return
 
-    Thread(target=watch, daemon=True).start()
+    # Standard output may not be a file, and Windows has no poll.
+    with suppress(AttributeError, OSError):
+        poll = select.poll()
+        # poll() always reports errors, without any flag.
+        poll.register(sys.stdout.fileno(), 0)
+        Thread(target=watch, args=(poll,), daemon=True).start()
     try:
         yield
     finally:
         done.set()
-
-
-def _pipe() -> int | None:
-    """Return the descriptor of standard output, if it is a pipe that can be polled."""
-    try:
-        descriptor = sys.stdout.fileno()
-        is_pipe = stat.S_ISFIFO(os.fstat(descriptor).st_mode)
-    except (OSError, ValueError):
-        # Standard output may not be a file.
-        return None
-    return descriptor if is_pipe and hasattr(select, "poll") else None
 
 
 # --- the journal --------------------------------------------------------------------------------
@@ -261,13 +241,8 @@ def tail(
       sandbox tail --json | jq .response.status_reason
     """
     names = {key["key"]: name for name, key in world.read("GET")["keys"].items()}
-    tail = _Tail(
-        world=world,
-        wanted=_Wanted(key=None if key is None else _masked(key, names), **filters),
-        names=names,
-        reasons=reasons,
-        as_json=as_json,
-    )
+    wanted = partial(_is_wanted, key=_masked(key, names) if key else "", **filters)
+    tail = _Tail(world, filters["route"], wanted, names, reasons, as_json)
     if no_follow:
         tail.show_last(limit)
         return
@@ -283,32 +258,32 @@ def _masked(key: str, names: Mapping[str, str]) -> str:
     return full[-_SHOWN_OF_KEY:]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Wanted:
-    """Which requests to show; None shows all. `key` is its end."""
+def _is_wanted(
+    entry: Mapping[str, Any],
+    *,
+    route: str | None,
+    statuses: tuple[str, ...] | None,
+    method: str | None,
+    path: str | None,
+    key: str,
+) -> bool:
+    """Whether to show the request; `key` is the end of one."""
+    return (
+        (route is None or entry["route"] == route)
+        and (statuses is None or str(entry["status"]).startswith(statuses))
+        and (method is None or entry["method"] == method.upper())
+        and (path is None or path in entry["path"])
+        and (not key or (entry["key"] or "").endswith(key))
+    )
 
-    route: str | None
-    statuses: tuple[str, ...] | None
-    method: str | None
-    path: str | None
-    key: str | None
 
-    def __contains__(self, entry: Mapping[str, Any]) -> bool:
-        return (
-            (self.route is None or entry["route"] == self.route)
-            and (self.statuses is None or str(entry["status"]).startswith(self.statuses))
-            and (self.method is None or entry["method"] == self.method.upper())
-            and (self.path is None or self.path in entry["path"])
-            and (self.key is None or (entry["key"] or "").endswith(self.key))
-        )
-
-
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class _Tail:
     """A journal that is followed. `names` has the keys of the cast, in full."""
 
     world: RemoteWorld
-    wanted: _Wanted
+    route: str | None
+    is_wanted: Callable[[Mapping[str, Any]], bool]
     names: Mapping[str, str]
     reasons: bool
     as_json: bool
@@ -340,14 +315,14 @@ class _Tail:
 
     def _past(self, limit: int = _LIST_MAX) -> list[Happened]:
         """Return the newest requests of the journal."""
-        query = {"limit": max(limit, 1), "route": self.wanted.route or None}
+        query = {"limit": max(limit, 1), "route": self.route or None}
         listed = self.world.read("GET", "requests", query=query)["requests"]
         return [Happened("request", entry) for entry in listed]
 
     def _show_all(
         self, entries: list[dict[str, Any]], last: int = _LIST_MAX, *, with_webhooks: bool = False
     ) -> None:
-        fitting = [entry for entry in entries if entry in self.wanted]
+        fitting = list(filter(self.is_wanted, entries))
         fitting = fitting[max(len(fitting) - last, 0) :]
         is_long = with_webhooks and bool(fitting) and not self.as_json
         webhooks = self._webhooks() if is_long else {}
@@ -360,8 +335,8 @@ class _Tail:
         """Return the past attempts at webhooks, by the request that caused them."""
         found: dict[str, list[dict[str, Any]]] = {}
         for message in self.world.read("GET", "messages", query={"limit": _LIST_MAX})["messages"]:
-            about = {"message_id": message["id"], "event_type": message["event_type"]}
-            about["request_id"] = message["request_id"]
+            about = {name: message[name] for name in ("event_type", "request_id")}
+            about["message_id"] = message["id"]
             for delivery in message["deliveries"]:
                 of = about | {"rule": delivery["rule"], "delivery_status": delivery["status"]}
                 attempts = delivery["attempts"] or [dict.fromkeys(("at", "status_code", "error"))]
