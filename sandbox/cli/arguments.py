@@ -3,7 +3,6 @@
 None of these words needs a server. Those that do are in `platform_client`.
 """
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields
@@ -14,6 +13,7 @@ from typing import Any, Final, TypeVar, get_args
 import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
+from pydantic_core import from_json
 
 from sandbox import library
 from sandbox.cli.output import Options, ResultCommand, refuse, refusing
@@ -191,14 +191,9 @@ def _parse_setting(value: str) -> tuple[str, Any]:
     if not name or not equals:
         raise ValueError(f"{value!r}: write it like name=value")
     try:
-        return name, json.loads(text, parse_constant=_refuse_constant)
+        return name, from_json(text, allow_inf_nan=False)
     except ValueError:
         return name, text
-
-
-def _refuse_constant(word: str) -> None:
-    """NaN and Infinity are not JSON, though Python reads them."""
-    raise ValueError(word)
 
 
 def parse_counts(value: str) -> dict[str, int]:

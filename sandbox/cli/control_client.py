@@ -16,6 +16,7 @@ from httpx2 import Client, EventSource, Response
 from sandbox.cli.arguments import HintedType, TokenCommand, Words
 from sandbox.cli.main import ANSWERED_BY
 from sandbox.cli.output import EXIT_REFUSED, EXIT_UNUSABLE, Options, Refused
+from sandbox.domain.json_text import fields_of, value_of
 from sandbox.domain.text import known_words
 from sandbox.http_client import EVENT_BYTES_MAX, Unending, fetch, read_refusal
 from sandbox.server.tls import CertificateError, trusting_context
@@ -233,11 +234,8 @@ class Remote:
 
 def _error(answer: Response) -> Mapping[str, Any] | None:
     """Return the error in the shape of the control API; None for anything else."""
-    try:
-        refusal = answer.json()
-    except ValueError:
-        return None
-    return refusal if isinstance(refusal, dict) and {"error", "message"} <= refusal.keys() else None
+    refusal = fields_of(value_of(answer.content))
+    return refusal if {"error", "message"} <= refusal.keys() else None
 
 
 def read_for_completion(ctx: click.Context, path: Callable[["RemoteWorld"], str]) -> Any:

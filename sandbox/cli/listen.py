@@ -13,6 +13,7 @@ from sandbox.cli.control_client import RemoteWorld, Unanswered, WorldCommand
 from sandbox.cli.output import refuse, say, show_json_line, styled
 from sandbox.cli.tail import Happened, follow, until_stopped
 from sandbox.cli.webhooks import Received, Receiver, receiving
+from sandbox.domain.json_text import fields_of
 from sandbox.domain.text import printable
 
 _LIST_MAX: Final = 1_000
@@ -249,15 +250,8 @@ class _Listener:
 
     def _what_next(self, attempt: dict[str, Any]) -> str:
         message = self.world.read("GET", "messages", attempt["message_id"])
-        due = next(
-            (
-                one["next_attempt_at"]
-                for one in message["deliveries"]
-                if one["endpoint_id"] == attempt["endpoint_id"]
-            ),
-            None,
-        )
-        if due is not None:
+        at = {one["endpoint_id"]: one["next_attempt_at"] for one in message["deliveries"]}
+        if (due := at.get(attempt["endpoint_id"])) is not None:
             is_same_day = due[:10] == attempt["at"][:10]
             return f"tried again at {due[11:23] if is_same_day else due}"
         endpoint = self.world.read("GET", "endpoints", attempt["endpoint_id"])
@@ -267,7 +261,7 @@ class _Listener:
 
 
 def _show_message(message: dict[str, Any]) -> None:
-    status = message["body"].get("status") if isinstance(message["body"], dict) else None
+    status = fields_of(message["body"]).get("status")
     words = [
         message["created_at"][11:23],
         "-->",
@@ -296,7 +290,7 @@ def _show_received(received: Received | None, attempt: dict[str, Any], *, as_jso
         shown = {name: getattr(received, name, None) for name in ("is_genuine", "problem", "body")}
         show_json_line({"kind": "webhook", **attempt, **shown})
         return
-    body = received.body if received is not None and isinstance(received.body, dict) else {}
+    body = received.fields if received is not None else {}
     facts = [body.get(name) for name in ("status", "status_reason", "transaction_id", "id")]
     if received is None:
         signature = styled(f"did not arrive: {attempt['error']}", fg="red")

@@ -21,6 +21,7 @@ from sandbox.cli.control_client import (
     read_for_completion,
 )
 from sandbox.cli.output import EXIT_REFUSED, Options, refuse
+from sandbox.domain.json_text import fields_of, value_of
 from sandbox.domain.text import did_you_mean
 
 USUAL: Final = "merchant"
@@ -192,8 +193,7 @@ class Stage:
 
     def refusal(self, reply: Response) -> str:
         """Put a refusal of the platform into words: status, code, and the journal's reason."""
-        shown = json_of(reply)
-        body = shown if isinstance(shown, dict) else {}
+        body = fields_of(json_of(reply))
         code = body.get("error") or body.get("detail") or "no JSON"
         why = self._why(reply) or body.get("details") or body.get("detail") or ""
         said = f"the platform answered {reply.status_code} {code}"
@@ -333,7 +333,4 @@ def refusal_reason(entry: Mapping[str, Any]) -> str | None:
 
 def json_of(answer: Response) -> Any:
     """Return the JSON of an answer, None without any."""
-    try:
-        return answer.json()
-    except ValueError:
-        return None
+    return value_of(answer.content)

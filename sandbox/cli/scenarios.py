@@ -102,7 +102,7 @@ class RemoteStage(Stage):
 
     def _note(self, received: Received) -> None:
         is_answered = self.answered.wait(_BEFORE_S)
-        status = received.body.get("status") if isinstance(received.body, dict) else None
+        status = received.fields.get("status")
         self.arrived.append(Arrived(received.message_id, status, received.is_genuine, is_answered))
 
     async def ask(self, request: Request) -> ExampleAnswer:
@@ -282,10 +282,8 @@ def _show(stage: RemoteStage, example: Example, result: ExampleResult) -> None:
     answer = result.answer
     if example.send.operation != "advance":
         said = "no answer" if answer.status == 0 else str(answer.status)
-        error = answer.body.get("error") if isinstance(answer.body, dict) else None
-        say(_INDENT, "answer    ", " ".join(filter(None, [said, error])))
-        why = stage.why(answer)
-        if why is not None:
+        say(_INDENT, "answer    ", " ".join(filter(None, [said, answer.fields.get("error")])))
+        if (why := stage.why(answer)) is not None:
             say(_INDENT, "because   ", why)
     if result.shown.get("status"):
         say(_INDENT, "payment   ", ", ".join(_facts(result.shown)))

@@ -1,6 +1,5 @@
 """`sandbox trigger` and `sandbox resend`, and a receiver for commands that receive webhooks."""
 
-import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -24,6 +23,7 @@ from sandbox.cli.output import (
     working,
 )
 from sandbox.domain.events import EVENTS
+from sandbox.domain.json_text import fields_of, value_of
 from sandbox.domain.text import known_words
 from sandbox.webhooks.signing import why_not_genuine
 
@@ -243,6 +243,11 @@ class Received:
         """Whether its signature is right."""
         return self.problem is None
 
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of the body, none if it is no object."""
+        return fields_of(self.body)
+
 
 @dataclass(slots=True)
 class Receiver:
@@ -262,12 +267,8 @@ def _read(secret: str, body: bytes, headers: Mapping[str, str]) -> Received:
         (name.removesuffix("-signature") for name in headers if name.endswith("-signature")),
         "webhook",
     )
-    try:
-        shown = json.loads(body)
-    except ValueError:
-        shown = None
     message_id = headers.get(f"{prefix}-id", "")
-    return Received(message_id, why_not_genuine(prefix, secret, body, headers), shown)
+    return Received(message_id, why_not_genuine(prefix, secret, body, headers), value_of(body))
 
 
 @contextmanager

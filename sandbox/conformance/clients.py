@@ -3,8 +3,8 @@
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field
+from contextlib import AbstractContextManager, suppress
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final, Protocol
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -13,6 +13,7 @@ from httpx2 import Client
 
 from sandbox.app import Sandbox, build
 from sandbox.conformance.probes.table import ProbeRequest
+from sandbox.domain.json_text import fields_of, value_of
 from sandbox.domain.profile import Profile, parse_profile
 from sandbox.http_client import Unending, fetch, send
 from sandbox.server.tls import CertificateError, trusting_context
@@ -63,10 +64,12 @@ class HttpAnswer:
     @property
     def body(self) -> Any:
         """The body as JSON, None if it is none."""
-        try:
-            return json.loads(self.text)
-        except (ValueError, RecursionError):
-            return None
+        return value_of(self.text)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of the body, none if it is no object."""
+        return fields_of(self.body)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -105,15 +108,13 @@ def control(
     answer = target.send(Request(method, CONTROL + path, (), headers, content), profile or {})
     if answer is None:
         raise TargetError("the control API gave no answer")
-    shown = answer.body
     if answer.status >= 400:
-        said = shown if isinstance(shown, dict) else {}
-        message = said.get("message") or (
+        message = answer.fields.get("message") or (
             f"the server answered {answer.status} where its control API should be"
         )
-        details = said.get("details")
+        details = answer.fields.get("details")
         raise TargetError(f"{message} ({details})" if details else message)
-    return shown
+    return answer.body
 
 
 class InProcess(AbstractContextManager["InProcess"]):
@@ -140,7 +141,8 @@ class InProcess(AbstractContextManager["InProcess"]):
         return self._sandboxes[name]
 
     async def _answer(self, sandbox: Sandbox, request: Request) -> HttpAnswer | None:
-        try:
+        answer = None
+        with suppress(TimeoutError):
             async with asyncio.timeout(ANSWER_S):
                 answer = await send(
                     sandbox.app,
@@ -150,8 +152,6 @@ class InProcess(AbstractContextManager["InProcess"]):
                     query=list(request.query),
                     content=(request.body or "").encode(),
                 )
-        except TimeoutError:
-            return None
         return None if answer is None else _read(answer)
 
 
@@ -195,7 +195,7 @@ class Served(AbstractContextManager["Served"]):
         """Return the answer of the server. Raises TargetError if there is none at the URL."""
         if self._token and request.path.startswith(CONTROL):
             headers = {**request.headers, "authorization": f"Bearer {self._token}"}
-            request = Request(request.method, request.path, request.query, headers, request.body)
+            request = replace(request, headers=headers)
         try:
             return _fetch(self._client, self._url, request)
         except (httpx2.ConnectError, httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:

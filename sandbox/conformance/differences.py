@@ -19,6 +19,7 @@ from typing import Any, Final, Literal
 from sandbox import library
 from sandbox.conformance.clients import HttpAnswer
 from sandbox.domain.events import EVENTS
+from sandbox.domain.json_text import value_of
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import decode_text, did_you_mean
 from sandbox.webhooks.signing import verify
@@ -272,11 +273,8 @@ def _delivery(file: Path) -> Delivery:
         raise CaptureError(f"{file.name}: event: {str(event)[:80]!r} is no event{hint}")
     body = found.get("body")
     text = body if isinstance(body, str) else None
-    if text is not None:
-        try:
-            body = json.loads(text)
-        except (ValueError, RecursionError):
-            raise CaptureError(f"{file.name}: body: is no JSON") from None
+    if text is not None and (body := value_of(text)) is None:
+        raise CaptureError(f"{file.name}: body: is no JSON")
     if not isinstance(body, dict):
         raise CaptureError(f"{file.name}: body: is required, as text or object")
     headers = {str(name).lower(): str(value) for name, value in found["headers"].items()}

@@ -240,7 +240,7 @@ class Asker:
         account = (request.body or {}).get("account_id")
         entry = self.register.intend(step.makes, name, account, "partner" if step.key else "own")
         answer = self.answer(request, probe)
-        made = answer.body if isinstance(answer.body, dict) else {}
+        made = answer.fields
         id = made.get(step.makes.id_field)
         if answer.is_success and isinstance(id, str | int):
             self.register.made(entry, str(id))
@@ -254,9 +254,7 @@ class Asker:
         for _ in range(TOO_MANY_MAX):
             self.pace.wait()
             answer = ask_once(self.send, request)
-            if isinstance(answer.body, dict) and isinstance(
-                total := answer.body.get("total_amount"), int
-            ):
+            if isinstance(total := answer.fields.get("total_amount"), int):
                 self.names["one_more"] = total + 1
             self.run.evidence.append(
                 {"probe": probe, "method": request.method, "path": request.path}
@@ -402,9 +400,7 @@ class Cleaner:
 
 def _items(answer: HttpAnswer, kind: Kind) -> list[dict[str, Any]]:
     """Return the items of a list. Raises _NoAnswer if it is none."""
-    items = answer.body
-    if kind.listed_in is not None:
-        items = items.get(kind.listed_in) if isinstance(items, dict) else None
+    items = answer.body if kind.listed_in is None else answer.fields.get(kind.listed_in)
     if answer.status != 200 or not isinstance(items, list):
         raise _NoAnswer
     return [one for one in items if isinstance(one, dict)]

@@ -6,7 +6,6 @@ given to the member of the cast with which the fewest answers differ.
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
@@ -17,6 +16,7 @@ from sandbox.conformance.clients import Request, Target, control
 from sandbox.conformance.differences import Difference, Names, differences, looks_like_id
 from sandbox.conformance.har import Recorded, Recording
 from sandbox.domain.instants import to_wire
+from sandbox.domain.json_text import value_of
 from sandbox.domain.profile import Profile
 from sandbox.domain.readings import READINGS, in_force
 from sandbox.domain.switches import SWITCHES
@@ -81,17 +81,14 @@ class Play:
 
     def _begin(self, at: datetime | None, turn: Turn) -> Mapping[str, Any]:
         body: dict[str, Any] = {"name": "compare", "switches": dict(turn.switches)}
-        if turn.readings:
-            body["readings"] = dict(turn.readings)
-        if at is not None:
-            body["clock"] = {"now": to_wire(at), "mode": "frozen"}
-        if self.seed is not None:
-            body["seed"] = self.seed
-        if self.fixture is not None:
-            body["fixture"] = self.fixture
-        world: Mapping[str, Any] = control(
-            self.target, "POST", "/worlds", body, profile=turn.profile
-        )
+        given = {
+            "readings": dict(turn.readings) or None,
+            "clock": at and {"now": to_wire(at), "mode": "frozen"},
+            "seed": self.seed,
+            "fixture": self.fixture,
+        }
+        body |= {name: value for name, value in given.items() if value is not None}
+        world: Mapping[str, Any] = control(self.target, "POST", "/worlds", body, turn.profile)
         return world
 
     def _differences(
@@ -101,7 +98,7 @@ class Play:
             if entry.at > now:
                 now = entry.at
                 path = f"/worlds/{quote(world)}/clock/advance"
-                control(self.target, "POST", path, {"to": to_wire(now)}, profile=turn.profile)
+                control(self.target, "POST", path, {"to": to_wire(now)}, turn.profile)
             answer = self.target.send(self._request(entry, names), turn.profile)
             if answer is None:
                 recorded = str(entry.answer.status)
@@ -111,11 +108,8 @@ class Play:
 
     def _request(self, entry: Recorded, names: Names) -> Request:
         headers = dict(entry.headers)
-        key = key_of(entry)
-        if key is not None:
-            translated = names.translated(key)
-            if translated != NO_KEY:
-                headers[self.key_header.lower()] = translated
+        if key := names.translated(key_of(entry)):
+            headers[self.key_header.lower()] = key
         return Request(
             entry.method,
             "/".join(names.translated(part) for part in entry.path.split("/")),
@@ -137,12 +131,7 @@ def key_of(entry: Recorded) -> str | None:
 
 
 def _body(body: str | None, names: Names) -> str | None:
-    if body is None:
-        return None
-    try:
-        document = json.loads(body)
-    except (ValueError, RecursionError):
-        return body
+    document = value_of(body)
     translated = names.translated(document)
     # What needs no translation is sent as it was written.
     return body if translated == document else json.dumps(translated)
@@ -152,14 +141,9 @@ def _body(body: str | None, names: Names) -> str | None:
 
 _FIRST: Final = "merchant"
 _TABLES: Final = {
-    "terminal_id": "terminals",
-    "terminals": "terminals",
-    "location_id": "locations",
-    "locationID": "locations",
-    "locations": "locations",
-    "account_id": "accounts",
-    "parent_id": "accounts",
-    "accounts": "accounts",
+    **dict.fromkeys(("terminal_id", "terminals"), "terminals"),
+    **dict.fromkeys(("location_id", "locationID", "locations"), "locations"),
+    **dict.fromkeys(("account_id", "parent_id", "accounts"), "accounts"),
 }
 """Names of fields, and segments of paths before an id, to the table of the cast with such ids."""
 
@@ -242,13 +226,10 @@ def _score(recording: Recording, play: Play, casting: Casting) -> tuple[int, int
 
 def _known(world: Mapping[str, Any], value: str) -> tuple[str, str] | None:
     """Return the member of the cast that has this id or key already."""
-    for table in ("accounts", "terminals", "locations"):
-        for name, id in world[table].items():
-            if id == value:
-                return table, name
-    return next(
-        (("keys", name) for name, key in world["keys"].items() if key["key"] == value), None
-    )
+    ids = {table: world[table] for table in ("accounts", "terminals", "locations")}
+    ids["keys"] = {name: one["key"] for name, one in world["keys"].items()}
+    found = ((table, name) for table in ids for name, id in ids[table].items() if id == value)
+    return next(found, None)
 
 
 def _unknown(recording: Recording) -> Iterator[_Unknown]:
@@ -274,20 +255,17 @@ def _ids(entry: Recorded) -> Iterator[tuple[str, str]]:
             yield before, part
     for name, value in entry.query:
         yield from ((name, part) for part in value.split(",") if looks_like_id(part))
-    with suppress(ValueError, RecursionError):
-        texts = _texts("", json.loads(entry.body or ""))
-        yield from ((name, text) for name, text in texts if looks_like_id(text))
+    texts = _texts("", value_of(entry.body))
+    yield from ((name, text) for name, text in texts if looks_like_id(text))
 
 
 def _texts(name: str, value: Any) -> Iterator[tuple[str, str]]:
     """Every text in a JSON value, with the name of its field."""
     if isinstance(value, str):
         yield name, value
-    elif isinstance(value, list):
-        for one in value:
-            yield from _texts(name, one)
-    elif isinstance(value, dict):
-        for inner, one in value.items():
+    elif isinstance(value, list | dict):
+        pairs = value.items() if isinstance(value, dict) else ((name, one) for one in value)
+        for inner, one in pairs:
             yield from _texts(inner, one)
 
 

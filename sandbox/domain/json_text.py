@@ -1,4 +1,4 @@
-"""Reading JSON that came from outside, strictly."""
+"""Reading JSON that came from outside: strictly, or as far as it can be read."""
 
 import json
 from typing import Any, Final
@@ -21,6 +21,19 @@ def _count_keys(value: Any) -> int:
     if isinstance(value, dict):
         return len(value) + sum(map(_count_keys, value.values()))
     return sum(map(_count_keys, value)) if isinstance(value, list) else 0
+
+
+def value_of(text: str | bytes | None) -> Any:
+    """Return the value of a text in JSON, None for any other text."""
+    try:
+        return json.loads(text or "null")
+    except (ValueError, RecursionError):
+        return None
+
+
+def fields_of(value: Any) -> dict[str, Any]:
+    """Return a value of JSON that is an object, an empty object in place of any other."""
+    return value if isinstance(value, dict) else {}
 
 
 def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> None:

@@ -2,26 +2,22 @@
 
 import asyncio
 import itertools
-import json
 import selectors
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from threading import Event
 from time import monotonic
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sandbox.domain.clock import ClockSetting
+from sandbox.domain.json_text import fields_of, value_of
 from sandbox.domain.webhooks import Sent
 from sandbox.http_client import send_json
-from sandbox.scenario_examples.runner import (
-    Arrived,
-    ExampleAnswer,
-    ExampleRunner,
-    Request,
-)
+from sandbox.scenario_examples.runner import Arrived, ExampleAnswer, ExampleRunner, Request
 from sandbox.scenario_examples.running_world import LocalStage
 from sandbox.scenarios import matcher
 from sandbox.scenarios.scenario import Scenario
@@ -70,15 +66,6 @@ class SkippingLoop(asyncio.SelectorEventLoop):
         return super().time() + self._idle.skipped_s
 
 
-def virtual_time(end_s: float | None) -> asyncio.Runner:
-    """Run coroutines one after the other in such a loop."""
-
-    def loop(*_: Any) -> SkippingLoop:
-        return SkippingLoop(end_s)
-
-    return asyncio.Runner(loop_factory=loop)
-
-
 # --- the stage ----------------------------------------------------------------------------------
 
 URL: Final = "http://receiver.test/webhooks"
@@ -99,15 +86,11 @@ class Receiver:
         if url != URL:
             return Sent(status_code=204, duration_ms=0, response="", error=None)
         took = why_not_genuine(self.header_prefix, self.secret, body, headers) is None
-        try:
-            status = json.loads(body).get("status")
-        except ValueError:
-            status = None
+        status = fields_of(value_of(body)).get("status")
         message_id = headers[f"{self.header_prefix}-id"]
         self.arrived.append(Arrived(message_id, status, took, self.answered.is_set()))
-        if took:
-            return Sent(status_code=200, duration_ms=0, response="", error=None)
-        return Sent(status_code=REFUSED, duration_ms=0, response="", error=f"answered {REFUSED}")
+        status, error = (200, None) if took else (REFUSED, f"answered {REFUSED}")
+        return Sent(status_code=status, duration_ms=0, response="", error=error)
 
     async def close(self) -> None:
         """There are no connections to close."""
@@ -188,11 +171,7 @@ class InProcessStage(LocalStage):
         )
         if answer is None:
             return ExampleAnswer(0, {}, None)
-        try:
-            shown = json.loads(answer.content or b"null")
-        except ValueError:
-            shown = None
-        return ExampleAnswer(answer.status_code, dict(answer.headers), shown)
+        return ExampleAnswer(answer.status_code, dict(answer.headers), value_of(answer.content))
 
     def is_busy(self) -> bool:
         """Whether webhooks are due or under way."""
@@ -227,7 +206,7 @@ def run_examples(
     end = None if within_s is None else monotonic() + within_s
     stage = InProcessStage(scenario, build)
     examples = ExampleRunner(stage)
-    with virtual_time(end) as runner:
+    with asyncio.Runner(loop_factory=partial(SkippingLoop, end)) as runner:
         runner.run(stage.listen())
         for number, example in enumerate(scenario.example, start=1):
             name = example.name or f"example {number}"

@@ -8,6 +8,7 @@ from threading import Event
 from typing import Any, Final
 from urllib.parse import urlencode
 
+from sandbox.domain.json_text import fields_of
 from sandbox.scenarios.scenario import Example, Expect, Received, Send
 
 
@@ -18,6 +19,11 @@ class ExampleAnswer:
     status: int
     headers: dict[str, str]
     body: Any
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of the body, none if it is no object."""
+        return fields_of(self.body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +82,14 @@ _APART = {"event", "fields", "null", "headers", "received"}
 def compare(expect: Expect, came: ExampleResult) -> Iterator[str]:
     """Everything that is not as expected."""
     answer, shown, events = came.answer, came.shown, came.events
-    chosen = dict(
-        part.strip().partition("=")[::2]
-        for part in f"outcome={answer.headers.get('x-sandbox-outcome', '')}".split(";")
-    )
+    parts = f"outcome={answer.headers.get('x-sandbox-outcome', '')}".split("; ")
+    chosen = dict(part.partition("=")[::2] for part in parts)
     found: dict[str, Any] = {
         "http": answer.status,
-        "error": answer.body.get("error") if isinstance(answer.body, dict) else None,
-        "status": shown.get("status"),
-        "status_reason": shown.get("status_reason"),
+        "error": answer.fields.get("error"),
         "events": events,
-        "outcome": chosen.get("outcome"),
-        "rule": chosen.get("rule"),
+        **{name: shown.get(name) for name in ("status", "status_reason")},
+        **{name: chosen.get(name) for name in ("outcome", "rule")},
     }
     for name in sorted(expect.model_fields_set - _APART):
         wanted = getattr(expect, name)
@@ -225,12 +227,9 @@ class ExampleRunner:
             return f"send.on: no example before is named {send.on!r}"
         if send.operation not in _ON_NOTHING and not (send.on or self._last):
             return f"send.operation: there is no payment yet to {send.operation}"
-        for field_name, named, known in (
-            ("terminal", send.terminal, self._stage.terminals),
-            ("key", send.key, self._stage.keys),
-        ):
-            if named not in known:
-                return f"send.{field_name}: the demo world has no {named!r}"
+        for name, known in (("terminal", self._stage.terminals), ("key", self._stage.keys)):
+            if (named := getattr(send, name)) not in known:
+                return f"send.{name}: the demo world has no {named!r}"
         return None
 
     # --- carrying out
@@ -261,9 +260,8 @@ class ExampleRunner:
         """Put the payment into the open batch of its terminal."""
         terminal_id = (await self._payment(send, on)).get("tid", "")
         query = urlencode({"terminal_id": terminal_id, "statuses": "open"})
-        found = (await self._ask(send, "GET", "/v1/batches", query=query)).body
-        batches = found.get("batches") if isinstance(found, dict) else None
-        if not batches:
+        found = await self._ask(send, "GET", "/v1/batches", query=query)
+        if not (batches := found.fields.get("batches")):
             wrong = "send.operation: the terminal of the payment has no open batch"
             return ExampleAnswer(0, {}, None), [wrong]
         path = f"/v1/batches/{batches[0]['id']}/edit"
@@ -328,30 +326,26 @@ class ExampleRunner:
 
     async def _payment_of(self, send: Send, number: int, answer: ExampleAnswer) -> str:
         """Return the id of the new payment, even if its answer was lost."""
-        if isinstance(answer.body, dict) and "transaction_id" in answer.body:
-            return str(answer.body["transaction_id"])
-        body = (await self._found(send, send.event_id or f"example-{number}")).body
-        return str(body["transaction_id"]) if isinstance(body, dict) else ""
+        if "transaction_id" not in answer.fields:
+            answer = await self._found(send, send.event_id or f"example-{number}")
+        return str(answer.fields.get("transaction_id", ""))
 
     async def _found(self, send: Send, event_id: str, *, is_look: bool = True) -> ExampleAnswer:
         """Return the payment that has the event_id, or an answer without one."""
         query = urlencode({"event_id": event_id})
-        path = "/v1/transactions"
-        answer = await self._ask(send, "GET", path, query=query, is_look=is_look)
+        answer = await self._ask(send, "GET", "/v1/transactions", query=query, is_look=is_look)
         found = answer.body if isinstance(answer.body, list) else []
         return replace(answer, body=found[0] if found else None)
 
     async def _payment(self, send: Send, on: str) -> dict[str, Any]:
-        body = (await self._ask(send, "GET", f"/v1/transactions/{on}", is_look=True)).body
-        return body if isinstance(body, dict) else {}
+        return (await self._ask(send, "GET", f"/v1/transactions/{on}", is_look=True)).fields
 
     async def _shown(self, send: Send, on: str, answer: ExampleAnswer) -> dict[str, Any]:
         """Return the object in which `status` and the other fields are looked for."""
-        body = answer.body if isinstance(answer.body, dict) else {}
+        body = answer.fields
         if send.operation == "close_batch" and "id" in body:
-            path = f"/v1/batches/{body['id']}"
-            batch = (await self._ask(send, "GET", path, is_look=True)).body
-            return batch if isinstance(batch, dict) else body
+            look = await self._ask(send, "GET", f"/v1/batches/{body['id']}", is_look=True)
+            return look.fields or body
         if "transaction_id" in body and send.operation != "advance":
             return body
         return await self._payment(send, on) if on else {}

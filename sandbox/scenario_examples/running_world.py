@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sandbox.control.context import Act
+from sandbox.domain.json_text import value_of
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Payment
 from sandbox.platform.internal_client import InternalClient, InternalRequest
@@ -199,9 +200,7 @@ class WorldStage(LocalStage):
             ),
         )
         whole = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
-        shown = None
-        with suppress(ValueError):
-            shown = json.loads(whole or b"null")
+        shown = value_of(whole)
         self._note(answer.request_id, request, request.path, answer.status, shown)
         headers = {name.decode(): value.decode("latin-1") for name, value in answer.headers}
         return ExampleAnswer(answer.status or 0, headers, shown)
