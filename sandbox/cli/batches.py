@@ -133,7 +133,7 @@ def close(
         member = stage.member(actor)
         id = _open_batch(stage, member, stage.terminal(terminal, member))
     else:
-        id, member = _named(stage, batch, actor, "batch.opened")
+        id, member = stage.batch(batch, actor, "opened")
     return Result(stage.must(stage.ask(member, "POST", f"/v1/batches/{id}/close")), _show_batch)
 
 
@@ -174,7 +174,7 @@ def answer(
             "--rejected belongs to the result partially_accepted, which needs it"
         )
     stage = open_stage(world)
-    id, _ = _named(stage, batch, actor, "batch.submitted")
+    id, _ = stage.batch(batch, actor, "submitted")
     body: dict[str, Any] = {"answer": result}
     if reason is not None:
         body["reason"] = reason
@@ -199,7 +199,7 @@ def report(
       sandbox batch report last
       sandbox batch report acecb76c --csv --output settlement.csv
     """
-    id, _ = _named(open_stage(world), batch, actor, "batch.opened")
+    id, _ = open_stage(world).batch(batch, actor, "opened")
     detail = world.read("GET", "batches", id)
     if not (as_csv or output):
         return Result(detail, _show_settlement)
@@ -267,20 +267,6 @@ _DIFFERENCE_COLUMNS: Final[Columns] = {
 }
 
 
-def _named(stage: Stage, named: str, actor: str | None, event: str) -> tuple[str, Member]:
-    """Return the batch with that id, and who acts on it.
-
-    `named` is the beginning of an id, or `last` for the last batch with that event.
-    """
-    found = stage.batch_owner(named, event)
-    if found is None:
-        which = "" if named == "last" else f" whose id begins with {shown(named)}"
-        word = event.removeprefix("batch.")
-        refuse(f"no batch{which} was {word}; `sandbox batch list` lists them")
-    id, owner = found
-    return id, owner if actor is None else stage.member(actor)
-
-
 def _open_batch(stage: Stage, member: Member, terminal: str) -> str:
     """Return the id of the terminal's open batch. Ends the command if it has none."""
     query = f"terminal_id={terminal}&statuses=open&limit=1"
@@ -290,5 +276,4 @@ def _open_batch(stage: Stage, member: Member, terminal: str) -> str:
             f"terminal {shown(terminal)} has no open batch; a captured payment opens one",
             EXIT_REFUSED,
         )
-    id: str = listed[0]["id"]
-    return id
+    return str(listed[0]["id"])

@@ -26,24 +26,10 @@ from sandbox.cli.output import (
     show_json,
     working,
 )
-from sandbox.conformance import replay
+from sandbox.conformance import clients, differences, probe_runner, replay, verification
 from sandbox.conformance import verification_report as report
-from sandbox.conformance.clients import (
-    InProcess,
-    Platform,
-    Served,
-    TargetError,
-    Unusable,
-    check_base,
-    check_key,
-)
-from sandbox.conformance.differences import CaptureError, compared, read_folder
 from sandbox.conformance.har import HarError, read_har
-from sandbox.conformance.probe_runner import GONE, Cleaner, Pace, RegisterError, read_register
 from sandbox.conformance.probes.table import PHASES
-from sandbox.conformance.replay import AS_IT_IS, Play, cast, explained, turns
-from sandbox.conformance.verification import ask, new_run, write
-from sandbox.conformance.verification_report import Wanted
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import did_you_mean
 from sandbox.scenarios.parser import ScenarioError
@@ -97,16 +83,20 @@ def compare(
       sandbox compare traffic.har --profile my-platform.toml --json
       sandbox compare traffic.har --server http://127.0.0.1:8080
     """
-    with refusing(HarError, TargetError, FixtureError, ScenarioError, SettingsError):
+    with refusing(HarError, clients.TargetError, FixtureError, ScenarioError, SettingsError):
         recording = read_har(file, profile)
-        target = Served(server, token) if server else InProcess(profile, fixture or "demo")
+        target: clients.Served | clients.InProcess = (
+            clients.Served(server, token)
+            if server
+            else clients.InProcess(profile, fixture or "demo")
+        )
         with working(f"replaying {file.name}"), target:
-            play = Play(target, profile.api_key_header, seed, fixture if server else None)
-            casting = cast(recording, play)
-            found = play.run(recording, casting, AS_IT_IS)
+            play = replay.Play(target, profile.api_key_header, seed, fixture if server else None)
+            casting = replay.cast(recording, play)
+            found = play.run(recording, casting, replay.AS_IT_IS)
             # The profile of a running server is not known here.
-            tried = turns(None if server else profile)
-            whole = explained(found, recording, casting, play, tried)
+            tried = replay.turns(None if server else profile)
+            whole = replay.explained(found, recording, casting, play, tried)
     keys = [entry.key for entry in recording.entries if entry.key]
 
     def scrub(text: str) -> str:
@@ -208,11 +198,14 @@ def verify(
       sandbox verify https://uat.example.com --plan --allow keys --account 7f3c
       sandbox verify https://uat.example.com --profile my-platform.toml --key-file uat.key
     """
-    with refusing(Unusable):
-        base = check_base(base, profile)
+    with refusing(clients.Unusable):
+        base = clients.check_base(base, profile)
     wanted = _wanted(allowed, account, tx, is_cleaning=clean is not None)
     if is_plan:
-        _show_plan(wanted, base, as_json=as_json)
+        if as_json:
+            show_json({"base": base, "run": wanted.run, "requests": report.requests(wanted)})
+        else:
+            say_lines(report.plan_lines(wanted, base))
         return
     keys = {
         "own": _key(key_env, key_file, profile),
@@ -222,31 +215,20 @@ def verify(
         refuse("--allow directory: needs a partner's key; name its variable by --partner-key-env")
     if out.exists() and not out.is_dir():
         refuse(f"--out {out}: is no folder")
-    _interrupts_on_termination()
-    if clean is not None:
-        _clean(clean, base, profile, out, keys)
-    else:
-        captured = _compared_webhooks(deliveries, secret_env, profile)
-        _print(_ask(wanted, base, profile, out, keys, captured), out, as_json=as_json)
-
-
-def _ask(
-    wanted: Wanted,
-    base: str,
-    profile: Profile,
-    out: Path,
-    keys: Mapping[str, str | None],
-    captured: list[dict[str, Any]],
-) -> dict[str, Any]:
-    """Run, and write the files. The differences."""
-    with Platform(base, keys["own"] or "", profile) as platform:
-        pace = Pace(time.monotonic, time.sleep)
-        result, files = ask(platform, profile, wanted, pace, out, keys, captured)
+    # SIGTERM ends a run as Ctrl+C does, so that it deletes what it made.
+    signal.signal(signal.SIGTERM, _interrupt)
+    captured = [] if clean else _compared_webhooks(deliveries, secret_env, profile)
+    pace = probe_runner.Pace(time.monotonic, time.sleep)
+    with clients.Platform(base, keys["own"] or "", profile) as platform:
+        if clean is not None:
+            _clean(clean, platform, pace, out, keys)
+            return
+        result, files = verification.ask(platform, profile, wanted, pace, out, keys, captured)
     try:
-        write(out, files)
+        verification.write(out, files)
     except OSError as error:
         refuse(f"--out {out}: cannot be written: {reason_of(error)}")
-    return result
+    _print(result, out, as_json=as_json)
 
 
 def _compared_webhooks(
@@ -260,13 +242,15 @@ def _compared_webhooks(
     secret = os.environ.get(secret_env) if secret_env else None
     if secret_env and not secret:
         refuse(f"--secret-env: the variable {secret_env} has no secret")
-    with refusing(CaptureError, before="--deliveries "):
-        return compared(read_folder(folder), profile, secret)
+    with refusing(differences.CaptureError, before="--deliveries "):
+        return differences.compared(differences.read_folder(folder), profile, secret)
 
 
-def _wanted(allowed: str, account: str | None, tx: tuple[str, ...], *, is_cleaning: bool) -> Wanted:
+def _wanted(
+    allowed: str, account: str | None, tx: tuple[str, ...], *, is_cleaning: bool
+) -> report.Wanted:
     """Return what the run may do. Ends the command if the options do not fit together."""
-    phases = [name.strip() for name in allowed.split(",") if name.strip()]
+    phases = _listed(allowed)
     for name in phases:
         if name not in PHASES[1:]:
             known = ", ".join(PHASES[1:])
@@ -280,7 +264,11 @@ def _wanted(allowed: str, account: str | None, tx: tuple[str, ...], *, is_cleani
         refuse("--tx: is for --allow payments")
     if "payments" in phases and not named:
         refuse("--allow payments: needs --tx, the transactions that may be changed")
-    return Wanted(run=new_run(), allowed=phases, account=account, tx=named)
+    return report.Wanted(run=verification.new_run(), allowed=phases, account=account, tx=named)
+
+
+def _listed(text: str) -> list[str]:
+    return [one.strip() for one in text.split(",") if one.strip()]
 
 
 def _transactions(texts: tuple[str, ...]) -> dict[str, str]:
@@ -288,7 +276,7 @@ def _transactions(texts: tuple[str, ...]) -> dict[str, str]:
     found: dict[str, str] = {}
     for text in texts:
         state, _, ids = text.partition("=")
-        listed = [id.strip() for id in ids.split(",") if id.strip()]
+        listed = _listed(ids)
         if state not in TX_STATES or not listed:
             refuse(f"--tx: {text!r} must be one of {', '.join(TX_STATES)}, = and ids")
         for id in listed:
@@ -301,29 +289,26 @@ def _transactions(texts: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def _interrupts_on_termination() -> None:
-    """Let SIGTERM end a run as Ctrl+C does, so that it deletes what it made."""
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGTERM, interrupt)
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
 
 
 def _clean(
-    run: str, base: str, profile: Profile, out: Path, keys: Mapping[str, str | None]
+    run: str,
+    platform: clients.Platform,
+    pace: probe_runner.Pace,
+    out: Path,
+    keys: Mapping[str, str | None],
 ) -> None:
     """Delete what a run left."""
     if not _ID.fullmatch(run):
         refuse(f"--clean: {run!r} is no name of a run")
-    with refusing(RegisterError, before="--clean: "):
-        register = read_register(out, run)
+    with refusing(probe_runner.RegisterError, before="--clean: "):
+        register = probe_runner.read_register(out, run)
     before = register.left()
     if any(one.by == "partner" for one in before) and keys["partner"] is None:
         refuse("--clean: the run used a partner's key; name its variable with --partner-key-env")
-    with Platform(base, keys["own"] or "", profile) as platform:
-        cleaner = Cleaner(register, platform, Pace(time.monotonic, time.sleep), keys)
-        left = cleaner.clean()
+    left = probe_runner.Cleaner(register, platform, pace, keys).clean()
     say(f"{len(before) - len(left)} of {len(before)} deleted")
     if left:
         refuse(_left_over(run, [f"{one.kind} {one.name}" for one in left]), EXIT_UNUSABLE)
@@ -340,21 +325,18 @@ def _print(result: dict[str, Any], out: Path, *, as_json: bool) -> None:
     else:
         say_lines(report.lines(result))
         say(f"the results are in {out}")
-    left = [f"{one['kind']} {one['name']}" for one in result["made"] if one["state"] != GONE]
+    left = [
+        f"{one['kind']} {one['name']}"
+        for one in result["made"]
+        if one["state"] != probe_runner.GONE
+    ]
     if left:
         refuse(_left_over(result["run"], left), EXIT_UNUSABLE)
     if result["stopped"]:
         refuse(f"the run ended early: {result['stopped']}", EXIT_UNUSABLE)
-    differs = any(one["verdict"] == "other reading" for one in result["probes"])
-    differs = differs or any(one["differences"] for one in result["deliveries"])
+    is_other = any(one["verdict"] == "other reading" for one in result["probes"])
+    differs = is_other or any(one["differences"] for one in result["deliveries"])
     sys.exit(EXIT_REFUSED if differs else 0)
-
-
-def _show_plan(wanted: Wanted, base: str, *, as_json: bool) -> None:
-    if as_json:
-        show_json({"base": base, "run": wanted.run, "requests": report.requests(wanted)})
-    else:
-        say_lines(report.plan_lines(wanted, base))
 
 
 def _key(name: str, file: Path | None, profile: Profile) -> str:
@@ -368,5 +350,5 @@ def _key(name: str, file: Path | None, profile: Profile) -> str:
         refuse(
             f"{where} has no key; put an API key of UAT there, or use --plan to see the requests"
         )
-    with refusing(Unusable, before=f"{where}: the key cannot be used: "):
-        return check_key(key, profile)
+    with refusing(clients.Unusable, before=f"{where}: the key cannot be used: "):
+        return clients.check_key(key, profile)

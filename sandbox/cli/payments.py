@@ -126,21 +126,17 @@ def _body(
 
 
 def _show(stage: Stage, reply: Response, member: Member, *, as_json: bool) -> None:
-    """Print what the platform answered about a payment. Ends the command if it refused."""
-    if as_json:
-        show_json(json_of(reply))
-    body = stage.must(reply)
-    if not as_json:
-        _show_payment(reply, body, None if member.name == USUAL else member.name)
-
-
-def _show_payment(reply: Response, payment: Mapping[str, Any], who: str | None = None) -> None:
     """Print a payment in one line, which a narrow terminal wraps between its parts.
 
     The parts are its id, status and reason, amounts, card, and the next step. If it failed, the
-    line says what chose the outcome. `who` is the member to name in the next step.
+    line says what chose the outcome. Ends the command if the platform refused.
     """
-    parts: list[str] = [
+    if as_json:
+        show_json(json_of(reply))
+    payment = stage.must(reply)
+    if as_json:
+        return
+    parts = [
         payment["transaction_id"],
         styled_status(payment["status"], payment["status_reason"]),
         _amounts(payment),
@@ -148,7 +144,8 @@ def _show_payment(reply: Response, payment: Mapping[str, Any], who: str | None =
     ]
     if payment["status"] in ("declined", "error") and OUTCOME_HEADER in reply.headers:
         parts.append(_chosen_by(reply.headers[OUTCOME_HEADER]))
-    parts.extend(_next(payment, who))
+    if step := _next(payment, "" if member.name == USUAL else f" --as {member.name}"):
+        parts.append(f"next: {step}")
     say_parts(parts)
 
 
@@ -156,13 +153,13 @@ def _amounts(payment: Mapping[str, Any]) -> str:
     currency = payment["currency"]
     total = written(payment["total_amount"], currency)
     details = payment["additional_details"]
-    notes = []
+    notes = [
+        f"{name.removesuffix('_amount')} {in_units(payment[name], currency)}"
+        for name in ("tax_amount", "tip_amount", "surcharge_amount", "refunded", "reversed")
+        if payment[name]
+    ]
     if "remaining_amount" in details:
-        notes.append(f"{in_units(details['remaining_amount'], currency)} still to pay")
-    for name in ("tax_amount", "tip_amount", "surcharge_amount", "refunded", "reversed"):
-        if payment[name]:
-            word = name.removesuffix("_amount")
-            notes.append(f"{word} {in_units(payment[name], currency)}")
+        notes.insert(0, f"{in_units(details['remaining_amount'], currency)} still to pay")
     return f"{total} ({', '.join(notes)})" if notes else total
 
 
@@ -176,16 +173,14 @@ def _chosen_by(outcome: str) -> str:
     return f"{key}, chosen by the {by}" if by else key
 
 
-def _next(payment: Mapping[str, Any], who: str | None) -> list[str]:
+def _next(payment: Mapping[str, Any], who: str) -> str:
+    """Return the command for what one usually does next; nothing if there is none."""
     remaining = payment["additional_details"].get("remaining_amount")
     if remaining and payment["status"] in ("captured", "authorized"):
-        more = f" --as {who}" if who else ""
-        return [f"next: sandbox pay {in_units(remaining, payment['currency'])}{more}"]
-    step = _NEXT.get(payment["status"])
-    if step is None:
-        return []
+        return f"sandbox pay {in_units(remaining, payment['currency'])}{who}"
     batch = (payment["batch_id"] or "")[:_SHORT]
-    return ["next: " + step.format(id=payment["transaction_id"][:_SHORT], batch=batch).rstrip()]
+    step = _NEXT.get(payment["status"], "")
+    return step.format(id=payment["transaction_id"][:_SHORT], batch=batch).rstrip()
 
 
 # --- actions on a payment
@@ -388,12 +383,10 @@ def tap(id: str | None, *, world: RemoteWorld, **choice: str | None) -> Result:
       sandbox tap 3fa85f64-5717-4562-b3fc-2c963f66afa6 --cancel user
     """
     body = {name: value for name, value in choice.items() if value is not None}
-    if len(body) > 1:
+    if len(body) > 1 or (id is not None and not body):
         raise click.UsageError("give one of --card, --outcome and --cancel")
     waiting = world.read("GET", "taps")
     if not body:
-        if id is not None:
-            raise click.UsageError("give one of --card, --outcome and --cancel")
         return Result(waiting, _show_waiting)
     id = id or _only_waiting(waiting["taps"])
     ended = world.read("POST", "taps", id, body=body)

@@ -240,15 +240,20 @@ class Stage:
 
     # --- batches by name --------------------------------------------------------------------
 
-    def batch_owner(self, named: str, event: str) -> tuple[str, Member] | None:
-        """Return the id of a batch with its owner: the one whose id begins so, or the `last` one.
+    def batch(self, named: str, actor: str | None, happened: str) -> tuple[str, Member]:
+        """Find the batch that is meant by the beginning of an id, or by `last`, and who acts on it.
 
-        Only batches to which the event happened count. None if no message tells of such a one.
+        Only batches that were `opened`, or `submitted`, count.
         """
-        query = {"event_type": event, "limit": 1 if named == "last" else 1000}
+        limit = 1 if named == "last" else 1000
+        query = {"event_type": f"batch.{happened}", "limit": limit}
         listed = self.remote.read("GET", "messages", query=query)["messages"]
         one = _only(named, {one["subject"]: one for one in listed}, "batches")
-        return one and (one["subject"], self.owner(one["account_id"]))
+        if one is None:
+            which = "" if named == "last" else f" whose id begins with {shown(named)}"
+            refuse(f"no batch{which} was {happened}; `sandbox batch list` lists them")
+        member = self.owner(one["account_id"]) if actor is None else self.member(actor)
+        return one["subject"], member
 
 
 def open_stage(world: RemoteWorld) -> Stage:

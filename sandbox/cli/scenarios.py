@@ -74,9 +74,7 @@ _BEFORE_S: Final = 0.25
 webhook that the platform sends before the answer keeps that waiting until it is received."""
 
 _INDENT: Final = "   "
-_AMOUNTS: Final = (
-    *("authorized_amount", "captured_amount", "refunded", "surcharge_amount", "remaining_amount"),
-)
+_AMOUNTS: Final = "authorized_amount captured_amount refunded surcharge_amount remaining_amount"
 
 
 class RemoteStage(Stage):
@@ -157,8 +155,7 @@ class RemoteStage(Stage):
         return refusal_reason(self._world.read("GET", "requests", request_id))
 
     def _listed(self) -> list[Any]:
-        listed = self._world.read("GET", "messages", query={"limit": 1_000})["messages"]
-        return list(listed)
+        return list(self._world.read("GET", "messages", query={"limit": 1_000})["messages"])
 
 
 def load_scenario(name: str) -> tuple[Scenario, str]:
@@ -302,9 +299,8 @@ def _facts(shown: Mapping[str, Any]) -> list[str]:
     reason = shown.get("status_reason")
     facts = [f"{shown['status']}: {reason}" if reason else str(shown["status"])]
     more = shown.get("additional_details") or {}
-    for name in _AMOUNTS:
-        value = shown.get(name) or more.get(name)
-        if value:
+    for name in _AMOUNTS.split():
+        if value := shown.get(name) or more.get(name):
             amount = in_units(value, shown.get("currency"))
             facts.append(f"{name.removesuffix('_amount')} {amount}")
     return facts
@@ -329,33 +325,21 @@ def check(paths: tuple[Path, ...], *, as_json: bool) -> None:
     results, unusable = _proved(files)
     failed = any(step.mistakes for _, steps in results for step in steps)
     if as_json:
+        names = ("name", "mistakes", "near_misses")
         shown = [
-            {
-                "file": str(file),
-                "examples": [
-                    {
-                        "name": step.name,
-                        "mistakes": step.mistakes,
-                        "near_misses": step.near_misses,
-                    }
-                    for step in steps
-                ],
-            }
+            {"file": str(file), "examples": [{n: getattr(one, n) for n in names} for one in steps]}
             for file, steps in results
         ]
         ok = not failed and not unusable
-        whole = {"ok": ok, "scenarios": shown, "unusable": unusable}
-        show_json(whole)
+        show_json({"ok": ok, "scenarios": shown, "unusable": unusable})
     else:
         for file, steps in results:
             wrong = [step for step in steps if step.mistakes]
             verdict = f"{len(wrong)} wrong" if wrong else "ok"
             say(f"{file}: {len(steps)} examples, {verdict}")
             for step in wrong:
-                for mistake in step.mistakes:
-                    say(f"  {step.number} {step.name!r}: {mistake}")
-                for near in step.near_misses:
-                    say(f"  {step.number} {step.name!r}: near miss: {near}")
+                for told in (*step.mistakes, *(f"near miss: {near}" for near in step.near_misses)):
+                    say(f"  {step.number} {step.name!r}: {told}")
     for message in unusable:
         say(f"sandbox: {message}", err=True)
     sys.exit(EXIT_UNUSABLE if unusable else int(failed))
@@ -370,12 +354,10 @@ def _proved(files: list[Path]) -> tuple[list[tuple[Path, list[Step]]], list[str]
             try:
                 results.append((file, list(run_examples(read_scenario(file), build))))
             except ScenarioError as error:
-                told = [
-                    one if one.startswith(str(file)) else f"{file}: {one}"
-                    for one in map(str, error.problems)
-                ]
-                more = error.total - len(told)
-                unusable += [*told, f"{file}: and {more} more mistakes"] if more else told
+                problems = [str(one).removeprefix(f"{file}: ") for one in error.problems]
+                more = error.total - len(problems)
+                problems += [f"and {more} more mistakes"] if more else []
+                unusable += [f"{file}: {one}" for one in problems]
     return results, unusable
 
 

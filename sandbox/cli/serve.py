@@ -34,19 +34,11 @@ from sandbox.store.world_state import GeneratedData
 from sandbox.worlds.spec import Limits
 
 _OF_COMMANDS: Final = {
-    "SANDBOX_CA",
-    "SANDBOX_COMMAND",
-    "SANDBOX_COMPLETE",
-    "SANDBOX_CONTROL_URL",
-    "SANDBOX_KEY",
-    "SANDBOX_PORT_HINT",
-    "SANDBOX_RECEIVER_HOST",
-    "SANDBOX_TERMINAL",
-    "SANDBOX_TOKEN",
-    "SANDBOX_TOKEN_FILE",
-    "SANDBOX_URL",
-    "SANDBOX_WEBHOOK_SECRET",
-    "SANDBOX_WORLD",
+    f"SANDBOX_{name}"
+    for name in (
+        *("CA", "COMMAND", "COMPLETE", "CONTROL_URL", "KEY", "PORT_HINT", "RECEIVER_HOST"),
+        *("TERMINAL", "TOKEN", "TOKEN_FILE", "URL", "WEBHOOK_SECRET", "WORLD"),
+    )
 }
 """Variables of other commands, of the Makefile, and of the test kit."""
 

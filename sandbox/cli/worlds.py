@@ -36,6 +36,7 @@ from sandbox.cli.output import (
     working,
 )
 from sandbox.cli.platform_client import platform_of
+from sandbox.domain.json_text import value_of
 from sandbox.domain.switches import SWITCHES
 from sandbox.domain.text import did_you_mean
 
@@ -84,14 +85,7 @@ def _parse_frozen_at(value: str) -> str | None:
 @click.option(
     "--invent", type=COUNTS, help="Generate merchants beside the fixture's: merchants=200."
 )
-def new(
-    *,
-    scenario: str | None,
-    switches: tuple[tuple[str, Any], ...],
-    readings: tuple[tuple[str, Any], ...],
-    server: Remote,
-    **more: Any,
-) -> Result:
+def new(*, scenario: str | None, server: Remote, **more: Any) -> Result:
     """Create a world, and print its keys with a first request to paste.
 
     \b
@@ -102,13 +96,10 @@ def new(
       sandbox world new --reading delete_answers=resource
       sandbox world new --invent merchants=200,terminals_per_merchant=2
     """
-    body = {name: value for name, value in more.items() if value is not None}
+    body = {name: value for name, value in more.items() if value not in (None, ())}
+    body |= {name: dict(body[name]) for name in ("switches", "readings") if name in body}
     if scenario is not None:
         body["scenario"] = _scenario(scenario)
-    if switches:
-        body["switches"] = dict(switches)
-    if readings:
-        body["readings"] = dict(readings)
     with working("creating a world"):
         made = server.read("POST", "/worlds", body)
 
@@ -192,17 +183,13 @@ def delete(*, yes: bool, world: RemoteWorld) -> Result:
 
 
 def _show(world: dict[str, Any]) -> None:
-    clock, scenario = world["clock"], world["scenario"]
+    clock = world["clock"]
     called = f" ({world['name']})" if world["name"] else ""
-    facts = [
-        f"world {world['id']}{called}:",
-        f"fixture {world['fixture']},",
-        f"seed {world['seed']},",
-        *([f"scenario {scenario},"] if scenario else []),
-        *(f"reading {id}={value}," for id, value in world["readings"].items()),
-        f"clock {clock['mode']} at {clock['now']}",
-    ]
-    say_parts(facts, between=" ")
+    facts = [f"world {world['id']}{called}:"]
+    known = ("fixture", "seed", "scenario")
+    facts += [f"{name} {world[name]}," for name in known if world[name] is not None]
+    facts += [f"reading {id}={value}," for id, value in world["readings"].items()]
+    say_parts([*facts, f"clock {clock['mode']} at {clock['now']}"], between=" ")
     say()
     kinds = {"account": "accounts", "terminal": "terminals", "location": "locations"}
     cast = [
@@ -273,12 +260,7 @@ def _value(name: str, text: str) -> Any:
     """Return the value that the text names. Ends the command if the switch has no such value."""
     row = SWITCHES[name]
     named = {_text(value): value for value in row.values}
-    value: Any = named.get(text.lower())
-    if value is None and not row.values:
-        try:
-            value = json.loads(text)
-        except ValueError:
-            value = None
+    value: Any = named.get(text.lower()) if row.values else value_of(text)
     if value is None or not row.accepts(value):
         message = f"{shown(text)} is not a value of {name}: it is {row.choices}"
         raise click.BadParameter(message + did_you_mean(text, named), param_hint="'VALUE'")

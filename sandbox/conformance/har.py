@@ -1,7 +1,6 @@
 """Reading recorded traffic from HAR files, as browsers and proxies write them."""
 
 import base64
-import binascii
 import json
 import re
 from collections.abc import Mapping
@@ -63,21 +62,15 @@ def read_har(path: Path, profile: Profile) -> Recording:
     """Return the recording in a file. Raises HarError."""
     try:
         if path.stat().st_size > FILE_BYTES_MAX:
-            raise HarError(f"{path}: is larger than {FILE_BYTES_MAX // 2**20} MB; record less")
-        content = path.read_bytes()
+            raise HarError(f"is larger than {FILE_BYTES_MAX // 2**20} MB; record less")
+        return parse_har(json.loads(decode_text(path.read_bytes())), profile)
     except OSError as error:
         raise HarError(f"{path}: cannot be read: {error.strerror}") from None
-    try:
-        document = json.loads(decode_text(content))
     except RecursionError:
         raise HarError(f"{path}: is nested too deeply") from None
-    except NotUtf8 as error:
-        raise HarError(f"{path}: {error}") from None
-    except ValueError as error:
+    except json.JSONDecodeError as error:
         raise HarError(f"{path}: is not JSON: {error}") from None
-    try:
-        return parse_har(document, profile)
-    except HarError as error:
+    except (NotUtf8, HarError) as error:
         raise HarError(f"{path}: {error}") from None
 
 
@@ -148,7 +141,7 @@ def _get(document: Any, name: str, kind: type, place: str, *, is_optional: bool 
     value = document.get(name) if isinstance(document, dict) else None
     if value is None and is_optional:
         return None
-    if value is None and not (isinstance(document, dict) and name in document):
+    if value is None:
         raise HarError(f"{whole}: is missing, so this is not a HAR file")
     if not isinstance(value, kind) or isinstance(value, bool):
         raise HarError(f"{whole}: must be {_WORDS[kind]}")
@@ -211,7 +204,7 @@ def _answer(status: int, response: Mapping[str, Any], place: str) -> HttpAnswer:
     if content.get("encoding") == "base64":
         try:
             text = base64.b64decode(text, validate=True).decode()
-        except (binascii.Error, ValueError):
+        except ValueError:
             raise HarError(f"{at}.text: is not text in base64") from None
     media_type = _get(content, "mimeType", str, at, is_optional=True)
     return HttpAnswer(

@@ -7,6 +7,7 @@ the platform stands in the file, even if the run ends between the request and it
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -327,14 +328,10 @@ class Cleaner:
 
     def clean(self) -> list[Entry]:
         """Clean up, and return what is left because the platform did not delete it."""
-        try:
+        with suppress(Stopped, OSError):
             for entry in self.register.left():
-                try:
+                with suppress(_NoAnswer):
                     self._end(entry)
-                except _NoAnswer:
-                    continue
-        except (Stopped, OSError):
-            pass
         return self.register.left()
 
     def _end(self, entry: Entry) -> None:

@@ -5,7 +5,7 @@ It leaves a profile, the switches, the differences, and the evidence without dat
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal
 
@@ -174,31 +174,35 @@ def document(run: Run, profile: Profile, day: str, register: Register) -> dict[s
 
 def markdown(result: Mapping[str, Any]) -> str:
     """Return the same as a page."""
-    lines = [
+    parts = [
         "# The platform against the sandbox",
-        "",
         f"Asked on {result['verified']}, with {result['requests']} requests.",
     ]
     if result["stopped"]:
-        lines += ["", f"The run stopped early: {result['stopped']}."]
-    lines += ["", "| probe | clauses | sandbox | platform | verdict |", "|---|---|---|---|---|"]
-    for one in result["probes"]:
-        cells = (
+        parts.append(f"The run stopped early: {result['stopped']}.")
+    probes = (
+        (
             one["id"],
             ", ".join(one["clauses"]),
             _word(one["sandbox"]),
             _word(one["uat"]),
             one["verdict"] + (f" ({one['why']})" if one["why"] else ""),
         )
-        lines.append(f"| {' | '.join(cells)} |")
+        for one in result["probes"]
+    )
+    parts.append(_table("probe clauses sandbox platform verdict", probes))
     if result["deliveries"]:
-        lines += ["", "| delivery | event | place | sandbox | platform |", "|---|---|---|---|---|"]
-        lines += [f"| {' | '.join(row)} |" for row in _rows_of(result["deliveries"])]
+        rows = _rows_of(result["deliveries"])
+        parts.append(_table("delivery event place sandbox platform", rows))
     if result["made"]:
-        lines += ["", "The run made these. A platform may keep the records of what was deleted."]
-        lines += ["", "| kind | name | state |", "|---|---|---|"]
-        lines += [f"| {one['kind']} | {one['name']} | {one['state']} |" for one in result["made"]]
-    return "\n".join(lines) + "\n"
+        parts.append("The run made these. A platform may keep the records of what was deleted.")
+        parts.append(_table("kind name state", (one.values() for one in result["made"])))
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(headers: str, rows: Iterable[Iterable[str]]) -> str:
+    first, *others = [f"| {' | '.join(row)} |" for row in (headers.split(), *rows)]
+    return "\n".join([first, "|" + "---|" * len(headers.split()), *others])
 
 
 def _rows_of(deliveries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:

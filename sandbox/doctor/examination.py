@@ -7,17 +7,8 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Final, Literal
 
-from httpx2 import (
-    AsyncClient,
-    ConnectError,
-    ConnectTimeout,
-    HTTPError,
-    InvalidURL,
-    Limits,
-    LocalProtocolError,
-    RemoteProtocolError,
-    Timeout,
-)
+import httpx2
+from httpx2 import AsyncClient, HTTPError, InvalidURL
 
 from sandbox import __version__
 from sandbox.doctor.probe import (
@@ -105,8 +96,8 @@ def _client(url: str, timeout_s: float) -> AsyncClient:
         trust_env=False,
         follow_redirects=False,
         # `_send` limits each request as a whole; this limit detects connections without any answer.
-        timeout=Timeout(None, connect=min(CONNECT_S, timeout_s / 2)),
-        limits=Limits(max_keepalive_connections=0),
+        timeout=httpx2.Timeout(None, connect=min(CONNECT_S, timeout_s / 2)),
+        limits=httpx2.Limits(max_keepalive_connections=0),
         headers={"user-agent": f"uat-sandbox/{__version__}", "accept-encoding": "identity"},
     )
 
@@ -114,13 +105,13 @@ def _client(url: str, timeout_s: float) -> AsyncClient:
 def _way_of_problem(problem: HTTPError | InvalidURL) -> tuple[Way, str]:
     """Return the way of an attempt without an answer, and a summary."""
     why = str(problem)
-    if isinstance(problem, ConnectTimeout):
+    if isinstance(problem, httpx2.ConnectTimeout):
         return Way.UNREACHABLE, "cannot be connected to: no program accepts connections there"
-    if isinstance(problem, ConnectError | InvalidURL | LocalProtocolError):
+    if isinstance(problem, httpx2.ConnectError | InvalidURL | httpx2.LocalProtocolError):
         return Way.UNREACHABLE, f"cannot be connected to: {why}"
     # The client has one exception for both; this text belongs to an unreadable answer.
     closed = ("Server disconnected", "peer closed")
-    if isinstance(problem, RemoteProtocolError) and not why.startswith(closed):
+    if isinstance(problem, httpx2.RemoteProtocolError) and not why.startswith(closed):
         return Way.NOT_HTTP, "did not answer in HTTP"
     return Way.CLOSED, "closed the connection before there was a complete answer"
 
