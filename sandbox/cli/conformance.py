@@ -202,10 +202,7 @@ def verify(
         base = clients.check_base(base, profile)
     wanted = _wanted(allowed, account, tx, is_cleaning=clean is not None)
     if is_plan:
-        if as_json:
-            show_json({"base": base, "run": wanted.run, "requests": report.requests(wanted)})
-        else:
-            say_lines(report.plan_lines(wanted, base))
+        _show_plan(wanted, base, as_json=as_json)
         return
     keys = {
         "own": _key(key_env, key_file, profile),
@@ -224,11 +221,7 @@ def verify(
             _clean(clean, platform, pace, out, keys)
             return
         result, files = verification.ask(platform, profile, wanted, pace, out, keys, captured)
-    try:
-        verification.write(out, files)
-    except OSError as error:
-        refuse(f"--out {out}: cannot be written: {reason_of(error)}")
-    _print(result, out, as_json=as_json)
+    _leave(result, files, out, as_json=as_json)
 
 
 def _compared_webhooks(
@@ -318,8 +311,12 @@ def _left_over(run: str, things: list[str]) -> str:
     return f"could not be deleted: {', '.join(things)}; try again later with --clean {run}"
 
 
-def _print(result: dict[str, Any], out: Path, *, as_json: bool) -> None:
-    """Print the result, and exit with its status."""
+def _leave(result: dict[str, Any], files: Mapping[str, str], out: Path, *, as_json: bool) -> None:
+    """Write the files, print the result, and exit with its status."""
+    try:
+        verification.write(out, files)
+    except OSError as error:
+        refuse(f"--out {out}: cannot be written: {reason_of(error)}")
     if as_json:
         show_json(result)
     else:
@@ -337,6 +334,13 @@ def _print(result: dict[str, Any], out: Path, *, as_json: bool) -> None:
     is_other = any(one["verdict"] == "other reading" for one in result["probes"])
     differs = is_other or any(one["differences"] for one in result["deliveries"])
     sys.exit(EXIT_REFUSED if differs else 0)
+
+
+def _show_plan(wanted: report.Wanted, base: str, *, as_json: bool) -> None:
+    if as_json:
+        show_json({"base": base, "run": wanted.run, "requests": report.requests(wanted)})
+    else:
+        say_lines(report.plan_lines(wanted, base))
 
 
 def _key(name: str, file: Path | None, profile: Profile) -> str:
