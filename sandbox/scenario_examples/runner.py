@@ -22,7 +22,7 @@ class ExampleAnswer:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The fields of the body, none if it is no object."""
+        """The fields of the body, none if it is not an object."""
         return fields_of(self.body)
 
 
