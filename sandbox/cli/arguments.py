@@ -365,14 +365,12 @@ def _chosen_token(token: str | None, file: Path | None) -> str | None:
     """Return the token: an option counts before a variable. Refuses two of a kind."""
     if token is not None and file is not None:
         source = click.get_current_context().get_parameter_source
-        is_option = [
-            source(name) is ParameterSource.COMMANDLINE for name in ("token", "token_file")
-        ]
-        if all(is_option):
+        sources = source("token"), source("token_file")
+        if sources[0] is sources[1] is ParameterSource.COMMANDLINE:
             refuse("--token and --token-file: give one of them")
-        if not any(is_option):
+        if sources[0] is sources[1]:
             refuse("SANDBOX_TOKEN and SANDBOX_TOKEN_FILE: set one of them")
-        if is_option[0]:
+        if sources[0] is ParameterSource.COMMANDLINE:
             return token
     if file is None:
         return token

@@ -213,7 +213,11 @@ async def _keep(worlds: _UsedWorlds, folder: Path, ended: str) -> None:
         for name, one in zip(names, kept, strict=True):
             (folder / f"{name}.journal.json").write_bytes(one.journal)
             (folder / f"{name}.world.json").write_bytes(one.document)
-        _write_report(folder, names, kept)
+        named = [
+            NamedCapture(name, name, read_capture(one.capture))
+            for name, one in zip(names, kept, strict=True)
+        ]
+        (folder / REPORT).write_bytes(with_captures(named))
     except (OSError, Refused) as error:
         why = reason_of(error)
         say(f"sandbox: {ended}; {folder}: the worlds cannot be kept there: {why}", err=True)
@@ -234,12 +238,6 @@ def _names(ids: Sequence[str]) -> list[str]:
         seen[id] += 1
         names.append(quote(id, safe="") + (f"-{seen[id]}" if seen[id] > 1 else ""))
     return names
-
-
-def _write_report(folder: Path, names: Sequence[str], kept: Iterable[_Kept]) -> None:
-    named = zip(names, kept, strict=True)
-    page = with_captures(NamedCapture(name, name, read_capture(one.capture)) for name, one in named)
-    (folder / REPORT).write_bytes(page)
 
 
 def _say_refused(kept: Iterable[_Kept]) -> None:

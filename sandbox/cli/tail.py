@@ -142,14 +142,12 @@ def until_stopped() -> Iterator[None]:
 
     It stops on Ctrl-C, on SIGTERM, when its terminal closes, or when its output has no reader.
     """
-    is_stopping = False
 
     def stop(*_: object) -> None:
-        nonlocal is_stopping
         # Once is enough: a second signal would interrupt the clean-up of the first.
-        if not is_stopping:
-            is_stopping = True
-            raise KeyboardInterrupt
+        for number in numbers:
+            signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
 
     numbers = [signal.SIGINT, signal.SIGTERM, *filter(None, [getattr(signal, "SIGHUP", None)])]
     before = {number: signal.signal(number, stop) for number in numbers}

@@ -126,17 +126,14 @@ def resend(message: str, *, endpoint: str | None, timeout_s: float, world: Remot
 
 def _chosen(named: str, listed: list[dict[str, Any]], world_id: str) -> dict[str, Any]:
     """Return the newest message that is meant; the list has the newest last."""
+    code = EXIT_REFUSED
     if named == _FAILED:
         fitting = [one for one in listed if not all(map(_is_done, one["deliveries"]))]
         missing = f"no webhook of {world_id} failed; `sandbox resend last` sends the last one again"
-        code = EXIT_REFUSED
     elif named == _LAST:
-        fitting, code = listed, EXIT_REFUSED
-        missing = f"{world_id} has no message yet"
+        fitting, missing = listed, f"{world_id} has no message yet"
     else:
-        fitting = [
-            one for one in listed if named in (one["id"], one["subject"]) or _begins(one, named)
-        ]
+        fitting = [one for one in listed if len(named) > 1 and _begins(one, named)]
         missing = f"no message of {world_id} has an id that begins with {shown(named)}"
         missing += "; name a message, a payment, `last` or `failed`"
         code = EXIT_UNUSABLE
@@ -148,8 +145,7 @@ def _chosen(named: str, listed: list[dict[str, Any]], world_id: str) -> dict[str
 
 
 def _begins(message: Mapping[str, Any], named: str) -> bool:
-    ids = (message["id"], message["subject"])
-    return len(named) > 1 and any(id.startswith(named) for id in ids)
+    return any(message[name].startswith(named) for name in ("id", "subject"))
 
 
 def _is_done(delivery: Mapping[str, Any]) -> bool:
@@ -187,8 +183,7 @@ def _wait_for_attempts(
 def _is_open(delivery: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
     """Whether its attempt did not end yet."""
     if delivery["endpoint_id"] in before:
-        is_same: bool = delivery["attempts"] == before[delivery["endpoint_id"]]
-        return is_same
+        return bool(delivery["attempts"] == before[delivery["endpoint_id"]])
     return delivery["status"] == "pending" and not delivery["attempts"]
 
 

@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -24,22 +23,14 @@ from sandbox.domain.profile import Profile
 from sandbox.domain.text import decode_text, did_you_mean
 from sandbox.webhooks.signing import verify
 
+Role = Literal["id", "key", "time", "code", "words"]
+"""The role of a value in an answer."""
 
-class Role(Enum):
-    """The role of a value in an answer."""
-
-    ID = "id"
-    KEY = "key"
-    TIME = "time"
-    CODE = "code"
-    WORDS = "words"
-
-
-ROLES: Final = {
-    Role.ID: re.compile(r"id|.*_ids?|.*[a-z]I[dD]s?|mid|tid|reader_identifier"),
-    Role.KEY: re.compile(r"key|api_?key"),
-    Role.TIME: re.compile(r".*_at|.*[a-z]At|timestamp"),
-    Role.CODE: re.compile(r"approval_?[cC]ode|rrn|stan|key_last4|lookup|cryptogram"),
+ROLES: Final[dict[Role, re.Pattern[str]]] = {
+    "id": re.compile(r"id|.*_ids?|.*[a-z]I[dD]s?|mid|tid|reader_identifier"),
+    "key": re.compile(r"key|api_?key"),
+    "time": re.compile(r".*_at|.*[a-z]At|timestamp"),
+    "code": re.compile(r"approval_?[cC]ode|rrn|stan|key_last4|lookup|cryptogram"),
 }
 """The roles of values by the names of their fields."""
 
@@ -51,10 +42,10 @@ def role_of(name: str, value: Any) -> Role:
     """Return the role of a value in a field of that name."""
     if isinstance(value, str):
         if _UUID.fullmatch(value):
-            return Role.ID
+            return "id"
         if _TIME.fullmatch(value):
-            return Role.TIME
-    return next((role for role, names in ROLES.items() if names.fullmatch(name)), Role.WORDS)
+            return "time"
+    return next((role for role, names in ROLES.items() if names.fullmatch(name)), "words")
 
 
 def form_of(value: Any) -> str:
@@ -116,6 +107,10 @@ class Names:
         return value
 
 
+Unlike = tuple[Kind, str, str, str]
+"""The kind of a difference, its place, and both sides in words."""
+
+
 def differences(
     number: int, recorded: HttpAnswer, replayed: HttpAnswer, names: Names
 ) -> list[Difference]:
@@ -123,80 +118,73 @@ def differences(
 
     The bodies of a success and of a refusal are not compared.
     """
-    found: list[Difference] = []
+    return [Difference(number, *one) for one in _between(recorded, replayed, names)]
 
-    def differs(kind: Kind, place: str, one: object, other: object) -> None:
-        found.append(Difference(number, kind, place, str(one), str(other)))
 
+def _between(recorded: HttpAnswer, replayed: HttpAnswer, names: Names) -> Iterator[Unlike]:
     if recorded.status != replayed.status:
-        differs("status", "status", recorded.status, replayed.status)
+        yield "status", "status", str(recorded.status), str(replayed.status)
     is_success = recorded.status <= _SUCCESS_MAX
     if is_success is not (replayed.status <= _SUCCESS_MAX):
-        return found
+        return
     if not recorded.text or not replayed.text:
         if recorded.text != replayed.text:
             sides = ("a body", "none") if recorded.text else ("none", "a body")
-            differs("shape", "body", *sides)
-        return found
-    if recorded.media_type != replayed.media_type:
-        differs(
-            "shape", "content-type", recorded.media_type or "none", replayed.media_type or "none"
-        )
-    one, other = recorded.body, replayed.body
-    if one is not None and other is not None:
-        walk = Comparison(number, names if is_success else None)
-        return [*found, *walk.compare("body", "", one, other)]
+            yield "shape", "body", *sides
+        return
+    its, other = recorded.media_type, replayed.media_type
+    if its != other:
+        yield "shape", "content-type", its or "none", other or "none"
+    if recorded.body is not None and replayed.body is not None:
+        learnt = names if is_success else None
+        yield from compare("body", "", recorded.body, replayed.body, learnt)
     # The media type says already that these are different things.
-    if recorded.media_type == replayed.media_type and recorded.text != replayed.text:
-        differs("words", "body", _shown(recorded.text), _shown(replayed.text))
-    return found
+    elif its == other and recorded.text != replayed.text:
+        yield "words", "body", _shown(recorded.text), _shown(replayed.text)
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """A comparison of two bodies. With `names` it learns which ids and keys are the same."""
+def compare(
+    place: str, name: str, one: Any, other: Any, names: Names | None = None
+) -> Iterator[Unlike]:
+    """Yield the differences of two bodies at this place and below.
 
-    number: int
-    names: Names | None = None
+    With `names` it learns which ids and keys are the same.
+    """
+    if type_of(one) != type_of(other):
+        yield "shape", place, type_of(one), type_of(other)
+    elif isinstance(one, dict):
+        for inner in one | other:
+            at = f"{place}.{inner}"
+            if inner in one and inner in other:
+                yield from compare(at, inner, one[inner], other[inner], names)
+            elif inner in one:
+                yield "shape", at, type_of(one[inner]), "absent"
+            else:
+                yield "shape", at, "absent", type_of(other[inner])
+    elif isinstance(one, list):
+        if len(one) != len(other):
+            yield "shape", place, f"{len(one)} items", f"{len(other)} items"
+        for index, pair in enumerate(zip(one, other, strict=False)):
+            yield from compare(f"{place}[{index}]", name, *pair, names)
+    else:
+        yield from _compare_values(place, name, one, other, names)
 
-    def compare(self, place: str, name: str, one: Any, other: Any) -> Iterator[Difference]:
-        """Yield the differences at this place and below."""
-        if type_of(one) != type_of(other):
-            yield self._differs("shape", place, type_of(one), type_of(other))
-        elif isinstance(one, dict):
-            for inner in [*one, *(inner for inner in other if inner not in one)]:
-                at = f"{place}.{inner}"
-                if inner in one and inner in other:
-                    yield from self.compare(at, inner, one[inner], other[inner])
-                else:
-                    sides = (
-                        type_of(side[inner]) if inner in side else "absent" for side in (one, other)
-                    )
-                    yield self._differs("shape", at, *sides)
-        elif isinstance(one, list):
-            if len(one) != len(other):
-                yield self._differs("shape", place, f"{len(one)} items", f"{len(other)} items")
-            for index, pair in enumerate(zip(one, other, strict=False)):
-                yield from self.compare(f"{place}[{index}]", name, *pair)
-        else:
-            yield from self._values(place, name, one, other)
 
-    def _values(self, place: str, name: str, one: Any, other: Any) -> Iterator[Difference]:
-        role, is_text = role_of(name, one), isinstance(one, str)
-        is_count = role is Role.ID and is_text and min(len(one), len(other)) < _ID_CHARS_MIN
-        if role is not role_of(name, other) or role is Role.WORDS or is_count:
-            if _without_ids(one) != _without_ids(other):
-                yield self._differs("words", place, _shown(one), _shown(other))
-        elif role is Role.TIME:
-            if form_of(one) != form_of(other):
-                yield self._differs("shape", place, form_of(one), form_of(other))
-        elif self.names is not None and is_text and role in (Role.ID, Role.KEY):
-            is_same = self.names.learn(one, other)
-            if role is Role.ID and not is_same:
-                yield self._differs("words", place, "the id of one thing", "that of another")
-
-    def _differs(self, kind: Kind, place: str, one: str, other: str) -> Difference:
-        return Difference(self.number, kind, place, one, other)
+def _compare_values(
+    place: str, name: str, one: Any, other: Any, names: Names | None
+) -> Iterator[Unlike]:
+    role, is_text = role_of(name, one), isinstance(one, str)
+    is_count = role == "id" and is_text and min(len(one), len(other)) < _ID_CHARS_MIN
+    if role != role_of(name, other) or role == "words" or is_count:
+        if _without_ids(one) != _without_ids(other):
+            yield "words", place, _shown(one), _shown(other)
+    elif role == "time":
+        if form_of(one) != form_of(other):
+            yield "shape", place, form_of(one), form_of(other)
+    elif names is not None and is_text and role in ("id", "key"):
+        is_same = names.learn(one, other)
+        if role == "id" and not is_same:
+            yield "words", place, "the id of one thing", "that of another"
 
 
 def _without_ids(value: Any) -> Any:
@@ -339,12 +327,12 @@ def _compared(body: Any, sample: Any) -> Iterator[dict[str, str]]:
 
     A value that is null tells no type.
     """
-    for one in Comparison(0).compare("body", "", body, sample):
-        sides = {one.recorded, one.replayed}
+    for kind, place, platform, ours in compare("body", "", body, sample):
+        sides = {platform, ours}
         is_unknown = "null" in sides and "absent" not in sides
-        is_length = one.recorded.endswith(" items")
-        if one.kind == "shape" and not (is_unknown or is_length or _LATER_ITEM.search(one.place)):
-            yield _unlike(one.place, one.recorded, one.replayed)
+        is_length = platform.endswith(" items")
+        if kind == "shape" and not (is_unknown or is_length or _LATER_ITEM.search(place)):
+            yield _unlike(place, platform, ours)
 
 
 def _unlike(place: str, platform: str, sandbox: str) -> dict[str, str]:

@@ -357,22 +357,22 @@ def document(
 ) -> dict[str, Any]:
     """Return the result as JSON."""
     entries = {entry.number: entry for entry in recording.entries}
+
+    def shown(one: Difference, by: Sequence[str]) -> dict[str, Any]:
+        entry, texts = entries[one.number], ("place", "recorded", "replayed")
+        return {
+            "request": one.number,
+            "method": entry.method,
+            "path": scrub(entry.path),
+            "kind": one.kind,
+            **{name: scrub(getattr(one, name)) for name in texts},
+            "explained_by": list(by),
+        }
+
     return {
         "requests": len(recording.entries),
         "skipped": recording.skipped,
-        "differences": [
-            {
-                "request": one.difference.number,
-                "method": entries[one.difference.number].method,
-                "path": scrub(entries[one.difference.number].path),
-                "kind": one.difference.kind,
-                "place": scrub(one.difference.place),
-                "recorded": scrub(one.difference.recorded),
-                "replayed": scrub(one.difference.replayed),
-                "explained_by": list(one.by),
-            }
-            for one in found
-        ],
+        "differences": [shown(one.difference, one.by) for one in found],
     }
 
 

@@ -71,11 +71,15 @@ def _probe(
     broke: str = "",
     **row: Any,
 ) -> Callable[[Plan], Plan]:
-    """Register a probe: its row, and the advice by the way of answering."""
+    """Register a probe: its row, and the advice by the way of answering.
+
+    The docstring of its plan says what it sends.
+    """
     advice = {TAKEN: taken, REFUSED: refused or not_taken, BROKE: broke or not_taken}
 
     def register(plan: Plan) -> Plan:
-        PROBES[name] = Probe(name=name, plan=plan, advice=advice, **row)
+        sends = (plan.__doc__ or "").removeprefix("Send ").removesuffix(".")
+        PROBES[name] = Probe(name=name, plan=plan, advice=advice, **{"sends": sends, **row})
         return plan
 
     return register
@@ -97,7 +101,6 @@ def _renamed(fields: Fields, text: str) -> Fields:
 
 @_probe(
     "good",
-    sends="a genuine webhook, signed properly, just now",
     wants="takes it with 2xx; the other probes are only sent then",
     severity=CRITICAL,
     weight=10,
@@ -109,6 +112,7 @@ def _renamed(fields: Fields, text: str) -> Fields:
     ),
 )
 def _good(builder: ProbeBuilder) -> list[Webhook]:
+    """Send a genuine webhook, signed properly, just now."""
     return [builder.genuine()]
 
 
@@ -117,7 +121,6 @@ def _good(builder: ProbeBuilder) -> list[Webhook]:
 
 @_forgery(
     "bad-signature",
-    sends="a webhook signed with another secret",
     weight=7,
     taken=(
         "Compute the HMAC-SHA256 of `{id}.{timestamp}.{body}` with the decoded secret "
@@ -126,12 +129,12 @@ def _good(builder: ProbeBuilder) -> list[Webhook]:
     ),
 )
 def _bad_signature(builder: ProbeBuilder) -> list[Webhook]:
+    """Send a webhook signed with another secret."""
     return [builder.genuine(signed_with=[builder.other_secret])]
 
 
 @_forgery(
     "tampered-body",
-    sends="a body that is not the one that was signed",
     weight=7,
     taken=(
         "Verify the signature over the raw bytes of the body that is processed "
@@ -139,6 +142,7 @@ def _bad_signature(builder: ProbeBuilder) -> list[Webhook]:
     ),
 )
 def _tampered_body(builder: ProbeBuilder) -> list[Webhook]:
+    """Send a body that is not the one that was signed."""
     fields = builder.fields()
     signed = builder.webhook(fields)
     changed = builder.webhook({**fields, "account_id": builder.ids.uuid()})
@@ -147,47 +151,46 @@ def _tampered_body(builder: ProbeBuilder) -> list[Webhook]:
 
 @_forgery(
     "missing-signature",
-    sends="a webhook without the header of its signature",
     weight=5,
     taken="Refuse what has no signature: verify always, not only where there is one.",
 )
 def _missing_signature(builder: ProbeBuilder) -> list[Webhook]:
+    """Send a webhook without the header of its signature."""
     return [builder.with_signature(builder.genuine(), lambda _: "")]
 
 
 @_forgery(
     "unsigned",
-    sends="a body without any header of a webhook",
     weight=4,
     taken="Require all three headers: id, timestamp and signature.",
 )
 def _unsigned(builder: ProbeBuilder) -> list[Webhook]:
+    """Send a body without any header of a webhook."""
     return [builder.without_headers(builder.genuine())]
 
 
 @_forgery(
     "empty-signature",
-    sends="the signature `v1,` and nothing behind it",
     weight=3,
     taken="Compare whole signatures, of equal length; an empty one fits nothing.",
 )
 def _empty_signature(builder: ProbeBuilder) -> list[Webhook]:
+    """Send the signature `v1,` and nothing behind it."""
     return [builder.with_signature(builder.genuine(), lambda _: "v1,")]
 
 
 @_forgery(
     "garbled-signature",
-    sends="a signature header that is not a list of signatures",
     otherwise=ADVICE,
     weight=2,
 )
 def _garbled_signature(builder: ProbeBuilder) -> list[Webhook]:
+    """Send a signature header that is not a list of signatures."""
     return [builder.with_signature(builder.genuine(), lambda _: "signed")]
 
 
 @_forgery(
     "stale-timestamp",
-    sends="a webhook signed properly, ten minutes ago",
     severity=MUST,
     weight=6,
     source=_TIMESTAMP,
@@ -197,12 +200,12 @@ def _garbled_signature(builder: ProbeBuilder) -> list[Webhook]:
     ),
 )
 def _stale_timestamp(builder: ProbeBuilder) -> list[Webhook]:
+    """Send a webhook signed properly, ten minutes ago."""
     return [builder.genuine(age_s=OLD_S)]
 
 
 @_forgery(
     "future-timestamp",
-    sends="a webhook signed properly, dated ten minutes ahead",
     severity=SHOULD,
     weight=3,
     source=_TIMESTAMP,
@@ -212,6 +215,7 @@ def _stale_timestamp(builder: ProbeBuilder) -> list[Webhook]:
     ),
 )
 def _future_timestamp(builder: ProbeBuilder) -> list[Webhook]:
+    """Send a webhook signed properly, dated ten minutes ahead."""
     return [builder.genuine(age_s=-OLD_S)]
 
 
@@ -220,7 +224,6 @@ def _future_timestamp(builder: ProbeBuilder) -> list[Webhook]:
 
 @_probe(
     "rotation",
-    sends="two signatures, of which the second fits the secret",
     weight=5,
     source="assumed D22; Standard Webhooks, several signatures",
     refused=(
@@ -229,18 +232,19 @@ def _future_timestamp(builder: ProbeBuilder) -> list[Webhook]:
     ),
 )
 def _rotation(builder: ProbeBuilder) -> list[Webhook]:
+    """Send two signatures, of which the second fits the secret."""
     return [builder.genuine(signed_with=[builder.other_secret, builder.secret])]
 
 
 @_probe(
     "unknown-version",
-    sends="a signature of another version (`v1a`) before the one that fits",
     severity=SHOULD,
     weight=3,
     source="assumed 8.3-signature; Standard Webhooks, several signatures",
     refused="Skip signatures whose version is not `v1`, and look at the others.",
 )
 def _unknown_version(builder: ProbeBuilder) -> list[Webhook]:
+    """Send a signature of another version (`v1a`) before the one that fits."""
     other = builder.genuine(signed_with=[builder.other_secret])
     unknown = other.headers[f"{builder.header_prefix}-signature"].removeprefix("v1,")
     return [builder.with_signature(builder.genuine(), lambda fit: f"v1a,{unknown} {fit}")]
@@ -248,7 +252,6 @@ def _unknown_version(builder: ProbeBuilder) -> list[Webhook]:
 
 @_probe(
     "exact-bytes",
-    sends="JSON with line breaks, spaces and escapes",
     weight=4,
     source=_SIGNATURE,
     refused=(
@@ -258,24 +261,24 @@ def _unknown_version(builder: ProbeBuilder) -> list[Webhook]:
     ),
 )
 def _exact_bytes(builder: ProbeBuilder) -> list[Webhook]:
+    """Send JSON with line breaks, spaces and escapes."""
     spaced = json.dumps(_renamed(builder.fields(), "Caf\u00e9"), indent=2, ensure_ascii=True)
     return [builder.webhook(spaced.encode())]
 
 
 @_probe(
     "unicode",
-    sends="a name with accents, Chinese characters and an emoji, as UTF-8",
     weight=2,
     source=_SIGNATURE,
     refused="Verify bytes, not text of another encoding; read JSON as UTF-8.",
 )
 def _unicode(builder: ProbeBuilder) -> list[Webhook]:
+    """Send a name with accents, Chinese characters and an emoji, as UTF-8."""
     return [builder.webhook(_renamed(builder.fields(), "Caf\u00e9 \u8336\u5c4b \U0001f375"))]
 
 
 @_probe(
     "every-event",
-    sends="each event once (those of --events)",
     wants="takes each with 2xx, also those it has no use for",
     weight=5,
     source="spec 6.3",
@@ -285,6 +288,7 @@ def _unicode(builder: ProbeBuilder) -> list[Webhook]:
     ),
 )
 def _every_event(builder: ProbeBuilder) -> list[Webhook]:
+    """Send each event once (those of --events)."""
     # First those by which a resource comes to be. Those of a category are about one resource, lest
     # a receiver stumble over one unknown to it.
     ids = {EVENTS[event].category: builder.ids.uuid() for event in builder.events}
@@ -296,7 +300,6 @@ def _every_event(builder: ProbeBuilder) -> list[Webhook]:
 
 @_probe(
     "unknown-field",
-    sends="a body with a field that was not there before",
     wants="takes it with 2xx, and ignores the field",
     weight=5,
     source="good practice: a platform adds fields",
@@ -310,36 +313,36 @@ def _every_event(builder: ProbeBuilder) -> list[Webhook]:
     ),
 )
 def _unknown_field(builder: ProbeBuilder) -> list[Webhook]:
+    """Send a body with a field that was not there before."""
     return [builder.webhook({**builder.fields(), "added_later": {"points": [12, None]}})]
 
 
 @_probe(
     "unknown-event",
-    sends="a resource of a kind that there is not yet",
     wants="takes it with 2xx, and leaves it alone",
     severity=SHOULD,
     weight=2,
     source="good practice: a platform adds events",
 )
 def _unknown_event(builder: ProbeBuilder) -> list[Webhook]:
+    """Send a resource of a kind that there is not yet."""
     fields = {"voucher_id": builder.ids.uuid(), "state": "issued", "worth": 500, "lines": []}
     return [builder.webhook(fields)]
 
 
 @_probe(
     "field-order",
-    sends="the fields of the body from the last to the first",
     severity=SHOULD,
     weight=2,
     source="RFC 8259, 1: the fields of an object have no order",
 )
 def _field_order(builder: ProbeBuilder) -> list[Webhook]:
+    """Send the fields of the body from the last to the first."""
     return [builder.webhook(dict(reversed(builder.fields().items())))]
 
 
 @_probe(
     "nulls",
-    sends="null in every field that may be null",
     weight=3,
     source="spec 6.1.8",
     broke=(
@@ -348,19 +351,20 @@ def _field_order(builder: ProbeBuilder) -> list[Webhook]:
     ),
 )
 def _nulls(builder: ProbeBuilder) -> list[Webhook]:
+    """Send null in every field that may be null."""
     missing, fields = builder.nullable(), builder.fields()
     return [builder.webhook({k: None if k in missing else v for k, v in fields.items()})]
 
 
 @_probe(
     "large-body",
-    sends="a body of 64 KiB, a payment with a very long history",
     severity=SHOULD,
     weight=2,
     source="good practice: the history grows with every attempt",
     refused="Raise the limit for bodies in the receiver, and in the proxy before it.",
 )
 def _large_body(builder: ProbeBuilder) -> list[Webhook]:
+    """Send a body of 64 KiB, a payment with a very long history."""
     fields = builder.fields()
     if entries := fields.get("history"):
         size = len(json.dumps(entries))
@@ -370,26 +374,26 @@ def _large_body(builder: ProbeBuilder) -> list[Webhook]:
 
 @_probe(
     "duplicate",
-    sends="the same request twice: id, time, signature and body",
     wants="takes both with 2xx, and processes one",
     weight=4,
     source=_AGAIN,
     not_taken=_IDEMPOTENT,
 )
 def _duplicate(builder: ProbeBuilder) -> list[Webhook]:
+    """Send the same request twice: id, time, signature and body."""
     same = builder.genuine()
     return [replace(same, label="first"), replace(same, label="again")]
 
 
 @_probe(
     "new-attempt",
-    sends="the same message in a second attempt: same id, new time and signature",
     wants="takes both with 2xx, and processes one",
     weight=4,
     source=_AGAIN,
     not_taken=_IDEMPOTENT,
 )
 def _new_attempt(builder: ProbeBuilder) -> list[Webhook]:
+    """Send the same message in a second attempt: same id, new time and signature."""
     fields, id = builder.fields(), builder.ids.message_id()
     return [
         builder.webhook(fields, id=id, age_s=5, label="first"),
@@ -399,7 +403,6 @@ def _new_attempt(builder: ProbeBuilder) -> list[Webhook]:
 
 @_probe(
     "race",
-    sends="the same request twice at once",
     wants="takes both with 2xx, and processes one",
     severity=SHOULD,
     weight=2,
@@ -411,13 +414,13 @@ def _new_attempt(builder: ProbeBuilder) -> list[Webhook]:
     ),
 )
 def _race(builder: ProbeBuilder) -> list[Webhook]:
+    """Send the same request twice at once."""
     same = builder.genuine()
     return [replace(same, label="one"), replace(same, label="other")]
 
 
 @_probe(
     "out-of-order",
-    sends="a refund before the sale that it belongs to",
     wants="takes both with 2xx",
     weight=3,
     source="spec 6.1.10",
@@ -427,6 +430,7 @@ def _race(builder: ProbeBuilder) -> list[Webhook]:
     ),
 )
 def _out_of_order(builder: ProbeBuilder) -> list[Webhook]:
+    """Send a refund before the sale that it belongs to."""
     # A pair of the receiver's events; else a single one about an unknown resource.
     id, events = builder.ids.uuid(), builder.events
     for pair in _LATER_AND_EARLIER:
@@ -438,7 +442,6 @@ def _out_of_order(builder: ProbeBuilder) -> list[Webhook]:
 
 @_probe(
     "concurrent",
-    sends="eight messages at once",
     wants="takes all with 2xx",
     severity=SHOULD,
     weight=3,
@@ -451,6 +454,7 @@ def _out_of_order(builder: ProbeBuilder) -> list[Webhook]:
     ),
 )
 def _concurrent(builder: ProbeBuilder) -> list[Webhook]:
+    """Send eight messages at once."""
     return [builder.webhook(builder.fields(), label=f"{n + 1}") for n in range(AT_ONCE)]
 
 
@@ -471,7 +475,6 @@ def _quick(builder: ProbeBuilder) -> list[Webhook]:
 
 @_probe(
     "get",
-    sends="a GET, as from a browser",
     wants="refuses it with 4xx, best 405",
     expects="refused",
     severity=ADVICE,
@@ -481,6 +484,7 @@ def _quick(builder: ProbeBuilder) -> list[Webhook]:
     taken="Serve POST alone, so a health check with GET is not taken for a webhook.",
 )
 def _get(builder: ProbeBuilder) -> list[Webhook]:
+    """Send a GET, as from a browser."""
     return [Webhook("", {}, b"", method="GET")]
 
 
