@@ -1,7 +1,6 @@
 """The client of the control API that the commands use."""
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -195,7 +194,7 @@ class Remote:
 
     def _refused(self, answer: Response) -> NoReturn:
         """Raise the error that the server sent."""
-        refusal = _error(answer)
+        refusal = fields_of(value_of(answer.content))
         status = answer.status_code
         if status == 401:
             raise Unanswered(
@@ -204,7 +203,7 @@ class Remote:
                 EXIT_REFUSED,
                 status=status,
             )
-        if refusal is None:
+        if not {"error", "message"} <= refusal.keys():
             raise Unanswered(
                 f"{self.url} answered {status}, and not as a sandbox's control API "
                 "does; if that has a port of its own (--control-port), name it with --url",
@@ -232,12 +231,6 @@ class Remote:
             return ""
 
 
-def _error(answer: Response) -> Mapping[str, Any] | None:
-    """Return the error in the shape of the control API; None for anything else."""
-    refusal = fields_of(value_of(answer.content))
-    return refusal if {"error", "message"} <= refusal.keys() else None
-
-
 def read_for_completion(ctx: click.Context, path: Callable[["RemoteWorld"], str]) -> Any:
     """Return what the server shows, for completing words at a shell.
 
@@ -246,14 +239,12 @@ def read_for_completion(ctx: click.Context, path: Callable[["RemoteWorld"], str]
     `path` gives the path for the world. Server, token and world are those of the command line so
     far, or of the environment.
     """
-    given = ctx.params
-    token = given.get("token") or os.environ.get("SANDBOX_TOKEN")
-    url = given.get("url") or os.environ.get("SANDBOX_URL") or DEFAULT_URL
-    world_id = given.get("world_id") or os.environ.get("SANDBOX_WORLD") or DEFAULT_WORLD
+    url, token = ctx.params.get("url") or DEFAULT_URL, ctx.params.get("token")
     server = Remote(url=url, token=token, answer_s=COMPLETES_S, connect_s=COMPLETES_S)
     try:
-        return server.ask("GET", path(RemoteWorld(server, world_id))).json()
-    except (Unanswered, ValueError):
+        world = RemoteWorld(server, ctx.params.get("world_id") or DEFAULT_WORLD)
+        return value_of(server.ask("GET", path(world)).content)
+    except Unanswered:
         return None
 
 

@@ -7,6 +7,7 @@ import secrets
 import shutil
 import sys
 from collections.abc import Iterable
+from contextlib import aclosing
 from fnmatch import filter as fitting
 from pathlib import Path
 from time import time
@@ -217,13 +218,10 @@ def _examine(
     """Return the results of the probes. Ends the command if no receiver answers at the URL."""
 
     async def run() -> Examination:
-        sender = ProbeSender(url, timeout_s=timeout_s)
-        try:
+        async with aclosing(ProbeSender(url, timeout_s=timeout_s)) as sender:
             return await examine(
                 sender, kit, probes, slow_after_ms=slow_after_ms, told=lambda: bar.update(1)
             )
-        finally:
-            await sender.close()
 
     probes = wanted(only)
     try:

@@ -11,7 +11,7 @@ import click
 from sandbox.cli.arguments import SOME_EVENTS, TARGET
 from sandbox.cli.control_client import RemoteWorld, Unanswered, WorldCommand
 from sandbox.cli.output import refuse, say, show_json_line, styled
-from sandbox.cli.tail import Happened, follow, until_stopped
+from sandbox.cli.tail import Happened, attempts_at, follow, until_stopped
 from sandbox.cli.webhooks import Received, Receiver, receiving
 from sandbox.domain.json_text import fields_of
 from sandbox.domain.text import printable
@@ -184,20 +184,13 @@ class _Listener:
             self._see_to_endpoint()
         listed = self.world.read("GET", "messages", query={"limit": _LIST_MAX})
         for message in listed["messages"]:
-            deliveries = message.pop("deliveries")
-            targets = [delivery["endpoint_id"] for delivery in deliveries]
-            is_sent = self.endpoint.get("id") in targets
+            attempts = list(attempts_at(message))
+            del message["deliveries"]
+            is_sent = self.endpoint.get("id") in [one["endpoint_id"] for one in attempts]
             yield Happened("message", message if is_sent else message | {"is_sent": False})
-            for delivery in deliveries:
-                about = {
-                    "message_id": message["id"],
-                    "event_type": message["event_type"],
-                    "endpoint_id": delivery["endpoint_id"],
-                    "url": self.wanted["url"],
-                    "delivery_status": delivery["status"],
-                }
-                for attempt in delivery["attempts"]:
-                    yield Happened("attempt", about | attempt)
+            for attempt in attempts:
+                if attempt["at"] is not None:
+                    yield Happened("attempt", attempt | {"url": self.wanted["url"]})
 
     def _key(self, happened: Happened) -> Hashable:
         """Return a value that identifies a message or an attempt."""

@@ -5,6 +5,7 @@ import select
 import signal
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -130,6 +131,24 @@ class _Past:
         self._seen.update(dict.fromkeys(keys))
         while len(self._seen) > _REMEMBERED_MAX:
             del self._seen[next(iter(self._seen))]
+
+
+def attempts_at(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the attempts at a message, as the stream has them; one without a time if none was made.
+
+    That goes for each delivery.
+    """
+    for delivery in message["deliveries"]:
+        about = {
+            "message_id": message["id"],
+            "event_type": message["event_type"],
+            "request_id": message["request_id"],
+            "endpoint_id": delivery["endpoint_id"],
+            "delivery_status": delivery["status"],
+            "rule": delivery["rule"],
+        }
+        for attempt in delivery["attempts"] or [dict.fromkeys(("at", "status_code", "error"))]:
+            yield about | attempt
 
 
 def _tell(notice: str) -> None:
@@ -285,7 +304,7 @@ class _Tail:
     names: Mapping[str, str]
     reasons: bool
     as_json: bool
-    shown: dict[str, None] = field(default_factory=dict)
+    shown: deque[str] = field(default_factory=lambda: deque(maxlen=_LIST_MAX))
     """The ids of the last requests that were shown."""
 
     def run(self, limit: int) -> None:
@@ -333,14 +352,7 @@ class _Tail:
         """Return the past attempts at webhooks, by the request that caused them."""
         found: dict[str, list[dict[str, Any]]] = {}
         for message in self.world.read("GET", "messages", query={"limit": _LIST_MAX})["messages"]:
-            about = {name: message[name] for name in ("event_type", "request_id")}
-            about["message_id"] = message["id"]
-            for delivery in message["deliveries"]:
-                of = about | {"rule": delivery["rule"], "delivery_status": delivery["status"]}
-                attempts = delivery["attempts"] or [dict.fromkeys(("at", "status_code", "error"))]
-                found.setdefault(str(message["request_id"]), []).extend(
-                    of | attempt for attempt in attempts
-                )
+            found.setdefault(str(message["request_id"]), []).extend(attempts_at(message))
         return found
 
     def _show_attempt(self, attempt: Mapping[str, Any]) -> None:
@@ -366,9 +378,7 @@ class _Tail:
         if self.as_json:
             show_json_line(entry)
             return
-        self.shown[entry["id"]] = None
-        if len(self.shown) > _LIST_MAX:
-            del self.shown[next(iter(self.shown))]
+        self.shown.append(entry["id"])
         say_parts(self._line(entry), between="  ")
         if self.reasons:
             for words in _reasons(entry):

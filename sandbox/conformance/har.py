@@ -123,16 +123,12 @@ def _entry(number: int, entry: Any, place: str, profile: Profile) -> Recorded | 
         body=_get(posted, "text", str, f"{place}.request.postData", is_optional=True),
         answer=_answer(status, response, f"{place}.response"),
     )
-    _refuse_production(recorded, place, profile)
-    return recorded
-
-
-def _refuse_production(recorded: Recorded, place: str, profile: Profile) -> None:
     sent = (*recorded.query, *recorded.headers)
-    texts = (recorded.path, recorded.key, recorded.body, recorded.answer.text)
+    texts = (path, recorded.key, recorded.body, recorded.answer.text)
     for text in (*texts, *(value for _, value in sent)):
         if text is not None and profile.key_prefixes.production + "_" in text:
             raise HarError(f"{place}: holds a production key; record traffic of the UAT instead")
+    return recorded
 
 
 def _get(document: Any, name: str, kind: type, place: str, *, is_optional: bool = False) -> Any:

@@ -22,6 +22,7 @@ from sandbox.conformance.probe_runner import (
 )
 from sandbox.conformance.probes.table import ProbeRequest
 from sandbox.conformance.verification_report import Wanted
+from sandbox.domain.json_text import fields_of
 from sandbox.domain.keys import LOOKUP_CHARS, SECRET_CHARS
 from sandbox.domain.profile import Profile
 
@@ -91,11 +92,10 @@ def _own_record(asker: Asker, account: str, key: str) -> Any:
     """Return the record of the key that asks. Raises Stopped if it is not one of the account."""
     request = ProbeRequest(path="/v5/apikeys", query=(("account_id", account),))
     answer = asker.answer(request, "account")
-    for one in answer.body if isinstance(answer.body, list) else []:
-        if isinstance(one, dict) and one.get("account_id") == account:
-            last4 = one.get("key_last4")
-            if isinstance(last4, str) and last4 and key.endswith(last4):
-                return one
+    for one in map(fields_of, answer.body if isinstance(answer.body, list) else []):
+        last4 = one.get("key_last4")
+        if one.get("account_id") == account and last4 and key.endswith(str(last4)):
+            return one
     raise Stopped(
         f"the key is none of account {account} (GET /v5/apikeys answered {answer.status}); "
         "nothing was asked"

@@ -60,7 +60,7 @@ class ProbeSender:
         """Return the answers to requests that are sent at once, in their order. Never raises."""
         return await asyncio.gather(*map(self._send, webhooks))
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Close all connections."""
         await self._client.aclose()
 

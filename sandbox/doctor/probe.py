@@ -255,11 +255,13 @@ class Probe:
         return self.advice.get(way) or general[way]
 
 
+_WORK_LATER: Final = (
+    "Answer first and work later: put the webhook into a queue or a table, answer 204, and do the "
+    "rest in the background."
+)
+
 _NO_ANSWER: Final = {
-    Way.SILENT: (
-        "Answer first and work later: put the webhook into a queue or a table, answer 204, and do "
-        "the rest in the background. After 15 seconds a delivery counts as failed."
-    ),
+    Way.SILENT: f"{_WORK_LATER} After 15 seconds a delivery counts as failed.",
     Way.CLOSED: (
         "Look into the receiver's log: it closes the connection before its answer is complete, as "
         "a crashed worker does, or a proxy whose upstream is away."
@@ -288,10 +290,7 @@ ADVICE_TAKEN: Final[Mapping[Way, str]] = {
         "Find the exception in the receiver's log. Store what was verified before you interpret "
         "it, so unexpected content does not cause endless retries."
     ),
-    Way.SLOW: (
-        "Answer first and work later: put the webhook into a queue or a table, answer 204, and do "
-        "the rest in the background."
-    ),
+    Way.SLOW: _WORK_LATER,
 }
 
 _REFUSE: Final = "Answer 4xx, best 401, and nothing else"

@@ -272,22 +272,21 @@ class ExampleRunner:
         waiting = await self._waiting(request)
         if waiting is None:
             return ["send.tap: the payment did not wait for a tap"] if send.tap else []
-        path = f"{self._stage.control}/taps/{waiting}"
+        path, wrong = f"{self._stage.control}/taps/{waiting}", ""
         if send.tap is None:
+            wrong = "send: the payment waits for a tap; add tap with its result"
+        else:
+            if send.tap.after is not None:
+                await self._advance(send, send.tap.after)
+            tap = send.tap.model_dump(include={"card", "outcome", "cancel"}, exclude_none=True)
+            if tap:
+                tapped = await self._ask(send, "POST", path, tap)
+                wrong = "" if tapped.status == 200 else f"send.tap: {tapped.body['message']}"
+            elif waiting in await self._stage.waiting():
+                wrong = "send.tap: the payment still waits, and the example does not tap or cancel"
+        if wrong:
             await self._ask(send, "POST", path, {"cancel": "merchant"})
-            return ["send: the payment waits for a tap; add tap with its result"]
-        if send.tap.after is not None:
-            await self._advance(send, send.tap.after)
-        tap = send.tap.model_dump(include={"card", "outcome", "cancel"}, exclude_none=True)
-        if tap:
-            tapped = await self._ask(send, "POST", path, tap)
-            if tapped.status != 200:
-                await self._ask(send, "POST", path, {"cancel": "merchant"})
-                return [f"send.tap: {tapped.body['message']}"]
-        elif waiting in await self._stage.waiting():
-            await self._ask(send, "POST", path, {"cancel": "merchant"})
-            return ["send.tap: the payment still waits, and the example does not tap or cancel"]
-        return []
+        return [wrong] if wrong else []
 
     async def _waiting(self, request: asyncio.Future[ExampleAnswer]) -> str | None:
         """Return the payment that waits for its tap; None once the request is answered without."""
