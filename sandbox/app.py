@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -22,7 +22,7 @@ from sandbox import __version__, startup
 from sandbox.control import routes as control
 from sandbox.control.application import Control
 from sandbox.control.console_files import welcome
-from sandbox.control.context import Act, Services
+from sandbox.control.context import Act, PlayedExample, Services
 from sandbox.control.identity import Tokens
 from sandbox.control.routing import PREFIX
 from sandbox.domain.faults import INTERNAL_ERROR, Refusal
@@ -51,11 +51,6 @@ from sandbox.worlds.clock import SystemClock, system_seconds
 from sandbox.worlds.due_timers import fire_due, wake
 from sandbox.worlds.registry import Ticks, Worlds
 from sandbox.worlds.world import World
-
-if TYPE_CHECKING:
-    # It needs asyncpg, which is an optional extra.
-    from sandbox.scenario_examples.own_sandbox import Step
-    from sandbox.scenario_examples.running_world import PlayedStep
 
 USER_AGENT: Final = f"uat-sandbox/{__version__}"
 """How webhooks say who sends them."""
@@ -254,12 +249,13 @@ def _services(
     )
 
 
-def _prove(scenario: Scenario) -> list["Step"]:
-    """Return the results of a scenario's examples. Raises ScenarioError for unknown names."""
+def _prove(scenario: Scenario) -> dict[int, list[str]]:
+    """Return the mistakes of a scenario's examples. Raises ScenarioError for unknown names."""
     # Proving needs an HTTP client, which takes a tenth of the start of a server to load.
     from sandbox.scenario_examples.own_sandbox import run_examples
 
-    return list(run_examples(scenario, build, within_s=_PROVED_WITHIN_S))
+    steps = run_examples(scenario, build, within_s=_PROVED_WITHIN_S)
+    return {step.number: step.mistakes for step in steps}
 
 
 def _repeat(
@@ -277,7 +273,7 @@ def _repeat(
 
 async def _play(
     world: World, scenario: Scenario, numbers: range, act: Act, *, inside: InternalClient
-) -> list["PlayedStep"]:
+) -> list[PlayedExample]:
     """Return the steps of a scenario's examples in a world that runs."""
     from sandbox.scenario_examples.running_world import play_in_world
 

@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import asynccontextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import islice
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec import Struct
 from starlette.types import Scope
 
 from sandbox.control.identity import Identity, Sessions, Tokens
-from sandbox.control.models import PageQuery
+from sandbox.control.models import PageQuery, View
 from sandbox.control.routing import ControlRow
 from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.keys import ApiKey
@@ -42,31 +42,44 @@ COMPARED_MAX: Final = 1_000
 """The most ids of worlds to compare an unknown one with: some milliseconds."""
 
 
-class Proved(Protocol):
-    """The result of an example of a scenario: its mistakes, in words."""
+class PlayedRequest(View):
+    """What was sent and what came.
 
-    @property
-    def number(self) -> int: ...
+    `request_id` is null for an action of the control API: a tap, or a move of the clock. `status`
+    is null where the connection was closed without an answer.
+    """
 
-    @property
-    def name(self) -> str: ...
+    request_id: str | None
+    method: str
+    path: str
+    query: str
+    body: Any
+    status: int | None
+    answer: Any
 
-    @property
-    def mistakes(self) -> list[str]: ...
+
+class PlayedMessage(View):
+    """A message that a step fired."""
+
+    id: str
+    event_type: str
 
 
-class PlayedStep(Protocol):
-    """What came of an example that was played: requests, ids and types of messages, mistakes."""
+class PlayedExample(View):
+    """One step: its requests, its messages, the payment or batch after it, and its mistakes.
+
+    `mistakes` say what did not come as the example expects; none if all did.
+    """
 
     number: int
     name: str
     operation: str
     mistakes: list[str]
-    events: list[tuple[str, str]]
-    shown: dict[str, Any]
-
-    @property
-    def exchanges(self) -> Sequence[Any]: ...
+    requests: list[PlayedRequest]
+    messages: list[PlayedMessage]
+    subject: str | None
+    status: str | None
+    status_reason: str | None
 
 
 Act = Callable[[str, Any], Awaitable[tuple[int, Any]]]
@@ -77,7 +90,8 @@ class Services(Struct, frozen=True, kw_only=True):
     """The services of the control API, given by the composition root.
 
     `default_fixture` and `default_seed` apply to a world created without them. `prove` runs the
-    examples of a scenario in a sandbox of its own, `play` some of them in a world. `repeat` sends
+    examples of a scenario in a sandbox of its own and gives the mistakes of each by its number,
+    `play` runs some of them in a world. `repeat` sends
     requests that were seen to a sandbox of its own, and tells what differs.
     `why_not_to` tells why webhooks may not go to a host; None if they may. `platform_url` is the
     URL of the platform, seen from the control API, and `needs_token` says whether the control API
@@ -91,11 +105,11 @@ class Services(Struct, frozen=True, kw_only=True):
     store: str
     default_fixture: Fixture
     default_seed: int
-    prove: Callable[[Any], Sequence[Proved]]
+    prove: Callable[[Any], Mapping[int, list[str]]]
     repeat: Callable[
         [Mapping[str, Any], Mapping[str, Mapping[str, str]], Sequence[Any]], str | None
     ]
-    play: Callable[[World, Any, range, Act], Awaitable[Sequence[PlayedStep]]]
+    play: Callable[[World, Any, range, Act], Awaitable[Sequence[PlayedExample]]]
     why_not_to: Callable[[str], str | None]
     platform_url: str
     needs_token: bool

@@ -267,10 +267,11 @@ async def _write_scenario(request: ControlRequest, case: ExportCase) -> Exported
 def _find_mistake(request: ControlRequest, document: dict[str, Any]) -> str | None:
     """Run the examples of a scenario; the first thing that does not come as expected."""
     try:
-        steps = request.services.prove(parse_scenario(dict(document)))
+        found = request.services.prove(parse_scenario(dict(document)))
     except ScenarioError as error:
         return str(error)
-    return next((f"{step.name}: {one}" for step in steps for one in step.mistakes), None)
+    named = zip(document["example"], found.values(), strict=True)
+    return next((f"{one['name']}: {mistakes[0]}" for one, mistakes in named if mistakes), None)
 
 
 async def _choose_entries(world: World, body: ExportBody) -> list[Entry]:

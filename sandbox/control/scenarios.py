@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, RootModel, model_validator
 
 from sandbox import library
 from sandbox.control.clock import Advance, advance_clock
-from sandbox.control.context import ControlFault, ControlRequest, PlayedStep, conflict, invalid
+from sandbox.control.context import ControlFault, ControlRequest, PlayedExample, conflict, invalid
 from sandbox.control.models import TOTAL, Body, Document, Time, View, shows
 from sandbox.control.outcomes import TapBody, tap_card
 from sandbox.control.routing import PREFIX, WORLD, delete, get, post, put
@@ -331,8 +331,7 @@ async def prove_scenario(request: ControlRequest, body: ProveBody) -> Proof:
     scenario = get_running(request.world) if body.toml is None else choose_scenario(request, toml)
     try:
         # Examples take a sandbox with a loop of its own; the platform goes on beside them.
-        steps = await asyncio.to_thread(request.services.prove, scenario)
-        found = {step.number: step.mistakes for step in steps}
+        found = await asyncio.to_thread(request.services.prove, scenario)
     except parser.ScenarioError as error:
         why = [f"cannot run in a demo world: {error}"]
         found = dict.fromkeys(range(1, len(scenario.example) + 1), why)
@@ -347,46 +346,6 @@ async def prove_scenario(request: ControlRequest, body: ProveBody) -> Proof:
         for number, one in enumerate(scenario.example, start=1)
     ]
     return Proof(name=scenario.name, ok=not any(found.values()), examples=views)
-
-
-class PlayedRequest(View):
-    """What was sent and what came.
-
-    `request_id` is null for an action of the control API: a tap, or a move of the clock. `status`
-    is null where the connection was closed without an answer.
-    """
-
-    request_id: str | None
-    method: str
-    path: str
-    query: str
-    body: Any
-    status: int | None
-    answer: Any
-
-
-class PlayedMessage(View):
-    """A message that a step fired."""
-
-    id: str
-    event_type: str
-
-
-class PlayedExample(View):
-    """One step: its requests, its messages, the payment or batch after it, and its mistakes.
-
-    `mistakes` say what did not come as the example expects; none if all did.
-    """
-
-    number: int
-    name: str
-    operation: str
-    mistakes: list[str]
-    requests: list[PlayedRequest]
-    messages: list[PlayedMessage]
-    subject: str | None
-    status: str | None
-    status_reason: str | None
 
 
 class Play(View):
@@ -430,19 +389,8 @@ async def play_example(request: ControlRequest, body: PlayBody) -> Play:
     return Play(
         name=scenario.name,
         ok=not any(one.mistakes for one in played),
-        steps=list(map(_view_step, played)),
+        steps=list(played),
         now=world.clock.now(),
-    )
-
-
-def _view_step(step: PlayedStep) -> PlayedExample:
-    return PlayedExample.of(
-        step,
-        requests=list(step.exchanges),
-        messages=[PlayedMessage(id=id, event_type=event) for id, event in step.events],
-        subject=step.shown.get("transaction_id") or step.shown.get("id"),
-        status=step.shown.get("status"),
-        status_reason=step.shown.get("status_reason"),
     )
 
 

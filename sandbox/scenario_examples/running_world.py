@@ -4,10 +4,9 @@ import asyncio
 import json
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sandbox.control.context import Act
+from sandbox.control.context import Act, PlayedExample, PlayedMessage, PlayedRequest
 from sandbox.domain.json_text import value_of
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Payment
@@ -22,39 +21,6 @@ _QUIET_S: Final = 5.0
 _LOOKS_EVERY_S: Final = 0.01
 
 
-@dataclass(slots=True)
-class Exchange:
-    """A request of a step and its answer.
-
-    `request_id` is that of the journal, None for an action of the control API. `status` is None
-    where the connection was closed.
-    """
-
-    request_id: str | None
-    method: str
-    path: str
-    query: str
-    body: Any
-    status: int | None
-    answer: Any
-
-
-@dataclass(slots=True)
-class PlayedStep:
-    """What came of one example.
-
-    `events` have the id and the type of each new message. `shown` is the payment or batch.
-    """
-
-    number: int
-    name: str
-    operation: str
-    mistakes: list[str]
-    exchanges: list[Exchange]
-    events: list[tuple[str, str]]
-    shown: dict[str, Any] = field(default_factory=dict)
-
-
 async def play_in_world(
     world: World,
     examples: Sequence[Example],
@@ -63,7 +29,7 @@ async def play_in_world(
     inside: InternalClient,
     act: Act,
     within_s: float,
-) -> list[PlayedStep]:
+) -> list[PlayedExample]:
     """Play the examples with these numbers in a world, in order.
 
     What a receiver got is not compared: the world's own endpoints have the webhooks. A step that is
@@ -77,16 +43,26 @@ async def play_in_world(
         example = examples[one - 1]
         name = example.name or f"example {one}"
         stage.begin_step()
-        played = PlayedStep(one, name, example.send.operation, [], stage.exchanges, [])
+        result = None
         try:
             async with asyncio.timeout_at(end):
-                played.mistakes, result = await runner.play(one, name, stage.own(one, example))
+                mistakes, result = await runner.play(one, name, stage.own(one, example))
         except TimeoutError:
-            result = None
-            played.mistakes = [f"was given up: the steps took more than {within_s:g} s in all"]
-        played.shown = {} if result is None else result.shown
-        played.events = stage.new_messages()
-        steps.append(played)
+            mistakes = [f"was given up: the steps took more than {within_s:g} s in all"]
+        shown = {} if result is None else result.shown
+        steps.append(
+            PlayedExample(
+                number=one,
+                name=name,
+                operation=example.send.operation,
+                mistakes=mistakes,
+                requests=stage.exchanges,
+                messages=stage.new_messages(),
+                subject=shown.get("transaction_id") or shown.get("id"),
+                status=shown.get("status"),
+                status_reason=shown.get("status_reason"),
+            )
+        )
     return steps
 
 
@@ -145,7 +121,7 @@ class WorldStage(LocalStage):
         # No earlier play has it: each sends requests, which are counted.
         self._tag = world.journal.counters.requests + 1
         self._own_events: set[str] = set()
-        self.exchanges: list[Exchange] = []
+        self.exchanges: list[PlayedRequest] = []
         self.keys = {name: name for name in world.cast.keys}
 
     def own(self, number: int, example: Example) -> Example:
@@ -169,9 +145,10 @@ class WorldStage(LocalStage):
         self.exchanges = []
         self._of_step = len(self.note_messages())
 
-    def new_messages(self) -> list[tuple[str, str]]:
-        """Return the messages of this step: id and event."""
-        return self.note_messages()[self._of_step :]
+    def new_messages(self) -> list[PlayedMessage]:
+        """Return the messages of this step."""
+        new = self.note_messages()[self._of_step :]
+        return [PlayedMessage(id=id, event_type=event) for id, event in new]
 
     async def ask(self, request: Request) -> ExampleAnswer:
         """Return the answer to a request.
@@ -209,7 +186,15 @@ class WorldStage(LocalStage):
         self, id: str | None, request: Request, path: str, status: int | None, shown: Any
     ) -> None:
         self.exchanges.append(
-            Exchange(id, request.method, path, request.query, request.body, status, shown)
+            PlayedRequest(
+                request_id=id,
+                method=request.method,
+                path=path,
+                query=request.query,
+                body=request.body,
+                status=status,
+                answer=shown,
+            )
         )
 
     async def waiting(self) -> Collection[str]:
