@@ -13,19 +13,15 @@ from sandbox.domain.keys import (
     legacy_lookup,
     secret_fits,
 )
-from tests.profiles import BRANDED, NEUTRAL
+from tests.profiles import NEUTRAL
 
 FORMATS = {
     "neutral": NEUTRAL.key_format,
-    "branded": BRANDED.key_format,
-    "unrelated": KeyFormat(prefix="test", production_prefix="prod", legacy_prefix="old"),
     "nested": KeyFormat(prefix="a_b", production_prefix="a_b_c", legacy_prefix="a"),
     "prefix of another": KeyFormat(prefix="uat", production_prefix="uat2", legacy_prefix="u"),
 }
 PRODUCTION = {
     "neutral": "svc_live",
-    "branded": "acme_prod",
-    "unrelated": "prod",
     "nested": "a_b_c",
     "prefix of another": "uat2",
 }

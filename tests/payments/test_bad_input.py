@@ -22,14 +22,12 @@ NO_AMOUNTS = [
 
 
 @pytest.mark.proves("assumed 1.8-amount")
-@pytest.mark.parametrize("amount", [*NO_AMOUNTS, None])
 @pytest.mark.parametrize("kind", ["sale", "auth"])
-def test_an_initiation_of_no_amount_from_1_to_99999999_is_refused(sandbox, kind, amount):
+def test_an_initiation_of_no_amount_from_1_to_99999999_is_refused(sandbox, kind):
     before = sandbox.state()
 
-    answer = pay(sandbox, amount, operation=kind)
-
-    assert "amount" in refused(sandbox, answer)
+    for amount in (*NO_AMOUNTS, None):
+        assert "amount" in refused(sandbox, pay(sandbox, amount, operation=kind)), amount
     assert sandbox.state() == before
 
 
@@ -52,33 +50,31 @@ def test_an_action_on_no_such_amount_is_refused(sandbox, action):
     assert sandbox.state() == before
 
 
+NO_TIPS = [
+    *({}, {"type": "fixed"}, {"type": "percentage"}, {"type": "share", "amount": 1}),
+    *({"type": None, "amount": 1}, {"amount": 100}, {"type": "percentage", "amount": 10}),
+    *({"type": "fixed", "amount": one} for one in NO_AMOUNTS if one != 0 or one is False),
+    *({"type": "percentage", "percentage": one} for one in (-1, 100.1, "18", True, [], 1e999)),
+]
+
+
 @pytest.mark.proves("assumed 1.8-adjust")
-@pytest.mark.parametrize(
-    "body",
-    [
-        *({}, {"type": "fixed"}, {"type": "percentage"}, {"type": "share", "amount": 1}),
-        *({"type": None, "amount": 1}, {"amount": 100}, {"type": "percentage", "amount": 10}),
-        *({"type": "fixed", "amount": one} for one in NO_AMOUNTS if one != 0 or one is False),
-        *({"type": "percentage", "percentage": one} for one in (-1, 100.1, "18", True, [], 1e999)),
-    ],
-)
-def test_a_tip_that_is_none_is_refused(sandbox, body):
+def test_a_tip_that_is_none_is_refused(sandbox):
     tx = sold(sandbox)
     before = sandbox.state()
 
-    refused(sandbox, act(sandbox, tx, "adjust", **body))
-
-    assert sandbox.state() == before
+    for body in NO_TIPS:
+        refused(sandbox, act(sandbox, tx, "adjust", **body))
+        assert sandbox.state() == before, body
 
 
 @pytest.mark.proves("assumed 1.8-confirm")
-@pytest.mark.parametrize("confirm", [None, "true", 1, 0, [], {}, "no"])
-def test_an_answer_to_the_surcharge_that_is_not_true_or_false_is_refused(sandbox, confirm):
+def test_an_answer_to_the_surcharge_that_is_not_true_or_false_is_refused(sandbox):
     tx = prompted(sandbox)
     before = sandbox.state()
 
-    assert "confirm" in refused(sandbox, act(sandbox, tx, "confirm", confirm=confirm))
-
+    for confirm in (None, "true", 1, 0, [], {}, "no"):
+        assert "confirm" in refused(sandbox, act(sandbox, tx, "confirm", confirm=confirm))
     assert sandbox.state() == before
 
 
@@ -118,14 +114,13 @@ NO_BREAKDOWNS = {
 
 
 @pytest.mark.proves("assumed 1.8-sum")
-@pytest.mark.parametrize("breakdown", NO_BREAKDOWNS.values(), ids=NO_BREAKDOWNS)
 @pytest.mark.parametrize("kind", ["sale", "auth"])
-def test_a_breakdown_that_does_not_add_up_is_refused(sandbox, kind, breakdown):
+def test_a_breakdown_that_does_not_add_up_is_refused(sandbox, kind):
     before = sandbox.state()
 
-    refused(sandbox, pay(sandbox, 1000, operation=kind, breakdown=breakdown))
-
-    assert sandbox.state() == before
+    for why, breakdown in NO_BREAKDOWNS.items():
+        refused(sandbox, pay(sandbox, 1000, operation=kind, breakdown=breakdown))
+        assert sandbox.state() == before, why
 
 
 @pytest.mark.proves("assumed 2.5-breakdown")

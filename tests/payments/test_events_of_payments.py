@@ -69,19 +69,6 @@ def test_a_later_change_does_not_reach_what_was_announced(sandbox):
     assert events_of(sandbox, answer) == before
 
 
-@pytest.mark.proves("assumed B3, 8.3-order")
-def test_a_refund_opens_a_batch_where_there_is_none_before_it_refunds(sandbox):
-    id = paid_id(sandbox)
-    close(sandbox, read(sandbox, id)["batch_id"])
-
-    answer = operate(sandbox, id, "refund")
-
-    assert event_types(sandbox, answer) == ["batch.opened", "transaction.refund"]
-
-
-# --- every transaction event of spec 6.3, by the operation that it names -----------------------
-
-
 # --- every batch event of spec 6.3 ------------------------------------------------------------
 
 

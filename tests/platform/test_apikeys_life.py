@@ -116,15 +116,15 @@ UPDATE_FAULTS = {
 @pytest.mark.proves(
     "spec 2.1-permissions, 4.3-keys-status, 4.3-keys-permissions, 7-400", "assumed D19"
 )
-@pytest.mark.parametrize(("field", "value"), UPDATE_FAULTS.values(), ids=UPDATE_FAULTS)
-def test_a_faulty_change_is_refused_whole(sandbox, made, field, value):
-    changes = {"name": "bar", "status": "revoked", field: value}
+def test_a_faulty_change_is_refused_whole(sandbox, made):
+    for why, (field, value) in UPDATE_FAULTS.items():
+        changes = {"name": "bar", "status": "revoked", field: value}
 
-    answer = put(sandbox, made.id, **changes)
+        answer = put(sandbox, made.id, **changes)
 
-    assert (answer.status, answer.json()["error"]) == (400, "validation_error")
-    assert field in answer.json()["details"]
-    assert read(sandbox, made.id) == metadata(made)
+        assert (answer.status, answer.json()["error"]) == (400, "validation_error"), why
+        assert field in answer.json()["details"], why
+        assert read(sandbox, made.id) == metadata(made), why
     assert event_types(sandbox, made.id) == ["api_key.created"]
 
 
