@@ -87,7 +87,7 @@ def fetch(
 
 
 def read_refusal(answer: Response, *, within_s: float) -> Response:
-    """Return the rest of an answer that is no stream after all. Raises Unending."""
+    """Return the rest of an answer that is not a stream after all. Raises Unending."""
     return within(within_s, lambda: _read(answer, ANSWER_BYTES_MAX))
 
 

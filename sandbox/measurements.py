@@ -1,4 +1,4 @@
-"""What a server measures of itself, for whoever watches it: the metrics of Prometheus."""
+"""What a server measures of itself, as metrics of Prometheus."""
 
 import asyncio
 from collections.abc import Callable

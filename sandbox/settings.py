@@ -173,7 +173,7 @@ class Settings:
             raise SettingsError("--watch: there is no file to watch; name one with --scenario")
         if self.advertise is not None and not _URL.fullmatch(self.advertise):
             raise SettingsError(
-                f"--advertise: {self.advertise!r} is no URL; write it like http://sandbox-1:8080"
+                f"--advertise: {self.advertise!r} is not a URL; write it like http://sandbox-1:8080"
             )
         if self.tls_key is not None and self.tls_cert is None:
             raise SettingsError("--tls-key: there is no certificate; name one with --tls-cert")
@@ -198,7 +198,7 @@ class Settings:
 
     @property
     def has_known_keys(self) -> bool:
-        """Whether anybody may know the keys of worlds that are created."""
+        """Whether the keys of new worlds are public."""
         return self.known_keys or self.is_private
 
     @property

@@ -23,7 +23,7 @@ from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.domain.webhooks import ATTEMPTS_MAX, ENDPOINTS_MAX, TIMEOUT_S
 from sandbox.scenarios.matcher import NEAR_MISSES_MAX
 from sandbox.scenarios.parser import PARTS_MAX, PROBLEMS_MAX
-from sandbox.scenarios.queue import QUEUE_MAX, SPOILED_MAX
+from sandbox.scenarios.queue import QUEUE_MAX, WEBHOOK_FAULTS_MAX
 from sandbox.scenarios.words import RULES_MAX, WEBHOOK_RULES_MAX
 from sandbox.webhooks.receivers import RESPONSE_CHARS_MAX
 from sandbox.webhooks.worker import UNDER_WAY_MAX
@@ -56,7 +56,7 @@ LIMITS = {
     "mistakes of a scenario that a check tells": PROBLEMS_MAX,
     "near misses of an attempt in the journal": NEAR_MISSES_MAX,
     "next outcomes that wait in a world": QUEUE_MAX,
-    "faults for next deliveries that wait in a world": SPOILED_MAX,
+    "faults for next deliveries that wait in a world": WEBHOOK_FAULTS_MAX,
     "marks of a world": MARKS_MAX,
     "rules of a scenario on attempts": RULES_MAX,
     "rules of a scenario on webhooks": WEBHOOK_RULES_MAX,

@@ -61,7 +61,7 @@ def place(
             why = "it is empty"
         origin = origins.get("sandbox_command", "")
         if not words:
-            return Place(why_not=f"{origin or 'command'}: {command!r} is no command: {why}")
+            return Place(why_not=f"{origin or 'command'}: {command!r} is not a command: {why}")
         return Place(command=serving_command(words), origin=origin)
     is_importable = is_ours(folders)
     if is_importable and not are_threads_patched():

@@ -69,7 +69,7 @@ class Inbox:
             return self._changed.wait_for(lambda: len(self._arrivals) > count, deadline.left_s)
 
     def answer(self, reply: Reply, times: int | None) -> None:
-        """Give this answer so many times, after those that are planned; None: from then on."""
+        """Give this answer this many times, after those that are planned; None: from then on."""
         with self._changed:
             if times is None:
                 self._usual = reply

@@ -95,7 +95,7 @@ class PlainClient:
     def __init__(self, base_url: str, headers: Mapping[str, str], timeout_s: float) -> None:
         parts = urlsplit(base_url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{base_url!r} is no URL with http or https and a host")
+            raise ValueError(f"{base_url!r} is not a URL with http or https and a host")
         self.base_url = base_url.rstrip("/")
         self.headers = dict(headers)
         self.is_closed = False

@@ -182,7 +182,7 @@ class Server:
         return self.control.ask("POST", "/worlds", body), None, why
 
     def _next_seed(self) -> int | None:
-        """Return the seed of a world that nobody chose one for."""
+        """Return the seed of a world for which none was chosen."""
         if not self.derives_seeds:
             return self.seed
         self._test.worlds += 1
@@ -253,7 +253,7 @@ class Server:
         return max(map(_number, self._of_default()), default=0) if self.is_own else 0
 
     def unkeyed(self, after: int) -> list[dict[str, Any]]:
-        """Those that came after so many, as the journal shows them; none of a shared server."""
+        """Return those after it, as the journal shows them; none of a shared server."""
         if self.embedded is None and not self.is_own:
             return []
         return [one for one in self._of_default() if _number(one) > after]

@@ -245,7 +245,7 @@ class Webhooks:
         account_id: str | None = None,
         **filters: Iterable[str],
     ) -> None:
-        """Hear only this from now on: these events, of this account and those below it.
+        """Receive only this from now on: these events, of this account and those below it.
 
         `filters` are `transaction_type`, `status` and `processor`, each with the values of which
         any will do. Without anything it is everything again.
@@ -280,7 +280,7 @@ class Webhooks:
         }
 
     def forget(self) -> None:
-        """Forget all that came: the world begins anew, and message ids with it."""
+        """Forget all that came: the world starts over, and message ids with it."""
         self._box.clear()
         self._messages.clear()
 

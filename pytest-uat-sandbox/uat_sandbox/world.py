@@ -60,7 +60,7 @@ class Home(Protocol):
         """Return the number of requests so far without a key of any world."""
 
     def unkeyed(self, after: int) -> list[dict[str, Any]]:
-        """Those that came after so many."""
+        """Those that came after the first ones."""
 
     def note_coverage(self, world_id: str) -> None:
         """Keep the coverage of a world that is about to be closed."""

@@ -120,7 +120,7 @@ class WorldControl:
         *,
         times: int = 1,
     ) -> dict[str, Any]:
-        """Spoil the next delivery of a webhook that matches: `{"contradict": {"status": "..."}}`.
+        """Inject a fault into the next matching webhook: `{"contradict": {"status": "..."}}`.
 
         `then` and `when` are those of a webhook rule of a scenario. Returns the queued entry.
         """

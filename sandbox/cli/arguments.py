@@ -80,7 +80,7 @@ class KnownType(HintedType):
         known = self.words(ctx)
         if value not in known:
             hint = did_you_mean(value, known) or f"; choose from {', '.join(known)}"
-            self.fail(f"{shown(value)} is no {self.name.lower()}{hint}", param, ctx)
+            self.fail(f"{shown(value)} is not a known {self.name.lower()}{hint}", param, ctx)
         return value
 
 

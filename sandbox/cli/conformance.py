@@ -251,7 +251,7 @@ def _wanted(
     if phases and account is None and not is_cleaning:
         refuse("--allow: needs --account ID, the account that the key belongs to")
     if account is not None and not _ID.fullmatch(account):
-        refuse(f"--account: {account!r} is no id")
+        refuse(f"--account: {account!r} is not an id")
     named = _transactions(tx)
     if named and "payments" not in phases:
         refuse("--tx: is for --allow payments")
@@ -274,7 +274,7 @@ def _transactions(texts: tuple[str, ...]) -> dict[str, str]:
             refuse(f"--tx: {text!r} must be one of {', '.join(TX_STATES)}, = and ids")
         for id in listed:
             if not _ID.fullmatch(id):
-                refuse(f"--tx: {id!r} is no id")
+                refuse(f"--tx: {id!r} is not an id")
             if id in found.values():
                 refuse(f"--tx: {id} is named twice")
             number = sum(name.startswith(state) for name in found) + 1

@@ -32,7 +32,7 @@ from sandbox.cli.platform_client import (
 from sandbox.domain.currencies import in_units, written
 
 _SHORT: Final = 8
-"""So many characters of an id are enough to name it in a command."""
+"""The characters of an id that are enough to name it in a command."""
 
 _NEXT: Final[Mapping[str, str]] = {
     "authorized": "sandbox capture {id}",
@@ -320,7 +320,7 @@ def _act(
     """Carry out an action on the payment. `body` gives its body for the payment's currency."""
     if "." in payment:
         raise click.UsageError(
-            f"{arguments.shown(payment)} is no payment; name it before the amount: "
+            f"{arguments.shown(payment)} is not a payment; name it before the amount: "
             "an id, the beginning of an id, or `last`"
         )
     stage = open_stage(world)

@@ -28,7 +28,7 @@ USUAL: Final = "merchant"
 """Who acts, and whose terminal it is, unless a command names another member."""
 
 ANSWER_S: Final = 600.0
-"""A payment may wait for a card that somebody taps by hand."""
+"""A payment may wait for a card that is tapped by hand."""
 
 _DESCRIPTION: Final = "/platform/openapi.json"
 _FULL_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -314,7 +314,7 @@ def refuse_unknown(what: str, word: str, known: Iterable[str], option: str) -> N
     """End the command because a word is none of those known; names the nearest."""
     known = list(dict.fromkeys(known))
     hint = did_you_mean(word, known) or f"; there are {', '.join(known)}"
-    refuse(f"{option}: {shown(word)} is no {what}{hint}")
+    refuse(f"{option}: {shown(word)} is not a known {what}{hint}")
 
 
 def _only(named: str, listed: Mapping[str, Any], what: str = "payments") -> Any:

@@ -81,7 +81,7 @@ def find_unknown_variables(
             known = [one.removeprefix("SANDBOX_").lower() for one in sorted(names | _OF_COMMANDS)]
             near = nearest(name.removeprefix("SANDBOX_"), known)
             hint = f"; did you mean SANDBOX_{near.upper()}?" if near else ""
-            yield f"the variable {printable(name)[:80]} is no setting of the sandbox{hint}"
+            yield f"the variable {printable(name)[:80]} is not a known setting of the sandbox{hint}"
 
 
 def _parse_clock(value: str) -> ClockSetting:

@@ -327,7 +327,7 @@ class _Tail:
                 _show_clock(data)
 
     def show_last(self, limit: int) -> None:
-        """Show so many requests of the past. Raises Unanswered."""
+        """Show the last requests of the past. Raises Unanswered."""
         self._show_all([data for _, data in self._past()], last=limit, with_webhooks=True)
 
     def _past(self, limit: int = _LIST_MAX) -> list[Happened]:

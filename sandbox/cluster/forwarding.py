@@ -53,7 +53,7 @@ class Forwarding:
     async def forward(
         self, peer: Peer, url: str, scope: Any, receive: Any, send: Any, body: bytes
     ) -> bool:
-        """Have the server answer; False if it does not have the world any more.
+        """Have the server answer; False if it no longer has the world.
 
         The `body` was read already. If the connection to that server breaks before or in its
         answer, so does that of the client. Raises REFUSED, and Unavailable if the server is gone.

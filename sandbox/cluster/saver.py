@@ -44,10 +44,10 @@ WORLDS_AT_ONCE: Final = 64
 """The most worlds of one commit, so that one with many changes does not hold up all others."""
 
 ROWS_AT_ONCE: Final = 1_000
-"""A world with more rows is written anew over another connection, while commits go on."""
+"""A world with more rows is written again over another connection, while commits go on."""
 
 _ROWS_PER_S: Final = 1_000
-"""A large commit has a second more for each of so many rows."""
+"""The rows for which a large commit has a second more."""
 
 log = logging.getLogger("sandbox.cluster")
 
@@ -180,7 +180,7 @@ class ClusterSaver:
                 owned.wake()
 
     def drop_all(self) -> None:
-        """Write nothing any more of what was owned."""
+        """Write nothing more of what was owned."""
         self.drop(self._owned)
         self._tokens = None
 
@@ -255,11 +255,11 @@ class ClusterSaver:
             change = owned.log.take()
             if change is None:
                 self._done(owned, noted)
-            elif change.anew and len(change.puts) > ROWS_AT_ONCE:
+            elif change.replaces and len(change.puts) > ROWS_AT_ONCE:
                 self._write_aside(owned, change, noted)
             else:
-                is_anew = change.anew and owned.n > 0
-                wid = secrets.randbits(63) if is_anew else owned.wid
+                is_replaced = change.replaces and owned.n > 0
+                wid = secrets.randbits(63) if is_replaced else owned.wid
                 batch.append((owned, owned.head(wid, rows.add(change, wid)), noted))
         if gone:
             await self._delete(gone)
@@ -348,7 +348,7 @@ class ClusterSaver:
                 await self.saved(world)
 
     async def close(self) -> None:
-        """Write nothing any more."""
+        """Write nothing more."""
         for task in self._aside:
             task.cancel()
         await asyncio.gather(*self._aside, return_exceptions=True)

@@ -27,7 +27,7 @@ from sandbox.worlds.spec import DEFAULT_WORLD, WorldTaken
 from sandbox.worlds.world import World
 
 ROUTES_MAX: Final = 10_000
-"""Keys of which the server is remembered; then all are forgotten, and looked up anew."""
+"""Keys of which the server is remembered; then all are forgotten, and looked up again."""
 
 SWEEP_S: Final = 1.0
 DUE_MAX: Final = 20
@@ -220,7 +220,7 @@ class ClusterServer:
     # --- losing
 
     def _lose(self, world: World) -> None:
-        """Forget a world that is not owned any more."""
+        """Forget a world that is no longer owned."""
         self.worlds.measured.lost.inc()
         self.saver.drop([world.id])
         self.worlds.evict(world)
@@ -237,7 +237,7 @@ class ClusterServer:
     async def carry(
         self, peer: Peer, url: str, scope: Any, receive: Any, send: Any, body: bytes
     ) -> bool:
-        """Have that server answer the request; False if it does not have the world any more."""
+        """Have that server answer the request; False if it no longer has the world."""
         try:
             if await self._forwarding.forward(peer, url, scope, receive, send, body):
                 self.worlds.measured.carried.inc()
@@ -259,7 +259,7 @@ class ClusterServer:
         return False
 
     def _forget_routes(self, session: int) -> None:
-        """Look anew for the worlds that this session had."""
+        """Look again for the worlds that this session had."""
         self._routes = {key: peer for key, peer in self._routes.items() if peer.session != session}
 
     # --- all servers

@@ -245,7 +245,7 @@ def check_base(base: str, profile: Profile) -> str:
     except ValueError:
         host = None
     if not host or parts.scheme not in ("http", "https"):
-        raise Unusable(f"{base!r} is no address; write it like https://uat.example.com")
+        raise Unusable(f"{base!r} is not an address; write it like https://uat.example.com")
     for production in profile.production_hosts:
         if host == production or host.endswith("." + production):
             raise Unusable(f"{host} is a host of production in the profile; only UAT is asked")

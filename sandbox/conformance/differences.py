@@ -235,7 +235,7 @@ class Delivery:
 def read_folder(folder: Path) -> list[Delivery]:
     """Return the deliveries of a folder, by name. Raises CaptureError."""
     if not folder.is_dir():
-        raise CaptureError(f"{folder}: is no folder")
+        raise CaptureError(f"{folder}: is not a folder")
     files = sorted(folder.glob("*.json"))
     if not files:
         raise CaptureError(f"{folder}: has no .json file")
@@ -252,13 +252,13 @@ def _delivery(file: Path) -> Delivery:
     except CaptureError:
         raise
     except (OSError, ValueError, RecursionError) as error:
-        raise CaptureError(f"{file.name}: is no JSON file: {error}") from None
+        raise CaptureError(f"{file.name}: is not a JSON file: {error}") from None
     if not isinstance(found, dict) or not isinstance(found.get("headers"), dict):
         raise CaptureError(f"{file.name}: headers: is required, as an object")
     event = found.get("event")
     if event is not None and event not in EVENTS:
         hint = did_you_mean(str(event)[:80], EVENTS)
-        raise CaptureError(f"{file.name}: event: {str(event)[:80]!r} is no event{hint}")
+        raise CaptureError(f"{file.name}: event: {str(event)[:80]!r} is not a known event{hint}")
     body = found.get("body")
     text = body if isinstance(body, str) else None
     if text is not None and (body := value_of(text)) is None:

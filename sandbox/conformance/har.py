@@ -92,7 +92,7 @@ def parse_har(document: Any, profile: Profile) -> Recording:
 
 
 def _entry(number: int, entry: Any, place: str, profile: Profile) -> Recorded | None:
-    """One entry; None if it is no request to the platform, or has no answer."""
+    """One entry; None if it is not a request to the platform, or has no answer."""
     if not isinstance(entry, dict):
         raise HarError(f"{place}: must be an object")
     request = _get(entry, "request", dict, place)

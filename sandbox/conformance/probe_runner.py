@@ -122,7 +122,7 @@ def as_json(register: Register) -> list[dict[str, Any]]:
 
 REQUESTS_MAX: Final = 300
 FOR_CLEANING: Final = 100
-"""So many of them are kept for the deletion of what the run made."""
+"""The requests to keep for the deletion of what the run made."""
 
 INTERVAL_S: Final = 0.5
 RETRY_AFTER_S_MAX: Final = 120.0
@@ -130,10 +130,10 @@ RETRY_AFTER_S_MAX: Final = 120.0
 
 TOO_MANY_MAX: Final = 2
 TROUBLE_MAX: Final = 3
-"""So many answers 429 to one request, and so many failures in all, end the run."""
+"""The answers 429 to one request, and the failures in all, that end the run."""
 
 REFUSED_MAX: Final = 3
-"""So many refusals end the run, if the key was never let in before."""
+"""The refusals that end the run, if the key was never let in before."""
 
 TOO_MANY: Final = 429
 _REFUSED: Final = (401, 403)

@@ -1,4 +1,4 @@
-"""What a run will do, for somebody who has to allow it, and what it leaves.
+"""What a run will do, for the person who has to allow it, and what it leaves.
 
 It leaves a profile, the switches, the differences, and the evidence without data.
 """

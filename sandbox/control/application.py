@@ -44,7 +44,7 @@ from sandbox.platform.responses import send_whole
 from sandbox.platform.routing import ROOT_PATH, Match, is_written_below, match_of, path_of
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
 from sandbox.scenarios.parser import ScenarioError
-from sandbox.scenarios.queue import QueueFull, SpoiledFull
+from sandbox.scenarios.queue import QueueFull, WebhookFaultsFull
 from sandbox.store.files.port import StoreError, Unavailable
 from sandbox.worlds.due_timers import catch_up
 from sandbox.worlds.elsewhere import WorldLost
@@ -66,7 +66,7 @@ _REFUSED: Final[dict[type[Exception], tuple[int, str, str, str]]] = {
     TooManyTokens: (409, "too_many_tokens", "", ""),
     Protected: (409, "protected", "", ""),
     QueueFull: (409, "queue_full", "", "DELETE .../scenario/next forgets them"),
-    SpoiledFull: (409, "queue_full", "", "DELETE .../webhooks/next forgets them"),
+    WebhookFaultsFull: (409, "queue_full", "", "DELETE .../webhooks/next forgets them"),
 }
 """What the other rooms raise: the status and the code, what stands before the message, and
 details."""

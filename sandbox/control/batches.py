@@ -353,7 +353,7 @@ def _parse_result(body: BatchAnswer, members: list[Payment]) -> batches.Result:
 
 
 def _rejected_members(wanted: int | list[str] | None, members: list[Payment]) -> tuple[str, ...]:
-    """Return the ids of the members that are refused: as named, or so many of the first."""
+    """Return the ids of the members that are refused: as named, or the first ones."""
     if wanted is None:
         raise invalid("rejected: say which members, by their ids, or how many")
     ids = [payment.id for payment in members]

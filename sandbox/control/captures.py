@@ -383,9 +383,9 @@ def read_capture(file: bytes) -> dict[str, Any]:
     try:
         content = from_json(_unpacked(file))
     except ValueError as error:
-        raise NotACapture(f"is no capture: {error}") from None
+        raise NotACapture(f"is not a capture: {error}") from None
     if not isinstance(content, dict) or content.get("program") != PROGRAM:
-        raise NotACapture("is no capture of this program")
+        raise NotACapture("is not a capture of this program")
     if content.get("capture") != CAPTURE_FORMAT:
         raise NotACapture(
             f"has the format {str(content.get('capture'))[:20]}, "

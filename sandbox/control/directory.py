@@ -181,7 +181,7 @@ async def find_anything(request: ControlRequest, query: FindQuery) -> Findings:
 
 
 async def _load_unowned_worlds(request: ControlRequest, others: Elsewhere) -> None:
-    """Take over worlds that no server has, so that they are looked into: so many at a time."""
+    """Take over worlds that no server has, so that they are looked into, a few at a time."""
     own = [world.id for world in request.services.worlds]
     kept = await list_stored_worlds(request, others, own)
     for one in [one for one in kept if not one.is_held][:TAKEN_OVER_MAX]:

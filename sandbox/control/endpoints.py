@@ -56,7 +56,7 @@ class CreateEndpoint(ChangeEndpoint):
 
 
 class Rotate(Body):
-    """A new secret for an endpoint; the old one signs too for so many seconds of the world."""
+    """A new secret for an endpoint; for some seconds of the world the old one signs too."""
 
     secret: WebhookSecret | None = None
     grace_s: Annotated[float, Field(ge=0, le=604_800, allow_inf_nan=False)] | None = None
@@ -176,7 +176,7 @@ def add_endpoint(request: ControlRequest, sent: dict[str, Any]) -> webhooks.Endp
 
 
 def _free_id(world: World) -> str:
-    """Return a new id. Draws begin anew with a reset, and endpoints of before it stay."""
+    """Return a new id. Draws start over with a reset, and endpoints of before it stay."""
     while (id := f"ep_{world.draws.plain_chars(27)}") in world.outbox.endpoints:
         pass
     return id

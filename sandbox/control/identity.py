@@ -56,8 +56,8 @@ class Identity(Struct, frozen=True, gc=False):
 
 THE_OPERATOR: Final = Identity()
 
-ANONYMOUS: Final = Identity("nobody yet")
-"""Whoever asks for an open row without a token. No team has this name."""
+ANONYMOUS: Final = Identity("not known yet")
+"""A client that asks for an open row without a token. No team has this name."""
 
 
 class TooManyTokens(RuntimeError):
@@ -90,7 +90,7 @@ class Tokens:
         return self._operators is not None
 
     def who(self, token: bytes) -> Identity | None:
-        """Whose token this is; None if it is nobody's, or has expired.
+        """Whose token this is; None if it is unknown or has expired.
 
         Where no token is needed, everybody is the operator who does not come with a team's.
         """
@@ -177,7 +177,7 @@ class Sessions:
         return who
 
     def begin(self, token: str) -> tuple[str, Identity] | None:
-        """Return the id of a new session, and whose it is; None for a token of nobody."""
+        """Return the id of a new session, and whose it is; None for an unknown token."""
         who = self.tokens.who(token.strip().encode())
         return None if who is None else (self._new(who), who)
 

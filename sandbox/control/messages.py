@@ -105,7 +105,7 @@ class MessageView(MessageContent):
 
 
 class DeliveryMark(View):
-    """How a message fares at an endpoint, after so many attempts."""
+    """How a message fares at an endpoint, and after how many attempts."""
 
     endpoint_id: str
     status: DeliveryStatus

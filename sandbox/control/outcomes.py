@@ -15,7 +15,7 @@ from sandbox.domain.payments.cards import CANCELED_BY, CARDS, TOKEN_PREFIX, Tap,
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.text import UnknownWord
 from sandbox.domain.transport_faults import TRANSPORT_FAULTS
-from sandbox.domain.webhooks import TIMES_MAX, Spoiled
+from sandbox.domain.webhooks import TIMES_MAX, WebhookFault
 from sandbox.scenarios.parser import ScenarioError
 from sandbox.worlds.tap_desk import Waiting
 
@@ -223,7 +223,7 @@ def _find_outcome(word: str, operation: outcomes.Operation, field: str) -> Any:
     return outcome
 
 
-class SpoilBody(Body):
+class NewWebhookFault(Body):
     """What to do to the next deliveries that match: `when` and `then` of a webhook rule."""
 
     then: dict[str, Any]
@@ -231,15 +231,15 @@ class SpoilBody(Body):
     times: Annotated[int, Field(ge=1, le=TIMES_MAX)] = 1
 
 
-@shows(Spoiled)
-class SpoiledView(View):
-    """A delivery to spoil: `left` is how many more deliveries it applies to."""
+@shows(WebhookFault)
+class WebhookFaultView(View):
+    """A fault for the next deliveries: `left` is how many more it applies to."""
 
 
-class SpoiledQueue(View):
-    """The deliveries to spoil, the next one first."""
+class WebhookFaultQueue(View):
+    """The faults for the next deliveries, in the order of their use."""
 
-    queue: list[SpoiledView]
+    queue: list[WebhookFaultView]
     total: int = TOTAL
 
 
@@ -253,29 +253,29 @@ class SpoiledQueue(View):
         "when": {"event": "transaction.sale"},
     },
 )
-def add_fault(request: ControlRequest, body: SpoilBody) -> SpoiledView:
-    """Spoil the next delivery that matches.
+def add_fault(request: ControlRequest, body: NewWebhookFault) -> WebhookFaultView:
+    """Inject a fault into the next delivery that matches.
 
     Source: assumed D24.
     """
     if "times" in body.then:
         raise invalid("then.times: give `times` beside `then`")
     try:
-        entry = request.world.spoiling.add(body.when, body.then, body.times)
+        entry = request.world.webhook_faults.add(body.when, body.then, body.times)
     except ScenarioError as error:
         said = str(error).partition("webhook 1, ")[2] or str(error)
         raise invalid(said, error.nearest) from None
-    return SpoiledView.of(entry)
+    return WebhookFaultView.of(entry)
 
 
 @get(f"{WORLD}/webhooks/next", "webhooks.next.list")
-def list_faults(request: ControlRequest) -> SpoiledQueue:
-    """List the deliveries to spoil."""
-    return SpoiledQueue(queue=list(map(SpoiledView.of, request.world.spoiling.entries)))
+def list_faults(request: ControlRequest) -> WebhookFaultQueue:
+    """List the faults for the next deliveries."""
+    return WebhookFaultQueue(queue=list(map(WebhookFaultView.of, request.world.webhook_faults.entries)))
 
 
 @delete(f"{WORLD}/webhooks/next", "webhooks.next.clear")
 def clear_faults(request: ControlRequest) -> None:
-    """Clear the deliveries to spoil."""
-    spoiling = request.world.spoiling
-    spoiling.remove([one.id for one in spoiling.entries])
+    """Clear the faults for the next deliveries."""
+    faults = request.world.webhook_faults
+    faults.remove([one.id for one in faults.entries])

@@ -38,7 +38,7 @@ _MESSAGES_MAX: Final = 200
 
 
 class Need(View):
-    """Something that waits for somebody, or is broken: `id` names the record of its kind.
+    """Something that waits for the operator, or is broken: `id` names the record of its kind.
 
     `amount` is in minor units of `currency`; both are null for an endpoint and a key. `since` is
     null where the world does not know it.
@@ -103,7 +103,7 @@ class OverviewView(View):
 
 @get(f"{WORLD}/overview", "overview")
 async def read_overview(request: ControlRequest) -> OverviewView:
-    """Read a world at a glance: what needs somebody, what happened, what falls due."""
+    """Read a world at a glance: what needs attention, what happened, what falls due."""
     world = request.world
     entries = world.journal.entries()
     timers = world.store.timers.numbered()

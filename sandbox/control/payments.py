@@ -165,7 +165,7 @@ def _where(request: ControlRequest, query: PaymentsQuery) -> dict[str, Any]:
 
 
 _FOLLOW_UPS_MAX: Final = 16
-"""So many follow-ups of one request are looked for."""
+"""The most follow-ups of one request to look for."""
 
 _KINDS: Final = tuple(dict.fromkeys(row.trigger for row in BY_ITSELF))
 
@@ -351,7 +351,7 @@ def _step(kind: StepKind, id: str, at: Any, says: str, amount: int | None = None
 
 
 def _is_refusal(entry: Entry, id: str) -> bool:
-    """Whether the request was refused and named the payment, whoever sent it."""
+    """Whether the request was refused and named the payment, from any client."""
     return is_refused(entry) and (
         id in entry.path or (entry.request is not None and id.encode() in entry.request)
     )

@@ -227,9 +227,9 @@ def _entry(line: int, row: Mapping[str, Any]) -> _Entry:
         amount = int(amount[:_WORD_CHARS_MAX])
     if amount is not None and (type(amount) is not int or amount < 0):
         shown = str(amount)[:_WORD_CHARS_MAX]
-        raise _at(line, f"amount: {shown!r} is no whole number of minor units, such as 1000")
+        raise _at(line, f"amount: {shown!r} is not a whole number of minor units, such as 1000")
     if status is not None and status not in STATUSES:
-        about = f"status: {status[:_WORD_CHARS_MAX]!r} is no status"
+        about = f"status: {status[:_WORD_CHARS_MAX]!r} is not a known status"
         raise _at(line, about, status, STATUSES)
     return _Entry(line, transaction_id, event_id, amount, status)
 

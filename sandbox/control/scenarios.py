@@ -108,10 +108,10 @@ def view_running(world: World) -> RunningScenario | None:
     if world.scenario is None:
         return None
     shown = world.scenario.view()
-    decided, spoilt = _last_requests(world)
+    decided, faults = _last_requests(world)
     rules, webhooks = (
         [RuleInUse(**one, last_request_id=last.get(one["name"])) for one in used]
-        for used, last in ((shown["rules"], decided), (shown["webhooks"], spoilt))
+        for used, last in ((shown["rules"], decided), (shown["webhooks"], faults))
     )
     return RunningScenario.of(
         world.scenario.scenario,
@@ -129,7 +129,7 @@ def _names_of_examples(scenario: Scenario) -> list[str]:
 
 def _last_requests(world: World) -> tuple[dict[str, str], dict[str, str]]:
     """By the name of a rule the last request that it decided, or whose webhook it changed."""
-    decided, spoilt = {}, {}
+    decided, faults = {}, {}
     since = world.state.scenario_since
     for entry in world.journal.entries():
         if since is not None and entry.at < since:
@@ -139,8 +139,8 @@ def _last_requests(world: World) -> tuple[dict[str, str], dict[str, str]]:
         for message_id in entry.events:
             for delivery in world.outbox.deliveries_of(message_id):
                 if delivery.rule is not None:
-                    spoilt[delivery.rule] = entry.id
-    return decided, spoilt
+                    faults[delivery.rule] = entry.id
+    return decided, faults
 
 
 @put(f"{WORLD}/scenario", "scenario.run", example={"name": "batch_partially_accepted"})

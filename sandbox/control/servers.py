@@ -27,7 +27,7 @@ ViewT = TypeVar("ViewT", bound=View)
 
 
 def unavailable(error: StoreError | WorldLost) -> ControlFault:
-    """Return the answer while nobody can tell, or once another server may have the world."""
+    """Return the answer while it is unknown, or once another server may have the world."""
     why = str(error)
     if isinstance(error, WorldLost):
         why = f"the world {why!r} has moved to another server; what was asked for may be done"

@@ -30,7 +30,7 @@ FROZEN: Final = frozenset({"submitted", "accepted", "partially_accepted"})
 """States in which sums and members no longer change. Source: assumed D10."""
 
 NUMBER_MAX: Final = 999
-"""Batch numbers run from 001 to 999 and begin anew. Source: assumed B5."""
+"""Batch numbers run from 001 to 999 and start over. Source: assumed B5."""
 
 
 class Batch(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
@@ -224,7 +224,7 @@ ZONE_CHARS_MAX: Final = 64
 TimeOfDay = Annotated[str, Field(pattern="^([01][0-9]|2[0-3]):[0-5][0-9]$")]
 
 _DAYS_AHEAD: Final = 9
-"""Each day of the week comes within so many days, even where a zone skips a date."""
+"""Each day of the week comes within these days, even where a zone skips a date."""
 
 
 class BatchSchedule(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):

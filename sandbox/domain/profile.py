@@ -148,11 +148,11 @@ class Profile:
         for host in self.production_hosts:
             if not _HOST.fullmatch(host):
                 raise ValueError(
-                    f"production_hosts: {host!r} is no host; write it like api.example.com"
+                    f"production_hosts: {host!r} is not a host; write it like api.example.com"
                 )
         for id, day in self.verified.items():
             if not _is_day(day):
-                raise ValueError(f"verified: {id}: {day!r} is no date; write it like 2026-11-23")
+                raise ValueError(f"verified: {id}: {day!r} is not a date; write it like 2026-11-23")
 
     @cached_property
     def key_format(self) -> KeyFormat:

@@ -225,7 +225,7 @@ _PRODUCT_CODE_DIGITS: Final = 13
 
 
 def _is_spelled(text: str, line: bytearray, found: CardNumber) -> bool:
-    """Whether it ends like a number, in usual groups, and is no telephone number or product."""
+    """Whether it ends like a number, in usual groups, and is not a telephone number or product."""
     start, end, number = found
     if not _END.match(line, end) or not (
         end - start == len(number) or _SPELLING.fullmatch(text, start, end)

@@ -6,7 +6,7 @@ The id of a team's world is `<world>@<team>`. Without `@` a world belongs to the
 from typing import Final
 
 OPERATOR: Final = ""
-"""In place of a team: whoever runs the server."""
+"""In place of a team: the operator of the server."""
 
 TEAM_PATTERN: Final = r"^[a-z0-9_-]{1,32}$"
 

@@ -280,7 +280,7 @@ TIMES_MAX: Final = 1_000
 """The most deliveries that one entry applies to."""
 
 
-class Spoiled(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+class WebhookFault(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """An entry of the queue: which deliveries, what is done to them, and to how many more.
 
     `when` and `then` are those of a webhook rule, without `times`. Source: assumed D24.

@@ -209,7 +209,7 @@ class RequestContext(OperationContext, kw_only=True):
     def begin_again(self) -> None:
         """Begin as if the request had come now.
 
-        Nothing that was found out about the world counts any more.
+        Nothing that was found out about the world counts now.
         """
         self.begin()
         self.record = self.account = None

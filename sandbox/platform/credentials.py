@@ -35,7 +35,7 @@ class CreateCredential(CreateBody):
 
 
 class UpdateCredential(Body):
-    """Body of the update of a credential. A PIN is checked and not stored; **** is no change."""
+    """Body of the update of a credential. A PIN is checked and not stored; **** changes nothing."""
 
     is_active: StrictBool = True
     pin: _Pin | Literal["****"] = MASKED_PIN

@@ -197,7 +197,7 @@ def choose_fault(
 
 
 def _fault(word: str | None, delay_ms: int, source: str, rule: str) -> ChosenOutcome:
-    """Return the fault of a request that is no attempt. A delay alone is a slow answer."""
+    """Return the fault of a request that is not an attempt. A delay alone is a slow answer."""
     word = word or (SLOW.key if delay_ms else None)
     fault = None if word is None else TRANSPORT_FAULTS[word]
     return ChosenOutcome(APPROVED, source, rule, fault=fault, delay_ms=delay_ms, is_attempt=False)

@@ -128,7 +128,7 @@ def _in_words(mistake: ErrorDetails) -> tuple[str, str | None]:
     message = mistake["msg"].removeprefix("Value error, ")
     if mistake["type"] == "extra_forbidden":
         unknown = str(mistake["loc"][-1])
-        message = f"{unknown!r} is no field here"
+        message = f"{unknown!r} is not a field here"
         meant = _meant(mistake["loc"])
     elif mistake["type"] == "literal_error" and isinstance(mistake["input"], str):
         meant = nearest(mistake["input"], _WORDS.findall(mistake["ctx"]["expected"]))

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sandbox.domain.payments.outcomes import Operation, Queued
-from sandbox.domain.webhooks import Spoiled
+from sandbox.domain.webhooks import WebhookFault
 from sandbox.scenarios.matcher import MatchedWebhookRule, NearMisses, Resolve, Running, Words
 from sandbox.scenarios.parser import ScenarioError, parse_scenario
 
@@ -80,7 +80,7 @@ class Queue:
 
 # --- faults for the next deliveries -------------------------------------------------------------
 
-SPOILED_MAX: Final = 100
+WEBHOOK_FAULTS_MAX: Final = 100
 """Entries that wait in one world. Each delivery goes through them until one fits."""
 
 
@@ -91,8 +91,8 @@ RULE_OF_QUEUE: Final = "next delivery "
 """A delivery names its rule; that of an entry of the queue is this and the id of the entry."""
 
 
-class SpoiledFull(ValueError):
-    """The queue of deliveries to spoil is full."""
+class WebhookFaultsFull(ValueError):
+    """The queue of faults for deliveries is full."""
 
 
 class WebhookRules(Protocol):
@@ -103,37 +103,37 @@ class WebhookRules(Protocol):
         ...
 
 
-def running_of(entry: Spoiled, resolve: Resolve) -> Running:
+def running_of(entry: WebhookFault, resolve: Resolve) -> Running:
     """Return the entry as a scenario of one rule. Raises ScenarioError."""
     rule = {"when": dict(entry.when), "then": dict(entry.then)}
     return Running(parse_scenario({"name": entry.id, "webhook": [rule]}), resolve)
 
 
-class Spoiling:
-    """The next deliveries of one world to spoil.
+class WebhookFaults:
+    """The faults of the next deliveries of one world.
 
     `entries` are the stored ones, the first one first, and `store` stores others. `resolve` gives
     the id for a name in `when`. `used` has what the entries did that were used, by id; like the
     journal it lasts as long as the process.
     """
 
-    def __init__(self, store: Callable[[tuple[Spoiled, ...]], None], resolve: Resolve) -> None:
+    def __init__(self, store: Callable[[tuple[WebhookFault, ...]], None], resolve: Resolve) -> None:
         self._store = store
         self._resolve = resolve
-        self.entries: tuple[Spoiled, ...] = ()
+        self.entries: tuple[WebhookFault, ...] = ()
         self.used: dict[str, Mapping[str, Any]] = {}
         # The rule of each entry, with the part of it that tells two of one id apart.
         self._running: dict[str, tuple[object, Running | None]] = {}
         self._numbered = 0
 
-    def add(self, when: Mapping[str, Any], then: Mapping[str, Any], times: int) -> Spoiled:
-        """Put one at the end. Raises SpoiledFull, or ScenarioError if it makes no sense."""
-        if len(self.entries) >= SPOILED_MAX:
-            raise SpoiledFull(f"{SPOILED_MAX} entries already wait, which is the most")
+    def add(self, when: Mapping[str, Any], then: Mapping[str, Any], times: int) -> WebhookFault:
+        """Put one at the end. Raises WebhookFaultsFull, or ScenarioError if it makes no sense."""
+        if len(self.entries) >= WEBHOOK_FAULTS_MAX:
+            raise WebhookFaultsFull(f"{WEBHOOK_FAULTS_MAX} entries already wait, which is the most")
         ends = (one.id.rpartition("_")[2] for one in self.entries)
         taken = (int(end) for end in ends if end.isascii() and end.isdecimal())
         number = max(self._numbered, *taken, 0) + 1
-        entry = Spoiled(id=f"next_{number}", when=when, then=then, left=times)
+        entry = WebhookFault(id=f"next_{number}", when=when, then=then, left=times)
         running_of(entry, self._resolve)
         self._numbered = number
         self._store((*self.entries, entry))
@@ -157,7 +157,7 @@ class Spoiling:
                 return MatchedWebhookRule(matched.then, f"{RULE_OF_QUEUE}{entry.id}")
         return None
 
-    def _of(self, entry: Spoiled) -> Running | None:
+    def _of(self, entry: WebhookFault) -> Running | None:
         """Return the rule of an entry. None if the name of something in it is gone by now."""
         then, running = self._running.get(entry.id, (None, None))
         if then is not entry.then:
@@ -170,7 +170,7 @@ class Spoiling:
             self._running[entry.id] = entry.then, running
         return running
 
-    def _use(self, entry: Spoiled) -> None:
+    def _use(self, entry: WebhookFault) -> None:
         self.used[entry.id] = entry.then
         if len(self.used) > USED_MAX:
             del self.used[next(iter(self.used))]
@@ -182,7 +182,7 @@ class Spoiling:
 
 
 class _Before(Struct, frozen=True, gc=False):
-    first: Spoiling
+    first: WebhookFaults
     scenario: Running | None
 
     def for_webhook(self, words: Words) -> MatchedWebhookRule | None:

@@ -210,7 +210,7 @@ def check_outcome(word: str) -> str:
     if word in TRANSPORT_FAULTS:
         raise ValueError(f"{word!r} is a transport fault: say fault = {word!r}")
     if word not in OUTCOMES:
-        raise UnknownWord(f"{word[:80]!r} is no outcome", word, OUTCOMES)
+        raise UnknownWord(f"{word[:80]!r} is not a known outcome", word, OUTCOMES)
     return word
 
 
@@ -255,7 +255,7 @@ class FollowUp(Part):
         if word is not None:
             check_outcome(word)
             if OUTCOMES[word].response_code in (None, "E"):
-                raise ValueError(f"{word} is no answer of a processor")
+                raise ValueError(f"{word} is not an answer of a processor")
         return word
 
     @model_validator(mode="after")
@@ -318,11 +318,11 @@ class Then(Part):
     @classmethod
     def _is_a_reason(cls, word: str | None) -> str | None:
         if word is not None and " " not in word and word not in REASONS:
-            unknown = UnknownWord(f"{word!r} is no reason", word, REASONS)
+            unknown = UnknownWord(f"{word!r} is not a known reason", word, REASONS)
             if unknown.nearest is None:
                 raise ValueError(
-                    f"{word!r} is no reason; there are {', '.join(REASONS)}, and a text of "
-                    "several words is passed on as it is"
+                    f"{word!r} is not a known reason; there are {', '.join(REASONS)}, and a text "
+                    "of several words is passed on as it is"
                 )
             raise unknown
         return word

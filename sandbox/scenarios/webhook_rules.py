@@ -99,7 +99,7 @@ class WebhookThen(Part):
 class ScenarioEndpoint(Part):
     """A webhook endpoint that the scenario registers when it starts. Source: assumed 8.3-declared.
 
-    `account` is a cast name or id; without one it hears the whole world.
+    `account` is a cast name or id; without one it receives those of the whole world.
     """
 
     name: EndpointId

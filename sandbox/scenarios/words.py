@@ -52,7 +52,7 @@ class OneOf(KnownWord):
 
     def _check(self, word: str) -> str:
         if word not in self.words:
-            raise UnknownWord(f"{word[:80]!r} is no {self.what}", word, self.words)
+            raise UnknownWord(f"{word[:80]!r} is not a known {self.what}", word, self.words)
         return word
 
 
@@ -90,7 +90,7 @@ Name = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_in_on
 RuleName = Annotated[
     str, Field(min_length=1, max_length=100, pattern=r"[^0-9]"), AfterValidator(_in_one_line)
 ]
-"""Rules without a name are known by their number, which is no name therefore."""
+"""Rules without a name are known by their number, which is therefore not a name."""
 
 Count = Annotated[int, Field(ge=1)]
 Cents = Annotated[int, Field(ge=0, le=AMOUNT_MAX)]

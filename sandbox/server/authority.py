@@ -57,7 +57,8 @@ def _authority(folder: Path, ca_file: Path) -> tuple[EllipticCurvePrivateKey, x5
             certificate = x509.load_pem_x509_certificate(content)
         except (ValueError, TypeError) as error:
             raise AuthorityError(
-                f"{pair}: is no key with its certificate: {error}; remove the folder for a new one"
+                f"{pair}: is not a key with its certificate: {error}; remove the folder "
+                "for a new one"
             ) from None
         if certificate.not_valid_after_utc - datetime.now(UTC) > _AUTHORITY_LEFT_MIN:
             return key, certificate

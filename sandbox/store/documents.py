@@ -248,7 +248,7 @@ def _mistake(error: ErrorDetails) -> str:
     elif kind == "missing":
         said = "is missing"
     elif kind == "extra_forbidden":
-        said = "is no field of it"
+        said = "is not a field of it"
     else:
         said = sentence(error["msg"])
     return f"{place}: {said}" if place else said

@@ -126,7 +126,7 @@ _DOCUMENTS: Final[Mapping[str, type[_Document]]] = {
         lookup=(FixtureLookup, ...),
         expires_at=(Instant | None, None),
     ),
-    # The cast name is the endpoint's id. Without `account` it hears the whole world.
+    # The cast name is the endpoint's id. Without `account` it receives those of the whole world.
     "endpoints": model_of(
         Endpoint,
         _Document,

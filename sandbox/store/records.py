@@ -18,10 +18,10 @@ from sandbox.store.tables import (
 )
 
 _PUT_BITS: Final = 40
-"""The number of a record with a moment is the moment, then so many bits for the order of puts."""
+"""The number of a record with a moment is the moment, then these bits for the order of puts."""
 
 FEW: Final = 8
-"""To compare all records is faster than a lookup that leads to more than one in so many."""
+"""Comparing all records is faster than a lookup that leads to a larger part of them."""
 
 Claims = Sequence[tuple[str, str]]
 """Names of unique lookups, each with a value that a record newly takes."""

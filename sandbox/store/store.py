@@ -147,7 +147,7 @@ class Store:
         self.counters = Counters()
 
     def take_over(self, other: "Store") -> None:
-        """Replace everything here with the content of the other, which is not used any more."""
+        """Replace everything here with the content of the other, which is no longer used."""
         self._tables, self.timers = other._tables, other.timers
         self._messages, self._places = other._messages, other._places
         self.counters = other.counters

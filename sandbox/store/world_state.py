@@ -17,7 +17,7 @@ from sandbox.domain.instants import Instant
 from sandbox.domain.payments.outcomes import OutcomeName, Queued
 from sandbox.domain.switches import checked
 from sandbox.domain.text import known
-from sandbox.domain.webhooks import Spoiled
+from sandbox.domain.webhooks import WebhookFault
 
 COUNT_MAX: Final = 2**63 - 1
 
@@ -80,9 +80,10 @@ class Beginning(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True)
 class WorldState(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """The one record of the world itself.
 
-    `queue` are the next outcomes, `spoiled` the faults of the next deliveries. `terminal_outcomes`
-    are the fixed outcomes of test terminals, by terminal id. `scenario` is the document of the
-    scenario that is running, since that moment. In a maintenance every request is refused.
+    `queue` are the next outcomes, `webhook_faults` the faults of the next deliveries.
+    `terminal_outcomes` are the fixed outcomes of test terminals, by terminal id. `scenario` is the
+    document of the scenario that is running, since that moment. In a maintenance every request is
+    refused.
     `readings` are those that the world chose itself; the profile decides the others.
     """
 
@@ -91,7 +92,7 @@ class WorldState(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True
     clock: Annotated[ClockState, AfterValidator(_standing)]
     switches: Annotated[Mapping[str, Any], AfterValidator(checked)] = field(default_factory=dict)
     queue: tuple[Queued, ...] = ()
-    spoiled: tuple[Spoiled, ...] = ()
+    webhook_faults: tuple[WebhookFault, ...] = ()
     terminal_outcomes: Mapping[str, OutcomeName] = field(default_factory=dict)
     scenario: Mapping[str, Any] | None = None
     scenario_since: Instant | None = None

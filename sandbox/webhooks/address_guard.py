@@ -86,7 +86,7 @@ class Guard:
         try:
             number: Address = ipaddress.ip_address(address.partition("%")[0])
         except ValueError:
-            return f"{address} is no address"
+            return f"{address} is not an address"
         meant = _meant(number)
         if all(map(_is_public, meant)):
             return None

@@ -58,7 +58,7 @@ def _words(message: Message, endpoint: Endpoint, fields: Mapping[str, Any]) -> d
 
 def trigger_of(then: WebhookThen) -> AttemptTrigger:
     """Whether the rule changes the first attempt, rather than adding others."""
-    says = (then.delay_ms, then.order, then.before_answer, _spoilt(then))
+    says = (then.delay_ms, then.order, then.before_answer, _changes_of(then))
     return "scenario" if any(says) else "scheduled"
 
 
@@ -113,11 +113,11 @@ def head_of(
         age_s=int(sent_at) - timestamp,
         size=len(body),
         sha256=sha256(body).hexdigest(),
-        spoilt=() if then is None else _spoilt(then),
+        spoilt=() if then is None else _changes_of(then),
     )
 
 
-def _spoilt(then: WebhookThen) -> tuple[str, ...]:
+def _changes_of(then: WebhookThen) -> tuple[str, ...]:
     """List the changes that the rule makes to the bytes and headers of an attempt."""
     said = {
         f"signature = {then.signature}": then.signature is not None,

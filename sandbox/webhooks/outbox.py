@@ -410,7 +410,7 @@ class Outbox:
     # --- what operators do
 
     def disable(self, endpoint_id: str, reason: str) -> Endpoint:
-        """Send nothing there any more; what still waited is canceled."""
+        """Send nothing more there; what still waited is canceled."""
         self._cancel(endpoint_id)
         disabled = replace(self.endpoints[endpoint_id], disabled_reason=reason)
         self.store_endpoint(disabled)

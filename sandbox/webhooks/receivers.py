@@ -29,7 +29,7 @@ _ESCAPE: Final = re.compile(r"\\u00([0-7][0-9a-fA-F])")
 
 
 def find_error(status: int | None) -> str | None:
-    """Find out why an answer with this status is no success; None if it is one."""
+    """Find out why an answer with this status is a failure; None if it is one."""
     if status is not None and 200 <= status < 300:
         return None
     is_redirect = status is not None and 300 <= status < 400
@@ -131,7 +131,7 @@ ANSWERS_MAX: Final = 20
 ANSWER_MIN, ANSWER_MAX = 200, 599
 DELAY_MS_MAX: Final = 30_000
 RECEIVED_MAX: Final = 100
-"""So many deliveries of each receiver are kept."""
+"""The deliveries of each receiver to keep."""
 
 _OK: Final = 200
 _FIELDS: Final = ("answers", "delay_ms")
@@ -187,7 +187,7 @@ def _number(name: str, text: str, least: int, most: int) -> int:
         int(text) if text.isascii() and text.isdecimal() and len(text) < len("10000000") else -1
     )
     if not least <= number <= most:
-        raise ValueError(f"{name}: {text[:20]!r} is no whole number from {least} to {most}")
+        raise ValueError(f"{name}: {text[:20]!r} is not a whole number from {least} to {most}")
     return number
 
 
@@ -215,7 +215,7 @@ class Inbox:
         return self._kept[endpoint_id].total
 
     def forget(self, endpoint_id: str) -> None:
-        """Nothing is known of the receiver any more."""
+        """Forget the receiver."""
         self._kept.pop(endpoint_id, None)
 
     async def take(

@@ -30,12 +30,12 @@ async def run_in_thread(function: Callable[..., T], *args: Any) -> T:
 
 
 async def collect(items: Iterable[T], *, every: int = EVERY) -> list[T]:
-    """Make a list of the items, with a pause after every so many."""
+    """Make a list of the items, with pauses."""
     return await select(items, lambda item: True, every=every)
 
 
 async def select(items: Iterable[T], fits: Callable[[T], bool], *, every: int = EVERY) -> list[T]:
-    """Make a list of the items that fit, with a pause after every so many."""
+    """Make a list of the items that fit, with pauses."""
     found: list[T] = []
     for number, item in enumerate(items, start=1):
         if fits(item):
@@ -64,7 +64,7 @@ class Alone:
 # --- webhooks, waking up in time, saving --------------------------------------------------------
 
 _LOOK_AGAIN_S: Final = 3_600.0
-"""Read a world's clock again after so many seconds, to notice jumps of the system clock."""
+"""The seconds after which a world's clock is read again, to notice jumps of the system clock."""
 
 
 @dataclass(eq=False)
@@ -103,7 +103,7 @@ class Timers:
         return not self._is_closed
 
     def arm_wakeup(self, world: object, wait_s: float | None) -> None:
-        """Wake the world after so many seconds, in place of an earlier wake-up; None: never."""
+        """Wake the world after these seconds, in place of an earlier wake-up; None: never."""
         is_running = self._is_running()
         if (earlier := self._wakeups.pop(id(world), None)) is not None:
             earlier.cancel()
@@ -183,4 +183,4 @@ class Saver(Protocol):
         """Write these tokens of teams in place of those that are there."""
 
     async def close(self) -> None:
-        """Write what remains, and write nothing any more."""
+        """Write what remains, and stop."""

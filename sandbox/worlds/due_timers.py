@@ -10,7 +10,7 @@ from sandbox.store.store import UnitOfWork
 from sandbox.worlds.world import World
 
 TIMERS_IN_A_ROW: Final = 30
-"""After so many others on the same loop have their turn."""
+"""The number of timers after which other tasks of the loop have their turn."""
 
 log = logging.getLogger("sandbox.worlds")
 

@@ -68,7 +68,7 @@ class Elsewhere(Protocol):
         """
 
     async def may_have_key(self, world: str, sent: str, key: ParsedKey) -> bool:
-        """Whether a key that somebody brings is free for this world, on all servers.
+        """Whether a key that a client supplies is free for this world, on all servers.
 
         If so, no other world gets it for some seconds.
         """
@@ -104,7 +104,7 @@ class Elsewhere(Protocol):
         """Whether this server is in contact with the others, so it may answer."""
 
     def reserved(self, id: str, team: str) -> AbstractAsyncContextManager[str]:
-        """Return the id of a world that is made inside the block; nobody else makes one with it.
+        """Return the id of a world that is made inside the block; no other request can use it.
 
         An empty id becomes the team's next free one. Raises WorldTaken and TooManyWorlds.
         """

@@ -75,7 +75,7 @@ class TapEvent(NamedTuple):
 
 
 class Removed(NamedTuple):
-    """A record that is not there any more: its type and its id."""
+    """A record that is gone: its type and its id."""
 
     kind: type
     id: str

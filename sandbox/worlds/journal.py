@@ -31,7 +31,7 @@ REASON_CHARS_MAX: Final = 4_096
 """The same limit for reasons and notes, which quote the request."""
 
 Origin = Literal["client", "console"]
-"""Who sent a request: a client of the platform, or somebody through the control API."""
+"""Who sent a request: a client of the platform, or an operator through the control API."""
 
 CLIENT: Final[Origin] = "client"
 CONSOLE: Final[Origin] = "console"

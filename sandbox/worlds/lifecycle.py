@@ -35,7 +35,7 @@ from sandbox.domain.text import UnknownWord
 from sandbox.domain.webhooks import ENDPOINTS_MAX, Delivery, Endpoint
 from sandbox.scenarios.matcher import Running
 from sandbox.scenarios.parser import ScenarioError, parse_scenario
-from sandbox.scenarios.queue import QUEUE_MAX, SPOILED_MAX
+from sandbox.scenarios.queue import QUEUE_MAX, WEBHOOK_FAULTS_MAX
 from sandbox.scenarios.scenario import Scenario
 from sandbox.store.documents import Unreadable, from_document
 from sandbox.store.files.port import FIXTURE, MESSAGES, RECORDS, TIMERS, WORLD, Document, fields_of
@@ -169,7 +169,7 @@ def restore(
     if saved.is_from_file and state.id != world.id:
         raise NotRestored(f"{WORLD}, {state.id[:80]}: id: must be that of the world")
     _must_be_few(saved, "queue", len(state.queue), QUEUE_MAX)
-    _must_be_few(saved, "spoiled", len(state.spoiled), SPOILED_MAX)
+    _must_be_few(saved, "webhook_faults", len(state.webhook_faults), WEBHOOK_FAULTS_MAX)
     _must_be_few(saved, ENDPOINTS, len(tables.get(ENDPOINTS, ())), ENDPOINTS_MAX)
     load(world.store, saved)
     if not saved.is_from_file:

@@ -85,7 +85,7 @@ class ChangeLog:
             self._begins = False
             self.forget()
             puts += Moment(self._store, self._fixture).documents()
-            return Change(self._world_id, puts, gone, anew=True)
+            return Change(self._world_id, puts, gone, replaces=True)
         for (table, id), records in self._changed.items():
             record = records.by_id.get(id)
             if record is None:
@@ -224,7 +224,7 @@ class FileSaver:
     def _take(self) -> Iterator[list[Change]]:
         """Take the changes that are written in the block; they are kept if that fails."""
         noted, changes, began_s = self._noted, self._unwritten, monotonic()
-        changes += [Change(id, anew=True) for id in self._gone]
+        changes += [Change(id, replaces=True) for id in self._gone]
         for world_id in self._dirty:
             change = self._change_of(self._logs[world_id])
             if change is not None:

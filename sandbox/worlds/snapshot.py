@@ -78,7 +78,7 @@ def _check_head(document: dict[str, Any]) -> None:
     try:
         check_format(head.get("format"))
     except UnknownFormat as error:
-        raise NotRestored(f"{FILE}: {error}; save the world anew with this version") from None
+        raise NotRestored(f"{FILE}: {error}; save the world again with this version") from None
 
 
 def _documents(table: str, entries: Any) -> list[Document]:

@@ -26,7 +26,7 @@ from sandbox.domain.profile import Profile
 from sandbox.domain.text import UnknownWord
 from sandbox.domain.transport_faults import NEED_BODY, TRANSPORT_FAULTS
 from sandbox.scenarios.matcher import Running
-from sandbox.scenarios.queue import Queue, Spoiling, WebhookRules
+from sandbox.scenarios.queue import Queue, WebhookFaults, WebhookRules
 from sandbox.store.fixture import Cast
 from sandbox.store.ids import Ids
 from sandbox.store.store import Store, UnitOfWork
@@ -129,7 +129,9 @@ class World:
         self.readings = readings.in_force(profile.readings, {})
         self.clock = Clock(system_clock, lambda clock: self.put_state(clock=clock))
         self.queue = Queue(lambda queue: self.put_state(queue=queue))
-        self.spoiling = Spoiling(lambda entries: self.put_state(spoiled=entries), self.named)
+        self.webhook_faults = WebhookFaults(
+            lambda entries: self.put_state(webhook_faults=entries), self.named
+        )
         self.journal = Journal(
             entries_max=journal_entries_max,
             scrub=profile.scrub,
@@ -153,7 +155,7 @@ class World:
         self.store.put(spec.first_state(system_clock()))
 
     def _begin_process(self) -> None:
-        """Begin with what lasts as long as the process: nobody waits or watches yet."""
+        """Begin with what lasts as long as the process: nothing waits for it or watches it yet."""
         # The timer that the world will be woken up for.
         self.watched: Timer | None = None
         self.advancing = Lock()
@@ -174,10 +176,10 @@ class World:
             self.switches[name] for name in QUOTAS
         )
         self.clock.state, self.queue.entries = state.clock, state.queue
-        self.spoiling.entries = state.spoiled
+        self.webhook_faults.entries = state.webhook_faults
 
     def put_state(self, **changes: Any) -> None:
-        """Store these fields of the world's state anew."""
+        """Store these fields of the world's state."""
         self.store.put(replace(self.state, **changes))
 
     @property
@@ -226,7 +228,7 @@ class World:
         scenario = self.scenario
         if scenario is not None and not scenario.is_about_webhooks:
             scenario = None
-        return self.spoiling.before(scenario) if self.spoiling.entries else scenario
+        return self.webhook_faults.before(scenario) if self.webhook_faults.entries else scenario
 
     def _note_key(self, key: ApiKey) -> None:
         if self.on_key is not None:
@@ -269,7 +271,7 @@ class World:
             self.count_rules(scenario)
 
     def close(self) -> None:
-        """End the world: it is not used any more, and nothing of it is written.
+        """End the world: it is no longer used, and nothing of it is written.
 
         Holders of the world find it empty.
         """

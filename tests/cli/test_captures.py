@@ -70,11 +70,11 @@ def broken(change: dict[str, Any] | None, without: str = "") -> Any:
 @pytest.mark.parametrize(
     ("write", "said"),
     [
-        (lambda _: b"{}", "is no capture: it is not gzipped"),
-        (lambda _: gzip.compress(b"no JSON"), "is no capture: "),
-        (lambda _: gzip.compress(b"[]"), "is no capture of this program"),
-        (lambda file: file.read_bytes()[:-20], "is no capture: it ends too early"),
-        (broken({"program": "other"}), "is no capture of this program"),
+        (lambda _: b"{}", "is not a capture: it is not gzipped"),
+        (lambda _: gzip.compress(b"no JSON"), "is not a capture: "),
+        (lambda _: gzip.compress(b"[]"), "is not a capture of this program"),
+        (lambda file: file.read_bytes()[:-20], "is not a capture: it ends too early"),
+        (broken({"program": "other"}), "is not a capture of this program"),
         (broken({"capture": 2}), "has the format 2, and this version reads 1"),
         (broken({"extra": 1}), "has 'extra', which no capture has"),
         (broken(None, "requests"), "has no requests"),

@@ -106,7 +106,7 @@ def test_a_profile_that_cannot_be_used_is_refused_with_file_and_field(tmp_path, 
 
 
 @pytest.mark.parametrize("option", ["--config", "--settings", "-c"])
-def test_who_looks_for_a_file_of_settings_hears_that_there_is_none(option):
+def test_a_missing_settings_file_is_reported(option):
     done = refuse(option, "sandbox.toml")
 
     assert_unusable(done.exit_code, done.stdout, done.stderr, "no file of settings", "SANDBOX_PORT")

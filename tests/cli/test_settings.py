@@ -88,9 +88,10 @@ def test_a_misspelt_variable_is_told_with_the_nearest(monkeypatch):
     said = logged()
 
     assert said == [
-        "the variable SANDBOX_LOG_REQUEST is no setting of the sandbox; did you mean "
+        "the variable SANDBOX_LOG_REQUEST is not a known setting of the sandbox; did you mean "
         "SANDBOX_LOG_REQUESTS?",
-        "the variable SANDBOX_PROT is no setting of the sandbox; did you mean SANDBOX_PORT?",
+        "the variable SANDBOX_PROT is not a known setting of the sandbox; did you mean "
+        "SANDBOX_PORT?",
     ]
 
 

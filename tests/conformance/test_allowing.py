@@ -36,10 +36,10 @@ def test_the_plan_says_what_is_made_and_shows_each_body():
         (["--allow", "payments", "--account", "a"], "needs --tx"),
         (["--tx", "auth=a"], "is for --allow payments"),
         (["--allow", "payments", "--account", "a", "--tx", "hold=a"], "must be one of auth"),
-        (["--allow", "payments", "--account", "a", "--tx", "auth=a/b"], "is no id"),
+        (["--allow", "payments", "--account", "a", "--tx", "auth=a/b"], "is not an id"),
         (["--allow", "payments", "--account", "a", "--tx", "auth=a,a"], "named twice"),
         (["--allow", "directory", "--account", "a"], "needs a partner's key"),
-        (["--clean", "../etc"], "is no name of a run"),
+        (["--clean", "../etc"], "is not the name of a run"),
         (["--clean", "0a1b2c3d", "--out", "/nowhere"], "run '0a1b2c3d' is unknown"),
     ],
 )

@@ -104,13 +104,14 @@ def test_an_event_that_is_not_named_is_known_by_its_fields(messages, tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("{", "0.json: is no JSON file"),
+        ("{", "0.json: is not a JSON file"),
         ("[]", "0.json: headers: is required, as an object"),
-        ('{"headers": {}, "body": "<html>"}', "0.json: body: is no JSON"),
+        ('{"headers": {}, "body": "<html>"}', "0.json: body: is not JSON"),
         ('{"headers": {}, "body": []}', "0.json: body: is required, as text or object"),
         (
             '{"event": "transaction.sales", "headers": {}, "body": {}}',
-            "0.json: event: 'transaction.sales' is no event; did you mean 'transaction.sale'?",
+            "0.json: event: 'transaction.sales' is not a known event; did you mean "
+            "'transaction.sale'?",
         ),
     ],
 )
@@ -124,5 +125,5 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path, content, said):
 def test_a_folder_without_deliveries_is_refused(tmp_path):
     with pytest.raises(CaptureError, match=r"has no \.json file"):
         read_folder(tmp_path)
-    with pytest.raises(CaptureError, match="is no folder"):
+    with pytest.raises(CaptureError, match="is not a folder"):
         read_folder(tmp_path / "none")

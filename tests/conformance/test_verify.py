@@ -214,7 +214,7 @@ def test_a_key_that_is_not_one_of_uat_is_refused_and_not_shown(key, words):
 @pytest.mark.parametrize(
     ("base", "words"),
     [
-        ("uat.example.com", "is no address"),
+        ("uat.example.com", "is not an address"),
         ("http://uat.example.com", "would send the key in the clear"),
         ("https://me:secret@uat.example.com", "has more than scheme, host, port and path"),
     ],
@@ -342,8 +342,8 @@ def test_a_sandbox_with_the_profile_of_a_run_has_its_readings_and_shows_the_day(
 @pytest.mark.parametrize(
     ("document", "words"),
     [
-        ({"verified": {"spec 4.1": "yesterday"}}, "is no date"),
-        ({"production_hosts": ["https://api.example.com"]}, "is no host"),
+        ({"verified": {"spec 4.1": "yesterday"}}, "is not a date"),
+        ({"production_hosts": ["https://api.example.com"]}, "is not a host"),
     ],
 )
 def test_a_day_or_a_host_in_a_profile_that_is_none_is_refused(document, words):

@@ -28,7 +28,7 @@ UNUSABLE = [
         {"name": "x", "rule": [{"then": {"outcome": "lost_crd"}}]},
         "validation_error",
         "lost_card",
-        "scenario: rule 1, then.outcome: 'lost_crd' is no outcome",
+        "scenario: rule 1, then.outcome: 'lost_crd' is not a known outcome",
     ),
     (
         {"name": "x", "rule": [{"when": {"key": "partnr"}, "then": {"delay_ms": 1}}]},

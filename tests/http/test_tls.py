@@ -171,7 +171,7 @@ def test_what_cannot_be_used_is_refused_in_words(options, words, tmp_path):
 def test_a_damaged_authority_is_named(tmp_path):
     (tmp_path / "ca-key.pem").write_text("-----BEGIN JUNK-----")
 
-    with pytest.raises(certificates.CertificateError, match=r"ca-key\.pem: is no key"):
+    with pytest.raises(certificates.CertificateError, match=r"ca-key\.pem: is not a key"):
         certificates.own(tmp_path, [])
 
 

@@ -8,7 +8,7 @@ from sandbox.control.console_files import version
 from sandbox.control.routes import CONTROL
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.scenarios.queue import QUEUE_MAX, SPOILED_MAX
+from sandbox.scenarios.queue import QUEUE_MAX, WEBHOOK_FAULTS_MAX
 from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.driving import InProcess
@@ -196,7 +196,7 @@ def test_what_is_there_already_is_refused_as_the_document_says(sandbox):
     unchecked = InProcess(sandbox.sandbox)
     for times, path, body in (
         (10, "endpoints/taken/rotate-secret", {}),
-        (SPOILED_MAX, "webhooks/next", {"then": {"drop": True}}),
+        (WEBHOOK_FAULTS_MAX, "webhooks/next", {"then": {"drop": True}}),
         (QUEUE_MAX, "scenario/next", {"outcome": "lost_card"}),
     ):
         for _ in range(times):

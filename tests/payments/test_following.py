@@ -440,11 +440,11 @@ def test_a_reset_forgets_what_was_to_follow(sandbox):
         ),
         (
             {"then": {"follow": [after("5s", "late_answer", outcome="approvd")]}},
-            "then.follow.outcome: 'approvd' is no outcome; did you mean 'approved'?",
+            "then.follow.outcome: 'approvd' is not a known outcome; did you mean 'approved'?",
         ),
         (
             {"then": {"follow": [after("5s", "late_answer", outcome="timed_out")]}},
-            "then.follow.outcome: timed_out is no answer of a processor",
+            "then.follow.outcome: timed_out is not an answer of a processor",
         ),
         (
             {"then": {"follow": [after("5s", "late_answer", outcome="approved")]}},

@@ -292,7 +292,7 @@ def test_each_of_several_attempts_is_answered_by_its_event_id(sandbox):
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ({"outcome": "timed_out"}, "outcome: timed_out is no answer of a processor"),
+        ({"outcome": "timed_out"}, "outcome: timed_out is not an answer of a processor"),
         ({"outcome": "lost_crad"}, "outcome: there is no 'lost_crad'"),
         ({"outcome": "insert_card"}, "outcome: insert_card is for auth, incremental_auth, sale"),
     ],

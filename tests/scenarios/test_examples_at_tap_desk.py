@@ -84,12 +84,21 @@ def test_after_a_mistake_at_the_desk_the_story_goes_on():
     [
         ({"tap": {}}, "send.tap: says nothing: give after, card, outcome or cancel"),
         ({"tap": {"card": "tok_amex", "cancel": "user"}}, "send.tap: one of card, outcome and"),
-        ({"tap": {"card": "tok_amx"}}, "send.tap.card: 'tok_amx' is no test card; did you mean"),
-        ({"tap": {"outcome": "lost_crd"}}, "send.tap: 'lost_crd' is no outcome; did you mean"),
+        (
+            {"tap": {"card": "tok_amx"}},
+            "send.tap.card: 'tok_amx' is not a known test card; did you mean",
+        ),
+        (
+            {"tap": {"outcome": "lost_crd"}},
+            "send.tap: 'lost_crd' is not a known outcome; did you mean",
+        ),
         ({"operation": "capture", "tap": {"card": "tok_amex"}}, "send.tap: a card is tapped for"),
         ({"by": "5m"}, "send.by: belongs to advance, which needs it"),
         ({"operation": "advance"}, "send.by: belongs to advance, which needs it"),
-        ({"card": "tok_amx"}, "send.card: 'tok_amx' is no test card; did you mean 'tok_amex'?"),
+        (
+            {"card": "tok_amx"},
+            "send.card: 'tok_amx' is not a known test card; did you mean 'tok_amex'?",
+        ),
     ],
 )
 def test_an_example_that_cannot_be_is_refused_with_its_place(send, said):
@@ -174,10 +183,10 @@ def test_headers_of_the_answer_are_compared():
         ({"then": {"duplicate": 1}}, "then.duplicate: "),
         ({"then": {"truncate": -1}}, "then.truncate: "),
         ({"then": {"signature": "old"}}, "then.signature: Input should be 'wrong', 'missing' or"),
-        ({"then": {"dorp": True}}, "then.dorp: 'dorp' is no field here; did you mean 'drop'?"),
+        ({"then": {"dorp": True}}, "then.dorp: 'dorp' is not a field here; did you mean 'drop'?"),
         (
             {"when": {"event": "transaction.sal"}, "then": {"drop": True}},
-            "when.event: 'transaction.sal' is no event; did you mean 'transaction.sale'?",
+            "when.event: 'transaction.sal' is not a known event; did you mean 'transaction.sale'?",
         ),
         (
             {"when": {"event": OPENED, "transaction_type": "sale"}, "then": {"drop": True}},
@@ -185,7 +194,7 @@ def test_headers_of_the_answer_are_compared():
         ),
         (
             {"when": {"status": "captued"}, "then": {"drop": True}},
-            "when.status: 'captued' is no status; did you mean 'captured'?",
+            "when.status: 'captued' is not a known status; did you mean 'captured'?",
         ),
     ],
 )

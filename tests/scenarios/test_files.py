@@ -12,7 +12,10 @@ from sandbox.scenarios.parser import ScenarioError, read_scenario
         (b'name = "x"\nname = "y"', "is not TOML: "),
         (b"name = '\xff'", "is not UTF-8"),
         (b"", "name: Field required"),
-        (b'name = "x"\n[[rule]]\nthen = {tims = 1}', "rule 1, then.tims: 'tims' is no field here"),
+        (
+            b'name = "x"\n[[rule]]\nthen = {tims = 1}',
+            "rule 1, then.tims: 'tims' is not a field here",
+        ),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_with_its_path(tmp_path, content, said):

@@ -196,9 +196,9 @@ def test_a_delay_can_differ_from_request_to_request(sandbox, delay, least, most)
 @pytest.mark.parametrize(
     ("rule", "said", "nearest"),
     [
-        ({"when": {"operation": "apikeys.lst"}}, "no operation", "apikeys.list"),
-        ({"when": {"method": "GT"}}, "'GT' is no method", None),
-        ({"when": {"path": "/v1/batchs"}}, "no operation has the path", "/v1/batches"),
+        ({"when": {"operation": "apikeys.lst"}}, "not a known operation", "apikeys.list"),
+        ({"when": {"method": "GT"}}, "'GT' is not a known method", None),
+        ({"when": {"path": "/v1/batchs"}}, "not a known operation has the path", "/v1/batches"),
         ({"when": {"path": "v1/batches"}}, "when.path: String should match", None),
         ({"when": {"operation": "batches.close", "method": "GET"}}, "GET batches.close", None),
         ({"when": {"operation": "sale", "path": "/v5/*"}}, "/v5/* sale", None),
@@ -210,7 +210,7 @@ def test_a_delay_can_differ_from_request_to_request(sandbox, delay, least, most)
         ({"when": {"from": "5m", "until": "5m"}}, "until: the time ends before", None),
         ({"when": {"from": "5m", "until": "2030-01-01T00:00:00Z"}}, "until: give both", None),
         ({"when": {"until": "soon"}}, "until: must be a duration", None),
-        ({"when": {"form": "5m"}}, "'form' is no field here", "from"),
+        ({"when": {"form": "5m"}}, "'form' is not a field here", "from"),
         ({"then": {**FAILS, "probability": 7}}, "probability: Input should be less", None),
         ({"then": {**FAILS, "probability": 0}}, "probability: Input should be greater", None),
         ({"then": {"probability": 0.5}}, "says nothing", None),
@@ -227,7 +227,7 @@ def test_a_delay_can_differ_from_request_to_request(sandbox, delay, least, most)
             "half_answer cannot happen to terminals.delete",
             None,
         ),
-        ({"then": {"fault": "half_anser"}}, "no transport fault", "half_answer"),
+        ({"then": {"fault": "half_anser"}}, "not a known transport fault", "half_answer"),
     ],
     ids=lambda one: json.dumps(one)[:60] if isinstance(one, dict) else "",
 )

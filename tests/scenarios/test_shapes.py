@@ -163,7 +163,7 @@ def test_an_unknown_field_is_refused_with_its_place_and_the_nearest_one(toml, pl
 
     field = place.split()[-1].split(".")[-1]
     hint = f"; did you mean {nearest!r}?" if nearest else ""
-    assert str(error).startswith(f"{place}: {field!r} is no field here{hint}")
+    assert str(error).startswith(f"{place}: {field!r} is not a field here{hint}")
     assert error.nearest == nearest
 
 
@@ -180,7 +180,7 @@ def test_the_rule_is_told_by_its_number_and_its_name():
 def test_more_mistakes_are_counted_and_the_unknown_field_comes_first():
     error = refusal('[[rule]]\nwhen = {nth = 0}\nthan = {outcome = "approved"}')
 
-    said = "rule 1, than: 'than' is no field here; did you mean 'then'? (and 2 more)"
+    said = "rule 1, than: 'than' is not a field here; did you mean 'then'? (and 2 more)"
     assert str(error) == said
 
 
@@ -190,14 +190,32 @@ def test_more_mistakes_are_counted_and_the_unknown_field_comes_first():
 @pytest.mark.parametrize(
     ("when", "said"),
     [
-        ('operation = "salle"', "operation: 'salle' is no operation; did you mean 'sale'?"),
-        ('operation = ["sale", "captur"]', "operation: 'captur' is no operation; did you mean"),
-        ('card = "tok_declned"', "card: 'tok_declned' is no test card; did you mean"),
-        ('card_brand = "visa"', "card_brand: 'visa' is no brand of a test card; did you mean"),
-        ('card_type = "debit"', "card_type: 'debit' is no type of a test card; did you mean"),
-        ('status = "capturd"', "status: 'capturd' is no status of a payment; did you mean"),
-        ('platform = "andriod"', "platform: 'andriod' is no platform; did you mean 'android'?"),
-        ('platform = "windows"', "platform: 'windows' is no platform"),
+        (
+            'operation = "salle"',
+            "operation: 'salle' is not a known operation; did you mean 'sale'?",
+        ),
+        (
+            'operation = ["sale", "captur"]',
+            "operation: 'captur' is not a known operation; did you mean",
+        ),
+        ('card = "tok_declned"', "card: 'tok_declned' is not a known test card; did you mean"),
+        (
+            'card_brand = "visa"',
+            "card_brand: 'visa' is not a known brand of a test card; did you mean",
+        ),
+        (
+            'card_type = "debit"',
+            "card_type: 'debit' is not a known type of a test card; did you mean",
+        ),
+        (
+            'status = "capturd"',
+            "status: 'capturd' is not a known status of a payment; did you mean",
+        ),
+        (
+            'platform = "andriod"',
+            "platform: 'andriod' is not a known platform; did you mean 'android'?",
+        ),
+        ('platform = "windows"', "platform: 'windows' is not a known platform"),
     ],
 )
 def test_a_misspelt_word_of_when_is_refused_with_the_nearest_one(when, said):
@@ -209,18 +227,22 @@ def test_a_misspelt_word_of_when_is_refused_with_the_nearest_one(when, said):
     [
         (
             'outcome = "insuficient_funds"',
-            "outcome: 'insuficient_funds' is no outcome; did you mean 'insufficient_funds'?",
+            "outcome: 'insuficient_funds' is not a known outcome; did you mean "
+            "'insufficient_funds'?",
         ),
-        ('outcome = "xyzzy"', "outcome: 'xyzzy' is no outcome"),
+        ('outcome = "xyzzy"', "outcome: 'xyzzy' is not a known outcome"),
         (
             'outcome = "http_503"',
             "outcome: 'http_503' is a transport fault: say fault = 'http_503'",
         ),
-        ('fault = "htp_503"', "fault: 'htp_503' is no transport fault; did you mean 'http_503'?"),
-        ('fault = "approved"', "fault: 'approved' is no transport fault"),
+        (
+            'fault = "htp_503"',
+            "fault: 'htp_503' is not a known transport fault; did you mean 'http_503'?",
+        ),
+        ('fault = "approved"', "fault: 'approved' is not a known transport fault"),
         (
             'batch = "rejected", reason = "hash_mismach"',
-            "reason: 'hash_mismach' is no reason; did you mean 'hash_mismatch'?",
+            "reason: 'hash_mismach' is not a known reason; did you mean 'hash_mismatch'?",
         ),
         (
             'batch = "acepted"',
@@ -303,12 +325,12 @@ def test_what_does_not_go_together_is_refused(when, then, said):
 def test_a_decline_is_called_do_not_honor(word):
     said = refused_rule(then=f'outcome = "{word}"')
 
-    assert said == f"then.outcome: '{word}' is no outcome; did you mean 'do_not_honor'?"
+    assert said == f"then.outcome: '{word}' is not a known outcome; did you mean 'do_not_honor'?"
 
 
 def test_a_reason_of_one_word_is_refused_with_those_that_there_are():
     with pytest.raises(
-        ScenarioError, match=r"'x' is no reason; there are duplicate_batch, .* text"
+        ScenarioError, match=r"'x' is not a known reason; there are duplicate_batch, .* text"
     ):
         parsed(
             'name = "x"\n[[rule]]\nwhen = { operation = "close_batch" }\n'

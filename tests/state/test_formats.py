@@ -26,7 +26,7 @@ def test_a_snapshot_of_another_format_is_refused(found):
 
     assert (answer.status, answer.json()["error"]) == (400, "not_restored")
     assert f"of format {found!r}" in answer.json()["message"]
-    assert "save the world anew with this version" in answer.json()["message"]
+    assert "save the world again with this version" in answer.json()["message"]
 
 
 @pytest.mark.parametrize("found", OTHERS)

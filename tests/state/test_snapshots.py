@@ -363,7 +363,7 @@ REFUSED: dict[str, tuple[Callable[[Document], Any], tuple[str, ...]]] = {
     ),
     "an unknown field": (
         changed(_first("locations"), "colour", to=SECRET),
-        ("locations", "colour", "no field"),
+        ("locations", "colour", "not a field"),
     ),
     "an id twice": (_a_duplicate, ("transactions", "once")),
     **{

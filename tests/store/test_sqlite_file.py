@@ -79,7 +79,7 @@ def test_a_file_that_lost_all_but_its_log_is_refused(path: Path):
 
     path.write_bytes(b"")
 
-    with pytest.raises(StoreError, match="it has no content any more"):
+    with pytest.raises(StoreError, match="its content is gone"):
         SqliteFile(path)
     assert path.with_name("state.db-wal").stat().st_size > 0
 

@@ -59,7 +59,7 @@ def test_the_options_of_a_command_apply_and_its_process_ends_with_the_block():
             shlex.join([sys.executable, "-c", "import sys; sys.exit('no licence')"]),
             r"(?s)ended before it served:\nno licence",
         ),
-        ("'", "is no command: No closing quotation"),
+        ("'", "is not a command: No closing quotation"),
         (f"{COMMAND} serve --sed 7", "No such option.*--sed"),
     ],
 )

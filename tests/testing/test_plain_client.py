@@ -56,5 +56,5 @@ def test_an_asyncio_client_says_what_it_needs(without_httpx2, world):
 
 @pytest.mark.parametrize("url", ["ftp://host", "127.0.0.1:8080", "http://"])
 def test_an_invalid_url_is_refused(url):
-    with pytest.raises(ValueError, match="is no URL with http or https and a host"):
+    with pytest.raises(ValueError, match="is not a URL with http or https and a host"):
         PlainClient(url, {}, 1)

@@ -173,7 +173,7 @@ def test_only_what_is_listened_for_comes(world):
     assert len(world.webhooks.received) == 3
 
 
-def test_worlds_share_the_receiver_and_hear_only_their_own(world):
+def test_worlds_share_the_receiver_and_receive_only_their_own(world):
     other = world.new_world()
     pay(other)
     other.webhooks.settle()

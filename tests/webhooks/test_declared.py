@@ -59,7 +59,7 @@ def test_webhooks_go_to_the_urls_given_at_the_start(tmp_path):
 
 
 @pytest.mark.proves("assumed 8.3-declared")
-def test_an_endpoint_given_at_the_start_hears_everything():
+def test_an_endpoint_given_at_the_start_receives_everything():
     sandbox = started(webhooks=(URL,))
     sold(sandbox)
 

@@ -96,7 +96,7 @@ def test_a_name_is_allowed_until_it_is_looked_up(host):
 
 
 def test_an_invalid_address_is_refused():
-    assert CLOSED.why_not("some.host", "nonsense") == "nonsense is no address"
+    assert CLOSED.why_not("some.host", "nonsense") == "nonsense is not an address"
 
 
 # --- what is listed ---------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from tests.webhooks.calling import add, reached, sample, types_reached, world_of
         ("other_merchant", False),
     ],
 )
-def test_an_endpoint_hears_its_own_account_and_those_below_it(sandbox, owner, subscribes_to):
+def test_an_endpoint_receives_events_of_its_account_and_below(sandbox, owner, subscribes_to):
     account_id = None if owner is None else sandbox.account(owner)
     id = add(sandbox, account_id=account_id, event_types=["transaction.sale"])["id"]
 
@@ -29,7 +29,7 @@ def test_an_endpoint_hears_its_own_account_and_those_below_it(sandbox, owner, su
 
 
 @pytest.mark.proves("assumed 8.3-audience")
-def test_a_merchant_hears_nothing_of_its_partner(sandbox):
+def test_a_merchant_receives_no_events_of_its_partner(sandbox):
     below = add(sandbox, account_id=sandbox.account("merchant"))["id"]
     own = add(sandbox, account_id=sandbox.account("partner"))["id"]
 

@@ -183,7 +183,7 @@ def test_the_newest_five_near_misses_are_listed(sandbox):
     assert [id for id, _ in misses(answer)] == ids[:1:-1]
 
 
-def test_a_wait_in_another_world_hears_nothing_of_this_one(sandbox):
+def test_a_wait_in_another_world_receives_nothing_of_this_one(sandbox):
     sandbox.control("POST", "/worlds", {"id": "other"})
     sample(sandbox)
 

@@ -15,21 +15,21 @@ pytestmark = needs_chromium
 
 
 def test_a_faulty_webhook_contradicts_the_answer_and_is_compared_with_it(page, desk):
-    desk.world("spoilt")
+    desk.world("faulty")
     with receiving() as receiver:
-        desk.ask("POST", "/worlds/spoilt/endpoints", {"url": receiver.url, "description": "ours"})
-        desk.open("webhooks", at="spoilt")
-        page.get_by_role("button", name="Spoil the next delivery").click()
-        form = page.get_by_role("form", name="Spoil the next delivery")
+        desk.ask("POST", "/worlds/faulty/endpoints", {"url": receiver.url, "description": "ours"})
+        desk.open("webhooks", at="faulty")
+        page.get_by_role("button", name="Inject a fault").click()
+        form = page.get_by_role("form", name="Inject a fault")
         form.get_by_label("Of event").select_option("transaction.sale")
         form.get_by_label("Late, in ms").fill("20")
         form.get_by_label("with the value").fill("declined")
         expect(form).to_contain_text("20 ms late, contradicted: status = declined")
-        form.get_by_role("button", name="Spoil it").click()
+        form.get_by_role("button", name="Inject it").click()
         expect(form.locator(".waits")).to_contain_text("transaction.sale")
         assert faults(page) == []
 
-        paid = desk.pay("spoilt", 1200)
+        paid = desk.pay("faulty", 1200)
         receiver.wait_for(3)
 
         expect(form.locator(".waits")).to_have_count(0)
@@ -46,10 +46,10 @@ def test_a_faulty_webhook_contradicts_the_answer_and_is_compared_with_it(page, d
 def test_a_mistake_in_a_fault_is_reported_and_injects_nothing(page, desk):
     desk.world("mistaken")
     desk.open("webhooks", at="mistaken")
-    page.get_by_role("button", name="Spoil the next delivery").click()
-    form = page.get_by_role("form", name="Spoil the next delivery")
+    page.get_by_role("button", name="Inject a fault").click()
+    form = page.get_by_role("form", name="Inject a fault")
     form.get_by_label("Late, in ms").fill("soon")
-    form.get_by_role("button", name="Spoil it").click()
+    form.get_by_role("button", name="Inject it").click()
 
     expect(form.get_by_role("alert")).to_contain_text("delay_ms")
     assert desk.ask("GET", "/worlds/mistaken/webhooks/next")["total"] == 0

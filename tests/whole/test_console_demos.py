@@ -49,12 +49,12 @@ def test_a_late_webhook_that_contradicts_the_answer_becomes_a_failing_test(desk,
     desk.ask("POST", "/worlds/late/receivers", {})
     desk.open("webhooks", at="late")
 
-    desk.click("button", "Spoil the next delivery")
-    form = page.get_by_role("form", name="Spoil the next delivery")
+    desk.click("button", "Inject a fault")
+    form = page.get_by_role("form", name="Inject a fault")
     form.get_by_label("Of event").select_option("transaction.refund")
     form.get_by_label("Late, in ms").fill("100")
     form.get_by_label("with the value").fill("declined")
-    desk.click("button", "Spoil it")
+    desk.click("button", "Inject it")
     expect(form.locator(".waits")).to_contain_text("transaction.refund")
     for key in "gt":
         page.keyboard.press(key)

@@ -352,7 +352,7 @@ def test_coverage_is_compared_with_a_file(desk, tmp_path):
     page.get_by_role("button", name="Without it").click()
     file.write_text("[]")
     page.get_by_label("choose one").set_input_files(file)
-    expect(page.get_by_role("alert")).to_contain_text("coverage.json is no coverage")
+    expect(page.get_by_role("alert")).to_contain_text("coverage.json is not a coverage file")
 
 
 # --- access -----------------------------------------------------------------------------------

@@ -95,7 +95,7 @@ def test_a_file_that_is_broken_changes_nothing_until_it_is_mended(watched):
 
     for content, said in (
         ("name = ", "is not TOML: "),
-        (BROKEN, "rule 1 'mine', then.outcome: 'stoln_card' is no outcome; did you mean"),
+        (BROKEN, "rule 1 'mine', then.outcome: 'stoln_card' is not a known outcome; did you mean"),
         (ELSEWHERE, "rule 1, when.terminal: the world has no terminal 'merchnt'; did you mean"),
     ):
         watched.write(content)

@@ -733,6 +733,11 @@ declare namespace Api {
     expired: boolean;
     token: string;
   };
+  type NewWebhookFault = {
+    then: Record<string, any>;
+    when?: Record<string, any>;
+    times?: number;
+  };
   type NextOutcome = {
     outcome?: string | null;
     operation?: string | null;
@@ -1220,21 +1225,6 @@ declare namespace Api {
     platform_url: string;
     api_key_header: string;
   };
-  type SpoilBody = {
-    then: Record<string, any>;
-    when?: Record<string, any>;
-    times?: number;
-  };
-  type SpoiledQueue = {
-    queue: Array<SpoiledView>;
-    total: number;
-  };
-  type SpoiledView = {
-    id: string;
-    when: Record<string, any>;
-    then: Record<string, any>;
-    left: number;
-  };
   type StatusClass = "2xx" | "4xx" | "5xx" | "none";
   type StatusReason = "approved" | "declined" | "insufficient_funds" | "invalid_card" | "payment_failed" | "processor_timeout" | "timed_out" | "network_connectivity_error" | "invalid_gateway_response" | "format_error" | "invalid_terminal" | "partial_approval" | "incremental_auth_declined" | "invalid_tip_adjustment" | "exceeds_original_auth" | "invalid_capture_sequence" | "surcharge_declined_by_payer" | "surcharge_expired" | "user_canceled" | "merchant_canceled" | "duplicate_event" | "pending";
   type Story = {
@@ -1443,6 +1433,16 @@ declare namespace Api {
     verdict: "genuine" | "refused";
     signed: string;
     secrets: Array<string>;
+  };
+  type WebhookFaultQueue = {
+    queue: Array<WebhookFaultView>;
+    total: number;
+  };
+  type WebhookFaultView = {
+    id: string;
+    when: Record<string, any>;
+    then: Record<string, any>;
+    left: number;
   };
   type Weekday = "MON" | "TUE" | "WED" | "THU" | "FRI" | "SAT" | "SUN";
   type WorldRow = {
@@ -1807,14 +1807,14 @@ declare namespace Api {
     "webhooks.next.add": {
       method: "POST";
       path: ["worlds", string, "webhooks", "next"];
-      body: SpoilBody;
-      answer: SpoiledView;
+      body: NewWebhookFault;
+      answer: WebhookFaultView;
     };
     "webhooks.next.list": {
       method: "GET";
       path: ["worlds", string, "webhooks", "next"];
       body: undefined;
-      answer: SpoiledQueue;
+      answer: WebhookFaultQueue;
     };
     "webhooks.next.clear": {
       method: "DELETE";

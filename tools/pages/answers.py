@@ -127,7 +127,7 @@ def cards() -> str:
         "tests and is not a real card (assumed 6.4). Any other number is refused; anything else\n"
         f"represents a reader's data and means `{DEFAULT_CARD.token}`. The keys are those of\n"
         "[outcomes](outcomes.md). A card that does not choose leaves it to the\n"
-        "[amount](triggers.md), and is approved where that is no trigger.",
+        "[amount](triggers.md), and is approved where that is not a trigger.",
         table(("token", "number", "shown as", "brand", "type", "what it does"), rows),
     )
 

@@ -31,7 +31,7 @@ Condition = Callable[[Names], Any]
 
 
 class ConditionError(ValueError):
-    """The text is no condition; the message says why."""
+    """The text is not a condition; the message says why."""
 
 
 def parse_condition(text: str) -> Condition:

@@ -50,7 +50,7 @@ function Section({ name, content, catalogue, file }) {
 async function readFile(file) {
   const content = await file.text().then(JSON.parse).catch(() => null);
   const sections = Object.values(content ?? {}).filter((one) => one?.exercised && Array.isArray(one.never));
-  if (!sections.length) throw new Error(`${file.name} is no coverage: pytest --sandbox-coverage=FILE and sandbox coverage --json write one.`);
+  if (!sections.length) throw new Error(`${file.name} is not a coverage file: pytest --sandbox-coverage=FILE and sandbox coverage --json write one.`);
   return { ...content, name: file.name };
 }
 

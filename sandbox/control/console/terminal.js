@@ -225,7 +225,7 @@ export function Terminal() {
   const shown = error ? null : last ?? records[0];
   const phone = html`<${Phone} tap=${tap} last=${shown} error=${error} />`;
   const receipts = records.length ? html`<ul class="rcs">${records.map((one) => html`<${Receipt} key=${one.transaction_id} record=${one} />`)}</ul>`
-    : html`<${Empty}><p class="q">Receipts of the last payments lie here.</p><//>`;
+    : html`<${Empty}><p class="q">Recent receipts appear here.</p><//>`;
   const head = html`<div class="row wrap"><h1 tabindex="-1">Terminal</h1><span class="q">the phone of the merchant, and the cardholder before it</span><span class="sp"></span>
     <button class="btn" aria-pressed=${String(present)} onClick=${() => setPresent(!present)}><${Icon} name="eye" />Presenter view <kbd>P</kbd></button></div>`;
   if (present) return html`${head}<div class="present">${phone}<div><p class="plain">${sentence(tap, shown, error)}</p>${receipts}</div></div>`;

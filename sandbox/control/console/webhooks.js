@@ -7,7 +7,7 @@ import { Contradiction } from "./contradiction.js";
 import { tick } from "./health.js";
 import { Endpoint, isInside, nameOf, NewEndpoint, ReceivedBy, useInside } from "./hooks.js";
 import { refine, route } from "./route.js";
-import { Spoil } from "./spoil.js";
+import { InjectFault } from "./webhook_faults.js";
 import { act, revision, endpoints, messages } from "./state.js";
 import { Act, Copy, Empty, Go, html, Icon, Json, Panel, Status, Trouble, walk } from "./ui.js";
 import { time } from "./words.js";
@@ -82,14 +82,14 @@ const SAMPLES = ["transaction.sale", "transaction.capture", "transaction.refund"
 export function Webhooks() {
   const { id, query } = route.value;
   const [adding, setAdding] = useState(false);
-  const [spoiling, setSpoiling] = useState(false);
+  const [injecting, setInjecting] = useState(false);
   const [sample, setSample] = useState(SAMPLES[0]);
   const q = (query.q ?? "").toLowerCase();
   const inside = endpoints.value.find((one) => one.id === query.receiver && isInside(one));
   const list = messages.value.filter((one) => JSON.stringify([one.id, one.event_type, one.subject, one.merchant, one.status]).toLowerCase().includes(q));
   return html`<section class="list eplist"><div class="lh"><div class="row"><h1 tabindex="-1">Webhooks</h1><span class="sp"></span>
       <button class="btn" onClick=${() => setAdding(true)}><${Icon} name="add" size=${13} />Endpoint</button></div>
-      ${isReport ? "" : html`<button class="btn" aria-expanded=${String(spoiling)} onClick=${() => setSpoiling(!spoiling)}><${Icon} name="warning" size=${13} />Spoil the next delivery</button>`}</div>
+      ${isReport ? "" : html`<button class="btn" aria-expanded=${String(injecting)} onClick=${() => setInjecting(!injecting)}><${Icon} name="warning" size=${13} />Inject a fault</button>`}</div>
     ${adding ? html`<${NewEndpoint} close=${() => setAdding(false)} />` : ""}
     <ul>${endpoints.value.map((one) => html`<${Endpoint} key=${one.id} one=${one} />`)}</ul>
     ${endpoints.value.length ? "" : html`<${Empty}><p class="q">No endpoint: messages are made and kept, and go nowhere.
@@ -103,6 +103,6 @@ export function Webhooks() {
       <${Act} class="btn s" run=${() => act("POST", ["messages"], { event_type: sample })} done="A sample was sent">Send a sample<//></div></div>
     <ul onKeyDown=${walk} aria-label="Messages, newest first">${list.map((one) => html`<${Message} key=${one.id} one=${one} on=${one.id === id} />`)}</ul>
     ${list.length ? "" : html`<${Empty}><p class="q">${messages.value.length ? "No message fits this filter." : "No message yet: a payment makes some."}</p><//>`}</section>
-  <section class="det" aria-label="Message">${spoiling ? html`<${Spoil} close=${() => setSpoiling(false)} />` : ""}${id ? html`<${Detail} id=${id} />` : inside ? html`<${ReceivedBy} one=${inside} />` : html`<${Empty}><p class="q">Choose a message to see its
+  <section class="det" aria-label="Message">${injecting ? html`<${InjectFault} close=${() => setInjecting(false)} />` : ""}${id ? html`<${Detail} id=${id} />` : inside ? html`<${ReceivedBy} one=${inside} />` : html`<${Empty}><p class="q">Choose a message to see its
     payload beside its signature.</p><//>`}</section>`;
 }

@@ -106,7 +106,7 @@ def case_now(
 
 
 def why_no_answer(key: str, operation: Operation) -> str | None:
-    """Why the outcome is no late answer to the operation; None if it is one."""
+    """Why the outcome cannot be a late answer to the operation; None if it is one."""
     if OUTCOMES[key].response_code in (None, "E"):
-        return f"{key} is no answer of a processor"
+        return f"{key} is not an answer of a processor"
     return why_not_for(key, operation)

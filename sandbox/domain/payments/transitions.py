@@ -349,14 +349,14 @@ SURCHARGE_PROMPT: Final = timedelta(minutes=5)
 """Source: assumed 8.2-surcharge."""
 
 HOLD_AFTER_TIMEOUT: Final = timedelta(seconds=60)
-"""The time after which the host reverses a hold that nobody knows of. Source: assumed F42."""
+"""The time after which the host reverses a hold that no client knows of. Source: assumed F42."""
 
 TAP: Final = timedelta(seconds=60)
 """The default time that a payment waits for its tap. Source: assumed 8.2-deadline."""
 
 
 def authorization_lifetime(payment: Payment) -> timedelta:
-    """How long an authorization holds; an increment does not begin it anew."""
+    """How long an authorization holds; an increment does not restart it."""
     if payment.mcc in LONG_STAY_MCCS:
         return timedelta(days=LONG_STAY_DAYS)
     return timedelta(days=AUTHORIZATION_DAYS.get(payment.card.brand, OTHER_BRANDS_DAYS))

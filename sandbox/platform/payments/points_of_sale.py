@@ -77,7 +77,7 @@ def _work_out(
 ) -> PointOfSale:
     if terminal_id is None and location_id is None and account_id is None:
         raise invalid(
-            "terminal_id, location_id or account_id is required: the key's own account is no "
+            "terminal_id, location_id or account_id is required: the key's own account is not a "
             "merchant",
             "assumed D27",
         )

@@ -105,7 +105,7 @@ class AtomicStorage(Storage):
         replace_file(self._path, pieces, former=good_copy(self._path))
 
     def forget(self) -> None:
-        """Read the file anew with the next reading."""
+        """Read the file again at the next reading."""
         self._tables = None
 
     @property
@@ -244,7 +244,7 @@ class JsonFile(StateFile):
 
     def _apply(self, change: Change) -> None:
         """Make one change in memory. Raises ValueError."""
-        if change.anew:
+        if change.replaces:
             for name in self._database.tables():
                 if name.startswith(f"{change.world}."):
                     self._database.drop_table(name)

@@ -13,7 +13,7 @@ from pydantic_core import from_json, to_json
 PROGRAM: Final = "uat-sandbox"
 """What a file says of who wrote it."""
 
-FORMAT: Final = 4
+FORMAT: Final = 5
 """The format of files and snapshots. One of another format is refused."""
 
 FILE: Final = "file"
@@ -68,13 +68,13 @@ class Change(NamedTuple):
     """The changes of one commit of a world.
 
     `puts` are documents to add or replace, by table; `gone` are the table and id of deleted ones.
-    With `anew` the world is emptied first; a deleted world is emptied and gets no documents.
+    With `replaces` the world is emptied first; a deleted world is emptied and gets no documents.
     """
 
     world: str
     puts: Sequence[tuple[str, Document]] = ()
     gone: Sequence[tuple[str, str]] = ()
-    anew: bool = False
+    replaces: bool = False
 
 
 Tables = Mapping[str, Sequence[Document]]

@@ -167,10 +167,10 @@ class SqliteFile(StateFile):
     # --- the database
 
     def _must_have_content(self) -> None:
-        """Raise StoreError for an empty file that had some: SQLite would start anew in it."""
+        """Raise StoreError for an empty file that had some: SQLite would start over in it."""
         had_content = self._has_log or good_copy(self._path).exists()
         if self._hold.seen is not None and not self._hold.seen.size and had_content:
-            raise self._unusable("it has no content any more")
+            raise self._unusable("its content is gone")
 
     def _open(self) -> None:
         """Make the table of a new file, or check that the file is ours and whole.
@@ -213,7 +213,7 @@ class SqliteFile(StateFile):
     def _apply(self, change: Change) -> None:
         """Make one change within a transaction. Raises sqlite3.Error."""
         database, world = self._database, change.world
-        if change.anew:
+        if change.replaces:
             database.execute("DELETE FROM documents WHERE world = ?", (world,))
         query = "DELETE FROM documents WHERE world = ? AND kind = ? AND id = ?"
         database.executemany(query, [(world, kind, id) for kind, id in change.gone])

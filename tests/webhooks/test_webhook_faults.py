@@ -1,4 +1,4 @@
-"""Operators spoil the next delivery without writing a scenario."""
+"""Operators inject faults into next deliveries without a scenario."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.webhooks.receiving import receiving
 NEXT = "/webhooks/next"
 
 
-def spoil(hooked, status=201, **body):
+def inject(hooked, status=201, **body):
     return hooked.ask("POST", NEXT, body, status=status).json()
 
 
@@ -17,8 +17,8 @@ def test_the_next_deliveries_that_match_get_the_fault_and_no_others(hooked):
     with receiving() as receiver:
         hooked.endpoint(receiver.url, id="e")
         hooked.run(rule(signature="missing"))
-        added = spoil(hooked, then={"signature": "wrong"}, when={"endpoint": "e"}, times=2)
-        spoil(hooked, then={"drop": True}, when={"event": "batch.opened"})
+        added = inject(hooked, then={"signature": "wrong"}, when={"endpoint": "e"}, times=2)
+        inject(hooked, then={"drop": True}, when={"event": "batch.opened"})
         tried = [hooked.tried(hooked.emit(), "e") for _ in range(3)]
 
     assert added == {
@@ -36,12 +36,12 @@ def test_the_next_deliveries_that_match_get_the_fault_and_no_others(hooked):
     assert [one["id"] for one in left["queue"]] == ["next_2"]
     hooked.ask("DELETE", NEXT, status=204)
     assert hooked.ask("GET", NEXT).json() == {"queue": [], "total": 0}
-    assert spoil(hooked, then={"drop": True})["id"] == "next_3"
+    assert inject(hooked, then={"drop": True})["id"] == "next_3"
 
 
 @pytest.mark.proves("assumed D25")
 def test_a_snapshot_keeps_what_is_queued(hooked):
-    spoil(hooked, then={"drop": True}, times=3)
+    inject(hooked, then={"drop": True}, times=3)
     saved = hooked.ask("GET", "/snapshot").json()
     hooked.ask("DELETE", NEXT, status=204)
 
@@ -72,9 +72,9 @@ def test_what_makes_no_sense_is_not_queued(hooked, body, nearest):
 
 
 def test_the_last_of_the_queue_is_late_together_with_what_contradicts_it(hooked):
-    """Nothing waits to be spoilt any more when the second message is made."""
+    """No fault waits when the second message is made."""
     made = hooked.ask("POST", "/receivers", {}, status=201).json()
-    spoil(hooked, then={"delay_ms": 20, "contradict": {"status": "declined"}})
+    inject(hooked, then={"delay_ms": 20, "contradict": {"status": "declined"}})
 
     id = hooked.emit("transaction.sale", status="captured")
     hooked.tried(id, made["id"])

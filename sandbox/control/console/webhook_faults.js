@@ -63,7 +63,7 @@ function Waiting({ queue, again }) {
 const Field = ({ label, children }) => html`<label>${label}${children}</label>`;
 
 /** The form, and what waits already. */
-export function Spoil({ close }) {
+export function InjectFault({ close }) {
   const [form, setForm] = useState(NOTHING);
   const [queue, setQueue] = useState([]);
   const [error, setError] = useState(null);
@@ -81,8 +81,8 @@ export function Spoil({ close }) {
   const choose = (name, options) => html`<select value=${form[name]} disabled=${form.drop && ["signature", "order"].includes(name)} onChange=${set(name)}>
     ${options.map(([value, text]) => html`<option value=${value} selected=${value === form[name]}>${text}</option>`)}</select>`;
   const write = (name, more) => html`<input value=${form[name]} disabled=${form.drop && !["times"].includes(name)} onInput=${set(name)} ...${more} />`;
-  return html`<form class="panel spoil" aria-label="Spoil the next delivery" onSubmit=${(event) => event.preventDefault()}>
-    <div class="ph"><h2>Spoil the next delivery</h2><span class="sp"></span>
+  return html`<form class="panel inject" aria-label="Inject a fault" onSubmit=${(event) => event.preventDefault()}>
+    <div class="ph"><h2>Inject a fault</h2><span class="sp"></span>
       <button type="button" class="btn g s" aria-label="Close" onClick=${close}><${Icon} name="close" size=${13} /></button></div>
     <div class="pad col"><div class="form4">
       <${Field} label="Of event">${choose("event", [["", "any"], ...EVENTS.map((one) => [one, one])])}<//>
@@ -95,7 +95,7 @@ export function Spoil({ close }) {
       <${Field} label="Order">${choose("order", [["", "as it comes"], ["first", "first"], ["last", "last"]])}<//>
       <${Field} label="Sent so often">${write("duplicate", { inputmode: "numeric", placeholder: "1" })}<//></div>
     <div class="row wrap">${tick("truncate", "Cut the body off")}${tick("stale", "Old timestamp")}${tick("before", "Before the answer")}${tick("drop", "Never send it")}</div>
-    <div class="row wrap"><${Act} class="btn p" run=${run} disabled=${nothing} done="The next matching delivery gets this fault">Spoil it<//>
-      <span class="q sm">${nothing ? "Say what is to be wrong with it." : `It will be ${effects(faults)}. Retries are correct.`}</span></div>
+    <div class="row wrap"><${Act} class="btn p" run=${run} disabled=${nothing} done="The next matching delivery gets this fault">Inject it<//>
+      <span class="q sm">${nothing ? "Choose what goes wrong." : `It will be ${effects(faults)}. Retries are correct.`}</span></div>
     ${queue.length ? html`<${Waiting} queue=${queue} again=${read} />` : ""}<${Trouble} error=${error} /></div></form>`;
 }
