@@ -19,7 +19,7 @@ _PATHS: Final = {"transaction": "/v1/transactions/", "batch": "/v1/batches/"}
 """Where a record is read, by the first part of the name of its events."""
 
 _NEAR: Final = 200
-"""A message that contradicts others of its request was made at most so many messages later."""
+"""A message that contradicts others of its request was made at most this many messages later."""
 
 _LATE_S: Final = 5.0
 """So much longer than its delay a webhook is waited for."""
@@ -60,7 +60,7 @@ class ExportedWebhooks(Struct, frozen=True):
                     yield other
 
     def _sent(self, view: JournalEntry) -> Iterator[tuple[Message, list[Delivery]]]:
-        """Yield the messages of a request that were for somebody, with their deliveries."""
+        """Yield the messages of a request that were for an endpoint, with their deliveries."""
         for message in self._messages(view):
             deliveries = self.world.outbox.deliveries_of(message.id)
             if deliveries:
@@ -74,10 +74,10 @@ class ExportedWebhooks(Struct, frozen=True):
                 yield f"    sandbox.spoil({then!r}, when={{'event': {message.event_type!r}}})"
 
     def _queued(self, deliveries: list[Delivery]) -> dict[str, Any] | None:
-        """Return what the queue of deliveries to spoil did to one of them."""
+        """Return what the queue of faults did to one of them."""
         for one in deliveries:
             if one.rule is not None and one.rule.startswith(RULE_OF_QUEUE):
-                used = self.world.spoiling.used.get(one.rule.removeprefix(RULE_OF_QUEUE))
+                used = self.world.webhook_faults.used.get(one.rule.removeprefix(RULE_OF_QUEUE))
                 if used is not None:
                     return dict(used)
         return None

@@ -271,7 +271,9 @@ def add_fault(request: ControlRequest, body: NewWebhookFault) -> WebhookFaultVie
 @get(f"{WORLD}/webhooks/next", "webhooks.next.list")
 def list_faults(request: ControlRequest) -> WebhookFaultQueue:
     """List the faults for the next deliveries."""
-    return WebhookFaultQueue(queue=list(map(WebhookFaultView.of, request.world.webhook_faults.entries)))
+    return WebhookFaultQueue(
+        queue=list(map(WebhookFaultView.of, request.world.webhook_faults.entries))
+    )
 
 
 @delete(f"{WORLD}/webhooks/next", "webhooks.next.clear")
