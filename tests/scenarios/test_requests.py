@@ -198,7 +198,7 @@ def test_a_delay_can_differ_from_request_to_request(sandbox, delay, least, most)
     [
         ({"when": {"operation": "apikeys.lst"}}, "not a known operation", "apikeys.list"),
         ({"when": {"method": "GT"}}, "'GT' is not a known method", None),
-        ({"when": {"path": "/v1/batchs"}}, "not a known operation has the path", "/v1/batches"),
+        ({"when": {"path": "/v1/batchs"}}, "no operation has the path", "/v1/batches"),
         ({"when": {"path": "v1/batches"}}, "when.path: String should match", None),
         ({"when": {"operation": "batches.close", "method": "GET"}}, "GET batches.close", None),
         ({"when": {"operation": "sale", "path": "/v5/*"}}, "/v5/* sale", None),
