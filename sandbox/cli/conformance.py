@@ -211,7 +211,7 @@ def verify(
     if "directory" in wanted.allowed and keys["partner"] is None:
         refuse("--allow directory: needs a partner's key; name its variable by --partner-key-env")
     if out.exists() and not out.is_dir():
-        refuse(f"--out {out}: is no folder")
+        refuse(f"--out {out}: is not a folder")
     # SIGTERM ends a run as Ctrl+C does, so that it deletes what it made.
     signal.signal(signal.SIGTERM, _interrupt)
     captured = [] if clean else _compared_webhooks(deliveries, secret_env, profile)
@@ -295,7 +295,7 @@ def _clean(
 ) -> None:
     """Delete what a run left."""
     if not _ID.fullmatch(run):
-        refuse(f"--clean: {run!r} is no name of a run")
+        refuse(f"--clean: {run!r} is not the name of a run")
     with refusing(probe_runner.RegisterError, before="--clean: "):
         register = probe_runner.read_register(out, run)
     before = register.left()

@@ -262,7 +262,7 @@ def _delivery(file: Path) -> Delivery:
     body = found.get("body")
     text = body if isinstance(body, str) else None
     if text is not None and (body := value_of(text)) is None:
-        raise CaptureError(f"{file.name}: body: is no JSON")
+        raise CaptureError(f"{file.name}: body: is not JSON")
     if not isinstance(body, dict):
         raise CaptureError(f"{file.name}: body: is required, as text or object")
     headers = {str(name).lower(): str(value) for name, value in found["headers"].items()}

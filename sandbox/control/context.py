@@ -241,7 +241,7 @@ def conflict(error: str, message: str, **more: Any) -> ControlFault:
 
 
 def unknown_world(services: Services, id: str, who: Identity) -> ControlFault | WorldLost:
-    """No world of this server that is within reach has this id, or none any more.
+    """No world of this server that is within reach has this id, or it is gone.
 
     Where servers share worlds, it was found before, so it has moved meanwhile, or is deleted.
     """

@@ -28,7 +28,7 @@ def test_a_mistake_names_its_field_and_never_its_value():
         from_document(WebhookFault, document)
 
     assert str(refused.value) == "then: must be an object, not a list"
-    assert from_own(Spoiled, document | {"then": {}, "left": 1}).left == 1
+    assert from_own(WebhookFault, document | {"then": {}, "left": 1}).left == 1
 
 
 THREADS = """
