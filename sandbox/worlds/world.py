@@ -25,6 +25,7 @@ from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import UnknownWord
 from sandbox.domain.transport_faults import NEED_BODY, TRANSPORT_FAULTS
+from sandbox.domain.webhooks import WebhookFault
 from sandbox.scenarios.matcher import Running
 from sandbox.scenarios.queue import Queue, WebhookFaults, WebhookRules
 from sandbox.store.fixture import Cast
@@ -129,9 +130,7 @@ class World:
         self.readings = readings.in_force(profile.readings, {})
         self.clock = Clock(system_clock, lambda clock: self.put_state(clock=clock))
         self.queue = Queue(lambda queue: self.put_state(queue=queue))
-        self.webhook_faults = WebhookFaults(
-            lambda entries: self.put_state(webhook_faults=entries), self.named
-        )
+        self.webhook_faults = WebhookFaults(self._put_webhook_faults, self.named)
         self.journal = Journal(
             entries_max=journal_entries_max,
             scrub=profile.scrub,
@@ -177,6 +176,9 @@ class World:
         )
         self.clock.state, self.queue.entries = state.clock, state.queue
         self.webhook_faults.entries = state.webhook_faults
+
+    def _put_webhook_faults(self, faults: tuple[WebhookFault, ...]) -> None:
+        self.put_state(webhook_faults=faults)
 
     def put_state(self, **changes: Any) -> None:
         """Store these fields of the world's state."""
