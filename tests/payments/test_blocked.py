@@ -17,7 +17,6 @@ from tests.support.payments import (
     ask,
     batch,
     block_account,
-    close_batch,
     edit_batch,
     held,
     opened_batch,
@@ -31,23 +30,8 @@ from tests.support.payments import (
     sums,
 )
 
-ACTIONS = {
-    "capture": {},
-    "increment": {"amount": 100},
-    "reverse": {},
-    "adjust": {"type": "fixed", "amount": 100},
-    "refund": {},
-    "confirm": {"confirm": True},
-}
-
 BLOCKED = ["merchant", "partner", "psp"]
 """The account itself, and those above it."""
-
-
-def a_payment_for(sandbox, action):
-    if action in ("capture", "increment"):
-        return held(sandbox)
-    return shown(pay(sandbox, outcome="surcharge_prompt" if action == "confirm" else None))
 
 
 # --- blocked accounts -------------------------------------------------------------------------
@@ -76,40 +60,6 @@ def test_it_does_not_matter_how_the_blocked_account_is_named(sandbox, where):
     answer = ask(sandbox, "POST", "/v3/payment", {"amount": 100, where: id})
 
     refused(sandbox, answer, 423, "account_blocked")
-    assert sandbox.state() == before
-
-
-@pytest.mark.proves("assumed 4.7-blocked-account, Q26")
-@pytest.mark.parametrize("blocked", BLOCKED)
-@pytest.mark.parametrize("action", ACTIONS)
-def test_no_action_is_taken_for_a_blocked_account_or_below_one(sandbox, action, blocked):
-    tx = a_payment_for(sandbox, action)
-    block_account(sandbox, blocked)
-    before = sandbox.state()
-
-    for version in ("v1", "v3"):
-        answer = act(sandbox, tx, action, version=version, **ACTIONS[action])
-
-        refused(sandbox, answer, 423, "account_blocked", clause="assumed 4.7-blocked-account")
-    assert sandbox.state() == before
-
-
-@pytest.mark.proves("assumed 4.7-blocked-account")
-@pytest.mark.parametrize("blocked", BLOCKED)
-def test_no_refund_by_id_and_no_batch_is_opened_or_closed(sandbox, blocked):
-    tx = sold(sandbox)
-    other = a_terminal(sandbox)["terminal_id"]
-    block_account(sandbox, blocked)
-    before = sandbox.state()
-
-    answers = [
-        ask(sandbox, "POST", "/v3/refund", {"transaction_id": tx["transaction_id"]}),
-        ask(sandbox, "POST", "/v1/batches/open", {"terminal_id": other}),
-        close_batch(sandbox, tx["batch_id"]),
-    ]
-
-    for answer in answers:
-        refused(sandbox, answer, 423, "account_blocked", clause="assumed 4.7-blocked-account")
     assert sandbox.state() == before
 
 

@@ -178,27 +178,3 @@ def test_a_void_carries_the_approval_code_of_the_authorization(sandbox):
     tx = held(sandbox, 1000)
 
     assert code(acted(sandbox, tx, "reverse")) == code(tx)
-
-
-# --- filters ----------------------------------------------------------------------------------
-
-
-@pytest.mark.proves("assumed C13")
-@pytest.mark.parametrize(
-    ("path", "names"),
-    [
-        ("/v2/transactions", ["account_id", "terminal_id", "event_id", "search_term"]),
-        ("/v1/transactions", ["account_id", "mid"]),
-        ("/v2/terminals", ["account_id", "search"]),
-        ("/v1/accounts", ["parent_id", "search"]),
-        ("/v1/batches", ["account_id", "terminal_id"]),
-    ],
-)
-def test_the_word_null_leaves_a_name_filter_open(sandbox, path, names):
-    sold(sandbox)
-    plain = ask(sandbox, "GET", path)
-
-    answer = ask(sandbox, "GET", path, query="&".join(f"{name}=null" for name in names))
-
-    assert (answer.status, answer.json()) == (200, plain.json())
-    assert len(sandbox.journal(answer)["notes"]) == len(names)

@@ -142,24 +142,6 @@ def test_a_tapped_payment_is_announced_and_kept_like_any_other(sandbox):
     assert body["batch_id"] is not None
 
 
-def test_it_is_found_by_the_card_that_was_tapped(sandbox):
-    desk_opens(sandbox)
-
-    def brands():
-        return {
-            brand: sandbox.ask(
-                "GET", "/v2/transactions", key="partner", query=f"card_brand={brand}"
-            ).json()["total"]
-            for brand in ("Visa", "Amex")
-        }
-
-    before = brands()
-
-    tapped(sandbox, sale(sandbox), card="tok_amex")
-
-    assert (before, brands()) == ({"Visa": 0, "Amex": 0}, {"Visa": 0, "Amex": 1})
-
-
 def test_an_authorization_is_held_as_long_as_the_tapped_card_says(sandbox):
     desk_opens(sandbox)
 
@@ -371,28 +353,6 @@ def test_its_merchant_can_call_it_off(sandbox):
     )
     assert (answer.status, answer.json()) == (200, reverse.json())
     assert chosen(answer) == "merchant_canceled; source=scenario; rule=tap"
-
-
-@pytest.mark.parametrize("segment", ["capture", "adjust", "refund", "auth"])
-def test_nothing_else_can_be_done_to_it(sandbox, segment):
-    desk_opens(sandbox)
-    body = {"capture": {}, "refund": {}, "adjust": {"type": "fixed", "amount": 1}}
-
-    async def tried():
-        task = await at_desk(sandbox, sale(sandbox))
-        (waiting,) = await taps(sandbox)
-        id = waiting["transaction_id"]
-        refused = await ask_on_loop(
-            sandbox, "POST", f"/v3/payments/{id}/{segment}", body.get(segment, {"amount": 1})
-        )
-        await tap(sandbox, id, card="tok_amex")
-        return refused, await task
-
-    refused, answer = asyncio.run(tried())
-
-    # assumed F6, F7.
-    assert refused.status == 400
-    assert answer.json()["status"] == "captured"
 
 
 @pytest.mark.proves("assumed D2, 8.2-revoke")

@@ -17,7 +17,6 @@ from tests.support.payments import (
     pay,
     prompted,
     read,
-    search,
     sold,
 )
 
@@ -66,7 +65,7 @@ def _requests(sandbox):
     }
 
 
-@pytest.mark.proves("assumed D35-block-stops")
+@pytest.mark.proves("assumed D35-block-stops, 4.7-blocked-account, Q26")
 @pytest.mark.parametrize("blocked", ["merchant", "partner"])
 @pytest.mark.parametrize("value", ["payments", "new_payments", "changes"])
 def test_a_block_stops_the_operations_of_the_reading(sandbox, value, blocked):
@@ -98,7 +97,7 @@ def test_what_a_block_stops_has_the_answer_of_the_reading(sandbox, value):
     requests = _requests(sandbox)
     fails = NEW if value == "invalid_terminal" else set()
     block_account(sandbox, "merchant")
-    before = search(sandbox)["total"]
+    before = sandbox.state()
 
     for name in sorted(PAYMENTS - fails):
         answer = requests[name]()
@@ -107,7 +106,7 @@ def test_what_a_block_stops_has_the_answer_of_the_reading(sandbox, value):
             ANSWERS[value],
             "account_blocked",
         )
-    assert search(sandbox)["total"] == before
+    assert sandbox.state() == before
     for name in fails:
         tx = shown(requests[name]())
         assert (tx["status"], tx["status_reason"]) == ("error", "invalid_terminal")
