@@ -138,6 +138,16 @@ def test_a_follow_up_whose_breakdown_does_not_add_up_is_refused(sandbox, action)
 # --- places, currencies, details --------------------------------------------------------------
 
 
+@pytest.mark.proves("assumed 1.8-where, D27")
+def test_a_payment_that_names_no_place_is_refused_for_a_key_that_is_not_a_merchants(sandbox):
+    before = sandbox.state()
+
+    said = refused(sandbox, ask(sandbox, "POST", "/v3/payment", {"amount": 1000}))
+
+    assert "terminal_id" in said
+    assert sandbox.state() == before
+
+
 @pytest.mark.proves("assumed 1.8-where")
 @pytest.mark.parametrize("field", ["terminal_id", "location_id", "account_id"])
 def test_a_place_that_is_not_text_is_a_400_and_an_unknown_one_a_404(sandbox, field):

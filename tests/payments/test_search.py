@@ -247,6 +247,13 @@ def test_an_event_id_of_two_merchants_finds_the_payments_of_both_to_those_who_se
     assert seen == {"psp": 2, "merchant": 1}
 
 
+def test_two_filters_of_one_field_that_contradict_find_nothing():
+    world = busy_world()
+    tids = sorted({tx["tid"] for tx in world.payments})
+
+    assert found(world.sandbox, f"tid={tids[0]}&terminal_id={tids[1]}") == []
+
+
 @pytest.mark.parametrize("field", ["merchant_name", "card", "transaction_id", "event_id"])
 def test_a_search_term_is_looked_for_in_either_case(field):
     world = busy_world()
