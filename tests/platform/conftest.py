@@ -1,4 +1,4 @@
-"""Fixtures of the platform's tests. The API-key suite runs under both profiles."""
+"""Fixtures of the platform's tests. Those in which names matter run under both profiles."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,9 @@ from tests.driving import InProcess
 from tests.platform.minting import citations, known_clauses, sandbox_with, write_wider_cast
 from tests.profiles import BRANDED, NEUTRAL
 
-UNDER_BOTH_PROFILES = ("test_apikeys_", "test_explains")
+UNDER_BOTH_PROFILES = (
+    *("test_apikeys_create", "test_apikeys_hiding", "test_apikeys_time", "test_explains"),
+)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
