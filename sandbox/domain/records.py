@@ -43,15 +43,6 @@ class Extended(Struct, frozen=True, gc=False):
     fields: dict[str, Any]
 
 
-def page(plural: str, rows: Sequence[Any], total: int, *, limit: int, offset: int) -> Any:
-    """Return a window on a list as the platform answers it: `plural` names the list.
-
-    Assumed 0.5-lists.
-    """
-    counts = {"total": total, "limit": limit, "offset": offset, "page": offset // limit + 1}
-    return {plural: rows, **counts}
-
-
 _SHOWN_AS: Final[dict[type, type[Struct]]] = {
     **{
         kind: kind

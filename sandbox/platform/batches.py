@@ -6,7 +6,7 @@ Source: spec 4.4-paths-batches; details assumed 1.11, B1 to B15.
 from typing import Annotated, Any, ClassVar, Final, cast
 
 from msgspec.structs import replace
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from sandbox.domain import records
 from sandbox.domain.batches import BATCH_STATUSES, Batch
@@ -16,11 +16,11 @@ from sandbox.domain.field_types import ProcessorBatchId, Text
 from sandbox.domain.payments.action_records import payment_of
 from sandbox.domain.payments.transactions import Payment, Transaction
 from sandbox.domain.readings import EDIT_OF_CLOSED_BATCH
-from sandbox.domain.text import OneOf, did_you_mean
-from sandbox.platform import settlement
-from sandbox.platform.access import one_or_many, scopes_of
+from sandbox.domain.text import OneOf
+from sandbox.platform import lists, settlement
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import CreateBody, Offset, Query, WholeNumber
+from sandbox.platform.lists import all_known
 from sandbox.platform.operation import Target, listing, operation
 
 LIMIT_MAX = 500
@@ -48,19 +48,13 @@ class ListBatches(Query):
 
     account_id: str | None = None
     terminal_id: Annotated[str, Field(min_length=1)] | None = None
-    statuses: list[Annotated[str, OneOf(BATCH_STATUSES)]] = Field(default_factory=list)
+    statuses: Annotated[
+        list[Annotated[str, OneOf(BATCH_STATUSES)]],
+        all_known(BATCH_STATUSES, "a status of batches"),
+    ] = Field(default_factory=list)
     processor_config_id: Annotated[str, Field(min_length=1)] | None = None
     limit: Annotated[WholeNumber, Field(ge=1, le=LIMIT_MAX)] = 50
     offset: Offset = 0
-
-    @field_validator("statuses")
-    @classmethod
-    def _are_statuses(cls, words: list[str]) -> list[str]:
-        for word in words:
-            if word not in BATCH_STATUSES:
-                hint = did_you_mean(word, BATCH_STATUSES)
-                raise ValueError(f"{word[:80]!r} is not a status of batches{hint}")
-        return words
 
 
 class ReadBatch(Query):
@@ -86,14 +80,8 @@ _READ_PAYMENTS = "payments:read"
 )
 def list_all(context: OperationContext, query: ListBatches) -> Any:
     """List batches."""
-    where: dict[str, Any] = {"scope": one_or_many(scopes_of(context))}
-    if query.statuses:
-        where["status"] = query.statuses
-    for name in ("terminal_id", "processor_config_id"):
-        if (value := getattr(query, name)) is not None:
-            where[name] = value
-    rows, total = context.unit.find(Batch, where, limit=query.limit, offset=query.offset)
-    return records.page("batches", rows, total, limit=query.limit, offset=query.offset)
+    where = lists.conditions_of(context, query, {"statuses": "status"})
+    return lists.page_of(context, Batch, "batches", where)
 
 
 @operation(

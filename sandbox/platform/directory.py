@@ -23,10 +23,9 @@ from sandbox.domain.directory import (
     state_of,
 )
 from sandbox.domain.directory_readings import DELETE_ANSWERS
-from sandbox.domain.records import page, view_of
-from sandbox.platform.access import one_or_many, scopes_of
+from sandbox.domain.records import view_of
+from sandbox.platform import lists
 from sandbox.platform.context import OperationContext
-from sandbox.platform.fields import PageQuery
 from sandbox.platform.operation import Target, listing, operation
 
 Record = TypeVar("Record", Account, Terminal, Location, Credential)
@@ -50,13 +49,8 @@ def page_of(context: OperationContext, directory: Directory) -> Any:
 
     Every parameter that was sent is a condition. Deleted records are never listed.
     """
-    query: PageQuery = context.query
-    where: dict[str, Any] = {"scope": one_or_many(scopes_of(context))}
-    for name in query.model_fields_set - {"limit", "offset", "account_id"}:
-        if value := getattr(query, name):
-            where[_CONDITIONS.get(name, name)] = value
-    rows, total = context.unit.find(directory.kind, where, limit=query.limit, offset=query.offset)
-    return page(directory.plural, rows, total, limit=query.limit, offset=query.offset)
+    where = lists.conditions_of(context, context.query, _CONDITIONS)
+    return lists.page_of(context, directory.kind, directory.plural, where)
 
 
 def add(context: OperationContext, record: Record) -> Record:

@@ -6,7 +6,7 @@ Source: spec 4.3-search; details assumed 1.7.
 from functools import cache
 from typing import Annotated, Any, ClassVar, Final, Literal, cast
 
-from pydantic import Field, create_model, field_validator
+from pydantic import Field, create_model
 
 from sandbox.domain.access import need
 from sandbox.domain.batches import Batch
@@ -30,12 +30,11 @@ from sandbox.domain.payments.transactions import (
 from sandbox.domain.permissions import CHANGES_PAYMENTS
 from sandbox.domain.profile import Profile
 from sandbox.domain.readings import STATUS_AFTER_PARTIAL_REFUND
-from sandbox.domain.records import page
-from sandbox.domain.text import OneOf, did_you_mean
-from sandbox.platform import settlement
-from sandbox.platform.access import one_or_many, scopes_of
+from sandbox.domain.text import OneOf
+from sandbox.platform import lists, settlement
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import Body, Offset, PageQuery, Query, WholeNumber
+from sandbox.platform.lists import all_known
 from sandbox.platform.operation import Example, Row, Target, listing, operation
 from sandbox.platform.payments import event_ids, outcomes
 from sandbox.platform.payments.bodies import BreakdownBody, example_of_sale
@@ -55,13 +54,6 @@ Moment = Annotated[WholeNumber, Field(ge=0, le=MOMENT_MS_MAX)]
 Word = Annotated[str, Field(min_length=1)]
 
 
-def _all_known(words: list[str], known: tuple[str, ...]) -> list[str]:
-    for word in words:
-        if word not in known:
-            raise ValueError(f"{word[:80]!r} is not one of them{did_you_mean(word, known)}")
-    return words
-
-
 class SearchTransactions(PageQuery):
     """Which transactions, and in which order. Dates have the names of the profile.
 
@@ -71,8 +63,12 @@ class SearchTransactions(PageQuery):
     repeatable: ClassVar[frozenset[str]] = frozenset({"account_id", "status", "transaction_type"})
 
     account_id: list[Word] = Field(default_factory=list)
-    status: list[Annotated[str, OneOf(STATUSES)]] = Field(default_factory=list)
-    transaction_type: list[Annotated[str, OneOf(TRANSACTION_TYPES)]] = Field(default_factory=list)
+    status: Annotated[list[Annotated[str, OneOf(STATUSES)]], all_known(STATUSES)] = Field(
+        default_factory=list
+    )
+    transaction_type: Annotated[
+        list[Annotated[str, OneOf(TRANSACTION_TYPES)]], all_known(TRANSACTION_TYPES)
+    ] = Field(default_factory=list)
     min_amount: Annotated[WholeNumber, Field(ge=0)] | None = None
     max_amount: Annotated[WholeNumber, Field(ge=0)] | None = None
     start_ms: Moment | None = None
@@ -95,16 +91,6 @@ class SearchTransactions(PageQuery):
     search_term: Word | None = None
     sort_by: Literal["created_at", "total_amount"] = "created_at"
     sort_order: Literal["asc", "desc"] = "desc"
-
-    @field_validator("status")
-    @classmethod
-    def _are_statuses(cls, words: list[str]) -> list[str]:
-        return _all_known(words, STATUSES)
-
-    @field_validator("transaction_type")
-    @classmethod
-    def _are_types(cls, words: list[str]) -> list[str]:
-        return _all_known(words, TRANSACTION_TYPES)
 
 
 @cache
@@ -159,38 +145,12 @@ class EditTransaction(Body):
         ]
         | None
     ) = None
-    status_reason: Annotated[Text, OneOf(STATUS_REASONS)] | None = None
-
-    @field_validator("status_reason")
-    @classmethod
-    def _is_a_reason(cls, word: str | None) -> str | None:
-        if word is not None:
-            _all_known([word], STATUS_REASONS)
-        return word
+    status_reason: Annotated[Text, OneOf(STATUS_REASONS), all_known(STATUS_REASONS)] | None = None
 
 
 _READ: Final = need("payments:read")
 
 _ONE: Final = Target("path", "transaction_id", Payment, relate=relate_to_its_records)
-
-_EXACT = (
-    "event_id",
-    "batch_id",
-    "location_id",
-    "mid",
-    "processor_mid",
-    "processor_tid",
-    "owner_id",
-    "card_brand",
-    "payment_method",
-    "reader_identifier",
-    "gateway_transaction_id",
-    "transaction_id",
-)
-"""Parameters that are the names of indexes."""
-
-_FILTERS = ("min_amount", "max_amount", "card_number", "search_term")
-"""Parameters that are the names of filters."""
 
 
 @operation(
@@ -215,37 +175,17 @@ def search(context: OperationContext, query: SearchTransactions) -> Any:
     of the payment, so a client can look up its result (assumed 2.6).
     Source: spec 4.3-search-scope, 4.3-search-account.
     """
-    scopes = list(dict.fromkeys(query.account_id)) or scopes_of(context)
-    where = _scoped(scopes, query)
-    for name in (*_EXACT, *_FILTERS):
-        if (value := getattr(query, name)) is not None:
-            where[name] = value
-    terminal_ids = {one for one in (query.terminal_id, query.tid) if one is not None}
-    if len(terminal_ids) == 1:
-        where["terminal_id"] = terminal_ids.pop()
-    elif terminal_ids:
-        where["terminal_id"] = ()  # two different terminals: nothing is of both
+    where = lists.conditions_of(context, query, {})
+    if query.account_id:
+        where["scope"] = query.account_id
+    if terminals := {where.pop(name) for name in ("terminal_id", "tid") if name in where}:
+        # Nothing is of two different terminals.
+        where["terminal_id"] = terminals if len(terminals) == 1 else ()
     order = Order(
         "" if query.sort_by == "created_at" else query.sort_by, query.sort_order == "desc"
     )
-    rows, total = context.unit.find(
-        Payment,
-        where,
-        limit=query.limit,
-        offset=query.offset,
-        between=(query.start_ms, query.end_ms),
-        order=order,
-    )
-    return page("transactions", rows, total, limit=query.limit, offset=query.offset)
-
-
-def _scoped(scopes: list[str], query: "SearchTransactions") -> dict[str, Any]:
-    """Return the conditions on account, status and type."""
-    where: dict[str, Any] = {"scope": one_or_many(scopes)}
-    for name in ("status", "transaction_type"):
-        if wanted := getattr(query, name):
-            where[name] = wanted
-    return where
+    between = (query.start_ms, query.end_ms)
+    return lists.page_of(context, Payment, "transactions", where, between=between, order=order)
 
 
 @operation(
@@ -259,12 +199,7 @@ def _scoped(scopes: list[str], query: "SearchTransactions") -> dict[str, Any]:
 )
 def list_all(context: OperationContext, query: ListTransactions) -> list[Payment]:
     """List transactions, the older way. Source: spec 4.3-search-v1; assumed 1.7-v1."""
-    where: dict[str, Any] = {"scope": one_or_many(scopes_of(context))}
-    for name in _EXACT:
-        if (value := getattr(query, name, None)) is not None:
-            where[name] = value
-    if query.tid is not None:
-        where["terminal_id"] = query.tid
+    where = lists.conditions_of(context, query, {"tid": "terminal_id"})
     rows, _ = context.unit.find(Payment, where, limit=query.limit, offset=query.offset)
     return rows
 

@@ -4,6 +4,7 @@ Every action is served under /v1 and /v3 alike (spec 9.4).
 """
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
@@ -57,7 +58,7 @@ from sandbox.platform.payments.bodies import (
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.store.tables import used_event
 
-Run = TypeVar("Run", bound=Callable[..., Any])
+Asked = TypeVar("Asked", bound=Callable[..., ActionRequest])
 Acted = Payment | Refusal
 """The result of an action: the payment as it is then, or a refusal that was recorded."""
 
@@ -73,13 +74,20 @@ def _refusals(kind: Operation) -> tuple[Fault, ...]:
 
 def _action(
     kind: Operation, segment: str, *, needs: str, events: tuple[str, ...], example: Any
-) -> Callable[[Run], Run]:
-    """Register an action under both versions; the newer one has the plain name."""
+) -> Callable[[Asked], Asked]:
+    """Register an action under both versions; the newer one has the plain name.
 
-    def decorate(run: Run) -> Run:
+    The decorated function says what the body asks for; `_act` does it.
+    """
+
+    def decorate(asked: Asked) -> Asked:
+        @wraps(asked)
+        async def run(context: RequestContext, payment: Payment, body: Any) -> Acted:
+            return await _act(context, payment, body.event_id, asked(context, payment, body))
+
         for version, suffix in (("v3", ""), ("v1", "_v1")):
             operation(
-                f"payments.{run.__name__}{suffix}",
+                f"payments.{asked.__name__}{suffix}",
                 "POST",
                 f"/{version}/payments/{{id}}/{segment}",
                 needs=needs,
@@ -92,7 +100,7 @@ def _action(
                 source="spec 4.4-paths-actions",
                 example=example,
             )(run)
-        return run
+        return asked
 
     return decorate
 
@@ -104,20 +112,15 @@ def _action(
     events=("batch.opened", "transaction.capture"),
     example=Example(body={"amount": 2500}, first=_HOLD),
 )
-async def capture(context: RequestContext, payment: Payment, body: Capture) -> Acted:
+def capture(context: RequestContext, payment: Payment, body: Capture) -> ActionRequest:
     """Capture an authorization. Source: assumed 1.8-capture."""
     parts = parts_of(context, body.breakdown)
-    return await _act(
-        context,
-        payment,
-        body.event_id,
-        ActionRequest(
-            operation=Operation.CAPTURE,
-            amount=_with_tip(context, body.amount, body.tip_amount, parts),
-            tip_amount=body.tip_amount,
-            breakdown=parts,
-            limit=context.world.readings[ABOVE_THE_HOLD],
-        ),
+    return ActionRequest(
+        operation=Operation.CAPTURE,
+        amount=_with_tip(context, body.amount, body.tip_amount, parts),
+        tip_amount=body.tip_amount,
+        breakdown=parts,
+        limit=context.world.readings[ABOVE_THE_HOLD],
     )
 
 
@@ -128,18 +131,13 @@ async def capture(context: RequestContext, payment: Payment, body: Capture) -> A
     events=("transaction.increment",),
     example=Example(body={"amount": 500}, first=_HOLD),
 )
-async def increment(context: RequestContext, payment: Payment, body: Increment) -> Acted:
+def increment(context: RequestContext, payment: Payment, body: Increment) -> ActionRequest:
     """Add to an authorization. Source: assumed 1.8-increment."""
-    return await _act(
-        context,
-        payment,
-        body.event_id,
-        ActionRequest(
-            operation=Operation.INCREMENT,
-            amount=body.amount,
-            breakdown=parts_of(context, body.breakdown),
-            is_new_total=context.world.readings[INCREMENT_AMOUNT] == "new_total",
-        ),
+    return ActionRequest(
+        operation=Operation.INCREMENT,
+        amount=body.amount,
+        breakdown=parts_of(context, body.breakdown),
+        is_new_total=context.world.readings[INCREMENT_AMOUNT] == "new_total",
     )
 
 
@@ -150,14 +148,9 @@ async def increment(context: RequestContext, payment: Payment, body: Increment) 
     events=("transaction.reverse", "transaction.cancel"),
     example={},
 )
-async def reverse(context: RequestContext, payment: Payment, body: Reverse) -> Acted:
+def reverse(context: RequestContext, payment: Payment, body: Reverse) -> ActionRequest:
     """Reverse a payment before settlement. Source: assumed 1.8-reverse."""
-    return await _act(
-        context,
-        payment,
-        body.event_id,
-        ActionRequest(operation=Operation.REVERSE, amount=body.amount),
-    )
+    return ActionRequest(operation=Operation.REVERSE, amount=body.amount)
 
 
 @_action(
@@ -167,23 +160,18 @@ async def reverse(context: RequestContext, payment: Payment, body: Reverse) -> A
     events=("transaction.tip_adjust",),
     example={"type": "fixed", "amount": 400},
 )
-async def adjust(context: RequestContext, payment: Payment, body: Adjust) -> Acted:
+def adjust(context: RequestContext, payment: Payment, body: Adjust) -> ActionRequest:
     """Adjust the tip of a captured payment. Source: assumed 1.8-adjust."""
     is_percentage, percentage = body.type == "percentage", body.percentage
     if is_percentage and context.world.readings[RATES_BELOW_ONE] == "fraction":
         percentage = as_percent(percentage)
     elif is_percentage:
         note_small_rate(context, "percentage", percentage)
-    return await _act(
-        context,
-        payment,
-        body.event_id,
-        ActionRequest(
-            operation=Operation.ADJUST,
-            amount=None if is_percentage else body.amount,
-            percentage=percentage if is_percentage else None,
-            limit=context.world.readings[ABOVE_THE_HOLD],
-        ),
+    return ActionRequest(
+        operation=Operation.ADJUST,
+        amount=None if is_percentage else body.amount,
+        percentage=percentage if is_percentage else None,
+        limit=context.world.readings[ABOVE_THE_HOLD],
     )
 
 
@@ -194,15 +182,10 @@ async def adjust(context: RequestContext, payment: Payment, body: Adjust) -> Act
     events=("batch.opened", "transaction.refund"),
     example={"amount": 1000},
 )
-async def refund(context: RequestContext, payment: Payment, body: Refund) -> Acted:
+def refund(context: RequestContext, payment: Payment, body: Refund) -> ActionRequest:
     """Refund a payment. Source: assumed 1.8-refund."""
     card_in(body)
-    return await _act(
-        context,
-        payment,
-        body.event_id,
-        ActionRequest(operation=Operation.REFUND, amount=body.amount),
-    )
+    return ActionRequest(operation=Operation.REFUND, amount=body.amount)
 
 
 @_action(
@@ -218,18 +201,13 @@ async def refund(context: RequestContext, payment: Payment, body: Refund) -> Act
         ),
     ),
 )
-async def confirm(context: RequestContext, payment: Payment, body: Confirm) -> Acted:
+def confirm(context: RequestContext, payment: Payment, body: Confirm) -> ActionRequest:
     """Tell the cardholder's answer to a surcharge. Source: assumed 1.8-confirm."""
-    return await _act(
-        context,
-        payment,
-        body.event_id,
-        ActionRequest(
-            operation=Operation.CONFIRM,
-            amount=body.amount,
-            breakdown=parts_of(context, body.breakdown),
-            confirms=body.confirm,
-        ),
+    return ActionRequest(
+        operation=Operation.CONFIRM,
+        amount=body.amount,
+        breakdown=parts_of(context, body.breakdown),
+        confirms=body.confirm,
     )
 
 
@@ -249,7 +227,7 @@ async def confirm(context: RequestContext, payment: Payment, body: Confirm) -> A
 )
 async def refund_by_id(context: RequestContext, payment: Payment, body: StandaloneRefund) -> Acted:
     """Refund a payment, named in the body. Source: assumed 1.8-standalone."""
-    return await refund(context, payment, body)
+    return await _act(context, payment, body.event_id, refund(context, payment, body))
 
 
 def _with_tip(

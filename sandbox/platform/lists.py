@@ -1,0 +1,69 @@
+"""Lists: which records a caller sees in one, and a page of those that fit its query."""
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from pydantic import AfterValidator, BaseModel
+
+from sandbox.domain.directory import Account
+from sandbox.domain.text import did_you_mean
+from sandbox.platform.access import sees_all
+from sandbox.platform.context import OperationContext
+
+_NO_CONDITIONS: Final = frozenset(
+    {"account_id", "limit", "offset", "start_ms", "end_ms", "sort_by", "sort_order"}
+)
+"""Parameters that say of whom a list is, which part of it, and in which order."""
+
+
+def all_known(known: Collection[str], what: str = "one of them") -> AfterValidator:
+    """Of an annotated text or list of texts: a word that is not known is refused, with a hint."""
+
+    def check(sent: Any) -> Any:
+        for word in (sent,) if isinstance(sent, str) else sent:
+            if word not in known:
+                raise ValueError(f"{word[:80]!r} is not {what}{did_you_mean(word, known)}")
+        return sent
+
+    return AfterValidator(check)
+
+
+def scopes_of(context: OperationContext) -> list[str]:
+    """Ids of the accounts of which a list shows what belongs to them and their descendants.
+
+    These are the accounts that the request names, else the caller's own; for an admin that sees all
+    accounts, every account without a parent.
+    """
+    if context.account is not None:
+        return [context.account.id]
+    if not sees_all(context):
+        return [context.known_caller.account.id]
+    found, _ = context.unit.find(Account, {})
+    return [account.id for account in found if not account.parent_account_ids]
+
+
+def conditions_of(
+    context: OperationContext, query: BaseModel, named: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the conditions of a list: its scope, and every parameter that was sent.
+
+    `named` are the conditions of the store that parameters have another name for.
+    """
+    where: dict[str, Any] = {"scope": scopes_of(context)}
+    for name in query.model_fields_set - _NO_CONDITIONS:
+        if (value := getattr(query, name)) not in (None, "", []):
+            where[named.get(name, name)] = value
+    return where
+
+
+def page_of(
+    context: OperationContext, kind: type[Any], plural: str, where: dict[str, Any], **search: Any
+) -> dict[str, Any]:
+    """Return a page of the records that match the conditions. Deleted ones are never listed.
+
+    `plural` names the list. Source: assumed 0.5-lists.
+    """
+    limit, offset = context.query.limit, context.query.offset
+    rows, total = context.unit.find(kind, where, limit=limit, offset=offset, **search)
+    counts = {"total": total, "limit": limit, "offset": offset, "page": offset // limit + 1}
+    return {plural: rows, **counts}
