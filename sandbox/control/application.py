@@ -230,9 +230,8 @@ class Control:
             return b""
         bytes_max = SNAPSHOT_BYTES_MAX if row.is_raw else wire.CONTROL_BYTES_MAX
         length = dict(scope["headers"]).get(b"content-length", b"0")
-        read = wire.read_long_body if row.is_raw else wire.read_body
         is_possible = not length.isdigit() or int(length) <= bytes_max
-        body = await read(receive, bytes_max=bytes_max) if is_possible else None
+        body = await wire.read_body(receive, bytes_max=bytes_max) if is_possible else None
         if body is None:
             raise ControlFault(
                 413, "body_too_large", f"the body is larger than {bytes_max // 1_048_576} MiB"

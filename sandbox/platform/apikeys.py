@@ -23,7 +23,7 @@ from sandbox.domain.profile import Profile
 from sandbox.domain.text import OneOf, did_you_mean
 from sandbox.platform.access import sees_all
 from sandbox.platform.context import OperationContext
-from sandbox.platform.operation import Target, operation
+from sandbox.platform.operation import ACCOUNT_IN_QUERY, Target, operation
 
 # The operation refuses other unknown permissions, naming the nearest one (spec 4.1.2).
 _Permission = Annotated[StrictStr, OneOf((*CONCRETE, ALL))]
@@ -282,7 +282,7 @@ def _withheld(context: OperationContext) -> tuple[str, ...]:
     "GET",
     "/v5/apikeys",
     needs=need("apikeys:read", sub=True),
-    target=Target("query", "account_id", relate=relate_with_admin_reach),
+    target=ACCOUNT_IN_QUERY,
     shows_key=True,
     source="spec 4.2",
 )
@@ -373,13 +373,7 @@ def move(context: OperationContext, key: ApiKey, trigger: str) -> ApiKey:
     "DELETE",
     "/v5/apikeys/{key_id}",
     needs=need("apikeys:delete", sub=True),
-    target=Target(
-        "path",
-        "key_id",
-        ApiKey,
-        relate=relate_with_admin_reach,
-        even_deleted=True,
-    ),
+    target=structs.replace(_KEY_IN_PATH, even_deleted=True),
     events=("api_key.deleted",),
     shows_key=True,
     source="spec 4.4-delete",

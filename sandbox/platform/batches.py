@@ -10,7 +10,7 @@ from pydantic import Field
 
 from sandbox.domain import records
 from sandbox.domain.batches import BATCH_STATUSES, Batch
-from sandbox.domain.directory import Terminal, relate_to_its_records, relate_with_admin_reach
+from sandbox.domain.directory import Terminal, relate_to_its_records
 from sandbox.domain.faults import CONFLICT, VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import ProcessorBatchId, Text
 from sandbox.domain.payments.action_records import payment_of
@@ -21,7 +21,7 @@ from sandbox.platform import lists, settlement
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import CreateBody, Offset, Query, WholeNumber
 from sandbox.platform.lists import all_known
-from sandbox.platform.operation import Target, listing, operation
+from sandbox.platform.operation import ACCOUNT_IN_QUERY, Target, listing, operation
 
 LIMIT_MAX = 500
 
@@ -74,7 +74,7 @@ _READ_PAYMENTS = "payments:read"
     "GET",
     "/v1/batches",
     needs="batches:read",
-    target=Target("query", "account_id", relate=relate_with_admin_reach),
+    target=ACCOUNT_IN_QUERY,
     response=listing("batches", Batch),
     source="assumed 1.11-list",
 )

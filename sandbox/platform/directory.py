@@ -26,7 +26,7 @@ from sandbox.domain.directory_readings import DELETE_ANSWERS
 from sandbox.domain.records import view_of
 from sandbox.platform import lists
 from sandbox.platform.context import OperationContext
-from sandbox.platform.operation import Target, listing, operation
+from sandbox.platform.operation import ACCOUNT_IN_QUERY, Target, listing, operation
 
 Record = TypeVar("Record", Account, Terminal, Location, Credential)
 
@@ -138,8 +138,7 @@ class Resource(Struct, frozen=True):
         if verb == "create":
             how = {"target": Target("body", "account_id", is_required=True), "status": 201}
         elif verb == "list":
-            target = Target("query", "account_id", relate=relate_with_admin_reach)
-            how = {"target": target, "response": listing(plural, view)}
+            how = {"target": ACCOUNT_IN_QUERY, "response": listing(plural, view)}
         elif verb == "read":
             how["target"] = Target("path", self.id, kind, relate=relate_with_admin_reach)
         elif verb == "delete":

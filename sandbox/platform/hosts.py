@@ -10,6 +10,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from ipaddress import IPv4Network, ip_address
 from typing import Final
 
@@ -21,13 +22,11 @@ from sandbox.platform.wire import shown
 EVERY_S: Final = 60.0
 """A warning of one kind is written again after so long."""
 
-REMEMBERED_MAX: Final = 64
-"""The most accepted values of Host to cache."""
-
 _LOOPBACK: Final = IPv4Network("127.0.0.0/8")
 _AUTHORITY: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+?)\.?)(?::\d{0,5})?")
 
 
+@lru_cache(maxsize=64)
 def host_in(authority: str) -> str | None:
     """Return the host of `HOST[:PORT]` in a canonical form; None if there is none."""
     match = _AUTHORITY.fullmatch(authority.lower())
@@ -46,6 +45,7 @@ def plain_host(host: str) -> str:
         return host
 
 
+@lru_cache(maxsize=64)
 def is_loopback(host: str) -> bool:
     """Whether a host, as `plain_host` writes it, resolves to loopback on every machine.
 
@@ -68,19 +68,13 @@ class Hosts:
 
     def __init__(self, given: Iterable[str]) -> None:
         self._given = frozenset(map(plain_host, given))
-        self._remembered: set[bytes] = set()
 
     def accept(self, value: bytes, scope: Scope) -> bool:
         """Whether the server answers for this Host header."""
-        if value in self._remembered:
-            return True
         host = host_in(value.decode("latin-1"))
         if host is None:
             return False
         if host in self._given or is_loopback(host):
-            if len(self._remembered) >= REMEMBERED_MAX:
-                self._remembered.clear()
-            self._remembered.add(value)
             return True
         # A client in the process names the host that it asks; on a socket it is its address.
         server = scope.get("server")

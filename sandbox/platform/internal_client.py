@@ -5,14 +5,13 @@ be kept.
 """
 
 import asyncio
-from collections.abc import Coroutine
 from time import perf_counter
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.transport_faults import LOST, NEED_BODY
+from sandbox.domain.transport_faults import LOST
 from sandbox.platform.application import Platform
 from sandbox.platform.context import Headers, IncomingRequest, PresentedKey
 from sandbox.platform.wire import Body, by_name
@@ -65,13 +64,10 @@ class InternalClient:
     def begin(self, world: World, request: InternalRequest) -> str:
         """Send it without waiting for the answer; the id that its journal entry will have."""
         request_id = world.journal.next_id()
-        self._keep(self._send(world, request, request_id))
-        return request_id
-
-    def _keep(self, sending: Coroutine[Any, Any, InternalAnswer]) -> None:
-        task = asyncio.get_running_loop().create_task(sending)
+        task = asyncio.create_task(self._send(world, request, request_id))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
+        return request_id
 
     async def close(self) -> None:
         """End the requests that still wait, as a server does with those of its clients."""
@@ -91,16 +87,12 @@ class InternalClient:
         if answer.delay_ms:
             await asyncio.sleep(answer.delay_ms / 1000)
         fault = None if answer.fault is None else answer.fault.key
-        body: Body = answer.body
-        if fault in NEED_BODY:
-            whole = body if isinstance(body, bytes) else b"".join(body)
-            body = whole[: len(whole) // 2]
         is_lost = fault in LOST
         return InternalAnswer(
             request_id=request_id,
             status=None if is_lost else answer.status,
             headers=[] if is_lost else answer.headers,
-            body=b"" if is_lost else body,
+            body=b"" if is_lost else answer.arriving_body,
             fault=fault,
             duration_ms=(perf_counter() - started) * 1000,
         )

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from pydantic import BaseModel, Field
 
 from sandbox.domain.access import Need, need
-from sandbox.domain.directory import Account, Relation, relate
+from sandbox.domain.directory import Account, Relation, relate, relate_with_admin_reach
 from sandbox.domain.faults import Fault
 from sandbox.domain.operations import ApiOperation
 from sandbox.domain.payments.cards import CARD_FIELDS
@@ -80,6 +80,8 @@ class Target(Struct, frozen=True, eq=False):
                 raise BadInput(f"{self.name}: must be a string")
         return ids
 
+
+ACCOUNT_IN_QUERY: Final = Target("query", "account_id", relate=relate_with_admin_reach)
 
 NOWHERE: Final = "00000000-0000-4000-8000-000000000000"
 """A placeholder for ids that do not exist yet, and for ids that the fixture lacks."""
@@ -150,11 +152,6 @@ class Row(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     refuses: tuple[Fault, ...] = ()
     refuses_where: tuple[tuple[str, str, Fault], ...] = ()
     example: Example = Example()
-
-    @property
-    def is_attempt(self) -> bool:
-        """Whether it asks the processor."""
-        return self.attempts is not None
 
     def is_stopped_by(self, block: str) -> bool:
         """Whether a block stops it, by the reading block_stops (assumed D35-block-stops)."""

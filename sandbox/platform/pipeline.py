@@ -107,7 +107,7 @@ def _render(context: RequestContext, row: Row, shown: Any) -> tuple[int, bytes]:
     as_empty = context.world.readings[UNSET_STRINGS] == "as_empty"  # assumed D35-unset
     # assumed D35-deletion
     status = OK if row.status == NO_CONTENT else row.status
-    if row.is_attempt and shown.status == "declined":
+    if row.attempts and shown.status == "declined":
         status = DECLINE_STATUSES[context.world.readings[DECLINE_STATUS]]
     return status, to_bytes(shown, as_empty=as_empty)
 

@@ -12,7 +12,7 @@ from sandbox.domain.faults import UNAVAILABLE, Refusal
 from sandbox.domain.profile import Profile
 from sandbox.platform.context import Answer, Headers
 from sandbox.platform.operation import is_key_path
-from sandbox.platform.wire import Body, send_body, until_gone
+from sandbox.platform.wire import Body, send_body, size_of, until_gone
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 
 DETAILS_CHARS_MAX: Final = 4_096
@@ -121,10 +121,7 @@ async def _send_with_fault(answer: Answer, scope: Scope, receive: Receive, send:
     if fault is not None and fault.key in ("drop_before", "drop_after"):
         await close_connection(scope, receive, f"the transport fault {fault.key} was requested")
         return
-    body, headers = answer.body, answer.headers
-    if fault is not None and fault.needs_body:
-        body = body if isinstance(body, bytes) else b"".join(body)
-        body = body[: len(body) // 2]
+    body, headers = answer.arriving_body, answer.headers
     if fault is not None and fault.key == "half_answer":
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         await send({"type": "http.response.body", "body": body, "more_body": True})
@@ -132,7 +129,7 @@ async def _send_with_fault(answer: Answer, scope: Scope, receive: Receive, send:
         return
     if fault is not None and fault.key == "malformed_json":
         headers = [
-            (name, b"%d" % len(body) if name == b"content-length" else value)
+            (name, b"%d" % size_of(body) if name == b"content-length" else value)
             for name, value in headers
         ]
     await send_whole(send, answer.status, headers, body)

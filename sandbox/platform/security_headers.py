@@ -43,23 +43,13 @@ class SecurityHeader(Struct, frozen=True, kw_only=True, gc=False):
     values: dict[AnswerKind, str]
 
 
-_CONTROL_SURFACE: Final = (
-    AnswerKind.CONTROL,
-    AnswerKind.OPEN,
-    AnswerKind.PAGE,
-    AnswerKind.CONSOLE,
-    AnswerKind.ASSET,
+_CONTROL_SURFACE: Final[tuple[AnswerKind, ...]] = tuple(
+    kind for kind in AnswerKind if kind is not AnswerKind.KEY
 )
-_NOTHING: Final = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+_APART: Final = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+_NOTHING: Final = f"default-src 'none'; {_APART}"
 _OWN_FILES: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-
-_CONSOLE: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; "
-    "connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src"
 )
 
 SECURITY_HEADERS: Final = (
@@ -85,12 +75,11 @@ SECURITY_HEADERS: Final = (
         why="an answer that is opened in a browser loads nothing, runs nothing, and is not framed; "
         "the docs page and the console load their own files; nothing in the console turns text "
         "into a script",
-        values={
-            AnswerKind.CONTROL: _NOTHING,
-            AnswerKind.OPEN: _NOTHING,
-            AnswerKind.PAGE: _OWN_FILES,
-            AnswerKind.CONSOLE: _CONSOLE,
-            AnswerKind.ASSET: _NOTHING,
+        values=dict.fromkeys(_CONTROL_SURFACE, _NOTHING)
+        | {
+            AnswerKind.PAGE: f"{_OWN_FILES} data:; {_APART}",
+            AnswerKind.CONSOLE: f"{_OWN_FILES} 'self' data:; {_APART}; "
+            "require-trusted-types-for 'script'; trusted-types 'none'",
         },
     ),
     SecurityHeader(

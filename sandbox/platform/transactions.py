@@ -6,11 +6,12 @@ Source: spec 4.3-search; details assumed 1.7.
 from functools import cache
 from typing import Annotated, Any, ClassVar, Final, Literal, cast
 
+from msgspec.structs import replace
 from pydantic import Field, create_model
 
 from sandbox.domain.access import need
 from sandbox.domain.batches import Batch
-from sandbox.domain.directory import PASSTHROUGH, relate_to_its_records, relate_with_admin_reach
+from sandbox.domain.directory import PASSTHROUGH, relate_to_its_records
 from sandbox.domain.faults import (
     INVALID_TRANSACTION_STATE,
     PERMISSION_DENIED,
@@ -35,7 +36,7 @@ from sandbox.platform import lists, settlement
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import Body, Offset, PageQuery, Query, WholeNumber
 from sandbox.platform.lists import all_known
-from sandbox.platform.operation import Example, Row, Target, listing, operation
+from sandbox.platform.operation import ACCOUNT_IN_QUERY, Example, Row, Target, listing, operation
 from sandbox.platform.payments import event_ids, outcomes
 from sandbox.platform.payments.bodies import BreakdownBody, example_of_sale
 from sandbox.platform.routing import register
@@ -158,12 +159,7 @@ _ONE: Final = Target("path", "transaction_id", Payment, relate=relate_to_its_rec
     "GET",
     "/v2/transactions",
     needs=_READ,
-    target=Target(
-        "query",
-        "account_id",
-        relate=relate_with_admin_reach,
-        is_repeatable=True,
-    ),
+    target=replace(ACCOUNT_IN_QUERY, is_repeatable=True),
     query=search_query,
     response=listing("transactions", Transaction),
     source="spec 4.3-search",
@@ -193,7 +189,7 @@ def search(context: OperationContext, query: SearchTransactions) -> Any:
     "GET",
     "/v1/transactions",
     needs=_READ,
-    target=Target("query", "account_id", relate=relate_with_admin_reach),
+    target=ACCOUNT_IN_QUERY,
     response=list[Transaction],
     source="spec 4.3-search-v1",
 )
@@ -352,16 +348,13 @@ def _take(
         # The store finds what is committed; this edit has not been yet.
         known = context.unit.get(Batch, joined.id) if joined else None
         batch = known or settlement.batch_for_entry(context, payment)
+    new_id = batch.id if batch else None
     conclusion = edits.conclude(
         payment,
         after,
         event_id=event_ids.event_id_for(context, payment.account_id, None),
         at=context.now_ms,
-        capture_batch_id=_capture_batch(payment, captures, batch.id if batch else None),
-        refund_batch_id=batch.id if batch and refunds else None,
+        capture_batch_id=(payment.batch_id or new_id) if captures else None,
+        refund_batch_id=new_id if refunds else None,
     )
     return outcomes.save(context, conclusion, payment, batch).record, batch or joined
-
-
-def _capture_batch(payment: Payment, captures: bool, new: str | None) -> str | None:
-    return (payment.batch_id or new) if captures else None

@@ -7,16 +7,7 @@ import asyncio
 from codecs import BOM_UTF8
 from collections.abc import Awaitable, Iterable, Sequence
 from functools import cache, lru_cache
-from types import NoneType, UnionType
-from typing import (
-    Annotated,
-    Any,
-    Final,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-)
+from typing import Any, Final, TypeVar
 from urllib.parse import parse_qs
 
 from pydantic import AliasChoices, BaseModel
@@ -27,7 +18,6 @@ from sandbox.domain import json_text
 from sandbox.domain.faults import Mistake
 from sandbox.domain.field_types import sentence
 from sandbox.domain.records import PART_BYTES
-from sandbox.domain.text import OneOf
 
 T = TypeVar("T")
 
@@ -36,8 +26,6 @@ BODY_BYTES_MAX: Final = 65_536
 
 CONTROL_BYTES_MAX: Final = 1_048_576
 """The control API refuses a larger body with 413. Source: assumed D25."""
-
-_MARK: Final = BOM_UTF8
 
 DETAILS_MAX: Final = 5
 """The most mistakes of a body to name; the rest are counted."""
@@ -68,23 +56,22 @@ class ClientGone(Exception):
     """The client closed the connection before its request was complete."""
 
 
-async def read_body(receive: Receive, *, bytes_max: int = BODY_BYTES_MAX) -> bytes | None:
-    """Return the request's body; None as soon as it is known to be larger than that."""
-    message = await receive()
-    chunks: list[bytes] = []
-    size = 0
+async def read_body(receive: Receive, *, bytes_max: int) -> bytearray | None:
+    """Return the request's body; None as soon as it is known to be larger than that.
+
+    It grows in place: to join hundreds of MiB takes too long.
+    """
+    body = bytearray()
     while True:
+        message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientGone
         chunk = message.get("body", b"")
-        size += len(chunk)
-        if size > bytes_max:
+        if len(body) + len(chunk) > bytes_max:
             return None
+        body += chunk
         if not message.get("more_body", False):
-            # A body that came in one piece needs no copy.
-            return b"".join([*chunks, chunk]) if chunks else bytes(chunk)
-        chunks.append(chunk)
-        message = await receive()
+            return body
 
 
 async def until_gone(receive: Receive) -> None:
@@ -109,21 +96,6 @@ async def unless_gone(work: Awaitable[T], receive: Receive) -> T:
     finally:
         working.cancel()
         going.cancel()
-
-
-async def read_long_body(receive: Receive, *, bytes_max: int) -> bytearray | None:
-    """Return the same for hundreds of MiB, which grow in place: to join them takes too long."""
-    body = bytearray()
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientGone
-        chunk = message.get("body", b"")
-        if len(body) + len(chunk) > bytes_max:
-            return None
-        body += chunk
-        if not message.get("more_body", False):
-            return body
 
 
 async def in_parts(written: Iterable[bytes]) -> list[bytes]:
@@ -159,25 +131,20 @@ async def send_body(send: Send, body: Body) -> None:
     await send({"type": "http.response.body", "body": last})
 
 
-def parse_json(body: bytes) -> Any:
-    """Return the JSON value in the body. Raises BadInput with the place of the mistake.
+def parse_object(body: bytes) -> dict[str, Any]:
+    """Return the JSON object in the body. Raises BadInput with the place of the mistake.
 
     Also refused: a key that occurs twice in one object, NaN and infinity, lone surrogates, bytes
     that are not UTF-8, and nesting deeper than 200.
     """
     # A byte order mark is not part of the text (RFC 8259, 8.1; assumed D46).
-    body = body.removeprefix(_MARK)
+    body = body.removeprefix(BOM_UTF8)
     if not body:
         raise BadInput("a JSON body is required")
     try:
-        return json_text.parse(body)
+        value = json_text.parse(body)
     except ValueError as error:
         raise BadInput(f"the body is not valid JSON: {error}") from None
-
-
-def parse_object(body: bytes) -> dict[str, Any]:
-    """Return the JSON object in the body. Raises BadInput when it is anything else."""
-    value = parse_json(body)
     if not isinstance(value, dict):
         raise BadInput("the body must be a JSON object")
     return value
@@ -232,24 +199,13 @@ def is_unset(value: str) -> bool:
 @cache
 def name_filters(shape: type[BaseModel]) -> frozenset[str]:
     """Return the parameters of the query that take any text: ids, names and search terms."""
-    return frozenset(
-        name for name, field in shape.model_fields.items() if _is_any_text(field.annotation)
-    )
+    found = shape.model_json_schema()["properties"]
+    return frozenset(name for name, schema in found.items() if _is_any_text(schema))
 
 
-def _is_any_text(hint: Any) -> bool:
-    if get_origin(hint) is Annotated:
-        hint, *rules = get_args(hint)
-        limits = [limit for rule in rules for limit in getattr(rule, "metadata", ())]
-        if any(isinstance(rule, OneOf) for rule in rules):
-            return False
-        if any(getattr(limit, "pattern", None) for limit in limits):
-            return False
-        return hint is str
-    inner = [one for one in get_args(hint) if one is not NoneType]
-    if get_origin(hint) in (list, UnionType, Union) and len(inner) == 1:
-        return _is_any_text(inner[0])
-    return hint is str
+def _is_any_text(schema: dict[str, Any]) -> bool:
+    schema = schema.get("items") or schema.get("anyOf", [schema])[0]
+    return schema.get("type") == "string" and schema.keys().isdisjoint(("enum", "pattern"))
 
 
 @cache

@@ -114,28 +114,30 @@ def facts_of(sandbox: Sandbox, settings: Settings) -> dict[str, Any]:
 
 def _banner(facts: dict[str, Any], *, is_everywhere: bool) -> str:
     clock = facts["clock"]
-    lines = [
-        f"uat-sandbox {facts['version']} serves the platform on {facts['url']}"
-        + (", listening on all addresses" if is_everywhere else ""),
-        f"world default: fixture {facts['fixture']}, seed {facts['seed']}, "
-        f"clock {clock['mode']} at {clock['now']}, stored in {facts['store']}",
-        "",
-        *_ca_lines(facts),
-        *_first_request(facts),
-        *_token_lines(facts),
-        "The reasons for each answer:",
-        f"  {_curl(facts)} {facts['control_url']}/worlds/default/requests" + _bearer(facts),
-        "",
-        *_keys(facts),
-        "",
-        "The console, in a browser:",
-        f"  {facts['control_url']}/" + _signs_in(facts),
-        "The API to read and try in a browser:",
-        f"  {facts['control_url']}/docs",
-        "",
-        "Ctrl-C stops it.",
+    paragraphs = [
+        [
+            f"uat-sandbox {facts['version']} serves the platform on {facts['url']}"
+            + (", listening on all addresses" if is_everywhere else ""),
+            f"world default: fixture {facts['fixture']}, seed {facts['seed']}, "
+            f"clock {clock['mode']} at {clock['now']}, stored in {facts['store']}",
+        ],
+        _ca_lines(facts),
+        _first_request(facts),
+        _token_lines(facts),
+        [
+            "The reasons for each answer:",
+            f"  {_curl(facts)} {facts['control_url']}/worlds/default/requests" + _bearer(facts),
+        ],
+        _keys(facts),
+        [
+            "The console, in a browser:",
+            f"  {facts['control_url']}/" + _signs_in(facts),
+            "The API to read and try in a browser:",
+            f"  {facts['control_url']}/docs",
+        ],
+        ["Ctrl-C stops it."],
     ]
-    return "\n".join(lines)
+    return "\n\n".join("\n".join(lines) for lines in paragraphs if lines)
 
 
 def _first_request(facts: dict[str, Any]) -> list[str]:
@@ -150,7 +152,6 @@ def _first_request(facts: dict[str, Any]) -> list[str]:
             "A first payment to paste:",
             f"  {_curl(facts)} {facts['url']}/v3/payment -H '{facts['api_key_header']}: "
             f"{keys['merchant']}' -H 'content-type: application/json' -d '{body}'",
-            "",
         ]
     if not keys:
         return []
@@ -158,7 +159,6 @@ def _first_request(facts: dict[str, Any]) -> list[str]:
         "A first request to paste:",
         f"  {_curl(facts)} {facts['url']}/v5/apikeys -H '{facts['api_key_header']}: "
         f"{next(iter(keys.values()))}'",
-        "",
     ]
 
 
@@ -169,7 +169,6 @@ def _ca_lines(facts: dict[str, Any]) -> list[str]:
     return [
         "Commands on this machine trust its certificate. Phones and other programs need this one:",
         f"  curl -sk {facts['control_url']}/ca.pem -o ca.pem",
-        "",
     ]
 
 
@@ -212,11 +211,10 @@ def _token_lines(facts: dict[str, Any]) -> list[str]:
     if not facts["needs_token"]:
         return []
     if facts["token"] is None:
-        return ["The control API needs the token that you gave.", ""]
+        return ["The control API needs the token that you gave."]
     return [
         "The control API needs a token, which was made up for this start:",
         f"  export SANDBOX_TOKEN={facts['token']}",
-        "",
     ]
 
 

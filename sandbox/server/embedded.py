@@ -30,11 +30,11 @@ _START_S: Final = 30.0
 
 
 class LoopThread:
-    """Begins at once and runs until it is closed. Its loop is for other threads to hand work to."""
+    """Serves at once until it is closed. Its loop is for other threads to hand work to."""
 
-    def __init__(self) -> None:
+    def __init__(self, served: AbstractAsyncContextManager[None]) -> None:
         self._ready: Future[None] = Future()
-        self._served: list[AbstractAsyncContextManager[None]] = []
+        self._served = served
         self._stop: asyncio.Event
         self.loop: asyncio.AbstractEventLoop
         # Where a test run is torn down without closing it, the process still ends.
@@ -54,15 +54,9 @@ class LoopThread:
 
     async def _main(self) -> None:
         self.loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        self._ready.set_result(None)
-        await self._stop.wait()
-        # All at once: each takes its moment.
-        await asyncio.gather(*(one.__aexit__(None, None, None) for one in self._served))
-
-    def serve(self, served: AbstractAsyncContextManager[None]) -> None:
-        """Serve what the context manager serves, from now on."""
-        self.start(served.__aenter__()).result(_START_S)
-        self._served.append(served)
+        async with self._served:
+            self._ready.set_result(None)
+            await self._stop.wait()
 
     def start(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Have the loop do this."""
@@ -262,9 +256,8 @@ def embedded(settings: Settings | None = None) -> Iterator[Embedded]:
         settings, sockets = stack.enter_context(bound(private))
         receivers = LocalReceivers(USER_AGENT, mask=settings.profile.scrub)
         built = build(settings, local_receivers=receivers)
-        background = LoopThread()
+        background = LoopThread(serving_sandbox(built, settings, sockets))
         stack.callback(background.close)
-        background.serve(serving_sandbox(built, settings, sockets))
         yield Embedded(
             url=f"http://{_LOOPBACK}:{settings.port}",
             control_url=f"http://{_LOOPBACK}:{settings.control_port or settings.port}",

@@ -125,14 +125,13 @@ def serving(
     with contextlib.ExitStack() as stack:
         settings, sockets = stack.enter_context(run.bound(wanted))
         sandbox = build(settings)
-        background = LoopThread()
-        stack.callback(background.close)
         server = run.server_of(
             sandbox.app, settings, before_stop=partial(run.prepare_stop, sandbox)
         )
         server.config.http = type("Timed", (Protocol,), {"head_s": head_s, "body_s": body_s})
         server.config.timeout_keep_alive = idle_s  # type: ignore[assignment]
-        background.serve(run.serving(server, sockets))
+        background = LoopThread(run.serving(server, sockets))
+        stack.callback(background.close)
         yield Serving(sandbox, settings.port, settings.control_port or settings.port)
 
 

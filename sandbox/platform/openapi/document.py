@@ -239,7 +239,7 @@ def _responses(writer: Writer, row: Row, profile: Profile) -> dict[str, Schema]:
     """
     success, refusals = _success(writer, row, profile), add_refusals(writer, row, profile)
     declined = str(DECLINE_STATUSES[in_force(profile.readings, {})[DECLINE_STATUS]])
-    if not row.is_attempt or declined in success:
+    if not row.attempts or declined in success:
         return success | refusals
     shown = success[str(OK)] | {"description": "The attempt was declined."}
     if declined in refusals:
@@ -262,7 +262,7 @@ def _success(writer: Writer, row: Row, profile: Profile) -> dict[str, Schema]:
     if not writer.is_pure:
         request_id = writer.named("headers", "SandboxRequestId", _REQUEST_ID)
         shown["headers"] = {"x-sandbox-request-id": request_id}
-        if row.is_attempt:
+        if row.attempts:
             outcome = writer.named("headers", "SandboxOutcome", _OUTCOME)
             shown["headers"]["x-sandbox-outcome"] = outcome
     if row.response is not None and status != NO_CONTENT:
@@ -338,7 +338,7 @@ def refusals_of(row: Row) -> tuple[Fault, ...]:
         found += [faults.BODY_TOO_LARGE, faults.UNSUPPORTED_MEDIA_TYPE]
     if row.stops_at_block:
         found.append(faults.ACCOUNT_BLOCKED)
-    if row.is_attempt:
+    if row.attempts:
         found += [fault.answer for fault in TRANSPORT_FAULTS.values() if fault.answer is not None]
     if row.method != "GET":
         found.append(faults.NOT_WRITTEN)

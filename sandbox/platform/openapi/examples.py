@@ -6,7 +6,7 @@ not follow from the kind of operation.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -64,12 +64,16 @@ def example_of(row: str) -> Example | None:
 
 def with_ids(value: Any, cast: Cast) -> Any:
     """Return the value with the ids of the cast in it."""
+    return _filled(value, lambda kind, name: cast.get(kind, {}).get(name, NOWHERE))
+
+
+def _filled(value: Any, fill: Callable[[str, str], str]) -> Any:
     if isinstance(value, Mapping):
-        return {name: with_ids(one, cast) for name, one in value.items()}
+        return {name: _filled(one, fill) for name, one in value.items()}
     if isinstance(value, list):
-        return [with_ids(one, cast) for one in value]
+        return [_filled(one, fill) for one in value]
     if isinstance(value, str):
-        return OF_CAST.sub(lambda found: cast.get(found[1], {}).get(found[2], NOWHERE), value)
+        return OF_CAST.sub(lambda found: fill(*found.groups()), value)
     return value
 
 
@@ -166,13 +170,7 @@ def _variable(example: Example) -> str:
 
 def _with_variables(value: Any) -> Any:
     """Return the value with a variable for each id of the cast."""
-    if isinstance(value, Mapping):
-        return {name: _with_variables(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_with_variables(one) for one in value]
-    if isinstance(value, str):
-        return OF_CAST.sub(lambda found: f"{{{{{found[1]}_{found[2]}}}}}", value)
-    return value
+    return _filled(value, lambda kind, name: f"{{{{{kind}_{name}}}}}")
 
 
 def _new_world() -> Item:

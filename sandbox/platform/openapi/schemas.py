@@ -4,7 +4,6 @@ The strict ones say all that a schema can say, for fuzzing. The plain ones are f
 generators of clients: they have no rules between fields, and answers may have further fields.
 """
 
-import dataclasses
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache, reduce
@@ -25,7 +24,7 @@ from typing import (
 
 import msgspec
 from msgspec import Struct, UnsetType
-from pydantic import AliasChoices, BaseModel, TypeAdapter
+from pydantic import AliasChoices, BaseModel, TypeAdapter, create_model
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
@@ -56,22 +55,12 @@ class _Plain(GenerateJsonSchema):
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
 
-    def field_is_required(self, field: Any, total: bool) -> bool:
-        if self.mode == "serialization" and field["type"] == "dataclass-field":
-            return field["schema"].get("default_factory") is not _left_out
-        return super().field_is_required(field, total)
-
     def int_schema(self, schema: core_schema.IntSchema) -> JsonSchemaValue:
         # Without it, many languages take 32 bits, and times do not fit.
         return {**super().int_schema(schema), "format": INT64}
 
-    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
-        return self._finished(super().dataclass_schema(schema), schema["cls"])
-
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
-        return self._finished(super().model_schema(schema), schema["cls"])
-
-    def _finished(self, shown: JsonSchemaValue, shape: type) -> JsonSchemaValue:
+        shown, shape = super().model_schema(schema), schema["cls"]
         shown.pop("title", None)
         if issubclass(shape, Body):
             self._finish_body(shown, shape)
@@ -186,7 +175,7 @@ def _with_limits(value: Any) -> Any:
 
 
 def _in_classes(hint: Any) -> Any:
-    """Return the type with a dataclass for every typed dictionary and struct in it.
+    """Return the type with a model for every typed dictionary and struct in it.
 
     Pydantic reads no structs, and before Python 3.12 no typed dictionaries of the standard library.
     """
@@ -210,17 +199,9 @@ def _without_absence(hint: Any) -> Any:
     return hint
 
 
-def _left_out() -> None:
-    """Stand in for the value of a field that an answer may be without."""
-
-
-def _field(is_required: bool) -> Any:
-    return dataclasses.field() if is_required else dataclasses.field(default_factory=_left_out)
-
-
 @cache
-def as_class(kind: Any) -> type:
-    """Return the typed dictionary or struct as a dataclass."""
+def as_class(kind: Any) -> type[BaseModel]:
+    """Return the typed dictionary or struct as a model. What may be absent has a default."""
     hints = get_type_hints(kind, include_extras=True)
     if is_typeddict(kind):
         required = {name: name in kind.__required_keys__ for name in hints}
@@ -229,13 +210,12 @@ def as_class(kind: Any) -> type:
         # All fields are shown, with or without a default, but those that may be absent.
         required = {name: UnsetType not in get_args(of) for name, of in hints.items()}
         names = {one.name: one.encode_name for one in msgspec.structs.fields(kind)}
-    fields = [
-        (names[name], _in_classes(_without_absence(of)), _field(required[name]))
+    fields: dict[str, Any] = {
+        names[name]: (_in_classes(_without_absence(of)), ... if required[name] else None)
         for name, of in hints.items()
-    ]
-    made = dataclasses.make_dataclass(NAMES.get(kind, kind.__name__), fields, kw_only=True)
-    made.__doc__, made.__module__ = kind.__doc__, kind.__module__
-    return made
+    }
+    name = NAMES.get(kind, kind.__name__)
+    return create_model(name, __doc__=kind.__doc__, __module__=kind.__module__, **fields)
 
 
 def query_of(shape: type[BaseModel]) -> tuple[Schema, Schema]:

@@ -131,21 +131,10 @@ class BreakdownBody(Body):
         """
         if surcharge.amount is None or surcharge.percent is None:
             return surcharge.percent
-        stated = Breakdown(
-            subtotal=self.subtotal,
-            tax_amount=self.tax_amount,
-            tax_rate=self.tax_rate,
-            tip_amount=self.tip_amount,
-            tip_rate=self.tip_rate,
-        )
-        return agreed_rate(stated.amounts, surcharge.amount, surcharge.percent)
+        return agreed_rate(self._without_surcharge.amounts, surcharge.amount, surcharge.percent)
 
-    def parts(self) -> Breakdown:
-        """Return the breakdown as the domain takes it."""
-        surcharge = self.surcharge or SurchargeBody.model_construct(
-            amount=self.flat_amount, percentage=self.flat_rate, rate=None, bypass=None
-        )
-        is_flat = self.surcharge is None
+    @property
+    def _without_surcharge(self) -> Breakdown:
         return Breakdown(
             subtotal=self.subtotal,
             tax_amount=self.tax_amount,
@@ -153,9 +142,15 @@ class BreakdownBody(Body):
             tip_amount=self.tip_amount,
             tip_rate=self.tip_rate,
             tip_type=self.tip_type,
-            surcharge_amount=surcharge.amount,
-            surcharge_rate=surcharge.percent if is_flat else self._agreed_rate(surcharge),
-            bypass=bool(surcharge.bypass),
+        )
+
+    def parts(self) -> Breakdown:
+        """Return the breakdown as the domain takes it."""
+        amount, rate, bypass = self.flat_amount, self.flat_rate, False
+        if (one := self.surcharge) is not None:
+            amount, rate, bypass = one.amount, self._agreed_rate(one), bool(one.bypass)
+        return replace(
+            self._without_surcharge, surcharge_amount=amount, surcharge_rate=rate, bypass=bypass
         )
 
 

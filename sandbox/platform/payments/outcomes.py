@@ -157,9 +157,9 @@ def save(
         record = change(record, transaction_type=record.operation.value)
     context.unit.put(record)
     _note_cap(context, before, record)
-    settlement.count(context, before, record, joined)
     if before is None or before.status != record.status:
         _set_timers(context, before, record)
+    settlement.count(context, before, record, joined)
     for event, shown in conclusion.events:
         context.emit(event, shown)
     row = conclusion.taken
