@@ -24,7 +24,7 @@ from sandbox.cli.platform_client import refusal_reason
 from sandbox.control.captures import NamedCapture, read_capture, with_captures
 from sandbox.http_client import send_json
 from sandbox.scenarios.parser import ScenarioError
-from sandbox.server.run import bound, new_loop, serving_sandbox
+from sandbox.server.run import bound, new_loop, server_of, serving
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.fixture import FixtureError
 
@@ -109,7 +109,7 @@ async def _around(command: list[str], settings: Settings, folder: Path) -> int:
     with bound(settings) as (settings, sockets):
         sandbox = build(settings)
         worlds = _UsedWorlds(sandbox)
-        async with serving_sandbox(sandbox, settings, sockets):
+        async with serving(server_of(sandbox, settings), sockets):
             world = json.loads(await worlds.read(world_path(WORLD)))
             url = f"http://{settings.host}:{settings.port}"
             status = await _ended(command, _environment(url, sandbox.token, world))

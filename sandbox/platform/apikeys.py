@@ -53,13 +53,10 @@ class UpdateKey(_Body):
     status: Literal["revoked", "active"] | None = None
 
 
-def _create_key(profile: Profile) -> type[CreateKey]:
-    return _create_key_under(profile.supplied_key_field, profile.key_prefixes.uat)
-
-
 @cache
-def _create_key_under(supplied_key_field: str, prefix: str) -> type[CreateKey]:
+def _create_key(profile: Profile) -> type[CreateKey]:
     """`CreateKey` with the supplied key under the name and prefix that the profile gives it."""
+    supplied_key_field, prefix = profile.supplied_key_field, profile.key_prefixes.uat
     field = Field(default=None, alias=supplied_key_field)
     key = rf"^{prefix}_[A-Za-z0-9]{{{keys.LOOKUP_CHARS}}}_[A-Za-z0-9]{{{keys.SECRET_CHARS}}}$"
     # For the schema: a supplied key and the flag go together (spec 4.1).

@@ -37,7 +37,7 @@ from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import Body, Offset, PageQuery, Query, WholeNumber
 from sandbox.platform.lists import all_known
 from sandbox.platform.operation import ACCOUNT_IN_QUERY, Example, Row, Target, listing, operation
-from sandbox.platform.payments import event_ids, outcomes
+from sandbox.platform.payments import conclusions, event_ids
 from sandbox.platform.payments.bodies import BreakdownBody, example_of_sale
 from sandbox.platform.routing import register
 from sandbox.store.tables import Order
@@ -357,4 +357,4 @@ def _take(
         capture_batch_id=(payment.batch_id or new_id) if captures else None,
         refund_batch_id=new_id if refunds else None,
     )
-    return outcomes.save(context, conclusion, payment, batch).record, batch or joined
+    return conclusions.save(context, conclusion, payment, batch).record, batch or joined

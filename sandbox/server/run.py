@@ -4,14 +4,13 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
 import uvicorn
-from starlette.types import ASGIApp
 
 from sandbox.app import Sandbox, build
 from sandbox.library import scenario_file
@@ -40,17 +39,16 @@ class Server(uvicorn.Server):
     def __init__(
         self,
         config: uvicorn.Config,
+        sandbox: Sandbox,
         *,
         tls: Tls | None = None,
         on_ready: Callable[[], None] = lambda: None,
         beside: Callable[[], Coroutine[Any, Any, None]] = _do_nothing,
-        before_stop: Callable[[], Awaitable[None]] = _do_nothing,
         on_end: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(config)
-        self._tls = tls
-        self._on_ready, self._beside = on_ready, beside
-        self._before_stop, self._on_end = before_stop, on_end
+        self._sandbox, self._tls = sandbox, tls
+        self._on_ready, self._beside, self._on_end = on_ready, beside, on_end
         self._task: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -87,7 +85,9 @@ class Server(uvicorn.Server):
         """End what runs beside, hand the worlds over, end the streams, then the server."""
         if self._task is not None:
             self._task.cancel()
-        await self._before_stop()
+        if self._sandbox.leave is not None:
+            await self._sandbox.leave()
+        self._sandbox.end_streams()
         if await self._is_idle(sockets):
             await self.lifespan.shutdown()
         else:
@@ -124,11 +124,10 @@ def serve(settings: Settings, remarks: Sequence[str] = ()) -> None:
             watcher = ScenarioReloader(scenario_file(settings.scenario))
         sandbox = build(settings)
         server = server_of(
-            sandbox.app,
+            sandbox,
             settings,
             on_ready=lambda: announce(sandbox, settings),
             beside=partial(watcher.watch, sandbox.worlds.default) if watcher else _do_nothing,
-            before_stop=partial(prepare_stop, sandbox),
             on_end=lambda: take_leave(sandbox, settings),
             tls=tls,
         )
@@ -137,11 +136,11 @@ def serve(settings: Settings, remarks: Sequence[str] = ()) -> None:
             server.run(sockets)
 
 
-def server_of(app: ASGIApp, settings: Settings, tls: Tls | None = None, **options: Any) -> Server:
-    """Return a server of the application, with the options of `Server`."""
+def server_of(sandbox: Sandbox, settings: Settings, **options: Any) -> Server:
+    """Return a server of the sandbox, with the options of `Server`."""
     places = settings.connections_max
     config = uvicorn.Config(
-        app,
+        sandbox.app,
         http=Protocol,
         ws="none",
         lifespan="on",
@@ -157,14 +156,7 @@ def server_of(app: ASGIApp, settings: Settings, tls: Tls | None = None, **option
         # The number of connections at which uvicorn answers 503 (assumed D25-places).
         limit_concurrency=None if places is None else places + 1,
     )
-    return Server(config, tls=tls, **options)
-
-
-async def prepare_stop(sandbox: Sandbox) -> None:
-    """Hand the worlds over to other servers, and end the streams of those that stay."""
-    if sandbox.leave is not None:
-        await sandbox.leave()
-    sandbox.end_streams()
+    return Server(config, sandbox, **options)
 
 
 @asynccontextmanager
@@ -182,16 +174,6 @@ async def serving(server: Server, sockets: list[socket.socket]) -> AsyncIterator
     finally:
         ticking.cancel()
         await server.shutdown(sockets)
-
-
-@asynccontextmanager
-async def serving_sandbox(
-    sandbox: Sandbox, settings: Settings, sockets: list[socket.socket]
-) -> AsyncIterator[None]:
-    """Serve a sandbox on the loop that is running until the block ends."""
-    server = server_of(sandbox.app, settings, before_stop=partial(prepare_stop, sandbox))
-    async with serving(server, sockets):
-        yield
 
 
 def new_loop() -> asyncio.AbstractEventLoop:

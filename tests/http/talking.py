@@ -6,7 +6,6 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from urllib.parse import urlsplit
 
 from sandbox.app import Sandbox, build
@@ -125,9 +124,7 @@ def serving(
     with contextlib.ExitStack() as stack:
         settings, sockets = stack.enter_context(run.bound(wanted))
         sandbox = build(settings)
-        server = run.server_of(
-            sandbox.app, settings, before_stop=partial(run.prepare_stop, sandbox)
-        )
+        server = run.server_of(sandbox, settings)
         server.config.http = type("Timed", (Protocol,), {"head_s": head_s, "body_s": body_s})
         server.config.timeout_keep_alive = idle_s  # type: ignore[assignment]
         background = LoopThread(run.serving(server, sockets))

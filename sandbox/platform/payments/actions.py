@@ -35,6 +35,7 @@ from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext, RequestContext
 from sandbox.platform.operation import NOWHERE, Example, Target, operation
 from sandbox.platform.payments import (
+    conclusions,
     event_ids,
     late_answers,
     outcomes,
@@ -268,7 +269,7 @@ async def _act(
     else:
         choice = outcomes.repeated(context, again, sent)
     event_id = event_ids.event_id_for(context, payment.account_id, new_id)
-    delay_ms, lost = outcomes.delay_ms(context, choice), None
+    delay_ms, lost = processor.delay_ms(context, choice), None
     if delay_ms == 0:
         return _finish(context, payment, action, choice, event_id)
     async with processor.in_flight(context, payment.id):
@@ -376,7 +377,7 @@ def _conclude(
     )
     if disarms:
         conclusion = follow_ups.disarmed(conclusion)
-    conclusion = outcomes.save(context, conclusion, payment, batch)
+    conclusion = conclusions.save(context, conclusion, payment, batch)
     if taken.answer == "failed" and outcome is not None and outcome.key in TIMED_OUT:
         late_answers.remember(context, case, event_id)
     if not taken.is_rule_failure or context.world.readings[RULE_FAILURES.id] == "http_200":

@@ -31,6 +31,7 @@ from sandbox.domain.readings import RECEIPT_DATA, RESPONSE_FIELDS, TOTAL_OF_PART
 from sandbox.platform.context import RequestContext
 from sandbox.platform.operation import Target, operation
 from sandbox.platform.payments import (
+    conclusions,
     event_ids,
     outcomes,
     points_of_sale,
@@ -202,7 +203,7 @@ async def _start(
     if choice is None or known.problem is not None:
         # No processor is asked.
         return _finish(context, begun)
-    delay_ms, tap = outcomes.delay_ms(context, choice), None
+    delay_ms, tap = processor.delay_ms(context, choice), None
     if choice.tap is not None:
         scenario_follow_ups.follow_meanwhile(context, choice, payment)
         tap = _tap(context, payment, choice.tap)
@@ -274,7 +275,7 @@ def _note_tap(context: RequestContext, begun: _Initiation, tapped: Tapped | None
     begun.choice = context.choice = choice
     begun.tapped_card = tapped.card
     let_happen(context, choice)
-    return outcomes.delay_ms(context, choice)
+    return processor.delay_ms(context, choice)
 
 
 def _finish(
@@ -311,9 +312,9 @@ def _finish(
     )
     if initiation.resolves_prompt(start):
         conclusion = initiation.prompt_and_resolve(start, context.now_ms)
-        outcomes.save(context, conclusion, start.payment)
+        conclusions.save(context, conclusion, start.payment)
         return conclusion.shown
-    return outcomes.save_initiation(context, start)
+    return conclusions.save_initiation(context, start)
 
 
 def _as_read(begun: _Initiation, payment: Payment) -> Payment:

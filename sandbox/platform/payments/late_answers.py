@@ -26,7 +26,7 @@ from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.payments.transitions import Conclusion, Transition
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext
-from sandbox.platform.payments import outcomes
+from sandbox.platform.payments import conclusions
 
 
 class OpenAttempt(Struct, frozen=True, gc=False):
@@ -82,7 +82,7 @@ def answer(context: OperationContext, payment: Payment, key: str, event_id: str)
     if effect is None:
         return False
     batch = settlement.batch_for_entry(context, payment) if effect.taken.batch_entry else None
-    outcomes.save(context, effect.conclude(batch.id if batch else None), payment, batch)
+    conclusions.save(context, effect.conclude(batch.id if batch else None), payment, batch)
     waiting = context.unit.get(Unanswered, payment.id)
     if waiting is not None and (left := waiting.without(event_id)) != waiting:
         if left.actions:

@@ -15,10 +15,19 @@ from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.cards import Tap, Tapped
 from sandbox.domain.payments.transactions import BusyPayment
 from sandbox.platform.access import named
-from sandbox.platform.context import RequestContext
+from sandbox.platform.context import OperationContext, RequestContext
+from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.worlds.due_timers import fire_due
 from sandbox.worlds.journal import WaitingRequest, headers_shown_by
 from sandbox.worlds.tap_desk import PaymentByCard
+
+
+def delay_ms(context: OperationContext, choice: ChosenOutcome) -> int:
+    """Return the real time that the answer takes: the scripted delay, and the scaled latency."""
+    # A slow answer is late on its way back, when all is done.
+    is_slow_only = choice.fault is not None and choice.fault.key == "slow"
+    scale: float = context.world.switches["latency.scale"]
+    return (0 if is_slow_only else choice.delay_ms) + round(choice.outcome.latency_ms * scale)
 
 
 @asynccontextmanager
