@@ -79,7 +79,7 @@ class Forwarder:
         except StoreError as error:
             # The log has the reason; the client must not learn about databases.
             log.error("%s", error)
-            fault = UNAVAILABLE if isinstance(error, Unavailable) else NOT_READ
+            fault = NOT_READ if not isinstance(error, Unavailable) else UNAVAILABLE
             await send_answer(render_refusal(Refusal(fault), path, profile), scope, receive, send)
             return True
         return False
