@@ -1,14 +1,13 @@
 """Accounts: their models and operations. Source: spec 4.4-paths-accounts; details assumed 1.3."""
 
 import sys
-from collections.abc import Collection
 from typing import Annotated, Any, Final, cast
 
 from msgspec import structs
 from pydantic import Field, StrictStr
 
 from sandbox.domain import faults, records
-from sandbox.domain.access import MAY_GRANT_ADMIN_ONLY, Need, need
+from sandbox.domain.access import MAY_GRANT_ADMIN_ONLY, PSP_ONLY, Need, need
 from sandbox.domain.directory import (
     ACCOUNTS,
     Account,
@@ -23,7 +22,7 @@ from sandbox.domain.directory_readings import APPLICATION_IN_ANSWER, BLOCK_ANSWE
 from sandbox.domain.faults import Refusal
 from sandbox.domain.field_types import CONFIGS, Mcc, Text
 from sandbox.domain.keys import ApiKey, ApiKeyView
-from sandbox.domain.permissions import CONCRETE, Grants
+from sandbox.domain.permissions import CONCRETE
 from sandbox.domain.webhooks import Application
 from sandbox.platform import apikeys, directory, terminals
 from sandbox.platform.context import OperationContext
@@ -286,26 +285,16 @@ def _provision_key(context: OperationContext, account: Account) -> ApiKeyView | 
     those on descendants (assumed 1.3-provisioned, D19, D38).
     """
     creator = context.known_caller
-    kept_back: set[str] = set()
+    kept_back = {"accounts:create:partner", *PSP_ONLY}
     if creator.account.type not in MAY_GRANT_ADMIN_ONLY:
         kept_back.update(context.world.profile.permissions.admin_only)
-    permissions = _provisioned(creator.grants, account.type, kept_back)
+    if account.type is AccountType.MERCHANT:
+        kept_back |= _OF_PARTNERS
+    permissions = tuple(
+        name for name in CONCRETE if name in creator.grants and name not in kept_back
+    )
     if not permissions:
         return None
     return apikeys.issue_and_announce(
         context, account=account, name=f"{account.name} default key", permissions=permissions
     )
-
-
-def _provisioned(
-    grants: Grants, account_type: AccountType, kept_back: Collection[str]
-) -> tuple[str, ...]:
-    def is_left_out(permission: str) -> bool:
-        return (
-            permission.startswith("webhooks:")
-            or permission == "accounts:create:partner"
-            or permission in kept_back
-            or (account_type is AccountType.MERCHANT and permission in _OF_PARTNERS)
-        )
-
-    return tuple(name for name in CONCRETE if name in grants and not is_left_out(name))

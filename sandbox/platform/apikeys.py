@@ -5,7 +5,7 @@ Source: spec 4.1, 4.2, 4.3-keys, 4.4-delete; decision tables assumed 4.2 to 4.6.
 
 from collections.abc import Iterable
 from functools import cache
-from typing import Annotated, Any, Final, Literal, cast
+from typing import Annotated, Final, Literal, cast
 
 from msgspec import structs
 from pydantic import BaseModel, ConfigDict, FailFast, Field, StrictBool, StrictStr, create_model
@@ -336,12 +336,9 @@ def update(context: OperationContext, key: ApiKey, body: UpdateKey) -> ApiKeyVie
     """
     _must_lie_ahead(context, body.expires_at)
     _must_not_outlive_legacy_keys(key, body.expires_at)
-    changes: dict[str, Any] = {}
-    if body.name is not None:
-        changes["name"] = body.name
-    if body.expires_at is not None:
-        changes["expires_at"] = body.expires_at
-    changed = structs.replace(key, **changes)
+    changed = structs.replace(
+        key, name=body.name or key.name, expires_at=body.expires_at or key.expires_at
+    )
     if body.status is not None:
         changed = move(context, changed, keys.TRIGGER_OF_STATUS[body.status])
     elif changed != key:

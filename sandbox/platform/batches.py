@@ -165,7 +165,9 @@ def edit(context: OperationContext, batch: Batch, body: EditBatch) -> Batch:
             "the terminal has another batch open; close that one first",
             source="assumed D10",
         )
-    _must_be_distinct(body)
+    ids = [*body.added_transactions, *body.removed_transactions]
+    if len(ids) != len(set(ids)):
+        raise Refusal(VALIDATION_ERROR, "a transaction is named twice", source="assumed B7")
     added = [_addable(context, batch, id) for id in body.added_transactions]
     removed = [_removable(context, batch, id) for id in body.removed_transactions]
     batch = replace(
@@ -175,24 +177,16 @@ def edit(context: OperationContext, batch: Batch, body: EditBatch) -> Batch:
         processor_batch_id=body.processor_batch_id or batch.processor_batch_id,
     )
     context.unit.put(batch)
-    for payment, batch_id in [
-        *((payment, batch.id) for payment in added),
-        *((payment, None) for payment in removed),
-    ]:
-        moved = settlement.move(payment, batch_id)
-        context.unit.put(moved)
-        settlement.count(context, payment, moved)
+    for batch_id, payments in ((batch.id, added), (None, removed)):
+        for payment in payments:
+            moved = settlement.move(payment, batch_id)
+            context.unit.put(moved)
+            settlement.count(context, payment, moved)
     batch = cast(Batch, context.unit.get(Batch, batch.id))
     assert step.event
     context.emit(step.event, batch)
     context.decided("apply", "ok", f"edit: {step.state} to {step.target}", step.source)
     return batch
-
-
-def _must_be_distinct(body: EditBatch) -> None:
-    ids = [*body.added_transactions, *body.removed_transactions]
-    if len(ids) != len(set(ids)):
-        raise Refusal(VALIDATION_ERROR, "a transaction is named twice", source="assumed B7")
 
 
 def _addable(context: OperationContext, batch: Batch, id: str) -> Payment:

@@ -90,9 +90,9 @@ class Forwarder:
         Raises Unavailable.
         """
         sent = self._sent(incoming)
-        if not self._is_elsewhere(sent):
-            return None
         key = self._profile.key_format.parse(sent.decode("latin-1"))
+        if self._worlds.holder(key) is not None:
+            return None
         # Another server thinks that the world is here.
         afresh = was_forwarded(incoming.headers)
         return await self._elsewhere.have_key(sent, key, afresh=afresh)
@@ -102,7 +102,3 @@ class Forwarder:
             return incoming.header(self._key_header) or b""
         except BadInput:
             return b""
-
-    def _is_elsewhere(self, sent: bytes) -> bool:
-        """Whether no world of this server has the key."""
-        return self._worlds.holder(self._profile.key_format.parse(sent.decode("latin-1"))) is None

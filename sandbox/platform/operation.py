@@ -68,12 +68,10 @@ class Target(Struct, frozen=True, eq=False):
 
         Raises BadInput.
         """
-        found = [sent.get(self.name)]
-        for outer, name in self.aliases:
-            within = sent if outer is None else sent.get(outer)
-            found.append(within.get(name) if isinstance(within, dict) else None)
         ids = []
-        for id in found:
+        for outer, name in ((None, self.name), *self.aliases):
+            within = sent if outer is None else sent.get(outer)
+            id = within.get(name) if isinstance(within, dict) else None
             if isinstance(id, str):
                 ids.append(id)
             elif id is not None:

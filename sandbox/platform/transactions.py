@@ -123,6 +123,11 @@ class ListTransactions(Query):
     offset: Offset = 0
 
 
+EditableStatus = Literal[
+    "pending", "authorized", "captured", "refunded", "reversed", "declined", "error", "canceled"
+]
+
+
 class EditTransaction(Body):
     """Body of the edit of a passthrough transaction; null changes nothing (assumed 1.7-edit).
 
@@ -133,19 +138,7 @@ class EditTransaction(Body):
     breakdown: BreakdownBody | None = None
     refunded: Amount | None = None
     reversed: Amount | None = None
-    status: (
-        Literal[
-            "pending",
-            "authorized",
-            "captured",
-            "refunded",
-            "reversed",
-            "declined",
-            "error",
-            "canceled",
-        ]
-        | None
-    ) = None
+    status: EditableStatus | None = None
     status_reason: Annotated[Text, OneOf(STATUS_REASONS), all_known(STATUS_REASONS)] | None = None
 
 
@@ -295,14 +288,7 @@ def edit(context: OperationContext, payment: Payment, body: EditTransaction) -> 
             source="assumed F8",
             step="rule",
         )
-    wanted = edits.Edit(
-        authorized_amount=body.authorized_amount,
-        breakdown=body.breakdown.parts() if body.breakdown else None,
-        refunded=body.refunded,
-        reversed=body.reversed,
-        status=body.status,
-        status_reason=body.status_reason,
-    )
+    wanted = edits.Edit(**dict(body) | {"breakdown": body.breakdown and body.breakdown.parts()})
     _must_be_allowed(context, edits.needed(payment, wanted))
     after, joined = payment, None
     for step in edits.steps_of(payment, wanted):
