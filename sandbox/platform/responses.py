@@ -3,12 +3,12 @@
 import asyncio
 import re
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from pydantic_core import to_json
 from starlette.types import Receive, Scope, Send
 
-from sandbox.domain.faults import UNAVAILABLE, Refusal
+from sandbox.domain.faults import UNAVAILABLE, Mistake, Refusal
 from sandbox.domain.profile import Profile
 from sandbox.platform.context import Answer, Headers
 from sandbox.platform.operation import is_key_path
@@ -27,31 +27,17 @@ def error_body(refusal: Refusal, profile: Profile, *, is_for_keys: bool) -> byte
     fault, details = refusal.fault, profile.scrub_start(refusal.details, DETAILS_CHARS_MAX)
     if is_for_keys or profile.errors.shape == "error_message_details":
         return to_json({"error": fault.code, "message": fault.message, "details": details})
-    if refusal.mistakes:
-        return _listed(refusal, profile)
-    text = f"{fault.message} {details}".rstrip()
-    if profile.errors.shape == "detail":
-        return to_json({"detail": text})
-    return to_json({"detail": text, "error": fault.code})
+    # Mistakes of a malformed request are listed one by one (assumed D35-detail).
+    detail = [_masked(one, profile) for one in refusal.mistakes]
+    shown: dict[str, Any] = {"detail": detail or f"{fault.message} {details}".rstrip()}
+    return to_json(shown if profile.errors.shape == "detail" else shown | {"error": fault.code})
 
 
-def _listed(refusal: Refusal, profile: Profile) -> bytes:
-    """Return the mistakes of a malformed request, one by one. Source: assumed D35-detail."""
-
-    def masked(part: str | int) -> str | int:
+def _masked(mistake: Mistake, profile: Profile) -> Mistake:
+    def masked(part: Any) -> Any:
         return profile.scrub_start(part, DETAILS_CHARS_MAX) if isinstance(part, str) else part
 
-    found = [
-        {
-            "type": one["type"],
-            "loc": [masked(part) for part in one["loc"]],
-            "msg": masked(one["msg"]),
-        }
-        for one in refusal.mistakes
-    ]
-    if profile.errors.shape == "detail":
-        return to_json({"detail": found})
-    return to_json({"detail": found, "error": refusal.fault.code})
+    return {**mistake, "loc": list(map(masked, mistake["loc"])), "msg": masked(mistake["msg"])}
 
 
 ABORT: Final = "sandbox.abort"

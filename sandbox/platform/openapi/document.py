@@ -26,12 +26,11 @@ from sandbox.platform import wire
 from sandbox.platform.openapi.examples import VERSION_OF_NAME, Cast, example_of
 from sandbox.platform.openapi.schemas import Mode, Schema
 from sandbox.platform.openapi.writer import JSON, TEXT, Writer, body_of, in_path, in_query
-from sandbox.platform.operation import Example, Row, is_key_path
+from sandbox.platform.operation import NO_CONTENT, Example, Row, is_key_path
 from sandbox.platform.responses import error_body
 from sandbox.platform.routes import OPERATIONS
 
 OK: Final = 200
-NO_CONTENT: Final = 204
 
 ANSWERS: Final = Path(__file__).parent / "platform_answers.json"
 """The recorded answers of a demo world, by row."""
