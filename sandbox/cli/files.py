@@ -118,18 +118,14 @@ def convert(source: str, target: str) -> Result:
     """
     if not is_database(source) and not Path(source).exists():
         refuse(f"{source}: there is no such file")
-    is_file = not is_database(target)
-    if is_file and Path(target).exists() and _is_same(target, source):
+    is_there = not is_database(target) and Path(target).exists()
+    if is_there and not is_database(source) and Path(target).samefile(source):
         refuse(f"{target}: is the file that is to be converted; name another")
-    is_new = is_file and not Path(target).exists()
+    is_new = not is_database(target) and not is_there
     with refusing(StoreError), working(f"converting {shown_name(source)}"):
         worlds = _converted(source, target, is_new=is_new)
     done = {"source": shown_name(source), "target": shown_name(target), "worlds": worlds}
     return Result(done, _at_terminal(f"{shown_name(target)} has {', '.join(worlds) or 'no world'}"))
-
-
-def _is_same(target: str, source: str) -> bool:
-    return Path(target) == Path(source) or Path(target).samefile(source)
 
 
 def _converted(source: str, target: str, *, is_new: bool) -> list[str]:

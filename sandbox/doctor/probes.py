@@ -303,13 +303,9 @@ def _every_event(builder: ProbeBuilder) -> list[Webhook]:
     wants="takes it with 2xx, and ignores the field",
     weight=5,
     source="good practice: a platform adds fields",
-    refused=(
+    not_taken=(
         'Ignore fields that you do not know (`extra="ignore"`, `additionalProperties` '
         "allowed): a platform may add some at any time."
-    ),
-    broke=(
-        "Ignore fields that you do not know: the receiver's parser raises on one. A "
-        "platform may add some at any time."
     ),
 )
 def _unknown_field(builder: ProbeBuilder) -> list[Webhook]:
@@ -447,9 +443,8 @@ def _out_of_order(builder: ProbeBuilder) -> list[Webhook]:
     weight=3,
     source="good practice: deliveries overlap",
     is_at_once=True,
-    refused="Allow bursts: webhooks of busy minutes come side by side.",
-    broke=(
-        "Allow bursts: look for a lock, or a pool of connections that is too small. "
+    not_taken=(
+        "Allow bursts: look for a rate limit, a lock, or a pool of connections that is too small. "
         "Webhooks of busy minutes come side by side."
     ),
 )
