@@ -3,6 +3,7 @@
 import os
 import select
 import signal
+import stat
 import sys
 import time
 from collections import deque
@@ -192,12 +193,13 @@ def _watching_the_reader() -> Iterator[None]:
                 os.kill(os.getpid(), signal.SIGTERM)
                 return
 
-    # Standard output may not be a file, and Windows has no poll.
+    # Standard output may not be a file, and Windows has no poll. A Mac cannot poll a terminal.
     with suppress(AttributeError, OSError):
-        poll = select.poll()
+        poll, descriptor = select.poll(), sys.stdout.fileno()
         # poll() always reports errors, without any flag.
-        poll.register(sys.stdout.fileno(), 0)
-        Thread(target=watch, args=(poll,), daemon=True).start()
+        poll.register(descriptor, 0)
+        if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
+            Thread(target=watch, args=(poll,), daemon=True).start()
     try:
         yield
     finally:
