@@ -8,7 +8,7 @@ a name of this run, or its path names something that this run made or that the u
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -74,25 +74,32 @@ def _kind_named(name: str) -> Kind:
     return KINDS[name]
 
 
-def _pairs(query: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _pairs(query: Any) -> tuple[tuple[str, str], ...]:
+    pairs = query.items() if isinstance(query, Mapping) else query
     return tuple(
         (name, str(one))
-        for name, value in query.items()
+        for name, value in pairs
         for one in (value if isinstance(value, list) else [value])
     )
 
 
-class Step(BaseModel, extra="forbid", frozen=True):
+class ProbeRequest(BaseModel, extra="forbid", frozen=True):
+    """A request as it is sent. `key` is None for the user's own key, and empty for no key."""
+
+    method: Literal["GET", "POST", "PUT", "DELETE"] = "GET"
+    path: Annotated[str, StringConstraints(pattern="^/v[0-9]")]
+    query: Annotated[tuple[tuple[str, str], ...], BeforeValidator(_pairs)] = ()
+    body: dict[str, Any] | None = Field(None, repr=False)
+    without_accept: bool = False
+    key: str | None = Field(None, repr=False)
+
+
+class Step(ProbeRequest):
     """A request of a row. `key` is empty for the user's own, or partner, made.<name> or none.
 
     With `if_refused` it is sent only after an answer that refuses.
     """
 
-    method: Literal["GET", "POST", "PUT", "DELETE"] = "GET"
-    path: Annotated[str, StringConstraints(pattern="^/v[0-9]")]
-    query: Annotated[tuple[tuple[str, str], ...], BeforeValidator(_pairs)] = ()
-    body: dict[str, Any] | None = None
-    without_accept: bool = False
     makes: Annotated[Kind | None, PlainValidator(_kind_named)] = None
     called: str = ""
     key: str = ""
@@ -127,31 +134,14 @@ class Step(BaseModel, extra="forbid", frozen=True):
         return self
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProbeRequest:
-    """A request as it is sent. `key` is None for the user's own key, and empty for no key."""
-
-    method: str = "GET"
-    path: str
-    query: tuple[tuple[str, str], ...] = ()
-    body: Mapping[str, Any] | None = field(default=None, repr=False)
-    without_accept: bool = False
-    key: str | None = field(default=None, repr=False)
-
-
 def fill(step: Step, names: Mapping[str, Any]) -> ProbeRequest:
     """Return the request with its holes filled. Raises Missing."""
-    if step.key == NO_KEY:
-        key = ""
-    else:
-        key = _named(f"{step.key}.key" if step.key.startswith("made.") else step.key, names)
+    key = f"{step.key}.key" if step.key.startswith("made.") else step.key
     return ProbeRequest(
         method=step.method,
-        path=_filled(step.path, names),
-        query=tuple((name, _filled(value, names)) for name, value in step.query),
-        body=None if step.body is None else _filled(step.body, names),
         without_accept=step.without_accept,
-        key=key if step.key else None,
+        key="" if key == NO_KEY else _named(key, names) if key else None,
+        **{name: _filled(getattr(step, name), names) for name in ("path", "query", "body")},
     )
 
 
@@ -163,7 +153,7 @@ def _filled(value: Any, names: Mapping[str, Any]) -> Any:
         return _HOLE.sub(lambda hole: str(_named(hole[1], names)), value)
     if isinstance(value, Mapping):
         return {_filled(name, names): _filled(inner, names) for name, inner in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_filled(inner, names) for inner in value]
     return value
 
