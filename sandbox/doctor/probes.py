@@ -63,21 +63,16 @@ PROBES: Final[dict[str, Probe]] = {}
 
 
 def _probe(
-    name: str,
-    *,
-    taken: str = "",
-    not_taken: str = "",
-    refused: str = "",
-    broke: str = "",
-    **row: Any,
+    *, taken: str = "", not_taken: str = "", refused: str = "", broke: str = "", **row: Any
 ) -> Callable[[Plan], Plan]:
     """Register a probe: its row, and the advice by the way of answering.
 
-    The docstring of its plan says what it sends.
+    Its name is that of its plan, whose docstring says what it sends.
     """
     advice = {TAKEN: taken, REFUSED: refused or not_taken, BROKE: broke or not_taken}
 
     def register(plan: Plan) -> Plan:
+        name = plan.__name__.strip("_").replace("_", "-")
         sends = (plan.__doc__ or "").removeprefix("Send ").removesuffix(".")
         PROBES[name] = Probe(name=name, plan=plan, advice=advice, **{"sends": sends, **row})
         return plan
@@ -100,7 +95,6 @@ def _renamed(fields: Fields, text: str) -> Fields:
 
 
 @_probe(
-    "good",
     wants="takes it with 2xx; the other probes are only sent then",
     severity=CRITICAL,
     weight=10,
@@ -120,7 +114,6 @@ def _good(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_forgery(
-    "bad-signature",
     weight=7,
     taken=(
         "Compute the HMAC-SHA256 of `{id}.{timestamp}.{body}` with the decoded secret "
@@ -134,7 +127,6 @@ def _bad_signature(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_forgery(
-    "tampered-body",
     weight=7,
     taken=(
         "Verify the signature over the raw bytes of the body that is processed "
@@ -150,7 +142,6 @@ def _tampered_body(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_forgery(
-    "missing-signature",
     weight=5,
     taken="Refuse what has no signature: verify always, not only where there is one.",
 )
@@ -160,7 +151,6 @@ def _missing_signature(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_forgery(
-    "unsigned",
     weight=4,
     taken="Require all three headers: id, timestamp and signature.",
 )
@@ -170,7 +160,6 @@ def _unsigned(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_forgery(
-    "empty-signature",
     weight=3,
     taken="Compare whole signatures, of equal length; an empty one fits nothing.",
 )
@@ -180,7 +169,6 @@ def _empty_signature(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_forgery(
-    "garbled-signature",
     otherwise=ADVICE,
     weight=2,
 )
@@ -190,7 +178,6 @@ def _garbled_signature(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_forgery(
-    "stale-timestamp",
     severity=MUST,
     weight=6,
     source=_TIMESTAMP,
@@ -205,7 +192,6 @@ def _stale_timestamp(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_forgery(
-    "future-timestamp",
     severity=SHOULD,
     weight=3,
     source=_TIMESTAMP,
@@ -223,7 +209,6 @@ def _future_timestamp(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_probe(
-    "rotation",
     weight=5,
     source="assumed D22; Standard Webhooks, several signatures",
     refused=(
@@ -237,7 +222,6 @@ def _rotation(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_probe(
-    "unknown-version",
     severity=SHOULD,
     weight=3,
     source="assumed 8.3-signature; Standard Webhooks, several signatures",
@@ -251,7 +235,6 @@ def _unknown_version(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_probe(
-    "exact-bytes",
     weight=4,
     source=_SIGNATURE,
     refused=(
@@ -267,7 +250,6 @@ def _exact_bytes(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_probe(
-    "unicode",
     weight=2,
     source=_SIGNATURE,
     refused="Verify bytes, not text of another encoding; read JSON as UTF-8.",
@@ -278,7 +260,6 @@ def _unicode(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_probe(
-    "every-event",
     wants="takes each with 2xx, also those it has no use for",
     weight=5,
     source="spec 6.3",
@@ -299,7 +280,6 @@ def _every_event(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_probe(
-    "unknown-field",
     wants="takes it with 2xx, and ignores the field",
     weight=5,
     source="good practice: a platform adds fields",
@@ -314,7 +294,6 @@ def _unknown_field(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_probe(
-    "unknown-event",
     wants="takes it with 2xx, and leaves it alone",
     severity=SHOULD,
     weight=2,
@@ -327,7 +306,6 @@ def _unknown_event(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_probe(
-    "field-order",
     severity=SHOULD,
     weight=2,
     source="RFC 8259, 1: the fields of an object have no order",
@@ -338,7 +316,6 @@ def _field_order(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_probe(
-    "nulls",
     weight=3,
     source="spec 6.1.8",
     broke=(
@@ -353,7 +330,6 @@ def _nulls(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_probe(
-    "large-body",
     severity=SHOULD,
     weight=2,
     source="good practice: the history grows with every attempt",
@@ -369,7 +345,6 @@ def _large_body(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_probe(
-    "duplicate",
     wants="takes both with 2xx, and processes one",
     weight=4,
     source=_AGAIN,
@@ -382,7 +357,6 @@ def _duplicate(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_probe(
-    "new-attempt",
     wants="takes both with 2xx, and processes one",
     weight=4,
     source=_AGAIN,
@@ -398,7 +372,6 @@ def _new_attempt(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_probe(
-    "race",
     wants="takes both with 2xx, and processes one",
     severity=SHOULD,
     weight=2,
@@ -416,7 +389,6 @@ def _race(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_probe(
-    "out-of-order",
     wants="takes both with 2xx",
     weight=3,
     source="spec 6.1.10",
@@ -437,7 +409,6 @@ def _out_of_order(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_probe(
-    "concurrent",
     wants="takes all with 2xx",
     severity=SHOULD,
     weight=3,
@@ -457,7 +428,6 @@ def _concurrent(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_probe(
-    "quick",
     sends="nothing; looks at how long the genuine webhooks above took",
     wants="answers within the time of --slow-after-ms",
     severity=SHOULD,
@@ -469,7 +439,6 @@ def _quick(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_probe(
-    "get",
     wants="refuses it with 4xx, best 405",
     expects="refused",
     severity=ADVICE,
