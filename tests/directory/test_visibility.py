@@ -226,9 +226,7 @@ def test_a_real_target_is_served_to_a_key_that_holds_the_permission(sandbox, nam
 
 @pytest.mark.proves("spec 5.9, 7-404")
 @pytest.mark.parametrize("name", SERVED)
-def test_with_the_permission_what_is_outside_deleted_or_missing_is_one_and_the_same_404(
-    sandbox, name
-):
+def test_what_is_hidden_outside_deleted_or_missing_is_one_and_the_same_404(sandbox, name):
     case = CASES[name]
     keys = [caller(sandbox, case) for caller in HOLDING]
     blind = key_with_another_type_only(sandbox, case)

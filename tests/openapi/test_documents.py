@@ -88,15 +88,6 @@ def test_a_file_comes_as_what_it_is(sandbox, path, media_type):
     assert answer.headers["content-length"] == str(len(answer.body))
 
 
-def test_where_the_platform_has_a_port_of_its_own_the_document_says_which():
-    # What is asked in process is asked on port 8080.
-    asked = InProcess(build(Settings(port=9090, control_port=8080)))
-
-    document = asked.control("GET", "/platform/openapi.json").json()
-
-    assert document["servers"] == [{"url": "http://127.0.0.1:9090"}]
-
-
 @pytest.mark.parametrize("path", ["/_sandbox/platform/openapi.json", "/_sandbox/openapi.json"])
 def test_a_document_is_the_same_each_time(path):
     sandbox = InProcess(build(Settings()))
