@@ -9,12 +9,14 @@ import re
 import sys
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 LINE = "    note: Annotated[str, StringConstraints(strict=True, max_length=5)] | None = None\n"
 
 CLASSES = {
     "sandbox.domain.directory": ("Account", "Terminal", "Location", "CredentialView"),
     "sandbox.domain.keys": ("ApiKeyView",),
+    "sandbox.domain.payments.transactions": ("Transaction",),
     "sandbox.domain.batches": ("Batch",),
     "sandbox.domain.webhooks": ("Endpoint",),
 }
@@ -76,20 +78,29 @@ def main(folder: Path) -> None:
     shown["CredentialView"] = ask("POST", "/v1/accounts/credentials", body, "partner")
     opened = {"terminal_id": terminal["terminal_id"]}
     shown["Batch"] = ask("POST", "/v1/batches/open", opened, "partner")
+    sale = {"event_id": str(uuid4()), "terminal_id": terminal["terminal_id"], "amount": 1000}
+    paid = ask("POST", "/v3/payment", sale, "partner")
     schemas = ask("GET", "/_sandbox/platform/openapi.json")["components"]["schemas"]
     messages = ask("GET", "/_sandbox/worlds/default/messages")["messages"]
     paths = [f"/_sandbox/worlds/default/messages/{one['id']}" for one in messages]
 
     saved = ask("GET", "/_sandbox/worlds/default/snapshot")
+    (payment,) = saved["transactions"].values()
+    payment["transaction"]["note"] = "abc"
     other = InProcess(build(Settings()))
     loaded = other.control("PUT", "/worlds/default/snapshot", saved)
     again = json.loads(other.control("GET", "/worlds/default/snapshot").body)
+    path = f"/v1/transactions/{paid['transaction_id']}"
+    shown["TransactionView"] = json.loads(other.ask("GET", path, key="partner").body)
     refusals = {}
     for table in ("accounts", "terminals", "locations", "endpoints", "api_keys"):
         changed = json.loads(json.dumps(saved))
         next(iter(changed[table].values()))["note"] = "too long"
         answer = other.control("PUT", "/worlds/default/snapshot", changed)
         refusals[table] = json.loads(answer.body)["message"]
+    payment["transaction"]["note"] = "too long"
+    answer = other.control("PUT", "/worlds/default/snapshot", saved)
+    payment["transaction"]["note"] = "abc"
     mistakes = {}
     for table in refusals:
         changed = json.loads(json.dumps(document))
@@ -105,10 +116,17 @@ def main(folder: Path) -> None:
         "bodies": [ask("GET", path)["body"] for path in paths],
         "loaded": loaded.status,
         "snapshots": [
-            {table: [one.get("note") for one in tables[table].values()] for table in refusals}
+            {
+                "transactions": [
+                    one["transaction"]["note"] for one in tables["transactions"].values()
+                ],
+                **{
+                    table: [one.get("note") for one in tables[table].values()] for table in mistakes
+                },
+            }
             for tables in (saved, again)
         ],
-        "refusals": refusals,
+        "refusals": refusals | {"transactions": json.loads(answer.body)["message"]},
         "mistakes": mistakes,
     }
     print(json.dumps(found))

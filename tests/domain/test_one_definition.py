@@ -13,8 +13,14 @@ import pytest
 
 from tests.domain.added_field import CLASSES
 
-SHOWN = [name for names in CLASSES.values() for name in names if name != "Endpoint"]
-SAVED = ("accounts", "terminals", "locations", "endpoints", "api_keys")
+SHOWN = [
+    name.replace("Transaction", "TransactionView")
+    for names in CLASSES.values()
+    for name in names
+    if name != "Endpoint"
+]
+IN_FIXTURES = ("accounts", "terminals", "locations", "endpoints", "api_keys")
+SAVED = (*IN_FIXTURES, "transactions")
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +37,7 @@ def test_an_added_field_is_answered_where_the_class_has_it(found, name):
     names = list(found["answers"][name])
 
     assert names[names.index("note") + 1] in ("created_at", "opened_at")
-    # The records of the fixture have it; the others were made without.
+    # The records of the fixture have it, and the payment of the snapshot; the others are new.
     is_new = name in ("CredentialView", "Batch")
     assert found["answers"][name]["note"] == (None if is_new else "abc")
 
@@ -43,7 +49,7 @@ def test_openapi_has_the_added_field(found, name):
 
 
 def test_webhooks_have_the_added_field(found):
-    assert [body["note"] for body in found["bodies"]] == [None, None]
+    assert [body["note"] for body in found["bodies"]] == [None] * 3
 
 
 def test_a_fixture_and_a_snapshot_keep_the_added_field(found):
@@ -54,8 +60,10 @@ def test_a_fixture_and_a_snapshot_keep_the_added_field(found):
     assert again == saved
 
 
-@pytest.mark.parametrize("table", SAVED)
-@pytest.mark.parametrize("door", ["mistakes", "refusals"])
+@pytest.mark.parametrize(
+    ("door", "table"),
+    [("mistakes", table) for table in IN_FIXTURES] + [("refusals", table) for table in SAVED],
+)
 def test_the_rule_of_the_added_field_holds_at_every_door(found, door, table):
     refusal = found[door][table]
 
