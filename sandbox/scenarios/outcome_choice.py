@@ -149,21 +149,19 @@ def choose(facts: AttemptFacts, queue: Queue | None) -> ChosenOutcome:
     near = NearMisses()
     # Source of the order: assumed D4. Empty sources are skipped.
     choice = (
-        (_by_header(facts, near) if facts.header is not None else None)
+        (_named(facts.header, facts, "header", "header", near) if facts.header else None)
         or (_by_queue(facts, queue, near) if queue is not None and queue.entries else None)
         or (_by_scenario(facts, facts.scenario, near) if facts.scenario is not None else None)
     )
     if choice is None or (not choice.is_final and choice.tap is None):
         own = (
             (_by_card(facts, near) if facts.card.speaks else None)
-            or (_by_terminal(facts, near) if facts.terminal_outcome is not None else None)
+            or _by_terminal(facts, near)
             or _by_amount(facts, near)
         )
         # A rule without an outcome leaves that to the sources after it.
         choice = own if choice is None else _with_effects(own, choice)
-    if choice is None:
-        return ChosenOutcome(APPROVED, "default", "default", near_misses=near)
-    return replace(choice, near_misses=near)
+    return replace(choice or BY_DEFAULT, near_misses=near)
 
 
 def choose_fault(
@@ -229,7 +227,7 @@ def choose_at_tap(facts: AttemptFacts, waiting: ChosenOutcome) -> ChosenOutcome:
     near.take(choice.near_misses)
     if choice.fault is not None and choice.fault.when == "before":
         near.append(f"{choice.rule}: {choice.fault.key} is too late for a tap")
-        choice = ChosenOutcome(APPROVED, "default", "default")
+        choice = BY_DEFAULT
     if choice.source == "default":
         # The scenario approved it, whatever the card.
         choice = replace(choice, source=waiting.source, rule=waiting.rule)
@@ -264,11 +262,6 @@ def _named(
     return ChosenOutcome(outcome, source, rule)
 
 
-def _by_header(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
-    assert facts.header
-    return _named(facts.header, facts, "header", "header", near)
-
-
 def _by_queue(facts: AttemptFacts, queue: Queue, near: NearMisses) -> ChosenOutcome | None:
     entry = queue.take(facts.words(), facts.operation, facts.amount, near)
     if entry is None:
@@ -301,18 +294,11 @@ def _by_scenario(facts: AttemptFacts, scenario: Running, near: NearMisses) -> Ch
         fault=TRANSPORT_FAULTS[then.fault] if then.fault else None,
         delay_ms=delay_ms,
         approved_amount=then.approved_amount,
-        tap=_tap(then),
+        tap=then.tap and (parse_duration(then.after) if then.after else transitions.TAP),
         is_final=then.outcome is not None,
         follow=then.follow or (),
         until=until,
     )
-
-
-def _tap(then: Then) -> timedelta | None:
-    """Return the time that the payment waits for its tap, or None."""
-    if then.tap is None:
-        return None
-    return transitions.TAP if then.after is None else parse_duration(then.after)
 
 
 def _by_card(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
@@ -327,8 +313,8 @@ def _by_card(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
 
 
 def _by_terminal(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
-    assert facts.terminal_outcome
-    return _named(facts.terminal_outcome, facts, "terminal", facts.terminal_id, near)
+    word = facts.terminal_outcome
+    return _named(word, facts, "terminal", facts.terminal_id, near) if word else None
 
 
 def _by_amount(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:

@@ -70,15 +70,11 @@ class ScenarioError(ValueError):
 def read_scenario(path: Path) -> Scenario:
     """Return the scenario in a TOML file. Raises ScenarioError."""
     try:
-        document = tomllib.loads(decode_text(path.read_bytes()))
+        return parse_scenario(read_toml(decode_text(path.read_bytes())))
     except OSError as error:
         raise ScenarioError(f"{path}: cannot be read: {error.strerror or error}") from error
     except NotUtf8 as error:
         raise ScenarioError(f"{path}: {error}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise ScenarioError(f"{path}: is not TOML: {error}") from error
-    try:
-        return parse_scenario(document)
     except ScenarioError as error:
         raise ScenarioError(
             f"{path}: {error}", error.nearest, error.problems, error.total

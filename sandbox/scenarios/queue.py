@@ -4,9 +4,8 @@ Faults for the next deliveries go before the rules of the scenario. Source: assu
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from sandbox.domain.payments.outcomes import Operation, Queued
@@ -18,6 +17,12 @@ QUEUE_MAX: Final = 1_000
 """Next outcomes that wait in one world. Each attempt goes through them until one fits."""
 
 Entries = tuple[Queued, ...]
+
+
+def _next_number(entries: Sequence[Queued | WebhookFault], numbered: int) -> int:
+    """Return the number after the last one, and after those of the entries."""
+    ends = (one.id.rpartition("_")[2] for one in entries)
+    return max(numbered, *(int(end) for end in ends if end.isascii() and end.isdecimal()), 0) + 1
 
 
 class QueueFull(ValueError):
@@ -39,9 +44,7 @@ class Queue:
         """Put one at the end, and give it an id. Raises QueueFull."""
         if len(self.entries) >= QUEUE_MAX:
             raise QueueFull(f"{QUEUE_MAX} next outcomes already wait, which is the most")
-        ends = (one.id.rpartition("_")[2] for one in self.entries)
-        taken = (int(end) for end in ends if end.isascii() and end.isdecimal())
-        self._numbered = max(self._numbered, *taken, 0) + 1
+        self._numbered = _next_number(self.entries, self._numbered)
         entry = replace(entry, id=f"next_{self._numbered}")
         self._store((*self.entries, entry))
         return entry
@@ -95,12 +98,8 @@ class WebhookFaultsFull(ValueError):
     """The queue of faults for deliveries is full."""
 
 
-class WebhookRules(Protocol):
-    """Rules for deliveries."""
-
-    def for_webhook(self, words: Words) -> MatchedWebhookRule | None:
-        """Return the first rule that matches a delivery, or None."""
-        ...
+WebhookRules = Callable[[Words], MatchedWebhookRule | None]
+"""Gives the first rule that matches a delivery, or None."""
 
 
 def running_of(entry: WebhookFault, resolve: Resolve) -> Running:
@@ -130,9 +129,7 @@ class WebhookFaults:
         """Put one at the end. Raises WebhookFaultsFull, or ScenarioError if it makes no sense."""
         if len(self.entries) >= WEBHOOK_FAULTS_MAX:
             raise WebhookFaultsFull(f"{WEBHOOK_FAULTS_MAX} entries already wait, which is the most")
-        ends = (one.id.rpartition("_")[2] for one in self.entries)
-        taken = (int(end) for end in ends if end.isascii() and end.isdecimal())
-        number = max(self._numbered, *taken, 0) + 1
+        number = _next_number(self.entries, self._numbered)
         entry = WebhookFault(id=f"next_{number}", when=when, then=then, left=times)
         running_of(entry, self._resolve)
         self._numbered = number
@@ -145,7 +142,12 @@ class WebhookFaults:
 
     def before(self, scenario: Running | None) -> WebhookRules:
         """Return these, and then the rules of the scenario."""
-        return _Before(self, scenario)
+
+        def find(words: Words) -> MatchedWebhookRule | None:
+            found = self.for_webhook(words)
+            return scenario.for_webhook(words) if found is None and scenario else found
+
+        return find
 
     def for_webhook(self, words: Words) -> MatchedWebhookRule | None:
         """Return the first entry that matches a delivery, which uses it up once; or None."""
@@ -179,15 +181,3 @@ class WebhookFaults:
             return
         used = replace(entry, left=entry.left - 1)
         self._store(tuple(used if one.id == entry.id else one for one in self.entries))
-
-
-class _Before(Struct, frozen=True, gc=False):
-    first: WebhookFaults
-    scenario: Running | None
-
-    def for_webhook(self, words: Words) -> MatchedWebhookRule | None:
-        """Return the entry of the queue, else the rule of the scenario."""
-        matched = self.first.for_webhook(words)
-        if matched is None and self.scenario is not None:
-            return self.scenario.for_webhook(words)
-        return matched

@@ -76,13 +76,12 @@ class Timers:
 
     def get(self, kind: str, subject: str, tag: str) -> Timer | None:
         """Return the timer of that kind, subject and tag, or None."""
-        entry = self._by_subject.get((kind, subject, tag))
+        entry = self.entry((kind, subject, tag))
         return None if entry is None else entry[1]
 
-    def number_of(self, kind: str, subject: str, tag: str) -> int | None:
-        """Return the place of a timer among those that are due together, or None."""
-        entry = self._by_subject.get((kind, subject, tag))
-        return None if entry is None else entry[0]
+    def entry(self, key: tuple[str, str, str]) -> tuple[int, Timer] | None:
+        """Return that timer after its place among those that are due together, or None."""
+        return self._by_subject.get(key)
 
     def numbered(self) -> list[tuple[int, Timer]]:
         """All timers with their numbers, soonest first."""

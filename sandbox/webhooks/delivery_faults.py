@@ -39,7 +39,7 @@ def ruled(
     for message, endpoints in wanted:
         fields = from_json(body_of(message)) if endpoints else {}
         for endpoint in endpoints:
-            rule = rules.for_webhook(_words(message, endpoint, fields))
+            rule = rules(_words(message, endpoint, fields))
             matched.append((message, endpoint, rule))
     # Equal ranks keep their order.
     return sorted(matched, key=lambda one: _PLACES[one[2].then.order if one[2] else None])

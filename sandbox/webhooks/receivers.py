@@ -261,10 +261,11 @@ class Inbox:
                 del attempts[old]
         await asyncio.sleep(min(program.delay_ms / 1000, TIMEOUT_S))
         duration_ms = round((perf_counter() - started) * 1000, 3)
-        if not in_time:
-            why = f"no complete answer within {TIMEOUT_S:g} s"
-            return Sent(
-                status_code=None, duration_ms=duration_ms, response="", error=why, is_timeout=True
-            )
         error = None if answer < 300 else f"answered {answer}"
-        return Sent(status_code=answer, duration_ms=duration_ms, response="", error=error)
+        return Sent(
+            status_code=answer if in_time else None,
+            duration_ms=duration_ms,
+            response="",
+            error=error if in_time else f"no complete answer within {TIMEOUT_S:g} s",
+            is_timeout=not in_time,
+        )

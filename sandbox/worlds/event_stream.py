@@ -7,6 +7,7 @@ queue holds the objects themselves, which the endpoint renders.
 
 from asyncio import Event, Queue
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
@@ -23,7 +24,7 @@ from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.world_state import WorldState
 from sandbox.webhooks.outbox import Job, Outbox
 from sandbox.worlds.clock import Clock, ClockView
-from sandbox.worlds.journal import Entry, Journal
+from sandbox.worlds.journal import Journal
 
 REQUEST: Final = "request"
 MESSAGE: Final = "message"
@@ -175,7 +176,7 @@ class Subscriptions:
             self.leave(subscriber)
 
     def _listen(self, *, is_on: bool) -> None:
-        self._journal.on_add = self._on_request if is_on else None
+        self._journal.on_add = partial(self._tell, REQUEST) if is_on else None
         self.on_messages = self._announced if is_on else None
         self._outbox.on_attempt = self._tried if is_on else None
         self._world_clock.on_set = self._set if is_on else None
@@ -193,9 +194,6 @@ class Subscriptions:
         for subscriber in self._subscribers:
             if kind in subscriber.kinds:
                 subscriber.push(event)
-
-    def _on_request(self, entry: Entry) -> None:
-        self._tell(REQUEST, entry)
 
     def _announced(self, messages: Sequence[Message]) -> None:
         for message in messages:

@@ -7,7 +7,7 @@ looks like a key is masked on the way in, so an entry never holds a key.
 import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from heapq import merge
 from itertools import chain
 from typing import Any, Final, Literal
@@ -218,12 +218,7 @@ def _each_scrubbed(value: Any, scrub: Scrub) -> Any:
 
 def _has_any(names: tuple[str, ...], body: bytes) -> bool:
     """Whether any of the names is in the part of the body that is stored."""
-    return any(body.find(name, 0, CAPTURE_BYTES_MAX) >= 0 for name in _in_bytes(names))
-
-
-@cache
-def _in_bytes(names: tuple[str, ...]) -> tuple[bytes, ...]:
-    return tuple(name.encode() for name in names)
+    return any(body.find(name.encode(), 0, CAPTURE_BYTES_MAX) >= 0 for name in names)
 
 
 def _without(body: bytes, secrets: Sequence[str]) -> bytes:

@@ -148,11 +148,6 @@ def spec_of(saved: SavedWorld, fixture_of: FixtureOf, *, id: str) -> WorldSpec:
         )
 
 
-def seed_of(saved: SavedWorld) -> int:
-    """Return the seed that ids were made with. Raises NotRestored."""
-    return state_of(saved).begins.seed
-
-
 def restore(
     world: World,
     saved: SavedWorld,
@@ -429,7 +424,7 @@ def _restore(world: World, saved: SavedWorld, *, is_beginning: bool = False) -> 
     """Fill the world from the documents of an earlier run or of a saved world."""
     scratch = Store()
     # The ids of the cast are those of the seed that they were made with.
-    draws = world.draws_of(seed_of(saved))
+    draws = world.draws_of(state_of(saved).begins.seed)
     cast = _seed(world, scratch, draws)
     fresh_keys = {key.id: key for key in scratch.begin().find(ApiKey, {})[0]}
     world.cast = cast

@@ -101,12 +101,12 @@ class ChangeLog:
         return Change(self._world_id, puts, gone) if puts or gone else None
 
     def _take_timers(self, puts: list[Put], gone: list[tuple[str, str]]) -> None:
-        timers = self._store.timers
-        for kind, subject, tag in self._timers:
-            timer, number = timers.get(kind, subject, tag), timers.number_of(kind, subject, tag)
-            if timer is None or number is None:
-                gone.append((TIMERS, timer_id(kind, subject, tag)))
+        for key in self._timers:
+            entry = self._store.timers.entry(key)
+            if entry is None:
+                gone.append((TIMERS, timer_id(*key)))
             else:
+                number, timer = entry
                 puts.append((TIMERS, Document(timer.id, number, to_text(timer))))
 
 

@@ -230,7 +230,9 @@ class World:
         scenario = self.scenario
         if scenario is not None and not scenario.is_about_webhooks:
             scenario = None
-        return self.webhook_faults.before(scenario) if self.webhook_faults.entries else scenario
+        if self.webhook_faults.entries:
+            return self.webhook_faults.before(scenario)
+        return None if scenario is None else scenario.for_webhook
 
     def _note_key(self, key: ApiKey) -> None:
         if self.on_key is not None:

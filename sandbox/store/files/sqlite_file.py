@@ -99,15 +99,13 @@ class SqliteFile(StateFile):
             except BaseException:
                 self._database.close()
                 raise
-        except UnknownFormat as error:
+        except BaseException as error:
             self._hold.release()
-            raise cannot(self._path, "be read", error, OTHER_VERSION) from None
-        # ValueError: texts of another hand.
-        except (sqlite3.Error, ValueError, OSError) as error:
-            self._hold.release()
-            raise self._unusable(error) from error
-        except BaseException:
-            self._hold.release()
+            if isinstance(error, UnknownFormat):
+                raise cannot(self._path, "be read", error, OTHER_VERSION) from None
+            # ValueError: texts of another hand.
+            if isinstance(error, sqlite3.Error | ValueError | OSError):
+                raise self._unusable(error) from error
             raise
 
     def load(self) -> Mapping[str, Tables]:
