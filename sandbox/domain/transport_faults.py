@@ -7,14 +7,8 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Struct
 
-from sandbox.domain.faults import (
-    BAD_GATEWAY,
-    GATEWAY_TIMEOUT,
-    RATE_LIMITED,
-    SERVER_FAILED,
-    UNAVAILABLE,
-    Fault,
-)
+from sandbox.domain import faults
+from sandbox.domain.faults import Fault
 from sandbox.domain.text import known
 
 When = Literal["before", "after"]
@@ -40,15 +34,17 @@ class TransportFault(Struct, frozen=True, gc=False):
 TRANSPORT_FAULTS: Final[dict[str, TransportFault]] = {
     fault.key: fault
     for fault in (
-        TransportFault("http_500", "before", "500 internal_error", SERVER_FAILED),
-        TransportFault("http_502", "before", "502 bad_gateway", BAD_GATEWAY),
-        TransportFault("http_503", "before", "503 unavailable", UNAVAILABLE),
-        TransportFault("http_504", "before", "504 gateway_timeout", GATEWAY_TIMEOUT),
-        TransportFault("http_429", "before", "429 rate_limited, Retry-After: 1", RATE_LIMITED),
+        TransportFault("http_500", "before", "500 internal_error", faults.SERVER_FAILED),
+        TransportFault("http_502", "before", "502 bad_gateway", faults.BAD_GATEWAY),
+        TransportFault("http_503", "before", "503 unavailable", faults.UNAVAILABLE),
+        TransportFault("http_504", "before", "504 gateway_timeout", faults.GATEWAY_TIMEOUT),
+        TransportFault(
+            "http_429", "before", "429 rate_limited, Retry-After: 1", faults.RATE_LIMITED
+        ),
         TransportFault("drop_before", "before", "connection closed, nothing done"),
         TransportFault("drop_after", "after", "done and committed, then connection closed"),
         TransportFault(
-            "http_504_after", "after", "done and committed; answered 504", GATEWAY_TIMEOUT
+            "http_504_after", "after", "done and committed; answered 504", faults.GATEWAY_TIMEOUT
         ),
         TransportFault("slow", "after", "a normal answer, late"),
         TransportFault(

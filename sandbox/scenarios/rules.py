@@ -9,18 +9,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
+from sandbox.domain import clock
 from sandbox.domain.batches import REASONS
-from sandbox.domain.clock import (
-    BLOCK_TERMINAL,
-    CANCEL,
-    EARLIEST,
-    LATE_ANSWER,
-    LATEST,
-    REINSTATE_KEY,
-    REVOKE_KEY,
-    SURCHARGE_EXPIRES,
-    UNBLOCK_TERMINAL,
-)
 from sandbox.domain.instants import parse_duration, parse_rfc3339
 from sandbox.domain.operations import API_WORDS, METHODS, ApiOperation, PathText, find_operations
 from sandbox.domain.payments.amounts import AMOUNT_MAX
@@ -183,8 +173,8 @@ class When(Part):
         """From when until when the rule applies in a scenario that began then; None for always."""
         if self.from_ is None and self.until is None:
             return None
-        begin = EARLIEST if self.from_ is None else _moment_of(self.from_, since)
-        end = LATEST if self.until is None else _moment_of(self.until, since)
+        begin = clock.EARLIEST if self.from_ is None else _moment_of(self.from_, since)
+        end = clock.LATEST if self.until is None else _moment_of(self.until, since)
         return begin, end
 
 
@@ -202,7 +192,7 @@ def _moment_of(moment: str, since: datetime) -> datetime:
     try:
         return since + parse_duration(moment)
     except OverflowError:
-        return LATEST
+        return clock.LATEST
 
 
 def check_outcome(word: str) -> str:
@@ -216,13 +206,18 @@ def check_outcome(word: str) -> str:
 
 # --- follow-ups -------------------------------------------------------------------------------
 
-ANY_REQUEST: Final = (REVOKE_KEY, REINSTATE_KEY, BLOCK_TERMINAL, UNBLOCK_TERMINAL)
+ANY_REQUEST: Final = (
+    clock.REVOKE_KEY,
+    clock.REINSTATE_KEY,
+    clock.BLOCK_TERMINAL,
+    clock.UNBLOCK_TERMINAL,
+)
 """Follow-ups that are possible after any operation."""
 
 FOLLOW_UPS: Final[dict[str, frozenset[Operation]]] = {
-    SURCHARGE_EXPIRES: frozenset({Operation.SALE}),
-    LATE_ANSWER: frozenset(Operation),
-    CANCEL: INITIATING,
+    clock.SURCHARGE_EXPIRES: frozenset({Operation.SALE}),
+    clock.LATE_ANSWER: frozenset(Operation),
+    clock.CANCEL: INITIATING,
     **dict.fromkeys(ANY_REQUEST, frozenset(Operation)),
 }
 """The follow-ups, and the operations after which each is possible. Source: assumed D24."""
@@ -260,7 +255,7 @@ class FollowUp(Part):
 
     @model_validator(mode="after")
     def _goes_together(self) -> "FollowUp":
-        if (self.outcome is not None) != (self.do == LATE_ANSWER):
+        if (self.outcome is not None) != (self.do == clock.LATE_ANSWER):
             raise ValueError('outcome: belongs to do = "late_answer", which needs it')
         return self
 
@@ -357,7 +352,7 @@ class Then(Part):
                 raise ValueError(f"follow: with {self.fault} nothing is done that it could follow")
             if self.batch is not None and one.do not in ANY_REQUEST:
                 raise ValueError(f"follow: {one.do} is for payments, not for a batch")
-            if one.do == LATE_ANSWER:
+            if one.do == clock.LATE_ANSWER:
                 self._must_lack_an_answer(one)
 
     def _must_lack_an_answer(self, late: FollowUp) -> None:

@@ -26,19 +26,11 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
+from sandbox.domain import keys
 from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.field_types import FixtureLookup, WebhookSecret, sentence
 from sandbox.domain.instants import Instant
-from sandbox.domain.keys import (
-    LEGACY_EXPIRY,
-    LOOKUP_CHARS,
-    SECRET_CHARS,
-    ApiKey,
-    KeyFormat,
-    default_expiry,
-    digest_of,
-    legacy_lookup,
-)
+from sandbox.domain.keys import ApiKey, KeyFormat
 from sandbox.domain.records import Record
 from sandbox.domain.text import did_you_mean
 from sandbox.domain.webhooks import ENDPOINTS_MAX, Endpoint
@@ -348,22 +340,22 @@ def _key(
     fields = dict(document)
     account_id, lookup = cast.accounts[fields.pop("account")], fields.pop("lookup")
     chars = fixed_chars or draws.named_chars
-    secret = chars(f"secret:{name}", SECRET_CHARS)
+    secret = chars(f"secret:{name}", keys.SECRET_CHARS)
     is_readable = fields.get("is_legacy") or fields.get("always_retrievable")
     if fields.get("is_legacy"):
-        lookup, plaintext = legacy_lookup(secret), key_format.write_legacy(secret)
-        fields["expires_at"] = LEGACY_EXPIRY  # Source: spec 5.5; assumed 8.2-legacy
+        lookup, plaintext = keys.legacy_lookup(secret), key_format.write_legacy(secret)
+        fields["expires_at"] = keys.LEGACY_EXPIRY  # Source: spec 5.5; assumed 8.2-legacy
     else:
-        lookup = lookup if fixed_chars else chars(f"lookup:{name}", LOOKUP_CHARS)
+        lookup = lookup if fixed_chars else chars(f"lookup:{name}", keys.LOOKUP_CHARS)
         plaintext = key_format.write(lookup, secret)
-    fields["expires_at"] = fields.get("expires_at") or default_expiry(fields["created_at"])
+    fields["expires_at"] = fields.get("expires_at") or keys.default_expiry(fields["created_at"])
     salt = draws.named_chars(f"salt:{name}", 16)
     key = ApiKey(
         id=draws.named_uuid(f"key:{name}"),
         account_id=account_id,
         lookup=lookup,
         salt=salt,
-        digest=digest_of(salt, secret),
+        digest=keys.digest_of(salt, secret),
         key_last4=secret[-4:],
         readable_key=plaintext if is_readable else None,
         **fields,

@@ -14,16 +14,8 @@ from sandbox.domain.events import Message, MessageHead
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Payment, Transaction
 from sandbox.store.documents import Read, Unreadable, from_document, from_own, to_text
-from sandbox.store.files.port import (
-    COUNTERS,
-    FIXTURE,
-    MESSAGES,
-    RECORDS,
-    TIMERS,
-    WORLD,
-    Document,
-    fields_of,
-)
+from sandbox.store.files import port
+from sandbox.store.files.port import Document
 from sandbox.store.records import Records
 from sandbox.store.store import Store
 from sandbox.store.tables import TABLES, DuplicateValue
@@ -66,25 +58,25 @@ class Moment:
             for number, record in records:
                 id = table.id_of(record)
                 yield table.table.name, Document(id, number, to_text(record))
-        yield COUNTERS, self._counters
+        yield port.COUNTERS, self._counters
         if self._fixture is not None:
-            yield FIXTURE, Document(FIXTURE, 0, to_text(self._fixture))
+            yield port.FIXTURE, Document(port.FIXTURE, 0, to_text(self._fixture))
         for number, message in enumerate(self._messages):
             yield from message_documents(number, message)
         for number, timer in self._timers:
-            yield TIMERS, Document(timer.id, number, to_text(timer))
+            yield port.TIMERS, Document(timer.id, number, to_text(timer))
 
 
 def counters_document(counters: Counters) -> Document:
     """Return the document of the numbers that a store counts."""
-    return Document(COUNTERS, 0, to_text(counters))
+    return Document(port.COUNTERS, 0, to_text(counters))
 
 
 def message_documents(number: int, message: Message) -> Iterator[Put]:
     """Both documents of a message."""
     head = MessageHead(**{name: getattr(message, name) for name in MessageHead.__struct_fields__})
-    yield MESSAGES, Document(message.id, number, to_text(head))
-    yield RECORDS, Document(message.id, number, body_text(message))
+    yield port.MESSAGES, Document(message.id, number, to_text(head))
+    yield port.RECORDS, Document(message.id, number, body_text(message))
 
 
 def body_text(message: Message) -> str:
@@ -181,15 +173,15 @@ def _message_of(error: BaseException) -> str:
 
 def state_of(saved: SavedWorld) -> WorldState:
     """Return the state of the world. Raises NotRestored."""
-    state: WorldState = _only(saved, WORLD, WorldState)
-    _must_be(saved.tables[WORLD][0].id, state.id, WORLD)
+    state: WorldState = _only(saved, port.WORLD, WorldState)
+    _must_be(saved.tables[port.WORLD][0].id, state.id, port.WORLD)
     return state
 
 
 def counters_of(saved: SavedWorld) -> Counters:
     """Return the counts of the world. Raises NotRestored."""
-    counters: Counters = _only(saved, COUNTERS, Counters)
-    _must_be(saved.tables[COUNTERS][0].id, COUNTERS, COUNTERS)
+    counters: Counters = _only(saved, port.COUNTERS, Counters)
+    _must_be(saved.tables[port.COUNTERS][0].id, port.COUNTERS, port.COUNTERS)
     return counters
 
 
@@ -204,20 +196,20 @@ def _only(saved: SavedWorld, table: str, kind: type) -> Any:
     if len(documents) != 1:
         raise NotRestored(f"{table}: must have one document, and has {len(documents)}")
     with Place(table, documents[0].id):
-        return from_document(kind, fields_of(documents[0]))
+        return from_document(kind, port.fields_of(documents[0]))
 
 
 def load(store: Store, saved: SavedWorld) -> None:
     """Fill the empty store, but for the state of the world. Raises NotRestored."""
     for records in store.tables():
         # The state of the world is changed before it is stored.
-        if records.table.name != WORLD:
+        if records.table.name != port.WORLD:
             _load_table(records, saved)
     _load_messages(store, saved)
-    for document in saved.tables.get(TIMERS, ()):
-        with Place(TIMERS, document.id):
-            timer: Timer = saved.read(Timer, fields_of(document))
-            _must_be(document.id, timer.id, TIMERS)
+    for document in saved.tables.get(port.TIMERS, ()):
+        with Place(port.TIMERS, document.id):
+            timer: Timer = saved.read(Timer, port.fields_of(document))
+            _must_be(document.id, timer.id, port.TIMERS)
             store.timers.restore(timer, document.number)
 
 
@@ -226,7 +218,7 @@ def _load_table(records: Records, saved: SavedWorld) -> None:
     for document in saved.tables.get(table.name, ()):
         id = document.id
         with Place(table.name, id):
-            record = saved.read(table.kind, fields_of(document))
+            record = saved.read(table.kind, port.fields_of(document))
             if records.id_of(record) != id or id in records.by_id:
                 raise Unreadable(f"its id must be {id[:80]}, once")
             records.put(id, record, records.claims(id, record), document.number)
@@ -234,19 +226,19 @@ def _load_table(records: Records, saved: SavedWorld) -> None:
 
 def _load_messages(store: Store, saved: SavedWorld) -> None:
     payments, found = store.all(Payment), []
-    bodies = {one.id: one for one in saved.tables.get(RECORDS, ())}
-    for document in saved.tables.get(MESSAGES, ()):
+    bodies = {one.id: one for one in saved.tables.get(port.RECORDS, ())}
+    for document in saved.tables.get(port.MESSAGES, ()):
         id = document.id
-        with Place(MESSAGES, id):
-            fields = fields_of(document)
+        with Place(port.MESSAGES, id):
+            fields = port.fields_of(document)
             subject = fields["subject"]
         if id not in bodies:
-            raise NotRestored(f"{RECORDS}: there is nothing of the message {id[:80]}")
-        with Place(RECORDS, id):
-            record = read_body(fields_of(bodies[id]), subject, payments.get, saved.read)
-        with Place(MESSAGES, id):
+            raise NotRestored(f"{port.RECORDS}: there is nothing of the message {id[:80]}")
+        with Place(port.RECORDS, id):
+            record = read_body(port.fields_of(bodies[id]), subject, payments.get, saved.read)
+        with Place(port.MESSAGES, id):
             message = read_message(fields, record, saved.read)
-            _must_be(id, message.id, MESSAGES)
+            _must_be(id, message.id, port.MESSAGES)
             found.append(message)
     store.add_messages(found)
 

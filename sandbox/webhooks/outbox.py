@@ -12,20 +12,10 @@ from typing import Final, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sandbox.domain import webhooks
 from sandbox.domain.clock import WEBHOOK_RETRY, Timer
 from sandbox.domain.events import Message
-from sandbox.domain.webhooks import (
-    DEAD_AFTER,
-    GONE,
-    TOO_MANY_REQUESTS,
-    AttemptTrigger,
-    Delivery,
-    DeliveryStatus,
-    Endpoint,
-    Sent,
-    delivery_id,
-    wait_after,
-)
+from sandbox.domain.webhooks import AttemptTrigger, Delivery, DeliveryStatus, Endpoint, Sent
 from sandbox.scenarios.matcher import MatchedWebhookRule
 from sandbox.scenarios.queue import WebhookRules
 from sandbox.scenarios.webhook_rules import WebhookThen
@@ -58,7 +48,7 @@ class Job(Struct, frozen=True):
     @property
     def delivery_id(self) -> str:
         """The id of the delivery that it is an attempt at."""
-        return delivery_id(self.message.id, self.endpoint_id)
+        return webhooks.delivery_id(self.message.id, self.endpoint_id)
 
 
 class Delayed:
@@ -258,7 +248,7 @@ class Outbox:
         yield from subscribers(message, among, self._world.store)
 
     def _send_again(self, message: Message, endpoint: Endpoint, *, is_single: bool = False) -> None:
-        known = self.delivery(delivery_id(message.id, endpoint.id))
+        known = self.delivery(webhooks.delivery_id(message.id, endpoint.id))
         if known is None:
             self._store(Delivery(message_id=message.id, endpoint_id=endpoint.id))
         elif not is_single:
@@ -365,10 +355,10 @@ class Outbox:
         failing_since = endpoint.failing_since or now
         if endpoint.failing_since is None:
             self.store_endpoint(replace(endpoint, failing_since=now))
-        if sent.status_code == GONE:
+        if sent.status_code == webhooks.GONE:
             self.disable(endpoint.id, "it answered 410 Gone")
-        elif now - failing_since >= DEAD_AFTER:
-            self.disable(endpoint.id, f"every attempt failed for {DEAD_AFTER.days} days")
+        elif now - failing_since >= webhooks.DEAD_AFTER:
+            self.disable(endpoint.id, f"every attempt failed for {webhooks.DEAD_AFTER.days} days")
         return self.delivery(delivery.id) or delivery
 
     def _after_failure(self, job: Job, delivery: Delivery, sent: Sent, now: datetime) -> Delivery:
@@ -377,11 +367,11 @@ class Outbox:
             is_over = not self._is_tried_again(delivery)
             return replace(delivery, status="failed") if is_over else delivery
         failures = delivery.failures + 1
-        wait = wait_after(
+        wait = webhooks.wait_after(
             failures,
             jitter=self._world.draws.fraction(f"{delivery.id}/{failures}"),
             retry_after_s=sent.retry_after_s,
-            is_throttled=sent.is_timeout or sent.status_code == TOO_MANY_REQUESTS,
+            is_throttled=sent.is_timeout or sent.status_code == webhooks.TOO_MANY_REQUESTS,
             scale=self._world.time_scale,
         )
         if wait is None:
@@ -462,6 +452,6 @@ class Outbox:
             yield has_missed
 
     def _has_missed(self, endpoint: Endpoint, message: Message) -> bool:
-        delivery = self.delivery(delivery_id(message.id, endpoint.id))
+        delivery = self.delivery(webhooks.delivery_id(message.id, endpoint.id))
         missed = delivery is None or delivery.status in _MISSED
         return missed and any(self.subscribers(message, {endpoint.id: endpoint}))

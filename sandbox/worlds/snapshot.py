@@ -18,16 +18,8 @@ from pydantic_core import from_json, to_json
 from sandbox import __version__
 from sandbox.domain.keys import KeyFormat, KeyKind
 from sandbox.domain.secrets import CARD_NUMBER, find_misplaced, find_secret
-from sandbox.store.files.port import (
-    FILE,
-    FIXTURE,
-    FORMAT,
-    PROGRAM,
-    Document,
-    UnknownFormat,
-    check_format,
-    fields_of,
-)
+from sandbox.store.files import port
+from sandbox.store.files.port import Document, UnknownFormat
 from sandbox.store.world_documents import Moment, NotRestored, SavedWorld
 from sandbox.worlds.background import run_in_thread
 from sandbox.worlds.world import World
@@ -43,8 +35,8 @@ def write_snapshot(moment: Moment) -> list[bytes]:
     tables: dict[str, dict[int, bytes]] = {}
     for table, document in moment.documents():
         tables.setdefault(table, {})[document.number] = _written(document)
-    head = to_json({"program": PROGRAM, "format": FORMAT, "version": __version__})
-    parts = [b'{"%b":{"1":%b}' % (FILE.encode(), head)]
+    head = to_json({"program": port.PROGRAM, "format": port.FORMAT, "version": __version__})
+    parts = [b'{"%b":{"1":%b}' % (port.FILE.encode(), head)]
     for table, documents in sorted(tables.items()):
         content = b",".join(documents[number] for number in sorted(documents))
         parts.append(b',"%b":{%b}' % (table.encode(), content))
@@ -64,21 +56,23 @@ def parse_snapshot(document: Any, *, is_trusted: bool = False) -> SavedWorld:
         raise NotRestored("must be an object of tables")
     _check_head(document)
     tables = {
-        table: _documents(table, entries) for table, entries in document.items() if table != FILE
+        table: _documents(table, entries)
+        for table, entries in document.items()
+        if table != port.FILE
     }
     return SavedWorld(tables, is_trusted=is_trusted)
 
 
 def _check_head(document: dict[str, Any]) -> None:
     """Raise NotRestored unless this is a snapshot of the format of this version."""
-    heads = document.get(FILE)
+    heads = document.get(port.FILE)
     head = next(iter(heads.values()), None) if isinstance(heads, dict) else None
-    if not isinstance(head, dict) or head.get("program") != PROGRAM:
-        raise NotRestored(f"{FILE}: says of itself that it is a snapshot of another program")
+    if not isinstance(head, dict) or head.get("program") != port.PROGRAM:
+        raise NotRestored(f"{port.FILE}: says of itself that it is a snapshot of another program")
     try:
-        check_format(head.get("format"))
+        port.check_format(head.get("format"))
     except UnknownFormat as error:
-        raise NotRestored(f"{FILE}: {error}; save the world again with this version") from None
+        raise NotRestored(f"{port.FILE}: {error}; save the world again with this version") from None
 
 
 def _documents(table: str, entries: Any) -> list[Document]:
@@ -132,7 +126,7 @@ def refuse_secrets(saved: SavedWorld, key_format: KeyFormat) -> None:
     """Raise NotRestored if a saved world holds a secret that must never be stored."""
     for table, documents in saved.tables.items():
         for document in documents:
-            _check(table, document.id, fields_of(document), key_format)
+            _check(table, document.id, port.fields_of(document), key_format)
 
 
 def refuse_secrets_of_fixture(document: Mapping[str, Any], key_format: KeyFormat) -> None:
@@ -175,7 +169,7 @@ def _without_readable_keys(table: str, fields: Any, key_format: KeyFormat) -> An
         key = fields.get(_READABLE)
         is_ours = isinstance(key, str) and key_format.parse(key).kind in _OURS
         return {name: value for name, value in fields.items() if name != _READABLE or not is_ours}
-    if table == FIXTURE and FILE in fields:
+    if table == port.FIXTURE and port.FILE in fields:
         # It began as a saved world itself.
         return {
             inner: {

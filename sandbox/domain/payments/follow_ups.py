@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sandbox.domain.faults import VALIDATION_ERROR, Refusal
+from sandbox.domain.payments import transitions
 from sandbox.domain.payments.action_plans import ActionRequest, Plan, plan
 from sandbox.domain.payments.amounts import EMPTY, Ledger
 from sandbox.domain.payments.initiation import part_of
@@ -21,20 +22,7 @@ from sandbox.domain.payments.outcomes import (
     Verdict,
 )
 from sandbox.domain.payments.transactions import Payment, change, with_attempt
-from sandbox.domain.payments.transitions import (
-    AS_ANSWERED,
-    AS_BEGUN,
-    EVENT_OF,
-    SAME,
-    TIMEOUT_REVERSED,
-    UNSETTLED,
-    Conclusion,
-    Transition,
-    announced,
-    gateway_id,
-    host_answer,
-    transitions_from,
-)
+from sandbox.domain.payments.transitions import Conclusion, Transition, gateway_id
 from sandbox.domain.readings import (
     DEFAULTS,
     REFUND_BEFORE_SETTLEMENT,
@@ -91,13 +79,17 @@ class Case(Struct, eq=False, kw_only=True):
     def rows(self) -> tuple[Transition, ...]:
         """The rows to try, in this order."""
         operation, status = self.action.operation, self.payment.status
-        rows = transitions_from(operation, self.state)
+        rows = transitions.transitions_from(operation, self.state)
         must_settle = self.readings[REFUND_BEFORE_SETTLEMENT] == "refused"
         if operation is Operation.REFUND and status == "captured" and must_settle:
-            return (UNSETTLED, *rows)
+            return (transitions.UNSETTLED, *rows)
         has_timed_out = self.payment.transaction.status_reason in TIMED_OUT
         if operation is Operation.REVERSE and status == "error" and has_timed_out:
-            return TIMEOUT_REVERSED if self.readings[REVERSAL_OF_A_TIMEOUT] == "allowed" else rows
+            return (
+                transitions.TIMEOUT_REVERSED
+                if self.readings[REVERSAL_OF_A_TIMEOUT] == "allowed"
+                else rows
+            )
         return rows
 
 
@@ -129,7 +121,7 @@ def rule_for(case: Case) -> Transition | None:
                 if not row.is_silent_refusal:
                     return row
                 if case.readings[REFUSED_ATTEMPTS] == "all":
-                    return announced(row)
+                    return transitions.announced(row)
                 raise refusal(case, row)
         # No row refuses it. Report an invalid amount now, not after the processor's answer.
         _ = case.plan
@@ -211,7 +203,7 @@ def _forced(operation: Operation, outcome: Outcome) -> Transition:
     return next(
         row
         for state in ("authorized", "captured")
-        for row in transitions_from(operation, state)
+        for row in transitions.transitions_from(operation, state)
         if row.fault is not None and row.is_rule_failure and row.fault.code == outcome.key
     )
 
@@ -237,13 +229,13 @@ def conclude(
         case.payment,
         event_id=event_id,
         transaction_type=shown_type,
-        answer=host_answer(outcome, event_id, earlier),
+        answer=transitions.host_answer(outcome, event_id, earlier),
     )
     if taken.answer == "failed" or taken.is_rule_failure:
         return _failed(case, taken, outcome, attempted, at)
     if taken.money == "released":
         return _canceled(case, taken, attempted, at)
-    status = tx.status if taken.next_status == SAME else taken.next_status
+    status = tx.status if taken.next_status == transitions.SAME else taken.next_status
     if taken.status_reading is not None:
         wanted = case.readings[taken.status_reading]
         status = status if wanted == "unchanged" else wanted
@@ -277,7 +269,7 @@ def _failed(
     case: Case, taken: Transition, outcome: Outcome | None, attempted: Payment, at: int
 ) -> Conclusion:
     """Return the attempt laid over an unchanged record; F2 alone ends the payment itself."""
-    if taken.reason == AS_ANSWERED:
+    if taken.reason == transitions.AS_ANSWERED:
         assert outcome
         status, reason = outcome.verdict.value, outcome.status_reason
     else:
@@ -328,7 +320,7 @@ def expire(payment: Payment, taken: Transition, *, event_id: str, at: int) -> Co
         ledger=ledger,
         answer=None,
     )
-    event = EVENT_OF[payment.operation] if taken.event == AS_BEGUN else ""
+    event = transitions.EVENT_OF[payment.operation] if taken.event == transitions.AS_BEGUN else ""
     return Conclusion.announcing(taken, with_attempt(after, amounts.total, at), event=event)
 
 

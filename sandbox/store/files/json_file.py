@@ -18,30 +18,9 @@ from tinydb.table import Document as TinyDocument
 
 from sandbox import __version__
 from sandbox.store.documents import NotJson, read_json
-from sandbox.store.files.disk import (
-    OTHER_VERSION,
-    TRY_AGAIN,
-    WRITING,
-    Hold,
-    about_good_copy,
-    cannot,
-    good_copy,
-    replace_file,
-)
-from sandbox.store.files.port import (
-    FILE,
-    FORMAT,
-    PROGRAM,
-    SECRET_BYTES,
-    Change,
-    Document,
-    StateFile,
-    StoreError,
-    Tables,
-    UnknownFormat,
-    check_format,
-    read_secret,
-)
+from sandbox.store.files import disk, port
+from sandbox.store.files.disk import Hold
+from sandbox.store.files.port import Change, Document, StateFile, StoreError, Tables, UnknownFormat
 
 log = logging.getLogger("sandbox.store")
 
@@ -98,11 +77,11 @@ class AtomicStorage(Storage):
         # Sorted, so files of the same documents are equal.
         content = {
             name: dict(sorted(tables[name].items(), key=lambda item: int(item[0])))
-            for name in sorted(tables, key=lambda name: (name != FILE, name))
+            for name in sorted(tables, key=lambda name: (name != port.FILE, name))
             if tables[name]
         }
         pieces = [to_json(content, indent=2), b"\n"]
-        replace_file(self._path, pieces, former=good_copy(self._path))
+        disk.replace_file(self._path, pieces, former=disk.good_copy(self._path))
 
     def forget(self) -> None:
         """Read the file again at the next reading."""
@@ -112,7 +91,7 @@ class AtomicStorage(Storage):
     def documents_count(self) -> int:
         """The number of documents in the tables of worlds."""
         tables = self.read() or {}
-        return sum(len(tables[name]) for name in tables if name != FILE)
+        return sum(len(tables[name]) for name in tables if name != port.FILE)
 
 
 def _place(path: Sequence[int | str]) -> str:
@@ -151,7 +130,7 @@ class JsonFile(StateFile):
         self._read_head()
         worlds: dict[str, dict[str, list[Document]]] = {}
         try:
-            for name in sorted(self._database.tables() - {FILE}):
+            for name in sorted(self._database.tables() - {port.FILE}):
                 world, table = _names(name)
                 worlds.setdefault(world, {})[table] = self._documents(name)
         except Contents as error:
@@ -163,12 +142,12 @@ class JsonFile(StateFile):
         """Make a copy of the file. Raises StoreError."""
         if self._hold.seen is None:
             return
-        good = good_copy(self._path)
+        good = disk.good_copy(self._path)
         try:
-            replace_file(good, [self._path.read_bytes()])
+            disk.replace_file(good, [self._path.read_bytes()])
         except OSError as error:
             possible = "make room, and start again"
-            raise cannot(good, "keep the good copy", error, possible) from error
+            raise disk.cannot(good, "keep the good copy", error, possible) from error
 
     def write(self, changes: Sequence[Change]) -> None:
         """Write all of these, or none. Raises StoreError; the same changes may be tried again."""
@@ -184,7 +163,7 @@ class JsonFile(StateFile):
         except (OSError, ValueError) as error:
             # The changes in memory are not in the file.
             self._storage.forget()
-            raise cannot(self._path, WRITING, error, TRY_AGAIN) from error
+            raise disk.cannot(self._path, disk.WRITING, error, disk.TRY_AGAIN) from error
         self._hold.look()
         self._has_written = True
         self._warn()
@@ -206,27 +185,29 @@ class JsonFile(StateFile):
         try:
             if self._storage.read() is None:
                 return
-            head = dict(next(iter(self._database.table(FILE).all()), {}))
-            if head.get("program") != PROGRAM:
-                raise Contents(f"table {FILE!r} does not say that {PROGRAM} has written it")
-            check_format(head.get("format"))
-            read_secret(head.get("secret"))
+            head = dict(next(iter(self._database.table(port.FILE).all()), {}))
+            if head.get("program") != port.PROGRAM:
+                raise Contents(
+                    f"table {port.FILE!r} does not say that {port.PROGRAM} has written it"
+                )
+            port.check_format(head.get("format"))
+            port.read_secret(head.get("secret"))
         except UnknownFormat as error:
-            raise cannot(self._path, "be read", error, OTHER_VERSION) from None
+            raise disk.cannot(self._path, "be read", error, disk.OTHER_VERSION) from None
         except Contents as error:
             raise self._unusable(str(error)) from None
         except ValueError:
-            why = f"table {FILE!r}: secret is not {2 * SECRET_BYTES} hex digits"
+            why = f"table {port.FILE!r}: secret is not {2 * port.SECRET_BYTES} hex digits"
             raise self._unusable(why) from None
         except OSError as error:
-            raise cannot(self._path, "be read", error, "mend this, and start again") from error
+            raise disk.cannot(self._path, "be read", error, "mend this, and start again") from error
         if not self.is_head_new:
             self.head = head
 
     def _put_head(self) -> None:
-        head = {**self.head, "program": PROGRAM, "format": FORMAT, "version": __version__}
-        self._database.drop_table(FILE)
-        self._database.table(FILE).insert(TinyDocument(head, doc_id=1))
+        head = {**self.head, "program": port.PROGRAM, "format": port.FORMAT, "version": __version__}
+        self._database.drop_table(port.FILE)
+        self._database.table(port.FILE).insert(TinyDocument(head, doc_id=1))
 
     def _documents(self, name: str) -> list[Document]:
         """Return the documents of a table in the order of their numbers. Raises Contents."""
@@ -274,7 +255,7 @@ class JsonFile(StateFile):
             )
 
     def _unusable(self, why: str) -> StoreError:
-        return cannot(self._path, "be read", why, about_good_copy(self._path))
+        return disk.cannot(self._path, "be read", why, disk.about_good_copy(self._path))
 
 
 def _names(name: str) -> tuple[str, str]:

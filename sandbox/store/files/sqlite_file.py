@@ -13,31 +13,9 @@ from typing import Any, Final
 from pydantic_core import from_json, to_json
 
 from sandbox import __version__
-from sandbox.store.files.disk import (
-    OTHER_VERSION,
-    PRIVATE,
-    TRY_AGAIN,
-    WRITING,
-    Hold,
-    about_good_copy,
-    cannot,
-    good_copy,
-    replace_file,
-    sync_folder,
-)
-from sandbox.store.files.port import (
-    FILE,
-    FORMAT,
-    PROGRAM,
-    Change,
-    Document,
-    StateFile,
-    StoreError,
-    Tables,
-    UnknownFormat,
-    check_format,
-    read_secret,
-)
+from sandbox.store.files import disk, port
+from sandbox.store.files.disk import Hold
+from sandbox.store.files.port import Change, Document, StateFile, StoreError, Tables, UnknownFormat
 
 GOOD_COPY_BYTES_MAX: Final = 64 * 1024 * 1024
 """No copy is made of a larger file: starting would take too long."""
@@ -50,7 +28,7 @@ APPLICATION: Final = 0x75617473
 
 SCHEMA: Final = f"""
 PRAGMA application_id = {APPLICATION};
-PRAGMA user_version = {FORMAT};
+PRAGMA user_version = {port.FORMAT};
 CREATE TABLE documents (
     world TEXT NOT NULL,
     kind TEXT NOT NULL,
@@ -85,8 +63,8 @@ class SqliteFile(StateFile):
             self._must_have_content()
             self._is_new = self._hold.seen is None or not self._hold.seen.size
             if self._hold.seen is None:
-                os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, PRIVATE))
-                sync_folder(self._path.parent)
+                os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, disk.PRIVATE))
+                disk.sync_folder(self._path.parent)
                 self._hold.look()
             self._database = sqlite3.connect(
                 self._path,
@@ -102,7 +80,7 @@ class SqliteFile(StateFile):
         except BaseException as error:
             self._hold.release()
             if isinstance(error, UnknownFormat):
-                raise cannot(self._path, "be read", error, OTHER_VERSION) from None
+                raise disk.cannot(self._path, "be read", error, disk.OTHER_VERSION) from None
             # ValueError: texts of another hand.
             if isinstance(error, sqlite3.Error | ValueError | OSError):
                 raise self._unusable(error) from error
@@ -125,13 +103,13 @@ class SqliteFile(StateFile):
 
     def keep_good_copy(self) -> None:
         """Copy the file by SQLite's own means, unless it is large. Raises StoreError."""
-        good = good_copy(self._path)
+        good = disk.good_copy(self._path)
         try:
             if not self._is_new and self._path.stat().st_size <= GOOD_COPY_BYTES_MAX:
-                replace_file(good, [self._database.serialize()])
+                disk.replace_file(good, [self._database.serialize()])
         except (OSError, sqlite3.Error) as error:
             possible = "make room, and start again"
-            raise cannot(good, "keep the good copy", _reason(error), possible) from error
+            raise disk.cannot(good, "keep the good copy", _reason(error), possible) from error
 
     def write(self, changes: Sequence[Change]) -> None:
         """Write all of these, or none. Raises StoreError; the same changes may be tried again."""
@@ -141,7 +119,7 @@ class SqliteFile(StateFile):
         try:
             execute("BEGIN IMMEDIATE")
             if self.is_head_new:
-                execute(PUT, ("", FILE, FILE, "1", to_json(self.head).decode()))
+                execute(PUT, ("", port.FILE, port.FILE, "1", to_json(self.head).decode()))
             for change in changes:
                 self._apply(change)
             execute("COMMIT")
@@ -152,7 +130,9 @@ class SqliteFile(StateFile):
                     execute("ROLLBACK")
             # UnicodeEncodeError: texts that SQLite does not accept.
             if isinstance(error, sqlite3.Error | UnicodeEncodeError):
-                raise cannot(self._path, WRITING, _reason(error), TRY_AGAIN) from error
+                raise disk.cannot(
+                    self._path, disk.WRITING, _reason(error), disk.TRY_AGAIN
+                ) from error
             raise
 
     def close(self) -> None:
@@ -166,7 +146,7 @@ class SqliteFile(StateFile):
 
     def _must_have_content(self) -> None:
         """Raise StoreError for an empty file that had some: SQLite would start over in it."""
-        had_content = self._has_log or good_copy(self._path).exists()
+        had_content = self._has_log or disk.good_copy(self._path).exists()
         if self._hold.seen is not None and not self._hold.seen.size and had_content:
             raise self._unusable("its content is gone")
 
@@ -179,13 +159,13 @@ class SqliteFile(StateFile):
         if self._is_new:
             execute("PRAGMA journal_mode = WAL")
             self._database.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
-            self.keep(program=PROGRAM, version=__version__)
+            self.keep(program=port.PROGRAM, version=__version__)
         else:
             self._check()
             execute("PRAGMA journal_mode = WAL")
-            found = execute("SELECT body FROM documents WHERE kind = ?", (FILE,)).fetchone()
+            found = execute("SELECT body FROM documents WHERE kind = ?", (port.FILE,)).fetchone()
             self.head = {} if found is None else from_json(found[0])
-            read_secret(self.head.get("secret"))
+            port.read_secret(self.head.get("secret"))
         execute("PRAGMA synchronous = FULL")
 
     def _check(self) -> None:
@@ -194,10 +174,10 @@ class SqliteFile(StateFile):
             tables = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master")}
             if {"meta", "documents"} <= tables:
                 raise UnknownFormat(
-                    f"it is of an earlier format, and this version reads format {FORMAT}"
+                    f"it is of an earlier format, and this version reads format {port.FORMAT}"
                 )
-            raise self._unusable(f"it is a database that {PROGRAM} has not made")
-        check_format(self._pragma("user_version"))
+            raise self._unusable(f"it is a database that {port.PROGRAM} has not made")
+        port.check_format(self._pragma("user_version"))
         whole = self._pragma("page_size") * self._pragma("page_count")
         if not self._has_log and self._path.stat().st_size < whole:
             raise self._unusable(f"it is torn: it has fewer bytes than {whole:,}")
@@ -221,13 +201,13 @@ class SqliteFile(StateFile):
         )
 
     def _unusable(self, why: Exception | str) -> StoreError:
-        possible = about_good_copy(self._path)
-        if good_copy(self._path).exists():
+        possible = disk.about_good_copy(self._path)
+        if disk.good_copy(self._path).exists():
             # SQLite would treat their content as part of the copy.
             possible += (
                 f" (to go back to it, remove {self._path.name}-wal and -shm if they are there)"
             )
-        return cannot(
+        return disk.cannot(
             self._path, "be read", why if isinstance(why, str) else _reason(why), possible
         )
 
