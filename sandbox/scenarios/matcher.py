@@ -137,13 +137,9 @@ class _Entry(Struct):
                 return word
         return None
 
-    def count(self) -> None:
-        """Count one more that fits."""
-        self.counts[0] += 1
-
     def use(self, draw: Draw) -> str | None:
         """Count one more that fits, and that the rule applies to it; why it does not, if so."""
-        self.count()
+        self.counts[0] += 1
         if self.nth is not None and self.fitted not in self.nth:
             return f"this is number {self.fitted}"
         if self.is_used_up:
@@ -270,7 +266,7 @@ class Running(Struct, eq=False):
             elif not (possible := is_possible(then)):
                 why_not = None if possible is None else f"not for {words['operation'][0]}"
             elif found is not None:
-                entry.count()
+                entry.counts[0] += 1
             elif (why_not := entry.use(self.draw)) is None:
                 found = self._matched(entry, then)
             if found is None and why_not is not None:
@@ -298,7 +294,7 @@ class Running(Struct, eq=False):
             if entry.mismatch(words) is not None:
                 continue
             if found is not None:
-                entry.count()
+                entry.counts[0] += 1
             elif entry.use(self.draw) is None:
                 found = MatchedWebhookRule(entry.rule.then, entry.name)  # type: ignore[arg-type]
         return found

@@ -163,9 +163,14 @@ def restore(
     state, counters, tables = state_of(saved), counters_of(saved), saved.tables
     if saved.is_from_file and state.id != world.id:
         raise NotRestored(f"{WORLD}, {state.id[:80]}: id: must be that of the world")
-    _must_be_few(saved, "queue", len(state.queue), QUEUE_MAX)
-    _must_be_few(saved, "webhook_faults", len(state.webhook_faults), WEBHOOK_FAULTS_MAX)
-    _must_be_few(saved, ENDPOINTS, len(tables.get(ENDPOINTS, ())), ENDPOINTS_MAX)
+    for what, held, most in (
+        ("queue", state.queue, QUEUE_MAX),
+        ("webhook_faults", state.webhook_faults, WEBHOOK_FAULTS_MAX),
+        (ENDPOINTS, tables.get(ENDPOINTS, ()), ENDPOINTS_MAX),
+    ):
+        # A state file may hold more, from a version without this limit.
+        if len(held) > most and not saved.is_from_file:
+            raise NotRestored(f"{what}: has {len(held)}, and a world takes at most {most}")
     load(world.store, saved)
     if not saved.is_from_file:
         _give_keys_of_its_own(world, fresh_keys, keeps_others=state.id == world.id)
@@ -218,21 +223,16 @@ def _give_keys_of_its_own(
     Without `keeps_others` all other keys go, so that none leads to two worlds.
     """
     saved = list(world.store.all(ApiKey).values())
-    own = [
-        _with_material(key, fresh_keys.get(key.id))
-        for key in saved
-        if keeps_others or key.id in fresh_keys
-    ]
+    own = []
+    for key in saved:
+        fresh = fresh_keys.get(key.id)
+        if fresh is not None:
+            material = ("lookup", "salt", "digest", "key_last4", "readable_key")
+            own.append(structs.replace(key, **{name: getattr(fresh, name) for name in material}))
+        elif keeps_others:
+            own.append(key)
     if own != saved:
         replace_all(world.store, ApiKey, own)
-
-
-def _with_material(key: ApiKey, fresh: ApiKey | None) -> ApiKey:
-    """Return the key with the lookup and secret of the other one, if there is one."""
-    if fresh is None:
-        return key
-    material = ("lookup", "salt", "digest", "key_last4", "readable_key")
-    return structs.replace(key, **{name: getattr(fresh, name) for name in material})
 
 
 References = tuple[type[Record], str, Callable[[Any], Iterable[str]], type[Record]]
@@ -270,12 +270,6 @@ def _check_references(store: Store, rows: Sequence[References]) -> None:
         for id, record in store.all(kind).items():
             if not all(one in known for one in get_ids(record)):
                 raise NotRestored(f"{NAMES[kind]}, {id}: {field}: there is no such {what}")
-
-
-def _must_be_few(saved: SavedWorld, what: str, count: int, most: int) -> None:
-    """Raise NotRestored. A state file may hold more, from a version without this limit."""
-    if count > most and not saved.is_from_file:
-        raise NotRestored(f"{what}: has {count}, and a world takes at most {most}")
 
 
 # --- what people can edit: every check raises ValueError, and never repeats a value ---------------

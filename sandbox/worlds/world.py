@@ -126,7 +126,6 @@ class World:
         # Called with every key that is stored once the world is in use.
         self.on_key: Callable[[ApiKey], None] | None = None
         self.switches: Mapping[str, Any] = {}
-        self._noted: tuple[Mapping[str, Any], Mapping[str, str]] = ({}, {})
         self.readings = readings.in_force(profile.readings, {})
         self.clock = Clock(system_clock, lambda clock: self.put_state(clock=clock))
         self.queue = Queue(lambda queue: self.put_state(queue=queue))
@@ -165,11 +164,9 @@ class World:
 
     def _note_state(self, state: WorldState) -> None:
         # Every request reads these.
-        before, self.state = self._noted, state
-        if state.switches is not before[0] or state.readings is not before[1]:
-            self._noted = state.switches, state.readings
-            self.readings = readings.in_force(self.profile.readings, state.readings)
-            self.switches = switches.in_force(state.switches, self.readings)
+        self.state = state
+        self.readings = readings.in_force(self.profile.readings, state.readings)
+        self.switches = switches.in_force(state.switches, self.readings)
         # Most worlds have none, and ask no further.
         self.has_gateway = state.maintenance_until is not None or any(
             self.switches[name] for name in QUOTAS
@@ -218,11 +215,9 @@ class World:
 
     def _key_name(self, id: str) -> str | None:
         """Return the name of a key in the cast, else its own; None if it is gone."""
-        for name, (known, _) in self.cast.keys.items():
-            if known == id:
-                return name
         key = self.store.get(ApiKey, id)
-        return None if key is None else key.name
+        names = (name for name, (known, _) in self.cast.keys.items() if known == id)
+        return next(names, None if key is None else key.name)
 
     @property
     def webhook_rules(self) -> WebhookRules | None:

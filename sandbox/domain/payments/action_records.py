@@ -21,6 +21,14 @@ _FAILED: Final = ("declined", "error", "canceled")
 _OF_PAYMENTS: Final = ("authorized_amount", "captured_amount", "remaining_amount")
 """The additional details that only a payment has."""
 
+_ANSWER: Final = (
+    "gateway_transaction_response",
+    "processor_response_code",
+    "processor_response_message",
+)
+_OF_ATTEMPTS: Final = ("event_id", "status_reason", "gateway_transaction_id", "batch_id", *_ANSWER)
+"""The fields of a record that are those of its last attempt."""
+
 
 def with_own_record(conclusion: Conclusion, before: Payment) -> Conclusion:
     """Return the conclusion with a record for its attempt, if the action has one.
@@ -37,11 +45,7 @@ def with_own_record(conclusion: Conclusion, before: Payment) -> Conclusion:
         recorded=tuple(dict.fromkeys((*payment.recorded, last.event_id))),
         transaction=replace(
             payment.transaction,
-            event_id=kept.event_id,
-            transaction_type=kept.transaction_type,
-            gateway_transaction_response=kept.gateway_transaction_response,
-            processor_response_code=kept.processor_response_code,
-            processor_response_message=kept.processor_response_message,
+            **{name: getattr(kept, name) for name in ("event_id", "transaction_type", *_ANSWER)},
         ),
     )
     own = record_with(payment, last.event_id)
@@ -127,19 +131,13 @@ def _record_of(payment: Payment, attempt: Attempt, earlier: Payment | None) -> P
             tx,
             transaction_id=record_id(payment, attempt.event_id),
             created_at=earlier.transaction.created_at if earlier else attempt.created_at,
-            event_id=attempt.event_id,
+            **{name: getattr(attempt, name) for name in _OF_ATTEMPTS},
             transaction_type=kind,
             status=status,
-            status_reason=attempt.status_reason,
             **amounts.fields,
             refunded=refunded,
             reversed=reversed_,
             surcharge_applied=amounts.surcharge > 0,
-            gateway_transaction_id=attempt.gateway_transaction_id,
-            gateway_transaction_response=attempt.gateway_transaction_response,
-            processor_response_code=attempt.processor_response_code,
-            processor_response_message=attempt.processor_response_message,
-            batch_id=attempt.batch_id,
             additional_details={**details, "original_transaction_id": payment.id},
             history=(*(earlier.history if earlier else ()), told),
         ),

@@ -166,19 +166,16 @@ def _check(path: Path) -> None:
     """Raise StoreError unless a file can be made, replaced or written here."""
     folder = path.parent
     if not folder.is_dir():
-        raise cannot(path, "be opened", f"there is no folder {folder}", "make it first")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise cannot(
-            path, "be opened", f"the folder {folder} is read-only", "name a file in another folder"
-        )
-    if not path.exists():
+        why, possible = f"there is no folder {folder}", "make it first"
+    elif not os.access(folder, os.W_OK | os.X_OK):
+        why, possible = f"the folder {folder} is read-only", "name a file in another folder"
+    elif path.exists() and not path.is_file():
+        why, possible = "it is not a file", "name another one"
+    elif path.exists() and not os.access(path, os.R_OK | os.W_OK):
+        why, possible = "it may not be read and written", "change its mode, or name another"
+    else:
         return
-    if not path.is_file():
-        raise cannot(path, "be opened", "it is not a file", "name another one")
-    if not os.access(path, os.R_OK | os.W_OK):
-        raise cannot(
-            path, "be opened", "it may not be read and written", "change its mode, or name another"
-        )
+    raise cannot(path, "be opened", why, possible)
 
 
 def _holder(note: Path) -> str:
