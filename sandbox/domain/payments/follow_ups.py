@@ -9,6 +9,7 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from sandbox.domain import readings
 from sandbox.domain.faults import VALIDATION_ERROR, Refusal
 from sandbox.domain.payments import transitions
 from sandbox.domain.payments.action_plans import ActionRequest, Plan, plan
@@ -23,14 +24,6 @@ from sandbox.domain.payments.outcomes import (
 )
 from sandbox.domain.payments.transactions import Payment, change, with_attempt
 from sandbox.domain.payments.transitions import Conclusion, Transition, gateway_id
-from sandbox.domain.readings import (
-    DEFAULTS,
-    REFUND_BEFORE_SETTLEMENT,
-    REFUSED_ATTEMPTS,
-    REVERSAL_OF_A_TIMEOUT,
-    TIP_ON_A_HOLD,
-    TOTAL_OF_PARTIAL_APPROVAL,
-)
 
 
 class Case(Struct, eq=False, kw_only=True):
@@ -44,7 +37,7 @@ class Case(Struct, eq=False, kw_only=True):
     payment: Payment
     action: ActionRequest
     batch_is_closed: bool = False
-    readings: Mapping[str, str] = field(default_factory=lambda: DEFAULTS)
+    readings: Mapping[str, str] = field(default_factory=lambda: readings.DEFAULTS)
     known_plan: Plan | None = None
 
     @property
@@ -68,9 +61,9 @@ class Case(Struct, eq=False, kw_only=True):
         """
         payment, operation = self.payment, self.action.operation
         is_refundable = payment.status == "refunded" and payment.ledger.refundable > 0
-        takes_tips = payment.status == "authorized" and self.readings[TIP_ON_A_HOLD] == "allowed"
+        takes_tips = self.readings[readings.TIP_ON_A_HOLD] == "allowed"
         if (operation is Operation.REFUND and is_refundable) or (
-            operation is Operation.ADJUST and takes_tips
+            operation is Operation.ADJUST and payment.status == "authorized" and takes_tips
         ):
             return "captured"
         return payment.status
@@ -80,16 +73,16 @@ class Case(Struct, eq=False, kw_only=True):
         """The rows to try, in this order."""
         operation, status = self.action.operation, self.payment.status
         rows = transitions.transitions_from(operation, self.state)
-        must_settle = self.readings[REFUND_BEFORE_SETTLEMENT] == "refused"
+        must_settle = self.readings[readings.REFUND_BEFORE_SETTLEMENT] == "refused"
         if operation is Operation.REFUND and status == "captured" and must_settle:
             return (transitions.UNSETTLED, *rows)
-        has_timed_out = self.payment.transaction.status_reason in TIMED_OUT
-        if operation is Operation.REVERSE and status == "error" and has_timed_out:
-            return (
-                transitions.TIMEOUT_REVERSED
-                if self.readings[REVERSAL_OF_A_TIMEOUT] == "allowed"
-                else rows
-            )
+        if (
+            operation is Operation.REVERSE
+            and status == "error"
+            and self.payment.transaction.status_reason in TIMED_OUT
+            and self.readings[readings.REVERSAL_OF_A_TIMEOUT] == "allowed"
+        ):
+            return transitions.TIMEOUT_REVERSED
         return rows
 
 
@@ -120,7 +113,7 @@ def rule_for(case: Case) -> Transition | None:
             if row.answer is None and CONDITIONS[row.when](case):
                 if not row.is_silent_refusal:
                     return row
-                if case.readings[REFUSED_ATTEMPTS] == "all":
+                if case.readings[readings.REFUSED_ATTEMPTS] == "all":
                     return transitions.announced(row)
                 raise refusal(case, row)
         # No row refuses it. Report an invalid amount now, not after the processor's answer.
@@ -168,7 +161,7 @@ def approve_in_part(case: Case, approved_amount: int | None) -> bool:
     part = part_of(whole.amount, approved_amount)
     if part is None:
         return False
-    shows_part = case.readings[TOTAL_OF_PARTIAL_APPROVAL] == "approved"
+    shows_part = case.readings[readings.TOTAL_OF_PARTIAL_APPROVAL] == "approved"
     case.known_plan = replace(
         whole,
         amounts=whole.amounts.scaled_to(part) if shows_part else whole.amounts,

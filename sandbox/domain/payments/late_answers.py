@@ -12,17 +12,12 @@ from msgspec.structs import replace
 
 from sandbox.domain.clock import LATE_ANSWER
 from sandbox.domain.faults import Refusal
+from sandbox.domain.payments import outcomes
 from sandbox.domain.payments.action_plans import ActionRequest
 from sandbox.domain.payments.amounts import Amounts
 from sandbox.domain.payments.cards import NOT_READ
 from sandbox.domain.payments.follow_ups import Case, rule_for
-from sandbox.domain.payments.outcomes import (
-    OUTCOMES,
-    TIMED_OUT,
-    Operation,
-    Outcome,
-    why_not_for,
-)
+from sandbox.domain.payments.outcomes import Operation, Outcome
 from sandbox.domain.payments.transactions import Payment, StatusWord, change
 from sandbox.domain.payments.transitions import transitions_from
 
@@ -76,7 +71,7 @@ def can_be_answered(payment: Payment, late: Outcome | None = None) -> bool:
     # The host that holds the amount has approved it.
     is_known = payment.ledger.held > 0 and late is not None and not late.is_approval
     tx = payment.transaction
-    return tx.status_reason in TIMED_OUT and tx.status == "error" and not is_known
+    return tx.status_reason in outcomes.TIMED_OUT and tx.status == "error" and not is_known
 
 
 def case_now(
@@ -107,6 +102,6 @@ def case_now(
 
 def why_no_answer(key: str, operation: Operation) -> str | None:
     """Why the outcome cannot be a late answer to the operation; None if it is one."""
-    if OUTCOMES[key].response_code in (None, "E"):
+    if outcomes.OUTCOMES[key].response_code in (None, "E"):
         return f"{key} is not an answer of a processor"
-    return why_not_for(key, operation)
+    return outcomes.why_not_for(key, operation)
