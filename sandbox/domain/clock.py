@@ -110,23 +110,9 @@ BLOCK_TERMINAL: Final = "block_terminal"
 UNBLOCK_TERMINAL: Final = "unblock_terminal"
 
 TIMER_KINDS: Final = frozenset(
-    {
-        AUTHORIZATION_EXPIRES,
-        SURCHARGE_EXPIRES,
-        TAP_EXPIRES,
-        HOLD_REVERSED,
-        BATCH_RESULT,
-        BATCH_CLOSES,
-        KEY_EXPIRES,
-        WEBHOOK_RETRY,
-        LATE_ANSWER,
-        CANCEL,
-        REVOKE_KEY,
-        REINSTATE_KEY,
-        BLOCK_TERMINAL,
-        UNBLOCK_TERMINAL,
-    }
+    kind for name, kind in list(globals().items()) if name.isupper() and isinstance(kind, str)
 )
+"""Every kind above."""
 
 
 class Timer(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
