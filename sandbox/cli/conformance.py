@@ -36,7 +36,7 @@ from sandbox.scenarios.parser import ScenarioError
 from sandbox.settings import SettingsError
 from sandbox.store.fixture import FixtureError
 
-TX_STATES: Final = ("auth", "captured")
+TX_STATES: Final = ("auth", "captured", "timed_out")
 """What `--tx` names."""
 
 _ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")

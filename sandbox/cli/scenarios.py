@@ -45,6 +45,7 @@ from sandbox.domain.currencies import in_units
 from sandbox.http_client import start
 from sandbox.scenario_examples.own_sandbox import Step, run_examples
 from sandbox.scenario_examples.runner import (
+    BLOCKS,
     Arrived,
     ExampleAnswer,
     ExampleResult,
@@ -86,7 +87,7 @@ class RemoteStage(Stage):
         super().__init__()
         self._world = world
         self._platform = platform
-        self.terminals = document["terminals"]
+        self.accounts, self.terminals = document["accounts"], document["terminals"]
         self.keys = {name: one["key"] for name, one in document["keys"].items()}
         self.control = world.path()
 
@@ -263,6 +264,8 @@ def _words(send: Send) -> str:
         words.append(f"tip {in_units(send.tip_amount)}")
     if send.operation == "confirm":
         words.append("yes" if send.confirm else "no")
+    if send.operation in BLOCKS:
+        words.append(send.account)
     if send.terminal != "merchant":
         words.append(f"at {send.terminal}")
     words.append(f"as {send.key}")

@@ -147,18 +147,20 @@ _PATHS: Final = {
     "confirm": "/v3/payments/{}/confirm",
 }
 _BEGIN: Final = ("sale", "auth")
-_ON_NOTHING: Final = (*_BEGIN, "find", "advance")
+BLOCKS: Final = {"block_account": "block", "unblock_account": "unblock"}
+_ON_NOTHING: Final = (*_BEGIN, *BLOCKS, "find", "advance")
 
 
 class Stage(ABC):
     """A world in which examples play, in this process or on a server.
 
-    `terminals` are those of its cast, `keys` the names of its keys with their values. `control` is
+    `accounts` and `terminals` are those of its cast, `keys` its keys, by their names. `control` is
     the path of the world in the control API. `arrived` are the webhooks that its receiver got, and
     `answered` is set unless a client waits for its answer. A tap is looked for at least every
     `looks_every_s`.
     """
 
+    accounts: Mapping[str, str]
     terminals: Mapping[str, str]
     keys: Mapping[str, str]
     control: str
@@ -227,8 +229,9 @@ class ExampleRunner:
             return f"send.on: no example before is named {send.on!r}"
         if send.operation not in _ON_NOTHING and not (send.on or self._last):
             return f"send.operation: there is no payment yet to {send.operation}"
-        for name, known in (("terminal", self._stage.terminals), ("key", self._stage.keys)):
-            if (named := getattr(send, name)) not in known:
+        for name in ("account", "terminal", "key"):
+            named = getattr(send, name)
+            if named not in getattr(self._stage, f"{name}s"):
                 return f"send.{name}: the demo world has no {named!r}"
         return None
 
@@ -247,6 +250,9 @@ class ExampleRunner:
             return await self._ask(send, "POST", f"/v1/batches/{batch_id}/close", {}), []
         if send.operation == "add_to_batch":
             return await self._add_to_batch(send, on)
+        if send.operation in BLOCKS:
+            path = f"/v1/accounts/{self._stage.accounts[send.account]}"
+            return await self._ask(send, "POST", f"{path}/{BLOCKS[send.operation]}"), []
         path = _PATHS[send.operation].format(on)
         self._stage.answered.clear()
         request = asyncio.ensure_future(self._ask(send, "POST", path, self._body(send, number)))

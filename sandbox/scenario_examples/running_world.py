@@ -72,7 +72,7 @@ class LocalStage(Stage):
     def __init__(self, world: World) -> None:
         super().__init__()
         self.world = world
-        self.terminals = world.cast.terminals
+        self.accounts, self.terminals = world.cast.accounts, world.cast.terminals
         self._before = len(world.store.messages_now())
         self._events: dict[str, str] = {}
 

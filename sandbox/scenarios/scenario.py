@@ -66,6 +66,8 @@ class Send(Part):
         "confirm",
         "close_batch",
         "add_to_batch",
+        "block_account",
+        "unblock_account",
         "find",
         "advance",
     ]
@@ -81,6 +83,8 @@ class Send(Part):
     """The test card, by its token."""
     terminal: Name = "merchant"
     """The terminal, by its cast name."""
+    account: Name = "merchant"
+    """The account that is blocked or unblocked, by its cast name."""
     key: Name = "psp"
     """The API key that asks, by its cast name."""
     event_id: str | None = None

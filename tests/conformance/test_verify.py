@@ -44,6 +44,7 @@ def test_a_sandbox_with_one_reading_turned_is_told_by_that_reading_and_no_other(
     allowed = [] if phase == "looking" else [phase]
     with Uat(*turned(probe, value)) as uat:
         tx = {"auth": uat.pay("/v3/preauth"), "captured": uat.pay()}
+        tx["timed_out"] = uat.pay(card="tok_timeout")
 
         result, _ = uat.ask(tmp_path, *allowed, tx=tx)
 

@@ -54,9 +54,13 @@ class Uat(AbstractContextManager["Uat"]):
     def account(self, name: str = "merchant") -> str:
         return str(self.world["accounts"][name])
 
-    def pay(self, path: str = "/v3/payment") -> str:
+    def pay(self, path: str = "/v3/payment", card: str = "tok_visa_credit") -> str:
         """The id of a payment of $10.00 that was tapped."""
-        body = {"terminal_id": self.world["terminals"]["merchant"], "amount": 1000}
+        body = {
+            "terminal_id": self.world["terminals"]["merchant"],
+            "amount": 1000,
+            "card_reader_data": {"paymentCardData": card},
+        }
         paid = self.answer(Asked(method="POST", path=path, body=body))
         assert paid.status == 200, paid.text
         return str(json.loads(paid.text)["transaction_id"])
