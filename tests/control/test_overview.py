@@ -8,6 +8,7 @@ from sandbox.control.overview import DUE_MAX, FEED_MAX
 from tests.payments.tapping import at_desk, desk_opens, tap
 from tests.payments.waits import sale as sale_of
 from tests.support.payments import (
+    act,
     ask,
     ask_on_loop,
     close_batch,
@@ -34,6 +35,17 @@ def overview(sandbox):
 
 def needs(sandbox):
     return [(one["kind"], one["id"]) for one in overview(sandbox)["needs"]]
+
+
+@pytest.mark.proves("assumed D35-action")
+def test_payments_are_counted_and_not_the_records_of_actions(sandbox):
+    sandbox.control("PUT", f"{WORLD}/readings", {"record_of_an_action": "own"})
+    sale = paid(sandbox)
+    act(sandbox, sale, "refund", amount=300)
+    act(sandbox, sale, "refund", amount=200)
+    paid(sandbox)
+
+    assert overview(sandbox)["statuses"] == {"captured": 2}
 
 
 def test_a_new_world_needs_no_attention(sandbox):

@@ -7,8 +7,11 @@ import pytest
 
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.events import EVENTS
+from sandbox.domain.faults import BLOCK_FAULTS
 from sandbox.domain.instants import parse_rfc3339
+from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.profile import DateFilters, Errors, KeyPrefixes, Profile
+from sandbox.domain.readings import DECLINE_STATUSES
 from sandbox.platform.openapi.document import BODIES
 from sandbox.platform.openapi.examples import example_of
 from sandbox.platform.routes import OPERATIONS
@@ -182,3 +185,50 @@ def test_the_names_of_the_profile_stand_where_they_are_used():
     assert headers[0]["name"] == "hook-id"
     assert "own_key" in key
     assert "key" not in key
+
+
+# --- readings of a profile --------------------------------------------------------------------
+
+BLOCKABLE = ("payments.", "batches.", "terminals.", "locations.")
+"""Operations whose examples are about the account that is blocked."""
+
+ATTEMPTS = [row.name for row in OPERATIONS if row.is_attempt]
+
+
+@pytest.mark.proves("assumed D35-decline")
+@pytest.mark.parametrize(("value", "status"), DECLINE_STATUSES.items())
+def test_a_decline_is_described_with_the_status_of_the_reading(value, status):
+    profile = Profile(readings={"decline_status": value})
+    sandbox = checked(Settings(clock=FROZEN, profile=profile))
+
+    for name in ATTEMPTS:
+        answer = Request(sandbox, name).send_with(("x-sandbox-outcome", "do_not_honor"))
+
+        assert (name, answer.status) == (name, status)
+    assert {(name, str(status)) for name in ATTEMPTS} <= sandbox.platform.seen
+
+
+@pytest.mark.proves("assumed D35-block-answer")
+@pytest.mark.parametrize("stops", ["payments", "new_payments", "changes"])
+@pytest.mark.parametrize("value", BLOCK_FAULTS)
+def test_what_a_block_stops_is_described_with_the_status_of_the_reading(value, stops):
+    settings = Settings(
+        clock=FROZEN, profile=Profile(readings={"block_answer": value, "block_stops": stops})
+    )
+    documents = described(checked(settings).sandbox)
+    stopped = [
+        row
+        for row in OPERATIONS
+        if row.run is not None and row.is_stopped_by(stops) and row.name.startswith(BLOCKABLE)
+    ]
+
+    for row in stopped:
+        fault = BLOCK_FAULTS[value]
+        answer = refused(checked(settings, documents), row.name, 423)
+
+        if value == "invalid_terminal" and row.attempts is Operation.SALE:
+            assert (row.name, answer.json()["status_reason"]) == (row.name, "invalid_terminal")
+        else:
+            told = (answer.status, answer.json()["error"])
+            assert (row.name, *told) == (row.name, fault.status, fault.code)
+    assert stopped

@@ -143,8 +143,9 @@ const Endpoints = () => html`<${Panel} title="Webhook endpoints" more=${html`<${
 function statuses() {
   if (glance.value) return new Map(Object.entries(glance.value.statuses));
   const last = new Map();
-  for (const { payment } of requests.value) {
-    if (payment && !last.has(payment.id)) last.set(payment.id, payment.status);
+  for (const { payment, subject } of requests.value) {
+    // An action may answer with a record of its own. That does not count as a payment.
+    if (payment && (!subject || subject === payment.id) && !last.has(payment.id)) last.set(payment.id, payment.status);
   }
   const counts = new Map();
   for (const status of last.values()) counts.set(status, (counts.get(status) ?? 0) + 1);
