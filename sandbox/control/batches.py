@@ -140,11 +140,11 @@ class BatchDetail(View):
 def search_batches(request: ControlRequest, query: BatchesQuery) -> BatchesPage:
     """Search the batches of a world, of all its accounts."""
     world = request.world
-    where: dict[str, Any] = {"scope": request.find_id(Account, query.account) or EVERYTHING}
-    if words := parse_words("status", query.status, batches.BATCH_STATUSES):
-        where["status"] = words
-    if (terminal_id := request.find_id(Terminal, query.terminal)) is not None:
-        where["terminal_id"] = terminal_id
+    where: dict[str, Any] = {
+        "scope": request.find_id(Account, query.account) or EVERYTHING,
+        "status": parse_words("status", query.status, batches.BATCH_STATUSES) or None,
+        "terminal_id": request.find_id(Terminal, query.terminal),
+    }
     rows, total, after = request.find_page(batches.Batch, where, query)
     views = [batch_row(world, batch) for batch in rows]
     return BatchesPage(batches=views, total=total, next=after)
@@ -170,45 +170,34 @@ def read_batch(request: ControlRequest, query: BatchQuery) -> Written[BatchDetai
 
 def settlement_csv(detail: BatchDetail) -> str:
     """Return the records of a batch with their results, for a spreadsheet. Source: assumed D56."""
-    batch = {column: getattr(detail.batch, name) for column, name in _OF_BATCH.items()}
+    batch = vars(detail.batch)
+    about = {f"batch_{name}": batch[name] for name in ("id", "number", "status")}
+    about |= {name: batch[name] for name in _OF_BATCH}
     rows = (
-        batch
-        | {name: getattr(one, name) for name in _OF_RECORD}
-        | {"transaction_id": one.record_id or one.transaction_id}
+        {**about, **vars(one), "transaction_id": one.record_id or one.transaction_id}
         for one in detail.records
     )
-    return to_csv((*_OF_BATCH, *_OF_RECORD), rows)
+    return to_csv((*about, *_OF_RECORD), rows)
 
 
-_AS_NAMED: Final = ("closed_at", "account_id", "merchant", "terminal_id", "terminal", "processor")
-_OF_BATCH: Final = {
-    "batch_id": "id",
-    "batch_number": "number",
-    "batch_status": "status",
-    **dict(zip(_AS_NAMED, _AS_NAMED, strict=True)),
-    "currency": "currency",
-}
-"""The columns of the batch, each with its field."""
-
+_OF_BATCH: Final = (
+    *("closed_at", "account_id", "merchant", "terminal_id", "terminal", "processor"),
+    "currency",
+)
 _OF_RECORD: Final = (
-    "transaction_id",
-    "event_id",
-    "kind",
-    "amount",
-    "brand",
-    "last4",
-    "at",
-    "result",
+    *("transaction_id", "event_id", "kind", "amount", "brand", "last4", "at", "result"),
 )
 
 
 def view_batch(world: World, batch: batches.Batch) -> BatchDetail:
     """Show a batch with each record's result, and where the record is now."""
-    found: dict[str, Payment] = {}
     unit = world.store.begin()
-    for index in ("batch_id", "refund_batch_id", "refused_in"):
-        rows, _ = unit.find(Payment, {index: batch.id}, order=OLDEST_FIRST)
-        found |= {payment.id: payment for payment in rows if payment.original_id is None}
+    found = {
+        payment.id: payment
+        for index in ("batch_id", "refund_batch_id", "refused_in")
+        for payment in unit.find(Payment, {index: batch.id}, order=OLDEST_FIRST)[0]
+        if payment.original_id is None
+    }
     payments = sorted(found.values(), key=lambda payment: payment.transaction.created_at)
     entries = [entry for payment in payments for entry in _entries(batch, payment)]
     why, due = _explain(world, batch)
@@ -340,16 +329,13 @@ def _parse_result(body: BatchAnswer, members: list[Payment]) -> batches.Result:
         raise invalid("reason: belongs to the answer rejected alone")
     if body.rejected is not None and body.answer != "partially_accepted":
         raise invalid("rejected: belongs to the answer partially_accepted alone")
-    if body.answer == "rejected":
-        # A sentence is passed on unchanged; a single word must be a known one.
-        if body.reason is not None and " " not in body.reason:
-            must_be_known("reason", body.reason, batches.REASONS)
-        return batches.Result(answer="rejected", reason=body.reason)
-    if body.answer == "accepted":
-        return batches.Result(answer="accepted")
-    return batches.Result(
-        answer="partially_accepted", rejected=_rejected_members(body.rejected, members)
-    )
+    if body.answer == "partially_accepted":
+        rejected = _rejected_members(body.rejected, members)
+        return batches.Result(answer=body.answer, rejected=rejected)
+    # A sentence is passed on unchanged; a single word must be a known one.
+    if " " not in (body.reason or " "):
+        must_be_known("reason", body.reason, batches.REASONS)
+    return batches.Result(answer=body.answer, reason=body.reason)
 
 
 def _rejected_members(wanted: int | list[str] | None, members: list[Payment]) -> tuple[str, ...]:
@@ -361,8 +347,7 @@ def _rejected_members(wanted: int | list[str] | None, members: list[Payment]) ->
         if not 1 <= wanted <= len(ids):
             raise invalid(f"rejected: the batch has {len(ids)} members")
         return tuple(ids[:wanted])
-    stranger = next((id for id in wanted or [""] if id not in ids), None)
-    if stranger is not None:
+    for stranger in (id for id in wanted or [""] if id not in ids):
         raise invalid(f"rejected: {(stranger or 'an empty id')[:80]} is not a member of the batch")
     return tuple(dict.fromkeys(wanted))
 

@@ -21,7 +21,7 @@ from pydantic_core import from_json, to_json
 from sandbox.control.batches import BatchDetail, view_batch
 from sandbox.control.clock import DueView, view_timer
 from sandbox.control.console_files import join_scripts, join_styles
-from sandbox.control.context import ControlFault, ControlRequest, exclusive_world
+from sandbox.control.context import ControlFault, ControlRequest, cast_names, exclusive_world
 from sandbox.control.coverage import Coverage, view_coverage
 from sandbox.control.directory import DirectoryEntry, directory_entries
 from sandbox.control.endpoints import EndpointView, view_endpoint
@@ -188,9 +188,11 @@ async def _take_capture(request: ControlRequest) -> Capture:
     unit, everything = world.store.begin(), {"scope": EVERYTHING}
     payments, total = unit.find(Payment, everything, limit=PAYMENTS_MAX)
     batches, _ = unit.find(Batch, everything, limit=BATCHES_MAX)
-    about = await _messages_about(world, payments)
-    timers = world.store.timers.numbered()
     all_messages = world.store.messages_now()
+    about: dict[str, list[Message]] = {payment.id: [] for payment in payments}
+    for one in await select(all_messages, lambda one: one.subject in about):
+        about[one.subject].append(one)
+    timers = world.store.timers.numbered()
     told, entries, keys = all_messages[-MESSAGES_MAX:], world.journal.entries(), _keys(world)
 
     async def show(views: Iterable[V]) -> list[V]:
@@ -200,12 +202,8 @@ async def _take_capture(request: ControlRequest) -> Capture:
         program=PROGRAM,
         capture=CAPTURE_FORMAT,
         taken_at=now,
-        server=CapturedServer(
-            version=services.version,
-            platform_url=services.platform_url,
-            api_key_header=services.worlds.profile.api_key_header,
-        ),
-        world=_captured_world(world),
+        server=CapturedServer.of(services, api_key_header=services.worlds.profile.api_key_header),
+        world=CapturedWorld.of(view_world(world)),
         scenario=view_running(world),
         switches=world.switches,
         coverage=view_coverage(request, world.coverage),
@@ -230,35 +228,20 @@ async def _take_capture(request: ControlRequest) -> Capture:
     )
 
 
-def _captured_world(world: World) -> CapturedWorld:
-    shown = view_world(world)
-    keys = {name: KeyOfCapture(id=one.id) for name, one in shown.keys.items()}
-    return CapturedWorld.extend(shown, keys=keys)
-
-
-async def _messages_about(world: World, payments: list[Payment]) -> dict[str, list[Message]]:
-    """Find the messages about each of these payments."""
-    found: dict[str, list[Message]] = {payment.id: [] for payment in payments}
-    for message in await select(world.store.messages_now(), lambda one: one.subject in found):
-        found[message.subject].append(message)
-    return found
-
-
 def _keys(world: World) -> list[ApiKey]:
-    asked = (entry.key_id for entry in reversed(world.journal.entries()))
-    ids = dict.fromkeys([*(id for id, _ in world.cast.keys.values()), *filter(None, asked)])
-    found = (world.store.get(ApiKey, id) for id in ids)
+    asked = (entry.key_id for entry in reversed(world.journal.entries()) if entry.key_id)
+    found = (
+        world.store.get(ApiKey, id) for id in {**cast_names(world, "key"), **dict.fromkeys(asked)}
+    )
     return [key for key in found if key is not None][:KEYS_MAX]
 
 
 def _moves(world: World, payment: Payment) -> CapturedMoves:
-    owner = next(
-        (name for name, id in world.cast.accounts.items() if id == payment.account_id), None
-    )
-    name = owner if owner in world.cast.keys else "psp" if "psp" in world.cast.keys else None
-    key = None if name is None else world.store.get(ApiKey, world.cast.keys[name][0])
-    actions = view_actions(world, payment, key)
-    return CapturedMoves.extend(actions, id=payment.id, key=key and name)
+    owner = cast_names(world, "account").get(payment.account_id)
+    ids = world.cast.ids_of("key")
+    name = next((one for one in (owner, "psp") if one in ids), "")
+    key = world.store.get(ApiKey, ids.get(name or "", ""))
+    return CapturedMoves.extend(view_actions(world, payment, key), id=payment.id, key=name or None)
 
 
 def _checks(world: World, message: Message) -> Iterator[CapturedCheck]:
@@ -268,8 +251,7 @@ def _checks(world: World, message: Message) -> Iterator[CapturedCheck]:
         except ControlFault:
             # Nothing was sent, or its endpoint is gone.
             continue
-        where = {"message_id": message.id, "endpoint_id": delivery.endpoint_id}
-        yield CapturedCheck.extend(check, **where)
+        yield CapturedCheck.extend(check, message_id=message.id, endpoint_id=delivery.endpoint_id)
 
 
 async def _lens(world: World, keys: list[ApiKey]) -> CapturedLens:
@@ -285,15 +267,15 @@ async def _lens(world: World, keys: list[ApiKey]) -> CapturedLens:
 
 def _refused(entries: list[Entry]) -> list[tuple[Row, str | None]]:
     """Return the operations that were refused, each with the record that it was about."""
-    found: dict[tuple[str, str | None], Row] = {}
+    found: dict[tuple[str, str | None], tuple[Row, str | None]] = {}
     for entry in reversed(entries):
         row = PERMITTED.get(entry.route or "")
         if row is None or entry.status < _REFUSED_FROM or len(found) == LENS_MAX:
             continue
         named = _TARGET.search(entry.path) if row.target is not None else None
         if row.target is None or row.target.where != "path" or named is not None:
-            found[row.name, named and named[0]] = row
-    return [(row, target) for (_, target), row in found.items()]
+            found.setdefault((row.name, named and named[0]), (row, named and named[0]))
+    return list(found.values())
 
 
 CAPTURES_BELONG_HERE: Final = "<!-- captures -->"
@@ -391,13 +373,12 @@ def read_capture(file: bytes) -> dict[str, Any]:
             f"has the format {str(content.get('capture'))[:20]}, "
             f"and this version reads {CAPTURE_FORMAT}"
         )
-    shapes = {name: field.annotation for name, field in Capture.model_fields.items()}
-    for name in shapes.keys() - content.keys():
-        raise NotACapture(f"has no {name}")
-    for name, value in content.items():
-        if name not in shapes:
-            raise NotACapture(f"has {name[:40]!r}, which no capture has")
-        _check_member(name, value, shapes[name])
+    for name in content.keys() - Capture.model_fields.keys():
+        raise NotACapture(f"has {name[:40]!r}, which no capture has")
+    for name, member in Capture.model_fields.items():
+        if name not in content:
+            raise NotACapture(f"has no {name}")
+        _check_member(name, content[name], member.annotation)
     return content
 
 
@@ -417,23 +398,19 @@ def _unpacked(file: bytes) -> bytes:
 
 def _check_member(name: str, value: Any, shape: Any) -> None:
     """Raise NotACapture for a member that has not the shape of its type."""
-    kinds = [_kind(one) for one in get_args(shape)] if type(None) in get_args(shape) else []
-    kinds = kinds or [_kind(shape)]
+    shapes = get_args(shape) if type(None) in get_args(shape) else (shape,)
+    origins = [get_origin(one) or one for one in shapes]
+    kinds = [dict if issubclass(one, View) else one for one in origins]
     if type(value) not in kinds:
         raise NotACapture(f"{name}: must be {_SHAPES[kinds[0]]}")
-    if get_origin(shape) is list and not all(isinstance(item, dict) for item in value):
+    if kinds == [list] and not all(isinstance(item, dict) for item in value):
         raise NotACapture(f"{name}: must be a list of objects")
-
-
-def _kind(shape: Any) -> type:
-    shape = get_origin(shape) or shape
-    return dict if issubclass(shape, View) else shape
 
 
 def with_captures(captures: Iterable[NamedCapture]) -> bytes:
     """Return the console as one file that shows these captures."""
-    before, _, after = whole_page().decode().partition(CAPTURES_BELONG_HERE)
-    return (before + "\n".join(map(_capture_script, captures)) + after).encode()
+    scripts = "\n".join(map(_capture_script, captures)).encode()
+    return whole_page().replace(CAPTURES_BELONG_HERE.encode(), scripts, 1)
 
 
 def _capture_script(capture: NamedCapture) -> str:

@@ -195,11 +195,13 @@ class ControlRequest:
     ) -> tuple[list[R], int, int | None]:
         """Find a page of records, their total number, and the cursor of the next page.
 
+        A condition that is None, or an empty list, is none.
         The cursor is the number of records that are still to come, so records that are added in
         front of a page do not move it.
         """
         unit, offset = self.world.store.begin(), 0
         how: Any = {"between": between, "order": order}
+        where = {name: value for name, value in where.items() if value not in (None, [])}
         if query.before is not None:
             _, total = unit.find(kind, where, limit=1, **how)
             offset = max(total - query.before, 0)

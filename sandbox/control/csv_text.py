@@ -11,10 +11,11 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 def to_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     """Return a header, and a line for each row.
 
-    A text that a spreadsheet would take for a formula has an apostrophe before it.
+    Other fields of a row are left out. A text that a spreadsheet would take for a formula has an
+    apostrophe before it.
     """
     text = io.StringIO()
-    writer = csv.DictWriter(text, columns)
+    writer = csv.DictWriter(text, columns, extrasaction="ignore")
     writer.writeheader()
     writer.writerows({name: _harmless(value) for name, value in row.items()} for row in rows)
     return text.getvalue()

@@ -153,21 +153,17 @@ def world_options(case: ExportCase) -> dict[str, Any]:
     """How a world begins in which all this can come again."""
     world = case.world
     begins = world.state.begins
-    how: dict[str, Any] = {"seed": begins.seed, "fixture": begins.fixture}
-    how["clock"] = case.views[0].at
     # Some switches are readings: their values stand there.
     usual = {name: one.default for name, one in SWITCHES.items() if one.reading is None}
-    own = {name: value for name, value in world.switches.items() if name in usual}
-    switches, readings = _changed(own, usual), _changed(world.readings, READINGS_AS_USUAL)
-    if switches:
-        how["switches"] = switches
-    if readings:
-        how["readings"] = readings
+    how: dict[str, Any] = {"seed": begins.seed, "fixture": begins.fixture}
+    how["clock"] = case.views[0].at
+    for word, now, before in (
+        ("switches", world.switches, usual),
+        ("readings", world.readings, READINGS_AS_USUAL),
+    ):
+        if own := {name: now[name] for name, one in before.items() if now[name] != one}:
+            how[word] = own
     return how
-
-
-def _changed(now: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in now.items() if usual.get(name) != value}
 
 
 def _code(value: Any) -> str:
@@ -214,23 +210,15 @@ _REFUSED_FROM: Final = 400
 # --- requests ---------------------------------------------------------------------------------
 
 
-class _Known:
+class _Known(dict[str, str]):
     """The ids that the test can name, each with the code that names it."""
 
     def __init__(self, case: ExportCase) -> None:
-        self._code = {
-            id: _Text(f'sandbox.{kind}("{name}")')
+        super().__init__(
+            (id, _Text(f'sandbox.{kind}("{name}")'))
             for kind in ("terminal", "location", "account")
             for id, name in cast_names(case.world, kind).items()
-        }
-
-    def learn(self, number: int, made: Mapping[str, str]) -> None:
-        for field, id in made.items():
-            self._code.setdefault(id, _Text(f'seen_{number}["{field}"]'))
-
-    def code(self, id: str) -> str | None:
-        """Return the code that names an id, or None."""
-        return self._code.get(id)
+        )
 
     def of(self, value: Any) -> Any:
         """Return the value with the code in place of each id."""
@@ -238,18 +226,16 @@ class _Known:
             return {name: self.of(one) for name, one in value.items()}
         if isinstance(value, list):
             return [self.of(one) for one in value]
-        return self._code.get(value, value) if isinstance(value, str) else value
+        return self.get(value, value) if isinstance(value, str) else value
 
     def path(self, path: str, query: str) -> str:
         """Return the code for a path with its query."""
         rest = f"?{query}" if query else ""
         parts = path.split("/")
-        if not any(part in self._code for part in parts):
+        if self.keys().isdisjoint(parts):
             return repr(path + rest)
         # What names an id has double quotes at most, so the whole stands in single quotes.
-        braced = (
-            f"{{{self._code[one]}}}" if one in self._code else _in_quotes(one) for one in parts
-        )
+        braced = (f"{{{self[one]}}}" if one in self else _in_quotes(one) for one in parts)
         return f"f'{'/'.join(braced)}{_in_quotes(rest)}'"
 
 
@@ -337,8 +323,9 @@ def _test_lines(
                 lines.append(advance_line(body["to"], has_waited=has_waited))
         client = repr(step["key"]) if step["key"] != UNKNOWN_KEY else f"plaintext={UNKNOWN_KEY!r}"
         lines += [*webhooks.faults(view), *_request_lines(known, number, view, step, client)]
-        known.learn(number, step["made"])
-        lines += [*webhooks.heard(view, known.code, client), ""]
+        for field, id in step["made"].items():
+            known.setdefault(id, _Text(f'seen_{number}["{field}"]'))
+        lines += [*webhooks.heard(view, known, client), ""]
         if view.id in waits:
             has_waited, lines = True, wait_as_yours(number, lines, waits[view.id])
         elif view.id in retries and step["status"]:

@@ -1,6 +1,6 @@
 """Webhooks in exported tests: the faults of their deliveries, and the wait for them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
@@ -11,9 +11,6 @@ from sandbox.domain.events import Message, body_of
 from sandbox.domain.webhooks import Delivery
 from sandbox.scenarios.queue import RULE_OF_QUEUE
 from sandbox.worlds.world import World
-
-Code = Callable[[str], str | None]
-"""Gives the code that names an id in the test; None for an id that the test does not know."""
 
 _PATHS: Final = {"transaction": "/v1/transactions/", "batch": "/v1/batches/"}
 """Where a record is read, by the first part of the name of its events."""
@@ -43,34 +40,24 @@ class ExportedWebhooks(Struct, frozen=True):
 
     world: World
 
-    def _messages(self, view: JournalEntry) -> Iterator[Message]:
-        """Yield the messages of a request.
+    def _sent(self, view: JournalEntry) -> Iterator[tuple[Message, list[Delivery]]]:
+        """Yield the messages of a request that were for an endpoint, with their deliveries.
 
         Those that a rule made up to contradict one of them are included.
         """
         store = self.world.store
-        last: int | None = None
-        for id in view.events:
-            message, last = store.message(id), store.place_of(id)
-            if message is not None:
-                yield message
-        if last is not None:
-            for other in store.messages_now()[last : last + _NEAR]:
-                if other.only_for is not None and other.request_id == view.id:
-                    yield other
-
-    def _sent(self, view: JournalEntry) -> Iterator[tuple[Message, list[Delivery]]]:
-        """Yield the messages of a request that were for an endpoint, with their deliveries."""
-        for message in self._messages(view):
-            deliveries = self.world.outbox.deliveries_of(message.id)
-            if deliveries:
+        messages = [one for id in view.events if (one := store.message(id)) is not None]
+        if messages and (last := store.place_of(view.events[-1])) is not None:
+            near = store.messages_now()[last : last + _NEAR]
+            messages += [one for one in near if one.only_for and one.request_id == view.id]
+        for message in messages:
+            if deliveries := self.world.outbox.deliveries_of(message.id):
                 yield message, list(deliveries)
 
     def faults(self, view: JournalEntry) -> Iterator[str]:
         """Yield the lines that, before a request, queue what was done to its webhooks."""
         for message, deliveries in self._sent(view):
-            then = self._queued(deliveries)
-            if then is not None:
+            if (then := self._queued(deliveries)) is not None:
                 yield f"    sandbox.spoil({then!r}, when={{'event': {message.event_type!r}}})"
 
     def _queued(self, deliveries: list[Delivery]) -> dict[str, Any] | None:
@@ -82,15 +69,14 @@ class ExportedWebhooks(Struct, frozen=True):
                     return dict(used)
         return None
 
-    def heard(self, view: JournalEntry, code: Code, client: str) -> Iterator[str]:
+    def heard(self, view: JournalEntry, known: Mapping[str, str], client: str) -> Iterator[str]:
         """Yield the lines that wait for the webhooks of a request, after it was answered.
 
-        `code` names ids, and `client` is the name of the key that reads records, as code.
+        `known` names ids, and `client` is the name of the key that reads records, as code.
         """
         sent = list(self._sent(view))
-        late_ms = max(
-            ((self._queued(one) or {}).get("delay_ms") or 0 for _, one in sent), default=0
-        )
+        delays = ((self._queued(one) or {}).get("delay_ms") or 0 for _, one in sent)
+        late_ms = max(delays, default=0)
         late = [f"timeout_s={late_ms / 1000 + _LATE_S:g}"] if late_ms else []
         first: dict[tuple[str, str], Mapping[str, Any]] = {}
         blocks: dict[tuple[str, ...], None] = {}
@@ -99,7 +85,7 @@ class ExportedWebhooks(Struct, frozen=True):
             what = message.event_type, message.subject
             if message.only_for is None:
                 first.setdefault(what, body)
-            subject = code(message.subject)
+            subject = known.get(message.subject)
             if subject is not None and _came(deliveries):
                 asked = [repr(message.event_type), f"subject={subject}"]
                 before = first.get(what, body)

@@ -12,6 +12,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from textwrap import indent
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
@@ -82,6 +83,9 @@ def write_har(case: ExportCase) -> str:
     return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
 
 
+_NOT_SEEN: Final = {"httpVersion": "HTTP/1.1", "cookies": [], "headersSize": -1, "bodySize": -1}
+
+
 def _har_entry(case: ExportCase, view: JournalEntry) -> dict[str, Any]:
     kind = "application/json"
     headers = [{"name": "accept", "value": kind}]
@@ -90,12 +94,9 @@ def _har_entry(case: ExportCase, view: JournalEntry) -> dict[str, Any]:
     asked: dict[str, Any] = {
         "method": view.method,
         "url": case.address(view),
-        "httpVersion": "HTTP/1.1",
-        "cookies": [],
         "headers": headers,
         "queryString": [],
-        "headersSize": -1,
-        "bodySize": -1,
+        **_NOT_SEEN,
     }
     if view.request is not None:
         asked["postData"] = {"mimeType": kind, "text": body_text(view.request)}
@@ -107,13 +108,10 @@ def _har_entry(case: ExportCase, view: JournalEntry) -> dict[str, Any]:
         "response": {
             "status": view.status,
             "statusText": "",
-            "httpVersion": "HTTP/1.1",
-            "cookies": [],
             "headers": [],
             "content": {"size": len(answer.encode()), "mimeType": kind, "text": answer},
             "redirectURL": "",
-            "headersSize": -1,
-            "bodySize": -1,
+            **_NOT_SEEN,
         },
         "cache": {},
         "timings": {"send": 0, "wait": view.duration_ms, "receive": 0},
@@ -127,30 +125,21 @@ def write_markdown(case: ExportCase) -> str:
 
 
 def _markdown_of(case: ExportCase, view: JournalEntry) -> str:
-    lines: list[str] = []
-    lines += [f"## `{view.method} {_in_code(view.path)}`: {view.status}", ""]
-    key = case.key_name(view.key_id)
+    key, last = case.key_name(view.key_id), view.decisions[-1]
+    path = view.path.replace("`", "'")
+    lines = [f"## `{view.method} {path}`: {view.status}", ""]
     lines += [f"`{view.id}` at {view.at}, " + (f"key `{key}`" if key else "no key"), ""]
-    last = view.decisions[-1]
     lines += [f"> {_plain(last.reason)} ({last.clause})", ""]
     for title, shown in (("Request", view.request), ("Response", view.response)):
         if shown is not None:
-            lines += [f"{title}:", "", *_block(json.dumps(shown, indent=2)), ""]
+            # Nothing in an indented block can end it.
+            lines += [f"{title}:", "", indent(json.dumps(shown, indent=2), " " * 4), ""]
     return "\n".join(lines)
-
-
-def _in_code(text: str) -> str:
-    return text.replace("`", "'")
 
 
 def _plain(text: str) -> str:
     """Return the text without what Markdown would obey."""
     return "".join(f"\\{one}" if one in "\\`*_[]<>#|!" else one for one in " ".join(text.split()))
-
-
-def _block(text: str) -> list[str]:
-    """Return the text as an indented block, which nothing in it can end."""
-    return [f"    {line}" for line in text.splitlines()]
 
 
 ExportFormat = Literal["curl", "har", "markdown", "pytest", "scenario"]
@@ -209,13 +198,13 @@ async def _write_export(request: ControlRequest, body: ExportBody) -> ExportedFi
     )
     if body.format == "scenario":
         return await _write_scenario(request, case)
-    name, media_type = _FILES[body.format]
-    if body.format == "pytest":
+    name, media_type, write = _FILES[body.format]
+    if write is not None:
+        content = await run_in_thread(write, case)
+    else:
         steps = list(build_steps(case))
         content = await write_test(case, steps)
         await _prove_test(request, case, steps)
-    else:
-        content = await run_in_thread(_WRITERS[body.format], case)
     return ExportedFile(name=name, media_type=media_type, content=content, requests=len(entries))
 
 
@@ -288,14 +277,13 @@ async def _choose_entries(world: World, body: ExportBody) -> list[Entry]:
         entries = [one for one in entries if one.at >= body.since]
     if (subject := body.subject) is not None:
         entries = await select(entries, lambda one: _concerns(world, one, subject))
-    chosen: list[Entry] = []
-    size = 0
+    size, first = 0, len(entries)
     for entry in reversed(entries[-ENTRIES_MAX:]):
         size += len(entry.request or b"") + len(entry.response or b"")
-        if chosen and size > BODIES_BYTES_MAX:
+        if first < len(entries) and size > BODIES_BYTES_MAX:
             break
-        chosen.append(entry)
-    return chosen[::-1]
+        first -= 1
+    return entries[first:]
 
 
 def _concerns(world: World, entry: Entry, subject: str) -> bool:
@@ -305,18 +293,13 @@ def _concerns(world: World, entry: Entry, subject: str) -> bool:
     return any(one is not None and one.subject == subject for one in messages)
 
 
-_WRITERS: Final[Mapping[str, Callable[[ExportCase], str]]] = {
-    "curl": write_curl,
-    "har": write_har,
-    "markdown": write_markdown,
+_FILES: Final[Mapping[str, tuple[str, str, Callable[[ExportCase], str] | None]]] = {
+    "curl": ("requests.sh", "text/x-shellscript", write_curl),
+    "har": ("requests.har", "application/json", write_har),
+    "markdown": ("requests.md", "text/markdown", write_markdown),
+    "pytest": ("test_what_was_seen.py", "text/x-python", None),
 }
-_FILES: Final = {
-    "curl": ("requests.sh", "text/x-shellscript"),
-    "har": ("requests.har", "application/json"),
-    "markdown": ("requests.md", "text/markdown"),
-    "pytest": ("test_what_was_seen.py", "text/x-python"),
-}
-"""What the file of each format is called, and its media type."""
+"""What the file of each format is called, its media type, and what writes it."""
 
 
 # --- scenarios ------------------------------------------------------------------------------
@@ -425,29 +408,28 @@ class _ScenarioWriter:
         key = self._case.key_of_cast(view)
         if key is None:
             return None
-        operation = _BEGIN.get(view.path)
-        if operation is not None:
-            terminal = self._terminals.get(str(body.get("terminal_id")))
-            if terminal is None:
-                return None
-            return {"operation": operation, "terminal": terminal, "key": key, **_asked(body)}
-        if view.path == _REFUND:
-            id, operation = str(body.get("transaction_id")), "refund"
+        if (operation := _BEGIN.get(view.path)) is not None:
+            place, name = "terminal", self._terminals.get(str(body.get("terminal_id")))
+        elif view.path == _REFUND:
+            place, name = "on", self._made.get(str(body.get("transaction_id")))
+            operation = "refund"
         elif (found := _ACTION.fullmatch(view.path)) is not None:
-            id, operation = found[1], _ACTIONS[found[2]]
+            place, name = "on", self._made.get(found[1])
+            operation = _ACTIONS[found[2]]
         else:
             return None
         # The examples have no word for a tip in percent.
-        if id not in self._made or body.get("type") not in (None, "fixed"):
+        if name is None or (place == "on" and body.get("type") not in (None, "fixed")):
             return None
-        return {"operation": operation, "on": self._made[id], "key": key, **_asked(body)}
+        return {"operation": operation, place: name, "key": key, **_asked(body)}
 
 
 def _asked(body: Mapping[str, Any]) -> dict[str, Any]:
     """Amounts, card and event_id of a body."""
-    breakdown, card = body.get("breakdown"), body.get("card_reader_data")
-    breakdown = breakdown if isinstance(breakdown, dict) else {}
-    card = card if isinstance(card, dict) else {}
+    breakdown, card = (
+        one if isinstance(one, dict) else {}
+        for one in (body.get("breakdown"), body.get("card_reader_data"))
+    )
     asked = {
         "amount": body.get("amount"),
         "tip_amount": body.get("tip_amount") or breakdown.get("tipAmount"),
@@ -466,9 +448,8 @@ def _expected(view: JournalEntry) -> Iterator[tuple[str, Any]]:
     yield "http", view.status
     response = view.response
     if isinstance(response, dict):
-        yield from (
-            (name, response[name]) for name in _EXPECTED if isinstance(response.get(name), str)
-        )
-        amounts = {name: response[name] for name in _AMOUNTS if response.get(name)}
-        if amounts:
+        for name in _EXPECTED:
+            if isinstance(response.get(name), str):
+                yield name, response[name]
+        if amounts := {name: response[name] for name in _AMOUNTS if response.get(name)}:
             yield "fields", amounts

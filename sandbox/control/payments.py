@@ -12,7 +12,7 @@ from sandbox.control.journal import OutcomeView, is_refused
 from sandbox.control.models import Body, LikeType, PageQuery, Time, View, Words
 from sandbox.control.routing import WORLD, get, post
 from sandbox.domain.batches import Batch
-from sandbox.domain.clock import BATCH_RESULT, Timer
+from sandbox.domain.clock import BATCH_RESULT
 from sandbox.domain.directory import Account, Terminal
 from sandbox.domain.events import Message
 from sandbox.domain.instants import Instant, to_ms
@@ -144,16 +144,12 @@ def _ms(at: Instant | None) -> int | None:
 
 def _where(request: ControlRequest, query: PaymentsQuery) -> dict[str, Any]:
     """Return the conditions as indexes and filters of the store have them."""
-    where: dict[str, Any] = {"scope": request.find_id(Account, query.account) or EVERYTHING}
-    for name, text, known in (
-        ("status", query.status, STATUSES),
-        ("type", query.type, TRANSACTION_TYPES),
-        ("status_reason", query.status_reason, STATUS_REASONS),
-    ):
-        if words := parse_words(name, text, known):
-            where["transaction_type" if name == "type" else name] = words
     must_be_known("card_brand", query.card_brand, _BRANDS)
-    others = {
+    return {
+        "scope": request.find_id(Account, query.account) or EVERYTHING,
+        "status": parse_words("status", query.status, STATUSES),
+        "transaction_type": parse_words("type", query.type, TRANSACTION_TYPES),
+        "status_reason": parse_words("status_reason", query.status_reason, STATUS_REASONS),
         "terminal_id": request.find_id(Terminal, query.terminal),
         "batch_id": query.batch,
         "card_brand": query.card_brand,
@@ -161,7 +157,6 @@ def _where(request: ControlRequest, query: PaymentsQuery) -> dict[str, Any]:
         "max_amount": query.amount_max,
         "search_term": query.q,
     }
-    return where | {name: value for name, value in others.items() if value is not None}
 
 
 _FOLLOW_UPS_MAX: Final = 16
@@ -335,9 +330,7 @@ def _money(payment: Payment) -> Money:
 
 def _view_batch(world: World, payment: Payment) -> BatchOfPayment | None:
     batch = world.store.get(Batch, payment.batch_id or "")
-    if batch is None:
-        return None
-    return BatchOfPayment.of(batch, number=batch.processor_batch_id)
+    return None if batch is None else BatchOfPayment.of(batch, number=batch.processor_batch_id)
 
 
 def _attempts(payment: Payment) -> Iterator[StoryStep]:
@@ -359,9 +352,8 @@ def _is_refusal(entry: Entry, id: str) -> bool:
 
 def _refusal_step(world: World, entry: Entry) -> StoryStep:
     _, _, why, clause = entry.decisions[-1]
-    reason = f": {world.profile.scrub(why)} ({clause})"
     status = f"refused with {entry.status}" if entry.status else "closed without an answer"
-    says = f"{entry.method} {entry.path} was {status}{reason}"
+    says = f"{entry.method} {entry.path} was {status}: {world.profile.scrub(why)} ({clause})"
     return _step("request", entry.id, entry.at, says)
 
 
@@ -372,17 +364,13 @@ def _message_step(world: World, message: Message) -> StoryStep:
     return _step("message", message.id, message.created_at, f"{message.event_type}: {told}")
 
 
-def _due(world: World, payment: Payment, asked: list[str]) -> list[StoryStep]:
-    """List what is due for the payment and for its batch, the soonest first."""
+def _due(world: World, payment: Payment, asked: list[str]) -> Iterator[StoryStep]:
+    """Yield what is due for the payment and for its batch, the soonest first."""
     tags = ["", *(f"{id}/{number}" for id in asked for number in range(_FOLLOW_UPS_MAX))]
     timers = [world.store.timer(kind, payment.id, tag) for kind in _KINDS for tag in tags]
     if payment.batch_id is not None:
         timers.append(world.store.timer(BATCH_RESULT, payment.batch_id))
-    due = sorted((one for one in timers if one is not None), key=lambda timer: timer.due)
-    return [_falls_due(world, timer) for timer in due]
-
-
-def _falls_due(world: World, timer: Timer) -> StoryStep:
-    then = view_timer(world, timer).then
-    leads_to = f": {then.status} ({then.status_reason})" if then and then.status_reason else ""
-    return _step("due", timer.id, timer.due, f"{timer.kind}{leads_to}")
+    for timer in sorted(filter(None, timers), key=lambda timer: timer.due):
+        then = view_timer(world, timer).then
+        leads_to = f": {then.status} ({then.status_reason})" if then and then.status_reason else ""
+        yield _step("due", timer.id, timer.due, f"{timer.kind}{leads_to}")
