@@ -204,8 +204,7 @@ class Control:
         return match.row, match.params, who or ANONYMOUS
 
     def _check_origin(self, scope: Scope) -> None:
-        why = why_foreign(scope)
-        if why is not None:
+        if (why := why_foreign(scope)) is not None:
             self._rare_log.warn("origin", f"a control request was refused (403): {why}")
             raise ControlFault(403, "foreign_origin", why)
 
@@ -216,10 +215,10 @@ class Control:
         """
         if (who := self._sessions.who(scope)) is not None:
             return who
-        sent = b""
+        scheme = token = b""
         with suppress(wire.BadInput):
             sent = wire.header(scope["headers"], b"authorization") or b""
-        scheme, _, token = sent.partition(b" ")
+            scheme, _, token = sent.partition(b" ")
         if scheme.lower() == b"bearer":
             return self._tokens.who(token.lstrip(b" "))
         return None if self._tokens.are_needed else THE_OPERATOR
@@ -242,43 +241,42 @@ class Control:
         """Return the world that the path names, if it names one."""
         if "w" not in params:
             return None
-        found = who.world(self._services.worlds, params["w"])
-        if found is None:
-            raise unknown_world(self._services, params["w"], who)
+        name = params["w"]
+        if (found := who.world(self._services.worlds, name)) is None:
+            raise unknown_world(self._services, name, who)
         return found
 
     async def _carry_out(
         self, row: ControlRow, request: ControlRequest, receive: Receive, body: bytes | bytearray
     ) -> Any:
-        scope = request.scope
+        worlds = self._services.worlds
         request.found_world = self._world(request.params, request.who)
         if request.found_world is not None:
-            self._services.worlds.touch(request.found_world)
+            worlds.touch(request.found_world)
             # Without an event loop, or under a clock that a test moves, no alarm has rung.
             await catch_up(request.found_world)
-        query = _parse_query(row.query, scope)
+        query = _parse_query(row.query, request.scope)
         given = {} if row.query is NoQuery else {"query": query}
         if row.is_raw:
             given["body"] = body
         elif row.body is not None:
-            key_format = self._services.worlds.profile.key_format
-            given["body"] = _parse_body(row.body, bytes(body), key_format)
+            given["body"] = _parse_body(row.body, bytes(body), worlds.profile.key_format)
         shown = row.run(request, **given)
         if isawaitable(shown):
             shown = await (wire.unless_gone(shown, receive) if row.ends_with_client else shown)
-        if (saver := self._services.worlds.saver) is not None:
-            try:
-                found = request.found_world
-                # Another state may have taken its place under the same id.
-                now = None if found is None else self._services.worlds.get(found.id) or found
-                await saver.saved(now)
-            except Unavailable:
-                raise
-            except StoreError as error:
-                # Reading still works.
-                if row.method != "GET":
-                    why = "the state file cannot be written"
-                    raise ControlFault(507, "not_written", why, details=str(error)) from None
+        if worlds.saver is None:
+            return shown
+        try:
+            found = request.found_world
+            # Another state may have taken its place under the same id.
+            await worlds.saver.saved(found and (worlds.get(found.id) or found))
+        except Unavailable:
+            raise
+        except StoreError as error:
+            # Reading still works.
+            if row.method != "GET":
+                why = "the state file cannot be written"
+                raise ControlFault(507, "not_written", why, details=str(error)) from None
         return shown
 
 
@@ -287,8 +285,7 @@ def _parse_query(shape: type[BaseModel], scope: Scope) -> Any:
         sent = wire.parse_query(scope["query_string"])
     except wire.BadInput as error:
         raise invalid(str(error)) from None
-    repeated = next((name for name, values in sent.items() if len(values) > 1), None)
-    if repeated is not None:
+    for repeated in (name for name, values in sent.items() if len(values) > 1):
         raise invalid(f"{repeated}: must be given once")
     try:
         return shape.model_validate({name: values[0] for name, values in sent.items()})
@@ -306,10 +303,8 @@ def _parse_body(shape: type[BaseModel], body: bytes, key_format: KeyFormat) -> A
     except ValidationError as error:
         raise _refusal(error, shape) from None
     # No field of the control API takes a key or a card number (assumed 6.4-everywhere).
-    if (
-        may_hold_secret(body or b"", key_format)
-        and (found := find_misplaced(sent, key_format)) is not None
-    ):
+    found = find_misplaced(sent, key_format) if may_hold_secret(body, key_format) else None
+    if found is not None:
         details = "a test card is named by its token" if found.secret is CARD_NUMBER else ""
         raise ControlFault(400, "validation_error", str(found), details=details)
     return checked
@@ -318,18 +313,14 @@ def _parse_body(shape: type[BaseModel], body: bytes, key_format: KeyFormat) -> A
 def _refusal(error: ValidationError, shape: type[BaseModel]) -> ControlFault:
     """Return the mistake, and for an unknown field the known one that it resembles."""
     first = error.errors(include_url=False, include_context=False)[0]
-    unknown = first["type"] == "extra_forbidden"
-    return invalid(wire.mistakes(error), _nearest_field(shape, first["loc"]) if unknown else None)
-
-
-def _nearest_field(shape: type[BaseModel], loc: tuple[int | str, ...]) -> str | None:
-    """Return the known field of the same shape that an unknown one resembles."""
-    *path, unknown = map(str, loc)
+    if first["type"] != "extra_forbidden":
+        return invalid(wire.mistakes(error))
+    *path, unknown = map(str, first["loc"])
     for part in path:
         inner = shape.model_fields[part].annotation
         shapes = [one for one in (inner, *get_args(inner)) if isinstance(one, type)]
         shape = next(one for one in shapes if issubclass(one, BaseModel))
-    return nearest(unknown, shape.model_fields)
+    return invalid(wire.mistakes(error), nearest(unknown, shape.model_fields))
 
 
 async def _send(
@@ -343,10 +334,8 @@ async def _send(
     if not isinstance(shown, Written):
         shown = Written(b"" if status == 204 else to_json(shown))
     body: wire.Body = shown.body
-    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
-    raw += HEADERS_OF[kind]
     if body:
-        length = b"%d" % wire.size_of(body)
-        kind_of_text = (shown.media_type or media_type).encode()
-        raw += [(b"content-type", kind_of_text), (b"content-length", length)]
-    await send_whole(send, status, raw, body)
+        headers["content-type"] = shown.media_type or media_type
+        headers["content-length"] = str(wire.size_of(body))
+    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+    await send_whole(send, status, [*raw, *HEADERS_OF[kind]], body)

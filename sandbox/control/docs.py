@@ -91,8 +91,7 @@ def _url(request: ControlRequest, other: str, root: str) -> str:
     if other == "/":
         return root
     asked = urlsplit(request.origin)
-    host = asked.hostname
-    if host is None:
+    if (host := asked.hostname) is None:
         return other
     return f"{asked.scheme}://{f'[{host}]' if ':' in host else host}:{urlsplit(other).port}"
 
@@ -100,8 +99,7 @@ def _url(request: ControlRequest, other: str, root: str) -> str:
 def _cast(request: ControlRequest) -> bytes:
     """Return the ids of the world `default`, which the examples name, as JSON."""
     cast = request.services.worlds.default.cast
-    kinds = {"accounts": cast.accounts, "terminals": cast.terminals, "locations": cast.locations}
-    return to_json({kind: dict(ids) for kind, ids in kinds.items()})
+    return to_json({f"{kind}s": cast.ids_of(kind) for kind in ("account", "terminal", "location")})
 
 
 @get(
@@ -221,13 +219,11 @@ def document(
     writer = Writer(_types(rows), cast=cast, answers=ANSWERS, is_strict=strict)
     # `nearest` is only there where a word was misspelt.
     fields: Schema = {"error": TEXT, "message": TEXT, "details": TEXT}
-    error = writer.record(fields, nearest=TEXT)
-    fields["near_misses"] = {"type": "array", "items": writer.shown(NearMiss)}
-    nothing_came = writer.record(fields, nearest=TEXT)
+    misses = {"near_misses": {"type": "array", "items": writer.shown(NearMiss)}}
     writer.schemas |= {
         **_words_of_readings(),
-        "Error": error,
-        "NothingCame": nothing_came,
+        "Error": writer.record(fields, nearest=TEXT),
+        "NothingCame": writer.record(fields | misses, nearest=TEXT),
     }
     for row in rows:
         _add_operation(writer, row, needs_token=needs_token)
@@ -267,18 +263,17 @@ def _add_operation(writer: Writer, row: ControlRow, *, needs_token: bool) -> Non
         row.path,
         row.name,
         row.summary,
-        parameters=[*_in_path(row), *in_query(writer.query_fields(row.query))],
+        parameters=[
+            *(one | (_WORLD if one["name"] == "w" else {}) for one in in_path(row.path)),
+            *in_query(writer.query_fields(row.query)),
+        ],
         body=body,
         responses={**_successes(writer, row), **dict(_refusals(row, needs_token=needs_token))},
         **({"security": []} if row.is_open and needs_token else {}),
     )
 
 
-def _in_path(row: ControlRow) -> Iterator[Schema]:
-    for one in in_path(row.path):
-        is_world = one["name"] == "w"
-        about = {"description": "The id of a world.", "example": "default"}
-        yield one | (about if is_world else {})
+_WORLD: Final = {"description": "The id of a world.", "example": "default"}
 
 
 def _successes(writer: Writer, row: ControlRow) -> Schema:
@@ -298,18 +293,13 @@ def _successes(writer: Writer, row: ControlRow) -> Schema:
 
 def _refusals(row: ControlRow, *, needs_token: bool) -> Iterator[tuple[str, Schema]]:
     """Yield the refusals of the row. Every row refuses unknown parameters."""
-    found = {400, *row.refuses}
-    if not row.is_open:
-        found |= {401, 403} if needs_token else {403}
-    if not needs_token:
-        found.add(421)
-    if "{" in row.path:
-        found.add(404)
-    if row.body is not None or row.is_raw:
-        found.add(413)
-    if row.method != "GET":
-        found.add(507)
-    for status in sorted(found):
+    found = {
+        **{400: True, 401: needs_token and not row.is_open, 403: not row.is_open},
+        **{404: "{" in row.path, 413: row.body is not None or row.is_raw},
+        **{421: not needs_token, 507: row.method != "GET"},
+        **dict.fromkeys(row.refuses, True),
+    }
+    for status in sorted(status for status, refuses in found.items() if refuses):
         schema = {"$ref": f"#/components/schemas/{'NothingCame' if status == 408 else 'Error'}"}
         yield str(status), {"description": _SAID[status], "content": {JSON: {"schema": schema}}}
 

@@ -1,5 +1,6 @@
 """The journal of a world: each request with the reasons for its answer."""
 
+from collections.abc import Callable
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
@@ -179,25 +180,20 @@ async def list_requests(request: ControlRequest, query: RequestsQuery) -> Reques
     newer = [] if end is None else await select(entries[end:], fits)
     waits: list[RequestRow] = []
     if query.shape == "row" and query.before is None and not query.offset:
-        waits = [
-            _waiting_row(world, one)
-            for one in world.journal.waiting.values()
-            if _is_of(one, query, account, key_id) and _waits(one, query)
-        ][-query.limit :]
+        waits = waiting_rows(
+            world, lambda one: _is_of(one, query, account, key_id) and _waits(one, query)
+        )[-query.limit :]
     left = query.limit - len(waits)
     # Where those that wait fill the page, the others need a larger limit.
     page = query.cut(older, max(left, 1))
-    if query.shape == "row":
-        shown = [request_row(world, entry) for entry in page.items if left]
-        views: list[Any] = [*shown, *waits]
-    else:
-        views = await collect(view_entry(world, entry) for entry in page.items)
-    return Requests(
-        requests=views,
+    shape: Callable[[World, Entry], View] = request_row if query.shape == "row" else view_entry
+    shown = await collect(shape(world, entry) for entry in page.items if left)
+    return Requests.of(
+        page,
+        requests=[*shown, *waits],
         total=len(older) + len(newer) + len(waits),
         limit=query.limit,
-        offset=page.offset,
-        next=page.items[0].id if left and page.items and page.offset else None,
+        next=page.next if left else None,
     )
 
 
@@ -232,18 +228,21 @@ def _waits(one: WaitingRequest, query: RequestsQuery) -> bool:
 
 def _mentions(entry: Entry, text: str) -> bool:
     words = (entry.id, entry.path, entry.query)
-    bodies = (entry.request, entry.response)
+    bodies = (entry.request or b"", entry.response or b"")
     return any(text in word.lower() for word in words) or any(
-        body is not None and text.encode() in body.lower() for body in bodies
+        text.encode() in body.lower() for body in bodies
     )
 
 
 def _is_about(world: World, entry: Entry, id: str) -> bool:
     """Whether the request named the record, or an event of the request is about it."""
-    if id in entry.path or (entry.request is not None and id.encode() in entry.request):
-        return True
-    messages = map(world.store.message, entry.events)
-    return any(message is not None and message.subject == id for message in messages)
+    messages = filter(None, map(world.store.message, entry.events))
+    return names(entry, id) or any(message.subject == id for message in messages)
+
+
+def names(entry: Entry, id: str) -> bool:
+    """Whether the request named the record."""
+    return id in entry.path or id.encode() in (entry.request or b"")
 
 
 def is_refused(entry: Entry) -> bool:
@@ -280,7 +279,7 @@ def _shown(body: bytes | None) -> Any:
     try:
         return body and from_json(body)
     except ValueError:
-        return None if body is None else body.decode("utf-8", "replace")
+        return body and body.decode("utf-8", "replace")
 
 
 def request_row(world: World, entry: Entry) -> RequestRow:
@@ -306,22 +305,18 @@ def request_row(world: World, entry: Entry) -> RequestRow:
     )
 
 
-def waiting_rows(world: World) -> list[RequestRow]:
+def waiting_rows(world: World, fits: Callable[[WaitingRequest], bool] = bool) -> list[RequestRow]:
     """Return the requests that wait for a card or their processor, the first one first."""
-    return [_waiting_row(world, one) for one in world.journal.waiting.values()]
+    return [_waiting_row(world, one) for one in world.journal.waiting.values() if fits(one)]
 
 
 def _waiting_row(world: World, one: WaitingRequest) -> RequestRow:
     known = world.store.get(Payment, one.payment)
     payment: PaymentOfRow | None = None
     if known is not None:
-        payment = PaymentOfRow(
-            id=known.id,
-            status=known.status,
-            total=known.transaction.total_amount,
-            currency=known.transaction.currency,
-            merchant=known.transaction.merchant_name,
-        )
+        tx = known.transaction
+        about = {"total": tx.total_amount, "merchant": tx.merchant_name}
+        payment = PaymentOfRow.of(tx, id=known.id, **about)
     return RequestRow.of(
         one,
         summary=_SUMMARIES.get(one.route),
@@ -335,12 +330,7 @@ def _waiting_row(world: World, one: WaitingRequest) -> RequestRow:
 
 def _fields(body: bytes | None, name: bytes) -> dict[str, Any]:
     """Return the fields of a body that has this one; none of a body that is stored cut."""
-    if body is None or b'"%b"' % name not in body:
-        return {}
-    try:
-        fields = from_json(body)
-    except ValueError:
-        return {}
+    fields = _shown(body) if b'"%b"' % name in (body or b"") else None
     return fields if isinstance(fields, dict) else {}
 
 
@@ -370,7 +360,6 @@ def read_request(request: ControlRequest) -> JournalEntry:
 def get_entry(request: ControlRequest) -> Entry:
     """Return the request that the path names. Raises ControlFault."""
     journal = request.world.journal
-    entry = journal.entry(request.id)
     if request.id in journal.waiting:
         raise ControlFault(
             404,
@@ -378,7 +367,7 @@ def get_entry(request: ControlRequest) -> Entry:
             "the request waits for a card or its processor, and has no answer yet",
             details="GET .../taps lists the payments that wait for a card",
         )
-    if entry is None:
+    if (entry := journal.entry(request.id)) is None:
         raise not_found("the journal has no request with this id, or no longer has it")
     return entry
 

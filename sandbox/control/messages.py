@@ -2,7 +2,6 @@
 
 import asyncio
 from asyncio import Queue
-from bisect import bisect_left
 from collections import deque
 from contextlib import suppress
 from typing import Annotated, Any, Final, Literal
@@ -147,27 +146,27 @@ async def list_messages(request: ControlRequest, query: MessagesQuery) -> Messag
     must_be_known("delivery", query.delivery, DELIVERY_STATUSES)
     messages = world.store.messages_now()
     fitting = await select(messages, lambda one: _fits(world, one, query))
-    end = len(fitting)
+    older = fitting
     if query.before is not None:
-        place = world.store.place_of(query.before)
-        if place is None:
+        if (end := world.store.place_of(query.before)) is None:
             raise invalid("before: the world has no message with this id")
-        end = bisect_left(fitting, place, key=lambda one: world.store.place_of(one.id) or 0)
-    page = query.cut(fitting[:end])
+        older = [one for one in fitting if (world.store.place_of(one.id) or 0) < end]
+    page = query.cut(older)
     shape = message_row if query.shape == "row" else view_message
     shown = await collect(shape(world, one) for one in page.items)
     return Messages.of(page, messages=shown, total=len(fitting))
 
 
 def _fits(world: World, message: Message, query: MessagesQuery) -> bool:
+    told = (message.id, message.event_type, message.subject, message.account_id)
     return (
         query.event_type in (None, message.event_type)
         and query.subject in (None, message.subject)
         and query.account in (None, message.account_id)
         and (query.since is None or message.created_at >= query.since)
         and (query.status is None or status_of(message) == query.status)
-        and (query.q is None or _mentions(message, query.q.lower()))
-        and ((query.endpoint is None and query.delivery is None) or _is_sent(world, message, query))
+        and (query.q or "").lower() in "\n".join((*told, message.request_id or "")).lower()
+        and (query.endpoint is query.delivery is None or _is_sent(world, message, query))
     )
 
 
@@ -176,11 +175,6 @@ def _is_sent(world: World, message: Message, query: MessagesQuery) -> bool:
         query.endpoint in (None, one.endpoint_id) and query.delivery in (None, one.status)
         for one in world.outbox.deliveries_of(message.id)
     )
-
-
-def _mentions(message: Message, text: str) -> bool:
-    told = (message.id, message.event_type, message.subject, message.account_id)
-    return any(text in one.lower() for one in (*told, message.request_id or ""))
 
 
 @get(f"{WORLD}/messages/{{id}}", "messages.read")
@@ -218,9 +212,8 @@ def message_row(world: World, message: Message) -> MessageRow:
 
 def delivery_marks(world: World, id: str) -> list[DeliveryMark]:
     """How the message with this id fares at each endpoint that gets it."""
-    return [
-        DeliveryMark.of(one, attempts=len(one.attempts)) for one in world.outbox.deliveries_of(id)
-    ]
+    sent = world.outbox.deliveries_of(id)
+    return [DeliveryMark.of(one, attempts=len(one.attempts)) for one in sent]
 
 
 def _view_delivery(delivery: Delivery) -> DeliveryView:
@@ -243,28 +236,19 @@ def send_sample(request: ControlRequest, body: Sample) -> MessageView:
     """Send a sample of an event."""
     must_be_known("event_type", body.event_type, EVENTS)
     world = request.world
-    message = sample(
-        body.event_type,
-        library.sample(body.event_type),
-        body.changes,
-        ids=_ids_of(world),
-        id=world.draws.message_id(),
-        now=world.clock.now(),
-    )
-    unit = world.store.begin()
-    unit.emit(message)
-    unit.commit()
-    return view_message(world, message)
-
-
-def _ids_of(world: World) -> dict[str, str]:
-    """For the ids of the demo world, in which samples were written, those of this one."""
     written = Ids(seed=1, world_id=DEFAULT_WORLD)
-    return {
+    # For the ids of the demo world, in which samples were written, those of this one.
+    ids = {
         written.named_uuid(f"{kind}:{name}"): id
         for kind in ("account", "terminal", "location")
         for name, id in world.cast.ids_of(kind).items()
     }
+    text, id, now = library.sample(body.event_type), world.draws.message_id(), world.clock.now()
+    message = sample(body.event_type, text, body.changes, ids=ids, id=id, now=now)
+    unit = world.store.begin()
+    unit.emit(message)
+    unit.commit()
+    return view_message(world, message)
 
 
 @post(f"{WORLD}/messages/{{id}}/resend", "messages.resend", status=202, refuses=(409,), example={})
@@ -274,14 +258,12 @@ def resend_message(request: ControlRequest, body: Resend) -> Resent:
     Source: assumed D22.
     """
     message, outbox = get_message(request), request.world.outbox
-    if body.endpoint_id is None:
-        endpoints = list(outbox.subscribers(message))
-    else:
-        endpoint = request.require(outbox.endpoints.get(body.endpoint_id), "endpoint")
-        if endpoint.is_disabled:
-            why = f"the endpoint is disabled: {endpoint.disabled_reason}"
+    endpoints = list(outbox.subscribers(message))
+    if body.endpoint_id is not None:
+        endpoints = [request.require(outbox.endpoints.get(body.endpoint_id), "endpoint")]
+        if endpoints[0].is_disabled:
+            why = f"the endpoint is disabled: {endpoints[0].disabled_reason}"
             raise conflict("endpoint_disabled", why)
-        endpoints = [endpoint]
     for endpoint in endpoints:
         outbox.resend(message, endpoint)
     return Resent(endpoints=[endpoint.id for endpoint in endpoints])
@@ -412,11 +394,8 @@ def mismatch(world: World, message: Message, query: WaitQuery) -> str | None:
 
 def _nothing_came(world: World, query: WaitQuery, near: deque[Message]) -> ControlFault:
     """Return the messages that come nearest, newest first."""
-    misses = [
-        NearMiss.of(message, why=why)
-        for message in reversed(near)
-        if (why := mismatch(world, message, query)) is not None
-    ]
+    told = ((message, mismatch(world, message, query)) for message in reversed(near))
+    misses = [NearMiss.of(message, why=why) for message, why in told if why is not None]
     return ControlFault(
         408,
         "nothing_came",

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from sandbox.control.clock import view_timer
 from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, parse_words
-from sandbox.control.journal import OutcomeView, is_refused
+from sandbox.control.journal import OutcomeView, is_refused, names
 from sandbox.control.models import Body, LikeType, PageQuery, Time, View, Words
 from sandbox.control.routing import WORLD, get, post
 from sandbox.domain.batches import Batch
@@ -345,9 +345,7 @@ def _step(kind: StepKind, id: str, at: Any, says: str, amount: int | None = None
 
 def _is_refusal(entry: Entry, id: str) -> bool:
     """Whether the request was refused and named the payment, from any client."""
-    return is_refused(entry) and (
-        id in entry.path or (entry.request is not None and id.encode() in entry.request)
-    )
+    return is_refused(entry) and names(entry, id)
 
 
 def _refusal_step(world: World, entry: Entry) -> StoryStep:

@@ -87,9 +87,7 @@ async def ask_other_servers(
 ) -> list[ViewT]:
     """Ask the other servers this too; each answers about the worlds that it has."""
     scope = request.scope
-    headers = [
-        (name, value) for name, value in scope["headers"] if name in (b"authorization", b"cookie")
-    ]
+    headers = [one for one in scope["headers"] if one[0] in (b"authorization", b"cookie")]
     bodies = await others.ask_all(path_of(scope), scope["query_string"], headers)
     return [answer.model_validate_json(body) for body in bodies]
 
@@ -101,8 +99,7 @@ async def list_stored_worlds(
 
     No server has them, or none that answers.
     """
-    kept = await others.kept_beside(known)
-    return [one for one in kept if request.who.reaches(one.id)]
+    return [one for one in await others.kept_beside(known) if request.who.reaches(one.id)]
 
 
 def stored_state(kept: KeptWorld) -> WorldState:
@@ -119,7 +116,6 @@ def stored_clock(request: ControlRequest, state: WorldState) -> Clock:
 def build_stored_world(request: ControlRequest, kept: KeptWorld) -> World:
     """Build the same world as it began. Raises FixtureError."""
     begins = stored_state(kept).begins
-    services = request.services
     spec = WorldSpec(
         id=kept.id,
         name=begins.name,
@@ -128,7 +124,7 @@ def build_stored_world(request: ControlRequest, kept: KeptWorld) -> World:
         clock=begins.clock,
         keys_are_known=begins.keys != OF_THE_SERVER,
     )
-    return services.worlds.sketch(spec)
+    return request.services.worlds.sketch(spec)
 
 
 class Health(View):
@@ -150,12 +146,10 @@ def read_health(request: ControlRequest) -> Health:
     One that shares worlds is not healthy while it has no contact with the others, nor once it
     leaves them.
     """
-    services = request.services
-    elsewhere = services.elsewhere
+    services, elsewhere = request.services, request.services.elsewhere
     if elsewhere is not None and not elsewhere.is_current:
         raise unavailable(Unavailable("this server has no contact with the others, or leaves"))
-    name = "" if elsewhere is None else elsewhere.name
-    return Health(status="ok", version=services.version, store=services.store, server=name)
+    return Health.of(services, status="ok", server="" if elsewhere is None else elsewhere.name)
 
 
 @shows(ServerRow)

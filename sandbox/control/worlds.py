@@ -290,14 +290,10 @@ async def list_worlds(request: ControlRequest, query: WorldsQuery) -> Written[Wo
     worlds.drop_unused()
     name = None if elsewhere is None else elsewhere.name
     as_rows = query.shape == "row"
+    here = request.who.worlds(worlds)
+    views = (world_row(world, name) if as_rows else view_world(world) for world in here)
     # Written out at once: ten thousand views are much to keep.
-    shown = await collect(
-        (
-            _listed(world_row(world, name) if as_rows else view_world(world))
-            for world in list(request.who.worlds(worlds))
-        ),
-        every=SHOWN_AT_ONCE,
-    )
+    shown = await collect(map(_listed, views), every=SHOWN_AT_ONCE)
     if (others := servers.other_servers(request)) is not None:
         await _add_others(request, others, shown, as_rows=as_rows)
     listed = b",".join(written for _, written in shown)
@@ -338,16 +334,9 @@ def _view_stored(
     if not as_rows:
         begun = view_world(servers.build_stored_world(request, kept))
         return begun.model_copy(update={"clock": clock})
-    return WorldRow(
-        id=kept.id,
-        name=state.begins.name,
-        clock=clock,
-        scenario=None if state.scenario is None else state.scenario.get("name"),
-        payments=kept.payments,
-        requests=kept.requests,
-        refused=0,
-        server=None,
-    )
+    scenario = (state.scenario or {}).get("name")
+    begins = {"name": state.begins.name, "clock": clock, "scenario": scenario}
+    return WorldRow.of(kept, **begins, refused=0, server=None)
 
 
 @get(WORLD, "worlds.read")
@@ -394,9 +383,8 @@ def rename_world(request: ControlRequest, body: RenameBody) -> WorldView:
 
 def world_row(world: World, server: str | None = None) -> WorldRow:
     """Return a world as lists show it, and the server that has it."""
-    return WorldRow(
-        id=world.spec.id,
-        name=world.spec.name,
+    return WorldRow.of(
+        world.spec,
         clock=world.clock.view(),
         scenario=running_name(world),
         payments=len(world.store.all(Payment)),
