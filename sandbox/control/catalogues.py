@@ -62,10 +62,8 @@ def list_outcomes(request: ControlRequest) -> Outcomes:
 
     Source: assumed 5.2, 5.3.
     """
-    return Outcomes(
-        outcomes=[outcome_view(row) for row in OUTCOMES.values()],
-        faults=[fault_view(row) for row in TRANSPORT_FAULTS.values()],
-    )
+    faults = list(map(fault_view, TRANSPORT_FAULTS.values()))
+    return Outcomes(outcomes=list(map(outcome_view, OUTCOMES.values())), faults=faults)
 
 
 def outcome_view(row: Outcome) -> CatalogueOutcome:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import timedelta
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from msgspec import Struct
 from pydantic import Field, field_validator, model_validator
@@ -270,10 +270,9 @@ def _ended(payment: Payment, row: Transition, after: Payment, says: str) -> _Lea
 
 def _nothing(payment: Payment | None, clause: str) -> _Leads:
     """Nothing happens to the payment."""
-    if payment is None:
-        return _Leads("payment", "", _NOTHING + "the payment is gone", clause)
-    says = f"{_NOTHING}the payment is {payment.status} by now"
-    return _Leads("payment", _describe_payment(payment), says, clause, payment=payment)
+    now = "gone" if payment is None else f"{payment.status} by now"
+    name = "" if payment is None else _describe_payment(payment)
+    return _Leads("payment", name, f"{_NOTHING}the payment is {now}", clause, payment=payment)
 
 
 def _ends(says: str, clause: str) -> _Tells:
@@ -344,11 +343,8 @@ def _moves(kind: Literal["key", "terminal"], trigger: str) -> _Tells:
     """Return a function that tells how a scenario moves on the life of a key or terminal."""
 
     def tell(world: World, timer: Timer) -> _Leads:
-        record: ApiKey | Terminal | None
-        if kind == "key":
-            record, life = world.store.get(ApiKey, timer.subject), KEY_LIFE
-        else:
-            record, life = world.store.get(Terminal, timer.subject), TERMINALS.life
+        life, of = (KEY_LIFE, ApiKey) if kind == "key" else (TERMINALS.life, Terminal)
+        record: Any = world.store.get(of, timer.subject)
         if record is None:
             return _Leads(kind, "", _NOTHING + "it is gone", "assumed D24")
         state = "deleted" if record.deleted_at is not None else record.status

@@ -63,8 +63,7 @@ def join_styles() -> str:
 def _add_module(name: str, written: dict[str, str]) -> None:
     if name in written:
         return
-    home = VENDOR if name.endswith(".mjs") else FOLDER
-    code = (home / name).read_text("utf-8")
+    code = ((VENDOR if name.endswith(".mjs") else FOLDER) / name).read_text("utf-8")
     for _, _, source in _IMPORT.findall(code):
         _add_module(_file_of(source), written)
     written[name] = f"const {_variable(name)} = (() => {{\n{_as_function(code)}\n}})();\n"
@@ -84,8 +83,9 @@ def _as_function(code: str) -> str:
 
     def imported(found: re.Match[str]) -> str:
         names, default, source = found.groups()
-        taken = default and f"{{ default: {default} }}"
-        return f"const {taken or _renamed(names)} = {_variable(_file_of(source))};"
+        # Of names it makes a pattern: `a as b` becomes `a: b`.
+        taken = f" default: {default} " if default else re.sub(r"\s+as\s+", ": ", names)
+        return f"const {{{taken}}} = {_variable(_file_of(source))};"
 
     def named(found: re.Match[str]) -> str:
         names, source = found.groups()
@@ -106,18 +106,6 @@ def _as_function(code: str) -> str:
         code = _DEFAULT.sub("const exported =", code)
     assert not _LOOSE.search(code), "a module imports or exports in another way"
     return f"{code};\nreturn {{ {', '.join(exports)} }};"
-
-
-def _renamed(names: str) -> str:
-    """Return the names of an import as a pattern: `a as b` becomes `a: b`."""
-    return "{" + re.sub(r"\s+as\s+", ": ", names) + "}"
-
-
-_TYPES: Final = {
-    ".js": JAVASCRIPT,
-    ".mjs": JAVASCRIPT,
-    ".css": CSS,
-}
 
 
 @get(f"{PREFIX}/", "console.page", is_open=True, media_type=HTML, kind=AnswerKind.CONSOLE)
@@ -142,15 +130,12 @@ def read_console_file(request: ControlRequest) -> Written[str]:
 
     Raises ControlFault for another version: its page has to be reloaded.
     """
-    asked, name = request.params["v"], request.params["name"]
-    content = _assets().get(name)
-    if content is None:
+    asked, name = request.params["v"][:80], request.params["name"]
+    if (content := _assets().get(name)) is None:
         raise not_found(f"the console has no file {name[:80]!r}")
     if asked != version():
-        raise not_found(
-            f"the console has no version {asked[:80]!r} of this file now; reload the page"
-        )
-    return Written(content, media_type=_TYPES[Path(name).suffix])
+        raise not_found(f"the console has no version {asked!r} of this file now; reload the page")
+    return Written(content, media_type=CSS if name.endswith(".css") else JAVASCRIPT)
 
 
 @cache
@@ -175,10 +160,7 @@ def version() -> str:
 
     It changes when any file does.
     """
-    seen = hashlib.sha256()
-    for content in _assets().values():
-        seen.update(content)
-    return seen.hexdigest()[:12]
+    return hashlib.sha256(b"".join(_assets().values())).hexdigest()[:12]
 
 
 WELCOME_PATHS: Final = frozenset({"/", PREFIX})

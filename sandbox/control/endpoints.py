@@ -149,9 +149,8 @@ def create_endpoint(request: ControlRequest, body: CreateEndpoint) -> EndpointVi
     """Register a webhook endpoint."""
     if body.id is not None and body.id in request.world.outbox.endpoints:
         raise conflict("endpoint_taken", f"there is an endpoint {body.id!r} already")
-    return view_endpoint(
-        add_endpoint(request, body.model_dump(exclude_unset=True)), request.world.now()
-    )
+    made = add_endpoint(request, body.model_dump(exclude_unset=True))
+    return view_endpoint(made, request.world.now())
 
 
 def add_endpoint(request: ControlRequest, sent: dict[str, Any]) -> webhooks.Endpoint:
@@ -187,40 +186,35 @@ def _checked(request: ControlRequest, sent: dict[str, Any]) -> dict[str, Any]:
 
     Raises ControlFault for a word in them that is not known.
     """
-    fields = {
-        name: value for name, value in sent.items() if value is not None or name == "account_id"
-    }
+    fields = {name: one for name, one in sent.items() if one is not None or name == "account_id"}
     if "url" in fields:
         _check_url(request, fields["url"])
-    if (account := fields.get("account_id")) is not None:
-        fields["account_id"] = request.find_id(Account, account, "account_id")
-    for event_type in fields.get("event_types", ()):
-        must_be_known("event_types", event_type, EVENTS)
-    for name, values in fields.get("filters", {}).items():
-        for value in values or ():
-            if name in webhooks.FILTER_VALUES:
-                must_be_known(f"filters.{name}", value, webhooks.FILTER_VALUES[name])
+    if "account_id" in fields:
+        fields["account_id"] = request.find_id(Account, fields["account_id"], "account_id")
     if "event_types" in fields:
         fields["event_types"] = tuple(dict.fromkeys(fields["event_types"]))
+        for event_type in fields["event_types"]:
+            must_be_known("event_types", event_type, EVENTS)
     if "filters" in fields:
-        fields["filters"] = {
-            name: tuple(values) for name, values in fields["filters"].items() if values
-        }
+        filters = {name: tuple(values) for name, values in fields["filters"].items() if values}
+        for name, values in filters.items():
+            for value in values:
+                if name in webhooks.FILTER_VALUES:
+                    must_be_known(f"filters.{name}", value, webhooks.FILTER_VALUES[name])
+        fields["filters"] = filters
     return fields
 
 
 def _check_url(request: ControlRequest, url: str) -> None:
-    secret = find_secret(unquote(url), request.services.worlds.profile.key_format)
-    if secret is not None:
+    services = request.services
+    if (secret := find_secret(unquote(url), services.worlds.profile.key_format)) is not None:
         raise invalid(f"url: {secret.sentence}")
     if is_inside(url):
         try:
             program_of(url)
         except ValueError as error:
             raise invalid(f"url: a receiver inside: {error}") from None
-        return
-    problem = request.services.why_not_to(urlsplit(url).hostname or "")
-    if problem is not None:
+    elif (problem := services.why_not_to(urlsplit(url).hostname or "")) is not None:
         raise invalid(f"url: {problem}")
 
 
@@ -234,16 +228,13 @@ def list_applications(request: ControlRequest) -> Applications:
     """
     world = request.world
     found = dict(world.store.all(webhooks.Application).items())
-    endpoints: dict[str, list[str]] = {}
+    endpoints: dict[str, list[str]] = {id: [] for id in found}
     for endpoint in world.outbox.endpoints.values():
         if (id := endpoint.account_id) is not None:
             endpoints.setdefault(id, []).append(endpoint.id)
             new = webhooks.Application(account_id=id, created_at=endpoint.created_at)
             found.setdefault(id, new)
-    views = [
-        ApplicationView.of(one, endpoints=endpoints.get(one.account_id, []))
-        for one in found.values()
-    ]
+    views = [ApplicationView.of(one, endpoints=endpoints[id]) for id, one in found.items()]
     return Applications(applications=views)
 
 
@@ -341,6 +332,5 @@ async def recover_messages(request: ControlRequest, body: Recover) -> Recovered:
             f"the endpoint is disabled: {endpoint.disabled_reason}",
             details=f"POST .../endpoints/{endpoint.id}/enable comes first",
         )
-    return Recovered(
-        messages=sum(await collect(request.world.outbox.recover(endpoint.id, body.since)))
-    )
+    sent = await collect(request.world.outbox.recover(endpoint.id, body.since))
+    return Recovered(messages=sum(sent))

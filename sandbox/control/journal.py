@@ -258,8 +258,8 @@ def view_entry(world: World, entry: Entry) -> JournalEntry:
         summary=_SUMMARIES.get(entry.route or ""),
         key_name=world.journal.key_name(entry),
         headers=dict(entry.headers),
-        request=_shown(entry.request),
-        response=_shown(entry.response),
+        request=view_body(entry.request),
+        response=view_body(entry.response),
         # Reasons and notes may quote names.
         decisions=[view_decision(one, scrub) for one in entry.decisions],
         outcome=choice,
@@ -274,7 +274,7 @@ def view_decision(decision: Decision, scrub: Scrub = str) -> DecisionView:
     return DecisionView(step=step, verdict=verdict, reason=scrub(reason), clause=clause)
 
 
-def _shown(body: bytes | None) -> Any:
+def view_body(body: bytes | None) -> Any:
     """Return a recorded body as JSON if it is JSON, else as text."""
     try:
         return body and from_json(body)
@@ -330,7 +330,7 @@ def _waiting_row(world: World, one: WaitingRequest) -> RequestRow:
 
 def _fields(body: bytes | None, name: bytes) -> dict[str, Any]:
     """Return the fields of a body that has this one; none of a body that is stored cut."""
-    fields = _shown(body) if b'"%b"' % name in (body or b"") else None
+    fields = view_body(body) if b'"%b"' % name in (body or b"") else None
     return fields if isinstance(fields, dict) else {}
 
 

@@ -30,7 +30,6 @@ _PROJECT: Final = Path(__file__).parents[2]
 _TESTS: Final = _PROJECT / "tests"
 _CLAUSES: Final = _PROJECT / "spec" / "clauses.toml"
 _MARK: Final = "pytest.mark.proves"
-_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 _ID: Final = r"[A-Z]?\d+(?:\.\d+)*(?:-[a-z0-9]+(?:[._-][a-z0-9]+)*)?"
 _CITATION: Final = re.compile(rf"\b(spec|assumed)\s+({_ID}(?:(?:,| and| to)\s+{_ID}\b)*)")
 
@@ -60,35 +59,30 @@ def marks_in(text: str, place: str) -> list[tuple[str, str]]:
 
     A mark on a class or in `pytestmark` counts for each test inside.
     """
-    tree = ast.parse(text)
-    return list(_tests_in(tree.body, place, _of_module(tree)))
+    body = ast.parse(text).body
+    assigned = (one for one in body if isinstance(one, ast.Assign))
+    own = [one.value for one in assigned if ast.unparse(one.targets[0]) == "pytestmark"]
+    return list(_tests_in(body, place, _arguments(own)))
 
 
 def _tests_in(body: Iterable[ast.stmt], place: str, shared: list[str]) -> Iterator[tuple[str, str]]:
     for node in body:
-        if isinstance(node, ast.ClassDef):
-            yield from _tests_in(node.body, f"{place}::{node.name}", [*shared, *_own(node)])
-        elif isinstance(node, _FUNCTIONS) and node.name.startswith("test_"):
-            yield from ((f"{place}::{node.name}", word) for word in (*shared, *_own(node)))
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            here, texts = f"{place}::{node.name}", [*shared, *_arguments(node.decorator_list)]
+            if isinstance(node, ast.ClassDef):
+                yield from _tests_in(node.body, here, texts)
+            elif node.name.startswith("test_"):
+                yield from ((here, text) for text in texts)
 
 
-def _own(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
-    return [word for decorator in node.decorator_list for word in _arguments(decorator)]
-
-
-def _of_module(tree: ast.Module) -> list[str]:
+def _arguments(nodes: Iterable[ast.expr]) -> list[str]:
     return [
-        word
-        for node in tree.body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark"
-        for word in _arguments(node.value)
+        ast.literal_eval(text)
+        for node in nodes
+        for call in ast.walk(node)
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == _MARK
+        for text in call.args
     ]
-
-
-def _arguments(node: ast.expr) -> Iterator[str]:
-    for call in ast.walk(node):
-        if isinstance(call, ast.Call) and ast.unparse(call.func) == _MARK:
-            yield from map(ast.literal_eval, call.args)
 
 
 @cache

@@ -215,8 +215,6 @@ ACTIONS: Final[dict[str, tuple[ActionRequest, dict[str, Any]]]] = {
 The first word of a move is its operation.
 """
 
-_ROWS: Final[dict[str, Row]] = {row.name: row for row in OPERATIONS if row.name in ACTIONS}
-
 _WITHOUT_NATURAL_AMOUNT: Final = (Operation.INCREMENT, Operation.ADJUST)
 """The operations that need an amount from the client."""
 
@@ -294,7 +292,7 @@ def _view_action(
     world: World, context: OperationContext, payment: Payment, name: str, key: ApiKey | None
 ) -> Move:
     action, body = ACTIONS[name]
-    row = _ROWS[name.partition(" ")[0]]
+    row = PERMITTED[name.partition(" ")[0]]
     shown: dict[str, Any] = {
         "operation": row.name,
         "path": row.path.replace("{id}", payment.id),
@@ -310,11 +308,9 @@ def _view_action(
         fault, shown["clause"] = refusal.fault, refusal.source
         return Move.of(fault, **shown, error=fault.code, row=_row_of(refusal), says=refusal.reason)
     least, most = _limits(context, payment, action) if action.confirms else (None, None)
-    natural = None
+    natural = plan(payment, action).amount if action.confirms else None
     if action.operation in _WITHOUT_NATURAL_AMOUNT:
-        body = {**body, "amount": least}
-    elif action.confirms:
-        natural = plan(payment, action).amount
+        body, natural = {**body, "amount": least}, None
     next_status = payment.status if taken.next_status == "same" else taken.next_status
     shown |= {"example": body, "clause": taken.source}
     return Move(
@@ -333,7 +329,7 @@ def _view_action(
 def _row_of(refusal: Refusal) -> str | None:
     """Return the row of the state machine that refuses; its source ends with the row's id."""
     id = (refusal.source or "").rpartition(" ")[2]
-    return id if any(row.id == id for row in TRANSITIONS) else None
+    return next((row.id for row in TRANSITIONS if row.id == id), None)
 
 
 def _limits(context: OperationContext, payment: Payment, action: ActionRequest) -> tuple[int, int]:

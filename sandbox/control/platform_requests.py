@@ -15,7 +15,7 @@ from sandbox.control.routing import PREFIX, WORLD, post
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.transport_faults import NEED_BODY
 from sandbox.platform.context import Headers
-from sandbox.platform.internal_client import InternalAnswer, InternalRequest
+from sandbox.platform.internal_client import InternalRequest
 from sandbox.worlds.journal import CUT_OFF, MASK, Entry
 
 PATH_CHARS_MAX: Final = 8_192
@@ -101,15 +101,8 @@ async def send_request(request: ControlRequest, body: SendBody) -> Answered | Ac
     path = unquote(path)
     if path == PREFIX or path.startswith(PREFIX + "/"):
         raise invalid("path: names the control API, and requests are sent to the platform")
-    wanted = InternalRequest(
-        method=body.method,
-        path=path,
-        query=quote(query or body.query, safe=IN_A_QUERY + "%"),
-        headers=_headers(request, body.headers, _payload(body.body)),
-        body=_payload(body.body),
-        key=None if body.key is None else request.get_named(ApiKey, body.key),
-    )
-    return await _send(request, wanted, wait=body.wait)
+    query = quote(query or body.query, safe=IN_A_QUERY + "%")
+    return await _send(request, body, body.method, path, query, _payload(body.body), body.key)
 
 
 @post(f"{WORLD}/requests/{{id}}/replay", "requests.replay", refuses=(409,), example={})
@@ -125,15 +118,8 @@ async def replay_request(request: ControlRequest, body: ReplayBody) -> Answered 
             details="send what it was with POST .../send, or give the body",
         )
     name = body.key if "key" in given else entry.key_id
-    wanted = InternalRequest(
-        method=entry.method,
-        path=entry.path,
-        query=quote(entry.query, safe=IN_A_QUERY),
-        headers=_headers(request, body.headers, payload),
-        body=payload,
-        key=None if name is None else request.get_named(ApiKey, name),
-    )
-    return await _send(request, wanted, wait=body.wait)
+    query = quote(entry.query, safe=IN_A_QUERY)
+    return await _send(request, body, entry.method, entry.path, query, payload, name)
 
 
 def _why_not_again(entry: Entry, payload: bytes) -> str | None:
@@ -148,15 +134,26 @@ def _why_not_again(entry: Entry, payload: bytes) -> str | None:
 
 
 async def _send(
-    request: ControlRequest, wanted: InternalRequest, *, wait: bool
+    request: ControlRequest,
+    asked: SendBody | ReplayBody,
+    method: str,
+    path: str,
+    query: str,
+    payload: bytes,
+    key: str | None,
 ) -> Answered | Accepted[Begun]:
     inside = request.services.inside
-    if not wait:
+    wanted = InternalRequest(
+        method=method,
+        path=path,
+        query=query,
+        headers=_headers(request, asked.headers, payload),
+        body=payload,
+        key=None if key is None else request.get_named(ApiKey, key),
+    )
+    if not asked.wait:
         return Accepted(Begun(request_id=inside.begin(request.world, wanted)))
-    return _view_answer(await inside.send(request.world, wanted))
-
-
-def _view_answer(answer: InternalAnswer) -> Answered:
+    answer = await inside.send(request.world, wanted)
     whole = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
     body: Any = None
     if answer.fault in NEED_BODY:

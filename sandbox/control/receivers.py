@@ -7,10 +7,10 @@ from hashlib import sha256
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
-from pydantic_core import from_json
 
 from sandbox.control.context import ControlRequest, conflict, invalid
 from sandbox.control.endpoints import EndpointView, add_endpoint, view_endpoint
+from sandbox.control.journal import view_body
 from sandbox.control.messages import get_message
 from sandbox.control.models import TOTAL, Body, HeaderFields, KeyWord, Listing, Query, View, shows
 from sandbox.control.routing import WORLD, delete, get, post
@@ -93,15 +93,9 @@ class ReceivedPage(View):
 )
 def create_receiver(request: ControlRequest, body: NewReceiver) -> ReceiverView:
     """Have webhooks go to a receiver inside, with programmed answers."""
-    program = receivers.Program(tuple(body.answers), body.delay_ms)
-    made = add_endpoint(
-        request,
-        {
-            "url": receivers.url_of(program),
-            "description": body.description or "Built-in receiver",
-            "event_types": body.event_types,
-        },
-    )
+    url = receivers.url_of(receivers.Program(tuple(body.answers), body.delay_ms))
+    about = {"url": url, "description": body.description or "Built-in receiver"}
+    made = add_endpoint(request, {**about, "event_types": body.event_types})
     return _view_receiver(request.world, made)
 
 
@@ -130,8 +124,8 @@ def list_received(request: ControlRequest, query: Listing) -> ReceivedPage:
 
 
 def _find_receiver(request: ControlRequest) -> Endpoint:
-    endpoint = request.require(request.world.outbox.endpoints.get(request.id), "receiver")
-    return request.require(endpoint if receivers.is_inside(endpoint.url) else None, "receiver")
+    found = request.world.outbox.endpoints.get(request.id)
+    return request.require(found if found and receivers.is_inside(found.url) else None, "receiver")
 
 
 def _view_receiver(world: World, endpoint: Endpoint) -> ReceiverView:
@@ -149,17 +143,13 @@ def _view_receiver(world: World, endpoint: Endpoint) -> ReceiverView:
 
 
 def _view_received(world: World, one: receivers.Received) -> ReceivedView:
-    message = world.store.message(one.message_id)
-    try:
-        body = from_json(one.body)
-    except ValueError:
-        body = one.body.decode("utf-8", "replace")
+    message, check = world.store.message(one.message_id), one.check
     return ReceivedView.of(
         one,
         event_type=message and message.event_type,
-        body=body,
-        genuine=one.check.step is None,
-        says=one.check.says,
+        body=view_body(one.body),
+        genuine=check.step is None,
+        says=check.says,
     )
 
 
@@ -226,15 +216,13 @@ def check_attempt(
 ) -> VerifyView:
     """Return what the receiver found in that attempt, by default the last. Raises ControlFault."""
     attempts = delivery.attempts
-    number = len(attempts) if number is None else number
-    if not attempts or number > len(attempts):
+    if not attempts or (number or 1) > len(attempts):
         count = f"{len(attempts)} attempts" if attempts else "no attempt yet"
         raise conflict("no_attempt", f"the delivery to {delivery.endpoint_id} has {count}")
-    attempt = attempts[number - 1]
-    if attempt.sent is None:
-        why = attempt.error or ""
-        raise conflict("not_sent", "that attempt sent nothing", details=why)
-    head, body = attempt.sent, body_of(message)[: attempt.sent.size]
+    attempt = attempts[(number or 0) - 1]
+    if (head := attempt.sent) is None:
+        raise conflict("not_sent", "that attempt sent nothing", details=attempt.error or "")
+    body = body_of(message)[: head.size]
     if sha256(body).hexdigest() != head.sha256:
         raise conflict(
             "body_changed",
@@ -255,9 +243,9 @@ def check_attempt(
 
 def _choose_delivery(deliveries: list[Delivery], endpoint_id: str | None) -> Delivery:
     known = {one.endpoint_id: one for one in deliveries}
-    if endpoint_id is None and len(known) == 1:
-        return deliveries[0]
     if endpoint_id is None:
+        if len(known) == 1:
+            return deliveries[0]
         there = f"it is for {', '.join(known) or 'no endpoint'}"
         raise invalid(f"endpoint_id: name an endpoint of the message: {there}")
     if endpoint_id not in known:
@@ -284,24 +272,14 @@ def _get_endpoint(world: World, id: str) -> Endpoint:
 )
 def verify_webhook(request: ControlRequest, body: VerifyBody) -> VerifyView:
     """Check the signature of a webhook that you have."""
-    if body.secret is not None:
-        secrets: tuple[str, ...] = (body.secret,)
-    else:
-        assert body.endpoint_id is not None
-        secrets = _get_endpoint(request.world, body.endpoint_id).secrets_at(request.world.now())
-    prefix = request.services.worlds.profile.webhook_header_prefix
+    world = request.world
+    secrets: tuple[str, ...] = (body.secret or "",)
+    if body.endpoint_id is not None:
+        secrets = _get_endpoint(world, body.endpoint_id).secrets_at(world.now())
+    prefix = request.services.worlds.profile.webhook_header_prefix.lower()
     sent = {name.lower(): value for name, value in body.headers.items()}
-    id, timestamp, signature = (
-        sent.get(f"{prefix.lower()}-{part}") for part in ("id", "timestamp", "signature")
-    )
+    told = {part: sent.get(f"{prefix}-{part}") for part in ("id", "timestamp", "signature")}
     payload = body.body.encode("utf-8", "surrogatepass")
-    result = verify(
-        secrets,
-        id=id,
-        timestamp=timestamp,
-        signature=signature,
-        body=payload,
-        now_s=int(request.world.system_clock()),
-    )
-    signed = f"{id or ''}.{timestamp or ''}.".encode() + payload
+    result = verify(secrets, **told, body=payload, now_s=int(world.system_clock()))
+    signed = f"{told['id'] or ''}.{told['timestamp'] or ''}.".encode() + payload
     return _view_check(result, signed, secrets)

@@ -129,10 +129,9 @@ def _attempts(payment: Payment) -> list[_Entry]:
         for one in payment.history
         if one.event_id not in payment.recorded
     }
-    last = found.get(payment.transaction.event_id)
-    if last is not None:
+    if (last := payment.transaction.event_id) in found:
         # Settling is not an attempt, and changes the status all the same.
-        found[payment.transaction.event_id] = replace(last, status=payment.status)
+        found[last] = replace(found[last], status=payment.status)
     return list(found.values())
 
 
@@ -171,14 +170,7 @@ def _compare(
 def _difference(
     kind: DifferenceKind, one: _Entry, there: int | str | None, here: int | str | None
 ) -> DifferenceView:
-    return DifferenceView(
-        kind=kind,
-        line=one.line,
-        transaction_id=one.transaction_id,
-        event_id=one.event_id,
-        there=there,
-        here=here,
-    )
+    return DifferenceView.of(one, kind=kind, there=there, here=here)
 
 
 # --- the file ---------------------------------------------------------------------------------
@@ -195,22 +187,19 @@ def _read(text: str) -> tuple[list[_Entry], list[str]]:
     lines: dict[tuple[str | None, str | None], int] = {}
     for line, row in rows:
         for name in row:
-            if name not in COLUMNS:
-                _must_be_no_misspelling(line, name, row)
-                ignored[name[:_WORD_CHARS_MAX]] = None
+            if name in COLUMNS:
+                continue
+            for near in get_close_matches(name, COLUMNS, n=1, cutoff=_ALIKE):
+                # It is nearly a column that the file lacks.
+                if near not in row:
+                    raise _at(line, f"there is no column {name[:_WORD_CHARS_MAX]!r}", name, COLUMNS)
+            ignored[name[:_WORD_CHARS_MAX]] = None
         entry = _entry(line, row)
         ids = (entry.transaction_id, entry.event_id)
         if (earlier := lines.setdefault(ids, line)) != line:
             raise _at(line, f"names the same as line {earlier}")
         entries.append(entry)
     return entries, list(ignored)
-
-
-def _must_be_no_misspelling(line: int, name: str, row: Mapping[str, Any]) -> None:
-    """Raise ControlFault for a column that is nearly one that the file lacks."""
-    for near in get_close_matches(name, COLUMNS, n=1, cutoff=_ALIKE):
-        if near not in row:
-            raise _at(line, f"there is no column {name[:_WORD_CHARS_MAX]!r}", name, COLUMNS)
 
 
 def _entry(line: int, row: Mapping[str, Any]) -> _Entry:

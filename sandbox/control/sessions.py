@@ -15,7 +15,7 @@ from sandbox.control.models import TOTAL, Body, DurationText, View, shows
 from sandbox.control.routing import PREFIX, delete, get, post
 from sandbox.domain.field_types import WorldName
 from sandbox.domain.instants import Instant, from_ms, parse_duration
-from sandbox.domain.teams import OPERATOR, TEAM_PATTERN
+from sandbox.domain.teams import TEAM_PATTERN
 from sandbox.platform.security_headers import AnswerKind
 from sandbox.tokens import TeamToken
 
@@ -68,7 +68,7 @@ class SessionView(View):
 @get(f"{PREFIX}/session", "session.read", is_open=True, kind=AnswerKind.CONTROL)
 def read_session(request: ControlRequest) -> SessionView:
     """Read whether this browser may use the control API."""
-    return _view_session(request, None if request.who is identity.ANONYMOUS else request.who)
+    return _view_session(request, request.who)
 
 
 @post(
@@ -104,12 +104,13 @@ def end_session(request: ControlRequest) -> None:
     request.answer_headers["set-cookie"] = _cookie(request, "", 0)
 
 
-def _view_session(request: ControlRequest, who: identity.Identity | None) -> SessionView:
+def _view_session(request: ControlRequest, who: identity.Identity) -> SessionView:
     services = request.services
+    is_team = who not in (identity.ANONYMOUS, identity.THE_OPERATOR)
     return SessionView.of(
         services,
-        signed_in=who is not None,
-        team=None if who is None or who.team == OPERATOR else who.team,
+        signed_in=who != identity.ANONYMOUS,
+        team=who.team if is_team else None,
         api_key_header=services.worlds.profile.api_key_header,
     )
 
@@ -117,9 +118,8 @@ def _view_session(request: ControlRequest, who: identity.Identity | None) -> Ses
 def _cookie(request: ControlRequest, value: str, seconds: int) -> str:
     scope = request.scope
     # A proxy with TLS in front says so; the cookie is then for HTTPS alone.
-    forwarded = dict(scope["headers"]).get(b"x-forwarded-proto", b"")
-    is_https = scope.get("scheme") == "https" or forwarded == b"https"
-    secure = "; Secure" if is_https else ""
+    forwarded = dict(scope["headers"]).get(b"x-forwarded-proto")
+    secure = "; Secure" if scope.get("scheme") == "https" or forwarded == b"https" else ""
     return (
         f"{identity.cookie_name(scope)}={value}; Path={request.root_path}{PREFIX}; "
         f"Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"

@@ -49,8 +49,7 @@ async def restore_snapshot(request: ControlRequest, body: bytes) -> WorldView:
     async with exclusive_world(request) as world:
         try:
             saved = await read_aside(body)
-            key_format = request.services.worlds.profile.key_format
-            await run_in_thread(refuse_secrets, saved, key_format)
+            await run_in_thread(refuse_secrets, saved, request.services.worlds.profile.key_format)
             return await _replace(request, saved, world)
         except (NotRestored, FixtureError) as error:
             raise ControlFault(
@@ -60,9 +59,8 @@ async def restore_snapshot(request: ControlRequest, body: bytes) -> WorldView:
 
 async def _replace(request: ControlRequest, saved: SavedWorld, world: World) -> WorldView:
     """Put a saved world in the place of this one. Raises NotRestored or FixtureError."""
-    worlds = request.services.worlds
     spec = spec_of(saved, library.fixture_of, id=world.id)
-    restored = await worlds.restore_aside(spec, saved)
+    restored = await request.services.worlds.restore_aside(spec, saved)
     restored.marks = world.marks
     # From here on its clock is watched, whether or not a request comes.
     await catch_up(restored)
@@ -122,8 +120,7 @@ async def add_mark(request: ControlRequest, body: MarkBody) -> MarkView:
     The oldest of ten marks makes room.
     """
     async with exclusive_world(request) as world:
-        now = world.now()
-        return _view_mark(world.marks.add(body.name, now, await write_aside(world)))
+        return _view_mark(world.marks.add(body.name, world.now(), await write_aside(world)))
 
 
 @get(f"{WORLD}/marks", "marks.list")

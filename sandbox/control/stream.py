@@ -86,26 +86,21 @@ def _record(world: World, record: Any) -> dict[str, Any]:
     `row` is null for kinds without one, and if it was removed.
     """
     is_gone = isinstance(record, events.Removed)
+    kind: type = record.kind if is_gone else type(record)
+    shown = {"kind": _NAMES[kind], "id": record.id, "status": getattr(record, "status", None)}
+    shown["removed"] = is_gone or getattr(record, "deleted_at", None) is not None
     row: View | None = None
     if isinstance(record, Payment):
         row = payment_row(record)
     elif isinstance(record, Batch):
         row = batch_row(world, record)
-    return {
-        "kind": _NAMES[record.kind if is_gone else type(record)],
-        "id": record.id,
-        "status": getattr(record, "status", None),
-        "removed": is_gone or getattr(record, "deleted_at", None) is not None,
-        "row": row,
-    }
+    return {**shown, "row": row}
 
 
 def _endpoint(endpoint: Endpoint | events.Removed) -> dict[str, Any]:
     """Return an endpoint without its secrets."""
-    url, reason, is_removed = None, None, isinstance(endpoint, events.Removed)
-    if isinstance(endpoint, Endpoint):
-        url, reason = endpoint.url, endpoint.disabled_reason
-    return {"id": endpoint.id, "url": url, "disabled_reason": reason, "removed": is_removed}
+    told = {name: getattr(endpoint, name, None) for name in ("id", "url", "disabled_reason")}
+    return {**told, "removed": isinstance(endpoint, events.Removed)}
 
 
 def _agenda(world: World) -> dict[str, Any]:
