@@ -1,5 +1,7 @@
 """The batches of a world, their records, and when they close by themselves."""
 
+import csv
+import io
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
@@ -8,7 +10,6 @@ from pydantic import Field
 
 from sandbox.control.clock import view_timer
 from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, parse_words
-from sandbox.control.csv_text import to_csv
 from sandbox.control.models import TOTAL, Body, PageQuery, Query, Time, View, Words, Written, shows
 from sandbox.control.routing import WORLD, delete, get, post, put
 from sandbox.domain import batches
@@ -173,11 +174,18 @@ def settlement_csv(detail: BatchDetail) -> str:
     batch = vars(detail.batch)
     about = {f"batch_{name}": batch[name] for name in ("id", "number", "status")}
     about |= {name: batch[name] for name in _OF_BATCH}
-    rows = (
-        {**about, **vars(one), "transaction_id": one.record_id or one.transaction_id}
-        for one in detail.records
-    )
-    return to_csv((*about, *_OF_RECORD), rows)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, (*about, *_OF_RECORD), extrasaction="ignore")
+    writer.writeheader()
+    for one in detail.records:
+        row = {**about, **vars(one), "transaction_id": one.record_id or one.transaction_id}
+        # A spreadsheet would take such a text for a formula, and run what is in it.
+        unsafe = (name for name, one in row.items() if isinstance(one, str) and one[:1] in _FORMULA)
+        writer.writerow(row | {name: f"'{row[name]}" for name in unsafe})
+    return text.getvalue()
+
+
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 _OF_BATCH: Final = (

@@ -41,13 +41,13 @@ class TokenBody(Body):
         return self
 
     def end(self, now: datetime) -> datetime | None:
-        """When it expires. Raises ValueError for a moment that no calendar has."""
+        """When it expires. Raises ControlFault for a moment that no calendar has."""
         if self.expires_in is None:
             return self.expires_at
         try:
             return now + parse_duration(self.expires_in)
         except OverflowError as error:
-            raise ValueError(f"expires_in: {error}") from None
+            raise invalid(f"expires_in: {error}") from None
 
 
 class SessionView(View):
@@ -161,10 +161,7 @@ def create_token(request: ControlRequest, body: TokenBody) -> NewToken:
     No other answer shows it.
     """
     now = _system_now(request)
-    try:
-        expires_at = body.end(now)
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    expires_at = body.end(now)
     if expires_at is not None and expires_at <= now:
         raise invalid("expires_at: must lie ahead")
     made, plaintext = request.services.tokens.add(body.team, body.name, expires_at)
