@@ -12,9 +12,9 @@ import re
 import zlib
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from html import escape
-from typing import Any, Final, NamedTuple, TypeVar, get_args, get_origin
+from typing import Any, Final, NamedTuple, get_args, get_origin
 
 from pydantic_core import from_json, to_json
 
@@ -78,7 +78,6 @@ _TARGET: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 _ENDPOINT_SECRET: Final = re.compile(rb"whsec_[A-Za-z0-9+/=_-]+")
 _MASKED_SECRET: Final = b"whsec_****"
 _IN_A_ROW: Final = 20
-V = TypeVar("V")
 
 
 class KeyOfCapture(View):
@@ -195,9 +194,7 @@ async def _take_capture(request: ControlRequest) -> Capture:
     timers = world.store.timers.numbered()
     told, entries, keys = all_messages[-MESSAGES_MAX:], world.journal.entries(), _keys(world)
 
-    async def show(views: Iterable[V]) -> list[V]:
-        return await collect(views, every=_IN_A_ROW)
-
+    show = partial(collect, every=_IN_A_ROW)
     return Capture(
         program=PROGRAM,
         capture=CAPTURE_FORMAT,

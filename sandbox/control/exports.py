@@ -328,100 +328,72 @@ def build_scenario(case: ExportCase) -> tuple[dict[str, Any], int, list[str]]:
 
     Raises ControlFault if nothing is in it.
     """
-    writing = _ScenarioWriter(case)
+    rules: list[dict[str, Any]] = []
+    examples: list[dict[str, Any]] = []
+    left_out, attempts, count = Counter[str](), Counter[str](), 0
+    known: dict[str, dict[str, str]] = {"terminal": cast_names(case.world, "terminal"), "on": {}}
+    at: datetime | None = None
     for view in case.views:
-        writing.add(view)
-    if not writing.count:
+        if (send := _send(case, view, known)) is None:
+            left_out[f"{view.method} {view.route or view.path[:80]}"] += 1
+            continue
+        came = parse_rfc3339(view.at)
+        at = at or came
+        passed = round((came - at).total_seconds())
+        if passed > STEP_S:
+            by = {"operation": "advance", "by": f"{passed}s"}
+            examples.append({"send": by, "expect": {}})
+            at = came
+        count += 1
+        operation, outcome = send["operation"], view.outcome
+        name = f"{count} {operation.replace('_', ' ')}"
+        is_down = view.decisions[-1].step == "gateway"
+        attempts[operation] += is_down or outcome is not None
+        # Something else than the request chose how the attempt ends.
+        if is_down or (outcome is not None and outcome.source in _CHOSEN):
+            then = {"fault": f"http_{view.status}"} if is_down else queue_again(view)
+            when = {"operation": operation, "nth": attempts[operation]}
+            rules.append({"name": name, "when": when, "then": then})
+        examples.append({"name": name, "send": send, "expect": dict(_expected(view))})
+        if operation in _BEGIN.values() and isinstance(view.response, dict):
+            known["on"][str(view.response.get("transaction_id"))] = name
+    if not count:
         raise conflict(
             "nothing_to_export",
             "no request is a payment, or something that is done to one",
             details="a scenario has words for these alone; `pytest` exports any request",
         )
-    document: dict[str, Any] = {
-        "name": "What was seen",
-        "about": f"{writing.count} of the requests to the world {case.world.spec.id}.",
-    }
-    if writing.rules:
-        document["rule"] = writing.rules
-    document["example"] = writing.examples
-    left = [f"{what} ({count})" for what, count in sorted(writing.left_out.items())]
-    return document, writing.count, left
+    about = f"{count} of the requests to the world {case.world.spec.id}."
+    document = {"name": "What was seen", "about": about, "rule": rules, "example": examples}
+    left = [f"{what} ({count})" for what, count in sorted(left_out.items())]
+    return {name: one for name, one in document.items() if one}, count, left
 
 
-class _ScenarioWriter:
-    """The rules and examples so far."""
+def _send(
+    case: ExportCase, view: JournalEntry, known: Mapping[str, Mapping[str, str]]
+) -> dict[str, Any] | None:
+    """Return the request in the words of an example; None if they cannot say it.
 
-    def __init__(self, case: ExportCase) -> None:
-        self.rules: list[dict[str, Any]] = []
-        self.examples: list[dict[str, Any]] = []
-        self.left_out: Counter[str] = Counter()
-        self.count = 0
-        self._case = case
-        self._terminals = cast_names(case.world, "terminal")
-        self._made: dict[str, str] = {}
-        self._attempts: Counter[str] = Counter()
-        self._at: datetime | None = None
-
-    def add(self, view: JournalEntry) -> None:
-        """Write one request, if scenarios have a word for it."""
-        send = self._send(view)
-        if send is None:
-            self.left_out[f"{view.method} {view.route or view.path[:80]}"] += 1
-            return
-        came = parse_rfc3339(view.at)
-        if self._at is None:
-            self._at = came
-        passed = round((came - self._at).total_seconds())
-        if passed > STEP_S:
-            by = {"operation": "advance", "by": f"{passed}s"}
-            self.examples.append({"send": by, "expect": {}})
-            self._at = came
-        self.count += 1
-        name = f"{self.count} {send['operation'].replace('_', ' ')}"
-        self._rule(name, send["operation"], view)
-        self.examples.append({"name": name, "send": send, "expect": dict(_expected(view))})
-        response = view.response
-        if send["operation"] in _BEGIN.values() and isinstance(response, dict):
-            self._made[str(response.get("transaction_id"))] = name
-
-    def _rule(self, name: str, operation: str, view: JournalEntry) -> None:
-        """Have the attempt end as it did, if something else than the request chose that."""
-        outcome = view.outcome
-        is_down = view.decisions[-1].step == "gateway"
-        if outcome is None and not is_down:
-            return
-        self._attempts[operation] += 1
-        if is_down:
-            then = {"fault": f"http_{view.status}"}
-        elif outcome is not None and outcome.source in _CHOSEN:
-            then = queue_again(view)
-        else:
-            return
-        when = {"operation": operation, "nth": self._attempts[operation]}
-        self.rules.append({"name": name, "when": when, "then": then})
-
-    def _send(self, view: JournalEntry) -> dict[str, Any] | None:
-        """Return the request in the words of an example; None if they cannot say it."""
-        body = {} if view.request is None else view.request
-        if view.method != "POST" or not isinstance(body, dict):
-            return None
-        key = self._case.key_of_cast(view)
-        if key is None:
-            return None
-        if (operation := _BEGIN.get(view.path)) is not None:
-            place, name = "terminal", self._terminals.get(str(body.get("terminal_id")))
-        elif view.path == _REFUND:
-            place, name = "on", self._made.get(str(body.get("transaction_id")))
-            operation = "refund"
-        elif (found := _ACTION.fullmatch(view.path)) is not None:
-            place, name = "on", self._made.get(found[1])
-            operation = _ACTIONS[found[2]]
-        else:
-            return None
-        # The examples have no word for a tip in percent.
-        if name is None or (place == "on" and body.get("type") not in (None, "fixed")):
-            return None
-        return {"operation": operation, place: name, "key": key, **_asked(body)}
+    `known` has the names of terminals, and of examples that made payments, by their ids.
+    """
+    body = {} if view.request is None else view.request
+    if view.method != "POST" or not isinstance(body, dict):
+        return None
+    if (key := case.key_of_cast(view)) is None:
+        return None
+    if (operation := _BEGIN.get(view.path)) is not None:
+        place, id = "terminal", body.get("terminal_id")
+    elif view.path == _REFUND:
+        place, id, operation = "on", body.get("transaction_id"), "refund"
+    elif (found := _ACTION.fullmatch(view.path)) is not None:
+        place, id, operation = "on", found[1], _ACTIONS[found[2]]
+    else:
+        return None
+    name = known[place].get(str(id))
+    # The examples have no word for a tip in percent.
+    if name is None or (place == "on" and body.get("type") not in (None, "fixed")):
+        return None
+    return {"operation": operation, place: name, "key": key, **_asked(body)}
 
 
 def _asked(body: Mapping[str, Any]) -> dict[str, Any]:
