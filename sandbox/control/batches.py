@@ -257,15 +257,14 @@ def _entries(batch: batches.Batch, payment: Payment) -> Iterator[BatchEntry]:
             now_in=payment.batch_id,
         )
 
-    is_refused = batch.id in payment.refused_in
     result: EntryResult | None = _RESULTS.get(batch.status)
-    if payment.batch_id == batch.id or is_refused:
-        # What was refused may have come back into the same batch only by an edit.
-        went_back = is_refused and payment.batch_id != batch.id
-        kept = payment.ledger.kept if went_back else batches.entries_of(payment, batch.id).captured
+    # What was refused may have come back into the same batch only by an edit.
+    is_in = payment.batch_id == batch.id
+    if is_in or batch.id in payment.refused_in:
+        kept = batches.entries_of(payment, batch.id).captured if is_in else payment.ledger.kept
         captured = (one for one in payment.history if one.status in ("captured", "settled"))
         attempt = next(captured, payment.history[0])
-        yield entry("capture", kept, attempt, "refused" if went_back else result)
+        yield entry("capture", kept, attempt, result if is_in else "refused")
     for attempt in payment.history:
         if attempt.transaction_type == "refund" and attempt.batch_id == batch.id:
             yield entry("refund", attempt.amount, attempt, result)
@@ -282,11 +281,11 @@ def _sums(entries: list[BatchEntry]) -> EntrySums:
 
 def _explain(world: World, batch: batches.Batch) -> tuple[str, datetime | None]:
     """Explain what the status means, and when the processor answers."""
-    timer = world.store.timer(BATCH_RESULT, batch.id)
-    if batch.status == "submitted" and timer is not None:
-        return view_timer(world, timer).says, timer.due
-    if batch.status == "submitted" and world.switches["batch.settlement"] == "manual":
-        return "it waits for you to answer, because the switch batch.settlement is manual", None
+    if batch.status == "submitted":
+        if (timer := world.store.timer(BATCH_RESULT, batch.id)) is not None:
+            return view_timer(world, timer).says, timer.due
+        if world.switches["batch.settlement"] == "manual":
+            return "it waits for you to answer, because the switch batch.settlement is manual", None
     reason = (batch.response or {}).get("rejection_reason", "no reason was given")
     return _WHY[batch.status].format(reason=reason, refused=_refused(batch) or 0), None
 

@@ -25,7 +25,7 @@ from sandbox.control.context import ControlFault, ControlRequest, cast_names, ex
 from sandbox.control.coverage import Coverage, view_coverage
 from sandbox.control.directory import DirectoryEntry, directory_entries
 from sandbox.control.endpoints import EndpointView, view_endpoint
-from sandbox.control.journal import JournalEntry, RequestRow, request_row, view_entry
+from sandbox.control.journal import REFUSED_FROM, JournalEntry, RequestRow, request_row, view_entry
 from sandbox.control.ledger import read_ledger
 from sandbox.control.messages import MessageRow, MessageView, message_row, view_message
 from sandbox.control.models import GZIP, HTML, Time, View, Written
@@ -73,7 +73,6 @@ KEYS_MAX: Final = 50
 LENS_MAX: Final = 40
 """Refused operations, the newest, that the lens answers for every one of these keys."""
 
-_REFUSED_FROM: Final = 400
 _TARGET: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 _ENDPOINT_SECRET: Final = re.compile(rb"whsec_[A-Za-z0-9+/=_-]+")
 _MASKED_SECRET: Final = b"whsec_****"
@@ -267,7 +266,7 @@ def _refused(entries: list[Entry]) -> list[tuple[Row, str | None]]:
     found: dict[tuple[str, str | None], tuple[Row, str | None]] = {}
     for entry in reversed(entries):
         row = PERMITTED.get(entry.route or "")
-        if row is None or entry.status < _REFUSED_FROM or len(found) == LENS_MAX:
+        if row is None or entry.status < REFUSED_FROM or len(found) == LENS_MAX:
             continue
         named = _TARGET.search(entry.path) if row.target is not None else None
         if row.target is None or row.target.where != "path" or named is not None:

@@ -28,7 +28,6 @@ FOLDER: Final = Path(__file__).parent / "console"
 VENDOR: Final = FOLDER / "vendor"
 """The folder of modules of others, as they publish them."""
 
-_ENTRY: Final = "main.js"
 _STYLES: Final = ("base.css", "rooms.css", "acting.css")
 _VENDORED: Final = {
     "preact": "preact.mjs",
@@ -50,7 +49,7 @@ _LOOSE: Final = re.compile(r"^\s*(?:import|export)\b", re.MULTILINE)
 def join_scripts() -> str:
     """All modules as one, each a function that gives what it exports, those it needs first."""
     written: dict[str, str] = {}
-    _add_module(_ENTRY, written)
+    _add_module("main.js", written)
     return "".join(written.values())
 
 

@@ -271,8 +271,7 @@ async def _choose_entries(world: World, body: ExportBody) -> list[Entry]:
             if id not in known:
                 why = f"requests: the journal has no {id[:80]!r}, or no longer has it"
                 raise invalid(why, nearest(id, known))
-        wanted = set(body.requests)
-        entries = [one for one in entries if one.id in wanted]
+        entries = [one for one in entries if one.id in body.requests]
     if body.since is not None:
         entries = [one for one in entries if one.at >= body.since]
     if (subject := body.subject) is not None:
@@ -287,10 +286,8 @@ async def _choose_entries(world: World, body: ExportBody) -> list[Entry]:
 
 
 def _concerns(world: World, entry: Entry, subject: str) -> bool:
-    if subject in entry.path.split("/"):
-        return True
-    messages = (world.store.message(id) for id in entry.events)
-    return any(one is not None and one.subject == subject for one in messages)
+    messages = filter(None, map(world.store.message, entry.events))
+    return subject in entry.path.split("/") or any(one.subject == subject for one in messages)
 
 
 _FILES: Final[Mapping[str, tuple[str, str, Callable[[ExportCase], str] | None]]] = {

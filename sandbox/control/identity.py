@@ -23,10 +23,6 @@ from sandbox.worlds.world import World
 TOKENS_MAX: Final = 1_000
 """Tokens of teams on one server. Source: assumed D25-teams."""
 
-_PREFIX: Final = "sbx_"
-_SECRET_BYTES: Final = 24
-_ID_BYTES: Final = 6
-
 
 class Identity(Struct, frozen=True, gc=False):
     """The operator of the server, or a team by one of its tokens."""
@@ -111,9 +107,9 @@ class Tokens:
         """Return a new token of a team, and its plaintext. Raises TooManyTokens."""
         if len(self._by_digest) >= TOKENS_MAX:
             raise TooManyTokens(f"the server holds {TOKENS_MAX:,} tokens; delete old ones")
-        plaintext = f"{_PREFIX}{secrets.token_urlsafe(_SECRET_BYTES)}"
+        plaintext = f"sbx_{secrets.token_urlsafe(24)}"
         token = TeamToken(
-            id=f"tok_{secrets.token_hex(_ID_BYTES)}",
+            id=f"tok_{secrets.token_hex(6)}",
             team=team,
             name=name,
             digest=digest_of(plaintext.encode()),
@@ -126,8 +122,7 @@ class Tokens:
 
     def remove(self, id: str) -> bool:
         """Make a token worthless at once. False if there is none with this id."""
-        found = self._find(id)
-        if found is None:
+        if (found := self._find(id)) is None:
             return False
         del self._by_digest[found.digest]
         self._keep(write_tokens(self._by_digest.values()))
@@ -171,10 +166,8 @@ class Sessions:
         return next((who for one in cookies_of(scope) if (who := self._whose(one))), None)
 
     def _whose(self, cookie: str) -> Identity | None:
-        ends, who = self._open.get(cookie, (0.0, None))
-        if who is None or self.ticks() >= ends or not self.tokens.is_still(who):
-            return None
-        return who
+        ends, who = self._open.get(cookie, (0.0, ANONYMOUS))
+        return who if self.ticks() < ends and self.tokens.is_still(who) else None
 
     def begin(self, token: str) -> tuple[str, Identity] | None:
         """Return the id of a new session, and whose it is; None for an unknown token."""

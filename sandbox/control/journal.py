@@ -48,7 +48,7 @@ class RequestsQuery(BackwardsListing):
 
 _SUMMARIES: Final = {row.name: row.summary for row in OPERATIONS}
 _OUTCOMES: Final = frozenset({*OUTCOMES, *TRANSPORT_FAULTS})
-_REFUSED_FROM: Final = 400
+REFUSED_FROM: Final = 400
 _WHY_CHARS_MAX: Final = 200
 
 
@@ -247,7 +247,7 @@ def names(entry: Entry, id: str) -> bool:
 
 def is_refused(entry: Entry) -> bool:
     """Whether a request was refused, or got no answer."""
-    return entry.status == 0 or entry.status >= _REFUSED_FROM
+    return entry.status == 0 or entry.status >= REFUSED_FROM
 
 
 def view_entry(world: World, entry: Entry) -> JournalEntry:

@@ -9,7 +9,7 @@ from pydantic import Field
 from sandbox.control.clock import view_timer
 from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, parse_words
 from sandbox.control.journal import OutcomeView, is_refused, names
-from sandbox.control.models import Body, LikeType, PageQuery, Time, View, Words
+from sandbox.control.models import Body, LikeType, PageQuery, Time, View, Words, shows
 from sandbox.control.routing import WORLD, get, post
 from sandbox.domain.batches import Batch
 from sandbox.domain.clock import BATCH_RESULT
@@ -19,7 +19,7 @@ from sandbox.domain.instants import Instant, to_ms
 from sandbox.domain.payments.action_records import record_id
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.late_answers import why_no_answer
-from sandbox.domain.payments.outcomes import OUTCOMES, Operation
+from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import (
     STATUS_REASONS,
     STATUSES,
@@ -203,12 +203,9 @@ class StoryStep(View):
     says: str
 
 
+@shows(OpenAttempt)
 class UnansweredAttempt(View):
     """An attempt that timed out or was left pending: its answer may still come, or be given."""
-
-    event_id: str
-    operation: Operation
-    amount: int
 
 
 class Story(View):
@@ -244,10 +241,12 @@ def view_story(world: World, payment: Payment, messages: Sequence[Message]) -> S
     asked = list(dict.fromkeys(one.request_id for one in messages if one.request_id is not None))
     entries = world.journal.entries()
     first = next((one for one in entries if asked and one.id == asked[0]), None)
+    # From any client.
+    refused = (one for one in entries if is_refused(one) and names(one, payment.id))
     steps = [
         *_attempts(payment),
         *(_message_step(world, one) for one in messages),
-        *(_refusal_step(world, one) for one in entries if _is_refusal(one, payment.id)),
+        *(_refusal_step(world, one) for one in refused),
     ]
     steps.sort(key=lambda step: step.at)
     return Story(
@@ -341,11 +340,6 @@ def _attempts(payment: Payment) -> Iterator[StoryStep]:
 
 def _step(kind: StepKind, id: str, at: Any, says: str, amount: int | None = None) -> StoryStep:
     return StoryStep(at=at, kind=kind, id=id, amount=amount, says=says)
-
-
-def _is_refusal(entry: Entry, id: str) -> bool:
-    """Whether the request was refused and named the payment, from any client."""
-    return is_refused(entry) and names(entry, id)
 
 
 def _refusal_step(world: World, entry: Entry) -> StoryStep:

@@ -178,7 +178,6 @@ class VerifyBody(Body):
         return self
 
 
-Verdict = Literal["genuine", "refused"]
 _SHOWN_CHARS: Final = 4
 
 
@@ -189,7 +188,7 @@ class VerifyView(View):
     `signed` is the text that is signed. `secrets` are masked. `age_s` is the age of the timestamp.
     """
 
-    verdict: Verdict
+    verdict: Literal["genuine", "refused"]
     signed: str
     secrets: list[str]
 

@@ -377,11 +377,11 @@ async def play_example(request: ControlRequest, body: PlayBody) -> Play:
     async def act(path: str, wanted: Any) -> tuple[int, Any]:
         try:
             if path == "/clock/advance":
-                advanced = await advance_clock(request, Advance.model_validate(wanted))
-                return 200, advanced.model_dump()
-            params = {**request.params, "id": path.rpartition("/")[2]}
-            tapped = await tap_card(replace(request, params=params), TapBody.model_validate(wanted))
-            return 200, tapped.model_dump()
+                answer: View = await advance_clock(request, Advance.model_validate(wanted))
+            else:
+                tapped = replace(request, params={"id": path.rpartition("/")[2]})
+                answer = await tap_card(tapped, TapBody.model_validate(wanted))
+            return 200, answer.model_dump()
         except ControlFault as fault:
             return fault.status, {"error": fault.error, "message": fault.message}
 

@@ -76,10 +76,6 @@ def _tried_row(tried: events.AttemptEvent) -> dict[str, Any]:
     }
 
 
-def _tap(event: events.TapEvent) -> dict[str, Any]:
-    return {**vars(TapView.of(event.tap)), "waits": event.waits}
-
-
 def _record(world: World, record: Any) -> dict[str, Any]:
     """Return a record as its list shows it.
 
@@ -114,7 +110,7 @@ FULL_VIEWS: Final[Views] = {
     events.MESSAGE: lambda world, message: view_content(message),
     events.ATTEMPT: lambda world, tried: _tried(tried),
     events.CLOCK: lambda world, clock: clock,
-    events.TAP: lambda world, event: _tap(event),
+    events.TAP: lambda world, event: vars(TapView.of(event.tap)) | {"waits": event.waits},
     events.RECORD: _record,
     events.ENDPOINT: lambda world, endpoint: _endpoint(endpoint),
     events.AGENDA: lambda world, nothing: _agenda(world),
