@@ -255,12 +255,14 @@ class Control:
             worlds.touch(request.found_world)
             # Without an event loop, or under a clock that a test moves, no alarm has rung.
             await catch_up(request.found_world)
-        query = _parse_query(row.query, request.scope)
+        query = _check(row.query, _read_query, request.scope["query_string"])
         given = {} if row.query is NoQuery else {"query": query}
         if row.is_raw:
             given["body"] = body
         elif row.body is not None:
-            given["body"] = _parse_body(row.body, bytes(body), worlds.profile.key_format)
+            # The body may be omitted if all of its fields are optional.
+            given["body"] = _check(row.body, wire.parse_object, bytes(body) or b"{}")
+            _must_hold_no_secret(bytes(body), worlds.profile.key_format)
         shown = row.run(request, **given)
         if isawaitable(shown):
             shown = await (wire.unless_gone(shown, receive) if row.ends_with_client else shown)
@@ -280,34 +282,32 @@ class Control:
         return shown
 
 
-def _parse_query(shape: type[BaseModel], scope: Scope) -> Any:
-    try:
-        sent = wire.parse_query(scope["query_string"])
-    except wire.BadInput as error:
-        raise invalid(str(error)) from None
+def _read_query(text: bytes) -> dict[str, str]:
+    sent = wire.parse_query(text)
     for repeated in (name for name, values in sent.items() if len(values) > 1):
         raise invalid(f"{repeated}: must be given once")
-    try:
-        return shape.model_validate({name: values[0] for name, values in sent.items()})
-    except ValidationError as error:
-        raise _refusal(error, shape) from None
+    return {name: values[0] for name, values in sent.items()}
 
 
-def _parse_body(shape: type[BaseModel], body: bytes, key_format: KeyFormat) -> Any:
+def _check(shape: type[BaseModel], read: Callable[[bytes], dict[str, Any]], sent: bytes) -> Any:
     try:
-        # The body may be omitted if all of its fields are optional.
-        sent = wire.parse_object(body or b"{}")
-        checked = shape.model_validate(sent)
+        return shape.model_validate(read(sent))
     except wire.BadInput as error:
         raise invalid(str(error)) from None
     except ValidationError as error:
         raise _refusal(error, shape) from None
-    # No field of the control API takes a key or a card number (assumed 6.4-everywhere).
-    found = find_misplaced(sent, key_format) if may_hold_secret(body, key_format) else None
-    if found is not None:
+
+
+def _must_hold_no_secret(body: bytes, key_format: KeyFormat) -> None:
+    """Raise ControlFault for a key or a card number, which no field takes.
+
+    Source: assumed 6.4-everywhere.
+    """
+    if not may_hold_secret(body, key_format):
+        return
+    if (found := find_misplaced(wire.parse_object(body), key_format)) is not None:
         details = "a test card is named by its token" if found.secret is CARD_NUMBER else ""
         raise ControlFault(400, "validation_error", str(found), details=details)
-    return checked
 
 
 def _refusal(error: ValidationError, shape: type[BaseModel]) -> ControlFault:

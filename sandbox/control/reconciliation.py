@@ -142,18 +142,14 @@ def _compare(
     *,
     by_event: bool,
 ) -> Iterator[DifferenceView]:
-    wholes = {one.id: _whole(one) for one in payments}
-    found = [entry for one in payments for entry in _attempts(one)]
-    attempts = {(one.transaction_id, one.event_id): one for one in found}
-    events = {event_id: one for (_, event_id), one in attempts.items()}
+    known: dict[tuple[str | None, str | None], _Entry] = {}
+    for one in payments:
+        known[one.id, None] = _whole(one)
+        for entry in _attempts(one):
+            known[one.id, entry.event_id] = known[None, entry.event_id] = entry
     named: set[tuple[str | None, str | None]] = set()
     for there in theirs:
-        if there.event_id is None:
-            here = wholes.get(there.transaction_id or "")
-        elif there.transaction_id is None:
-            here = events.get(there.event_id)
-        else:
-            here = attempts.get((there.transaction_id, there.event_id))
+        here = known.get((there.transaction_id, there.event_id))
         if here is None:
             yield _difference("missing_here", there, there.amount, None)
             continue
@@ -162,9 +158,9 @@ def _compare(
             yield _difference("other_amount", there, there.amount, here.amount)
         if there.status not in (None, here.status):
             yield _difference("other_status", there, there.status, here.status)
-    for one in expected:
-        if (one.transaction_id, one.event_id if by_event else None) not in named:
-            yield _difference("missing_there", one, None, one.amount)
+    for entry in expected:
+        if (entry.transaction_id, entry.event_id if by_event else None) not in named:
+            yield _difference("missing_there", entry, None, entry.amount)
 
 
 def _difference(
@@ -239,15 +235,14 @@ def _csv_rows(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
     reader = csv.reader(io.StringIO(text.lstrip("\ufeff")), delimiter=delimiter, strict=True)
     try:
         names = [name.strip().lower() for name in next(reader)]
-        if doubled := [name for name in names if name in COLUMNS and names.count(name) > 1]:
-            raise _at(1, f"has the column {doubled[0]} twice")
+        for name in names:
+            if name in COLUMNS and names.count(name) > 1:
+                raise _at(1, f"has the column {name} twice")
         if set(names).isdisjoint(IDS):
             near = next((name for name in names if nearest(name, IDS)), "".join(names[:1]))
             about = f"has no column {' or '.join(IDS)}; it has {near[:_WORD_CHARS_MAX]!r}"
             raise _at(1, about, near, IDS)
-        for row in reader:
-            if not any(row):
-                continue
+        for row in filter(any, reader):
             if len(row) != len(names):
                 raise _at(reader.line_num, f"has {len(row)} values for {len(names)} columns")
             yield reader.line_num, dict(zip(names, row, strict=True))
