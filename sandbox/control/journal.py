@@ -237,10 +237,10 @@ def _mentions(entry: Entry, text: str) -> bool:
 def _is_about(world: World, entry: Entry, id: str) -> bool:
     """Whether the request named the record, or an event of the request is about it."""
     messages = filter(None, map(world.store.message, entry.events))
-    return names(entry, id) or any(message.subject == id for message in messages)
+    return has_named(entry, id) or any(message.subject == id for message in messages)
 
 
-def names(entry: Entry, id: str) -> bool:
+def has_named(entry: Entry, id: str) -> bool:
     """Whether the request named the record."""
     return id in entry.path or id.encode() in (entry.request or b"")
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from sandbox.control.clock import view_timer
 from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, parse_words
-from sandbox.control.journal import OutcomeView, is_refused, names
+from sandbox.control.journal import OutcomeView, has_named, is_refused
 from sandbox.control.models import Body, LikeType, PageQuery, Time, View, Words, shows
 from sandbox.control.routing import WORLD, get, post
 from sandbox.domain.batches import Batch
@@ -242,7 +242,7 @@ def view_story(world: World, payment: Payment, messages: Sequence[Message]) -> S
     entries = world.journal.entries()
     first = next((one for one in entries if asked and one.id == asked[0]), None)
     # From any client.
-    refused = (one for one in entries if is_refused(one) and names(one, payment.id))
+    refused = (one for one in entries if is_refused(one) and has_named(one, payment.id))
     steps = [
         *_attempts(payment),
         *(_message_step(world, one) for one in messages),
