@@ -235,9 +235,9 @@ def _keys(world: World) -> list[ApiKey]:
 def _moves(world: World, payment: Payment) -> CapturedMoves:
     owner = cast_names(world, "account").get(payment.account_id)
     ids = world.cast.ids_of("key")
-    name = next((one for one in (owner, "psp") if one in ids), "")
-    key = world.store.get(ApiKey, ids.get(name or "", ""))
-    return CapturedMoves.extend(view_actions(world, payment, key), id=payment.id, key=name or None)
+    name = next((one for one in (owner, "psp") if one and one in ids), "")
+    key = world.store.get(ApiKey, ids.get(name, ""))
+    return CapturedMoves.extend(view_actions(world, payment, key), id=payment.id, key=key and name)
 
 
 def _checks(world: World, message: Message) -> Iterator[CapturedCheck]:

@@ -158,14 +158,14 @@ async def list_messages(request: ControlRequest, query: MessagesQuery) -> Messag
 
 
 def _fits(world: World, message: Message, query: MessagesQuery) -> bool:
-    told = (message.id, message.event_type, message.subject, message.account_id)
+    ids = (message.id, message.subject, message.account_id, message.request_id or "")
     return (
         query.event_type in (None, message.event_type)
         and query.subject in (None, message.subject)
         and query.account in (None, message.account_id)
         and (query.since is None or message.created_at >= query.since)
         and (query.status is None or status_of(message) == query.status)
-        and (query.q or "").lower() in "\n".join((*told, message.request_id or "")).lower()
+        and (query.q is None or query.q.lower() in "\n".join((message.event_type, *ids)).lower())
         and (query.endpoint is query.delivery is None or _is_sent(world, message, query))
     )
 
