@@ -196,21 +196,16 @@ class MovesQuery(Query):
     key: Words | None = None
 
 
-_DECLINE: Final = ActionRequest(operation=Operation.CONFIRM, confirms=False)
-
-ACTIONS: Final[dict[str, tuple[ActionRequest, dict[str, Any]]]] = {
-    "payments.confirm": (ActionRequest(operation=Operation.CONFIRM), {"confirm": True}),
-    "payments.confirm declined": (_DECLINE, {"confirm": False}),
-    "payments.capture": (ActionRequest(operation=Operation.CAPTURE), {}),
-    "payments.increment": (ActionRequest(operation=Operation.INCREMENT, amount=1), {"amount": 1}),
-    "payments.adjust": (
-        ActionRequest(operation=Operation.ADJUST, amount=0),
-        {"type": "fixed", "amount": 0},
-    ),
-    "payments.reverse": (ActionRequest(operation=Operation.REVERSE), {}),
-    "payments.refund": (ActionRequest(operation=Operation.REFUND), {}),
+ACTIONS: Final[dict[str, tuple[Operation, dict[str, Any]]]] = {
+    "payments.confirm": (Operation.CONFIRM, {"confirm": True}),
+    "payments.confirm declined": (Operation.CONFIRM, {"confirm": False}),
+    "payments.capture": (Operation.CAPTURE, {}),
+    "payments.increment": (Operation.INCREMENT, {"amount": 1}),
+    "payments.adjust": (Operation.ADJUST, {"type": "fixed", "amount": 0}),
+    "payments.reverse": (Operation.REVERSE, {}),
+    "payments.refund": (Operation.REFUND, {}),
 }
-"""The moves of a payment: each with its least request, and the body that says the same.
+"""The moves of a payment, each with its least body.
 
 The first word of a move is its operation.
 """
@@ -281,8 +276,8 @@ def view_actions(world: World, payment: Payment, key: ApiKey | None) -> Moves:
         state=payment.status,
         moves=[
             _view_action(world, context, payment, name, key)
-            for name, (action, _) in ACTIONS.items()
-            if action.confirms or payment.status == "surcharge_pending"
+            for name, (_, body) in ACTIONS.items()
+            if body.get("confirm", True) or payment.status == "surcharge_pending"
         ],
         by_itself=list(_by_itself(world, payment)),
     )
@@ -291,7 +286,9 @@ def view_actions(world: World, payment: Payment, key: ApiKey | None) -> Moves:
 def _view_action(
     world: World, context: OperationContext, payment: Payment, name: str, key: ApiKey | None
 ) -> Move:
-    action, body = ACTIONS[name]
+    operation, body = ACTIONS[name]
+    confirms = body.get("confirm", True)
+    action = ActionRequest(operation=operation, amount=body.get("amount"), confirms=confirms)
     row = PERMITTED[name.partition(" ")[0]]
     shown: dict[str, Any] = {
         "operation": row.name,
@@ -307,9 +304,9 @@ def _view_action(
     except Refusal as refusal:
         fault, shown["clause"] = refusal.fault, refusal.source
         return Move.of(fault, **shown, error=fault.code, row=_row_of(refusal), says=refusal.reason)
-    least, most = _limits(context, payment, action) if action.confirms else (None, None)
-    natural = plan(payment, action).amount if action.confirms else None
-    if action.operation in _WITHOUT_NATURAL_AMOUNT:
+    least, most = _limits(context, payment, action) if confirms else (None, None)
+    natural = plan(payment, action).amount if confirms else None
+    if operation in _WITHOUT_NATURAL_AMOUNT:
         body, natural = {**body, "amount": least}, None
     next_status = payment.status if taken.next_status == "same" else taken.next_status
     shown |= {"example": body, "clause": taken.source}
@@ -319,7 +316,7 @@ def _view_action(
         possible=True,
         next_status=next_status,
         row=taken.id,
-        says=f"{taken.id}: {action.operation} leads to {next_status}",
+        says=f"{taken.id}: {operation} leads to {next_status}",
         amount=natural,
         min=least,
         max=most,
