@@ -58,11 +58,14 @@ WHERE id = $1 AND format <= $4 AND n > 0 AND session IS NOT DISTINCT FROM $3 AND
 _RESERVE: Final = """
 INSERT INTO uat_sandbox.worlds (id, wid, team, session, n, format)
 VALUES ($1, (random() * 9e18)::bigint, $2, $3, 0, $4)
-ON CONFLICT (id) DO UPDATE SET wid = excluded.wid, session = excluded.session
+ON CONFLICT (id) DO UPDATE SET wid = excluded.wid, session = excluded.session, touched_at = now()
 WHERE worlds.n = 0
     AND NOT EXISTS (SELECT FROM uat_sandbox.living l WHERE l.number = worlds.session)
 RETURNING $3::integer, wid, n"""
 _TAKE_BACK: Final = "DELETE FROM uat_sandbox.worlds WHERE wid = $1 AND n = 0"
+_NOT_MADE: Final = """
+DELETE FROM uat_sandbox.worlds
+WHERE n = 0 AND session = $1 AND touched_at < now() - interval '10 seconds' AND NOT id = ANY($2)"""
 _LEAVE: Final = "UPDATE uat_sandbox.sessions SET is_leaving = true WHERE number = $1"
 _NUMBERED: Final = """
 INSERT INTO uat_sandbox.meta VALUES ('numbered:' || $1, '1')
@@ -251,8 +254,15 @@ async def due(
     return [row["id"] for row in await connection.fetch(_DUE, FORMAT, me, count, list(here))]
 
 
-async def sweep(connection: asyncpg.Connection, unused_after_s: float | None) -> None:
-    """Delete what is unused, abandoned or left over, some of it at a time."""
+async def sweep(
+    connection: asyncpg.Connection, me: int, made: list[str], unused_after_s: float | None
+) -> None:
+    """Delete what is unused, abandoned or left over, some of it at a time.
+
+    `made` are the worlds that this server makes now; other ids that it has reserved were not given
+    back, or it never learnt that it has them.
+    """
+    await connection.execute(_NOT_MADE, me, made)
     if unused_after_s is not None:
         await connection.execute(_UNUSED, unused_after_s, DEFAULT_WORLD)
     await connection.execute(_SWEEP)

@@ -134,6 +134,11 @@ class ClusterSaver:
         """The worlds that the session owns."""
         return [owned.world for owned in self._owned.values() if not owned.is_gone]
 
+    @property
+    def unwritten(self) -> list[str]:
+        """The ids of worlds that are made here now."""
+        return [*self.claims, *(id for id, owned in self._owned.items() if owned.n == 0)]
+
     def has(self, id: str) -> bool:
         """Whether a world with this id is owned here, or not deleted yet."""
         return id in self._owned

@@ -321,7 +321,8 @@ class ClusterServer:
     async def _sweep(self) -> None:
         """Claim what is due and has no owner, delete what is left over, and spread worlds."""
         unused_s = self.worlds.limits.unused_after_s
-        await self._database.ask(ownership.sweep, unused_s)
+        number, made = self._session.number, self.saver.unwritten
+        await self._database.ask(ownership.sweep, number, made, unused_s)
         passed_over = [*self._unreadable, *(world.id for world in self.worlds)]
         due = await self._database.ask(ownership.due, self._session.number, passed_over, DUE_MAX)
         for id in due:

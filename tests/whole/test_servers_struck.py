@@ -169,6 +169,22 @@ def test_a_server_that_nothing_reaches_drops_its_worlds_and_comes_back(
             assert {made} <= later <= payments(one)
 
 
+def test_an_id_that_was_reserved_for_nothing_is_free_again(
+    url: str, tmp_path: Path, postgres: Postgres
+):
+    """As after the end of a connection on which a reservation was written, but not confirmed."""
+    with serving(url, tmp_path, "one") as one, serving(url, tmp_path, "two") as other:
+        postgres.asked(
+            url,
+            "INSERT INTO uat_sandbox.worlds (id, wid, team, session, n, format, touched_at) "
+            "SELECT 'mine', 1, '', number, 0, 1, now() - interval '1 minute' "
+            "FROM uat_sandbox.living WHERE name = 'one'",
+        )
+
+        until(lambda: other.control("POST", "/worlds", json={"id": "mine"}).status_code == 201)
+        assert one.control("GET", "/worlds/mine").status_code == 200
+
+
 def test_a_request_that_comes_while_postgresql_is_away_keeps_its_body(
     url: str, tmp_path: Path, postgres: Postgres
 ):
