@@ -67,6 +67,11 @@ _NOT_MADE: Final = """
 DELETE FROM uat_sandbox.worlds
 WHERE n = 0 AND session = $1 AND touched_at < now() - interval '10 seconds' AND NOT id = ANY($2)"""
 _LEAVE: Final = "UPDATE uat_sandbox.sessions SET is_leaving = true WHERE number = $1"
+COUNT_ALONE: Final = f"""
+SET LOCAL idle_in_transaction_session_timeout = 3000;
+SELECT pg_advisory_xact_lock({_MAKING})"""
+"""One server at a time counts and reserves; one that freezes then holds up others for 3 s."""
+
 _NUMBERED: Final = """
 INSERT INTO uat_sandbox.meta VALUES ('numbered:' || $1, '1')
 ON CONFLICT (name) DO UPDATE SET value = (uat_sandbox.meta.value::bigint + 1)::text
@@ -152,7 +157,7 @@ async def reserve(
     """
     whose = team_of(id) if id else team
     async with connection.transaction():
-        await connection.execute("SELECT pg_advisory_xact_lock($1)", _MAKING)
+        await connection.execute(COUNT_ALONE)
         of_all, of_team = await connection.fetchrow(
             "SELECT count(*), count(*) FILTER (WHERE team = $1) FROM uat_sandbox.worlds", whose
         )

@@ -9,7 +9,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from math import ceil
 from pathlib import Path
 from random import Random
@@ -21,6 +21,7 @@ import pytest
 
 from sandbox.app import build
 from sandbox.cluster.database import PATIENCE_S
+from sandbox.cluster.ownership import COUNT_ALONE
 from sandbox.cluster.server import ClusterServer
 from sandbox.cluster.session import FRESH_S, SILENT_S
 from sandbox.cluster.setup import refuse_pooler
@@ -183,6 +184,24 @@ def test_an_id_that_was_reserved_for_nothing_is_free_again(
 
         until(lambda: other.control("POST", "/worlds", json={"id": "mine"}).status_code == 201)
         assert one.control("GET", "/worlds/mine").status_code == 200
+
+
+def test_a_server_that_freezes_while_it_reserves_an_id_does_not_hold_up_others(
+    url: str, tmp_path: Path
+):
+    async def freeze_while(create: Callable[[], httpx2.Response]) -> httpx2.Response:
+        connection = await asyncpg.connect(url)
+        await connection.execute("BEGIN")
+        await connection.execute(COUNT_ALONE)
+        try:
+            return await asyncio.to_thread(create)
+        finally:
+            connection.terminate()
+
+    with serving(url, tmp_path, "one") as one:
+        body = {"id": "mine"}
+        made = asyncio.run(freeze_while(lambda: one.control("POST", "/worlds", json=body)))
+        assert made.status_code == 201, made.text
 
 
 def test_a_request_that_comes_while_postgresql_is_away_keeps_its_body(
