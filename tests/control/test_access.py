@@ -104,27 +104,25 @@ def test_a_token_that_is_given_is_asked_for_on_loopback_too():
     assert with_token(sandbox, "GET", "/worlds", "Bearer open-sesame-open-sesame").status == 200
 
 
+WRONG = [
+    (),
+    ("",),
+    ("Bearer",),
+    ("Bearer ",),
+    ("open-sesame-open-sesame",),
+    ("Bearer open-sesame-open-sesam",),
+    ("Bearer open-sesame-open-sesame2",),
+    ("Bearer OPEN-SESAME-OPEN-SESAME",),
+    ("Basic open-sesame-open-sesame",),
+    ("Bearer\topen-sesame-open-sesame",),
+    ("Beareropen-sesame-open-sesame",),
+    ("bearer",),
+    ("Bearer \xff\xfe",),
+    ("Bearer open-sesame-open-sesame", "Bearer other"),
+]
+
+
 @pytest.mark.proves("assumed D25")
-@pytest.mark.parametrize(
-    "tokens",
-    [
-        (),
-        ("",),
-        ("Bearer",),
-        ("Bearer ",),
-        ("open-sesame-open-sesame",),
-        ("Bearer open-sesame-open-sesam",),
-        ("Bearer open-sesame-open-sesame2",),
-        ("Bearer OPEN-SESAME-OPEN-SESAME",),
-        ("Basic open-sesame-open-sesame",),
-        ("Bearer\topen-sesame-open-sesame",),
-        ("Beareropen-sesame-open-sesame",),
-        ("bearer",),
-        ("Bearer \xff\xfe",),
-        ("Bearer open-sesame-open-sesame", "Bearer other"),
-    ],
-    ids=str,
-)
 @pytest.mark.parametrize(
     ("method", "path"),
     [
@@ -137,12 +135,13 @@ def test_a_token_that_is_given_is_asked_for_on_loopback_too():
         ("POST", "/health"),
     ],
 )
-def test_without_the_token_everything_is_a_401_that_tells_nothing(guarded, method, path, tokens):
-    answer = with_token(guarded, method, path, *tokens)
+def test_without_the_token_everything_is_a_401_that_tells_nothing(guarded, method, path):
+    for tokens in WRONG:
+        answer = with_token(guarded, method, path, *tokens)
 
-    assert_refused(answer, 401, "unauthorized")
-    assert answer.headers["www-authenticate"] == "Bearer"
-    assert "open-sesame-open-sesame" not in answer.body.decode()
+        assert_refused(answer, 401, "unauthorized")
+        assert answer.headers["www-authenticate"] == "Bearer"
+        assert "open-sesame-open-sesame" not in answer.body.decode()
 
 
 @pytest.mark.proves("assumed D25")

@@ -9,6 +9,7 @@ from sandbox.control.routes import CONTROL
 from sandbox.settings import Settings, SettingsError
 from tests.control.refusals import assert_refused
 from tests.driving import InProcess, Response
+from tests.support.payments import fresh_sandbox
 
 HERE = "127.0.0.1:8080"
 EVIL = "https://evil.example"
@@ -25,6 +26,12 @@ def from_page(sandbox: InProcess, method: str, path: str, **headers: str) -> Res
         body=b'{"url": "http://127.0.0.1:9/internal"}',
         headers=[(name.replace("_", "-").encode(), sent[name].encode()) for name in sent],
     )
+
+
+@pytest.fixture(scope="module")
+def shared() -> InProcess:
+    """One for all requests that change nothing."""
+    return fresh_sandbox()
 
 
 def at(row) -> str:
@@ -52,23 +59,23 @@ FOREIGN = [
 
 @pytest.mark.proves("assumed D25-origins")
 @pytest.mark.parametrize("row", CLOSED, ids=lambda row: row.name)
-def test_every_route_that_is_not_open_refuses_a_page_of_another_origin(sandbox, row):
-    before = state(sandbox)
+def test_every_route_that_is_not_open_refuses_a_page_of_another_origin(shared, row):
+    before = state(shared)
 
     for headers in FOREIGN:
-        answer = from_page(sandbox, row.method, at(row), **headers)
+        answer = from_page(shared, row.method, at(row), **headers)
 
         assert_refused(answer, 403, "foreign_origin")
         assert "page of another origin" in answer.json()["message"]
-    assert state(sandbox) == before
+    assert state(shared) == before
 
 
 @pytest.mark.proves("assumed D25-origins")
 @pytest.mark.parametrize(
     "row", [row for row in OPEN if row.method == "GET"], ids=lambda row: row.name
 )
-def test_a_route_that_is_open_answers_any_page(sandbox, row):
-    answer = from_page(sandbox, "GET", row.path, sec_fetch_site="cross-site", origin=EVIL)
+def test_a_route_that_is_open_answers_any_page(shared, row):
+    answer = from_page(shared, "GET", row.path, sec_fetch_site="cross-site", origin=EVIL)
 
     # Without TLS there is no authority whose certificate could be given, and no file is named here.
     assert answer.status == (404 if row.name in ("tls.ca", "console.asset") else 200)
@@ -84,8 +91,8 @@ def test_a_route_that_is_open_answers_any_page(sandbox, row):
         ("GET", "/_sandbox//health"),
     ],
 )
-def test_an_unknown_route_is_not_open_either(sandbox, method, path):
-    answer = from_page(sandbox, method, path, sec_fetch_site="cross-site")
+def test_an_unknown_route_is_not_open_either(shared, method, path):
+    answer = from_page(shared, method, path, sec_fetch_site="cross-site")
 
     assert answer.status == 403
 
@@ -111,8 +118,8 @@ def test_an_unknown_route_is_not_open_either(sandbox, method, path):
     ],
     ids=str,
 )
-def test_what_is_not_the_origin_that_was_asked_is_foreign(sandbox, headers):
-    assert from_page(sandbox, "GET", "/_sandbox/worlds", **headers).status == 403
+def test_what_is_not_the_origin_that_was_asked_is_foreign(shared, headers):
+    assert from_page(shared, "GET", "/_sandbox/worlds", **headers).status == 403
 
 
 @pytest.mark.proves("assumed D25-origins")
@@ -223,13 +230,13 @@ def for_host(sandbox: InProcess, method: str, path: str, host: str, **more) -> R
 
 @pytest.mark.proves("assumed D25-hosts")
 @pytest.mark.parametrize("host", FOREIGN_HOSTS)
-def test_without_a_token_another_host_reaches_neither_surface(sandbox, host):
-    before = state(sandbox)
+def test_without_a_token_another_host_reaches_neither_surface(shared, host):
+    before = state(shared)
 
-    control = for_host(sandbox, "POST", "/_sandbox/worlds", host)
-    health = for_host(sandbox, "GET", "/_sandbox/health", host)
-    keys = for_host(sandbox, "GET", "/v5/apikeys", host, key="merchant")
-    payments = for_host(sandbox, "GET", "/v2/transactions", host, key="merchant")
+    control = for_host(shared, "POST", "/_sandbox/worlds", host)
+    health = for_host(shared, "GET", "/_sandbox/health", host)
+    keys = for_host(shared, "GET", "/v5/apikeys", host, key="merchant")
+    payments = for_host(shared, "GET", "/v2/transactions", host, key="merchant")
 
     assert_refused(control, 421, "misdirected_request")
     assert_refused(health, 421, "misdirected_request")
@@ -238,17 +245,17 @@ def test_without_a_token_another_host_reaches_neither_surface(sandbox, host):
     assert keys.json()["error"] == "misdirected_request"
     assert (payments.status, list(payments.json())) == (421, ["detail", "error"])
     assert "--allow-host" in payments.json()["detail"]
-    assert "x-sandbox-request-id" not in payments.headers
-    assert state(sandbox) == before
+    assert "x-shared-request-id" not in payments.headers
+    assert state(shared) == before
 
 
 @pytest.mark.proves("assumed D25-hosts")
 @pytest.mark.parametrize("host", OWN_HOSTS)
-def test_loopback_under_any_of_its_names_reaches_both_surfaces(sandbox, host):
+def test_loopback_under_any_of_its_names_reaches_both_surfaces(shared, host):
     # The second time it is remembered.
     for _ in range(2):
-        control = for_host(sandbox, "GET", "/_sandbox/worlds", host)
-        platform = for_host(sandbox, "GET", "/v5/apikeys", host, key="merchant")
+        control = for_host(shared, "GET", "/_sandbox/worlds", host)
+        platform = for_host(shared, "GET", "/v5/apikeys", host, key="merchant")
         assert (control.status, platform.status) == (200, 200)
 
 

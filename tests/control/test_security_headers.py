@@ -27,6 +27,12 @@ ON_THE_LOOP = {"stream.read", "messages.wait"}
 """They do not answer at once; the stream's headers are looked at where streams are tested."""
 
 
+@pytest.fixture(scope="module")
+def sandbox() -> InProcess:
+    """One for all: what becomes of it does not matter to its headers."""
+    return InProcess(build(Settings(ca=b"a certificate")))
+
+
 def asked(sandbox: InProcess, method: str, path: str, **more) -> Response:
     return sandbox.ask(method, re.sub(r"\{(\w+)\}", "default", path), **more)
 
@@ -62,8 +68,8 @@ def test_no_answer_of_either_surface_lets_another_origin_read_it(sandbox, row):
 @pytest.mark.parametrize(
     "row", [row for row in CONTROL if row.name not in ON_THE_LOOP], ids=lambda row: row.name
 )
-def test_every_answer_of_the_control_surface_has_its_headers(row):
-    answer = asked(InProcess(build(Settings(ca=b"a certificate"))), row.method, row.path)
+def test_every_answer_of_the_control_surface_has_its_headers(sandbox, row):
+    answer = asked(sandbox, row.method, row.path)
 
     shown = {name: answer.headers.get(name) for name in [one.name for one in SECURITY_HEADERS]}
     policy = shown.pop("content-security-policy")
