@@ -125,11 +125,12 @@ BAD: dict[str, dict[str, tuple[Any, ...]]] = {
         "is_active": ("yes", 1),
     },
     "endpoint": {
-        "id": ("a b", "", "x" * 65, 7),
+        "id": ("a b", "a/b", "ä", "", "x" * 65, 7),
         "url": (
             *("http://user:pw@host/x#f", "http://user@host/", "http://host/x#f", "http://"),
             *("ftp://host/", "host/x", "http://ho st/", "http://host:99999/", "http://höst/"),
-            *("http://[", "", 7, "http://host/" + "x" * 2048),
+            *("http://[", "", 7, "http://host/" + "x" * 2048, "/hooks", "file:///etc/passwd"),
+            *("http:///x", "http://host:port/", "http://host/ä", "http://h/\n"),
         ),
         "secret": ("", "whsec_", "whsec_c2hvcnQ=", SECRET.removeprefix("whsec_"), 7),
         "description": ("d" * 501, 7),

@@ -148,42 +148,10 @@ def test_an_id_that_is_taken_is_a_409_and_leaves_the_endpoint_alone(sandbox):
 
 
 @pytest.mark.parametrize(
-    "url",
-    [
-        *("", "hooks", "/hooks", "ftp://host/x", "file:///etc/passwd", "http://", "http:///x"),
-        *("http://user@host/", "http://user:word@host/", "http://host/#part", "http://ho st/"),
-        *(
-            "http://host/ä",
-            "http://host:port/",
-            "http://host:65536/",
-            "http://[::1/",
-            "http://h/\n",
-        ),
-        "http://host/" + "x" * 2048,
-        f"http://host/?key={PRODUCTION_KEY}",
-        5,
-        None,
-    ],
-)
-@pytest.mark.parametrize("method", ["POST", "PATCH"])
-def test_a_url_that_cannot_be_is_a_400_that_changes_nothing(sandbox, method, url):
-    before = add(sandbox, id="mine")
-    path = ENDPOINTS if method == "POST" else f"{ENDPOINTS}/mine"
-
-    answer = sandbox.control(method, path, {"url": url})
-
-    if (method, url) == ("PATCH", None):
-        assert answer.status == 200
-    else:
-        assert_refused(answer, 400, "validation_error")
-        assert answer.json()["message"].startswith("url: ")
-        assert PRODUCTION_KEY not in answer.body.decode()
-    assert sandbox.control("GET", ENDPOINTS).json() == {"endpoints": [before], "total": 1}
-
-
-@pytest.mark.parametrize(
     ("body", "nearest"),
     [
+        ({"url": "hooks"}, None),
+        ({"url": f"http://host/?key={PRODUCTION_KEY}"}, None),
         ({"event_types": ["transaction.sales"]}, "transaction.sale"),
         ({"event_types": ["batch.opened", "qqq"]}, None),
         ({"event_types": "batch.opened"}, None),
@@ -220,17 +188,10 @@ def test_what_cannot_be_is_a_400_that_helps_and_changes_nothing(sandbox, method,
     answer = sandbox.control(method, path, url | body)
 
     assert_refused(answer, 400, "validation_error", nearest)
+    assert answer.json()["message"].startswith(next(iter(body)))
     assert "svc_live" not in answer.body.decode()
     assert str(body.get("secret")) not in answer.body.decode()
     assert sandbox.control("GET", ENDPOINTS).json() == {"endpoints": [before], "total": 1}
-
-
-@pytest.mark.parametrize("id", ["", "a b", "a/b", "ä", "x" * 65, PRODUCTION_KEY, 5])
-def test_an_id_that_cannot_be_is_a_400(sandbox, id):
-    answer = sandbox.control("POST", ENDPOINTS, {"url": URL, "id": id})
-
-    assert_refused(answer, 400, "validation_error")
-    assert sandbox.control("GET", ENDPOINTS).json()["total"] == 0
 
 
 def test_an_endpoint_without_a_url_is_a_400(sandbox):
