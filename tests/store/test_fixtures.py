@@ -312,22 +312,6 @@ def test_a_key_that_was_created_too_late_for_any_expiry_is_refused(tmp_path):
         build(Settings(fixture=str(path)))
 
 
-def test_a_faulty_fixture_makes_no_server(tmp_path):
-    path = tmp_path / "mine.json"
-    path.write_text(json.dumps(with_change("accounts", "2", parent="parter")), encoding="utf-8")
-
-    with pytest.raises(FixtureError, match=r"mine\.json.*partner"):
-        build(Settings(fixture=str(path)))
-
-
-def test_an_unknown_fixture_makes_no_world(sandbox):
-    answer = sandbox.control("POST", "/worlds", {"id": "mine", "fixture": "dmeo"})
-
-    assert answer.status == 400
-    assert sandbox.control("GET", "/worlds/mine").status == 404
-    assert sandbox.control("GET", "/worlds").json()["total"] == 1
-
-
 def test_a_path_is_not_a_name_of_a_fixture_for_the_control_surface(sandbox, tmp_path):
     path = tmp_path / "mine.json"
     path.write_text(json.dumps(SMALL), encoding="utf-8")

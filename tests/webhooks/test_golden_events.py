@@ -75,10 +75,6 @@ def test_there_is_one_golden_body_for_every_event_and_nothing_else():
     assert names == sorted(f"{event_type}.json" for event_type in EVENTS)
 
 
-def test_golden_bodies_are_no_fixtures_of_a_world():
-    assert library.fixture_names() == ["busy", "demo", "empty"]
-
-
 def test_all_golden_bodies_but_that_of_a_new_account_are_about_the_demo_merchant():
     bodies = {event_type: golden(event_type) for event_type in EVENTS}
 
