@@ -25,6 +25,18 @@ def test_the_keys_of_a_deleted_world_are_unknown(sandbox):
     assert other.ask("GET", "/v5/apikeys", key="merchant").status == 200
 
 
+def test_the_same_key_of_a_new_world_is_the_new_worlds(sandbox):
+    key = add_world(sandbox, "one").key("merchant")
+    sandbox.ask("POST", "/v5/apikeys", key=key, json_body={"name": "n", "permissions": ["all"]})
+    sandbox.control("DELETE", "/worlds/one")
+
+    again = add_world(sandbox, "one")
+
+    assert again.key("merchant") == key
+    names = [one["name"] for one in again.ask("GET", "/v5/apikeys", key=key).json()]
+    assert "n" not in names
+
+
 def test_default_cannot_be_deleted(sandbox):
     answer = sandbox.control("DELETE", "/worlds/default")
 

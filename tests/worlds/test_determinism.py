@@ -167,16 +167,6 @@ def test_a_reset_leaves_other_worlds_alone(sandbox):
     ]
 
 
-def test_default_can_be_reset_as_well(sandbox):
-    before = sandbox.control("GET", "/worlds/default").body
-    create(sandbox)
-
-    reset = sandbox.control("POST", "/worlds/default/reset")
-
-    assert reset.body == before
-    assert totals(sandbox) == (0, 0)
-
-
 # --- default ---------------------------------------------------------------------------------
 
 

@@ -244,13 +244,3 @@ def test_a_copy_of_a_file_has_the_secret(path: Path, target: str):
 
     with on(into) as server:
         assert keys(server) == before
-
-
-def test_worlds_of_a_server_off_loopback_are_driven_as_any():
-    server = a_server()
-
-    made = server.control("POST", "/worlds", {"id": "one"}).json()
-
-    key = made["keys"]["merchant"]["key"]
-    assert keys(server, "one")["merchant"] == key
-    assert server.ask("GET", "/v5/apikeys", key=key).status == 200
