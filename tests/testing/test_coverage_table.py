@@ -19,17 +19,6 @@ def test_counts_are_added_and_never_is_what_none_of_them_has():
     }
 
 
-def test_nothing_is_merged_into_nothing_and_one_into_itself():
-    assert merged([]) == {}
-    assert merged([ONE]) == ONE
-
-
-def test_merging_leaves_what_it_was_given_as_it_was():
-    merged([ONE, OTHER])
-
-    assert ONE["operations"]["exercised"] == {"a": 1, "b": 2}
-
-
 def test_the_table_says_how_much_and_what_never():
     assert table(ONE) == [
         "operations         2 of 4     50 %",

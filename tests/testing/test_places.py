@@ -130,7 +130,10 @@ def test_an_error_names_who_gave_the_url_and_is_told_once(tmp_path):
 
     run = run_pytest(tmp_path, "test_it.py", SANDBOX_URL="http://127.0.0.1:1")
 
+    assert run.code == 1
+    assert "sandbox: no sandbox answers at http://127.0.0.1:1/_sandbox" in run.output
     assert "/_sandbox (from SANDBOX_URL in the environment): " in run.output
+    assert "Traceback" not in run.output
     assert "During handling" not in run.output
     assert "direct cause" not in run.output
 

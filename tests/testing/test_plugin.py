@@ -216,33 +216,6 @@ def test_a_control_surface_elsewhere_is_named_by_options_and_needs_its_token(tmp
     assert "needs its bearer token" in without.output
 
 
-def test_a_sandbox_that_does_not_answer_is_said_plainly(tmp_path):
-    (tmp_path / "test_it.py").write_text("def test_it(sandbox): pass\n")
-
-    run = run_pytest(tmp_path, "--sandbox-url=http://127.0.0.1:1", "test_it.py")
-
-    assert run.code == 1
-    assert "sandbox: no sandbox answers at http://127.0.0.1:1/_sandbox" in run.output
-    assert "Traceback" not in run.output
-
-
-def test_settings_are_overridden_in_a_conftest(tmp_path):
-    (tmp_path / "conftest.py").write_text(
-        "import pytest\n"
-        "from sandbox.settings import Settings\n"
-        "@pytest.fixture(scope='session')\n"
-        "def sandbox_settings():\n"
-        "    return Settings(seed=42, scenario='approve_all')\n"
-    )
-    (tmp_path / "test_it.py").write_text(
-        "def test_it(sandbox):\n    assert sandbox.view['seed'] == 42\n"
-    )
-
-    run = run_pytest(tmp_path, "test_it.py")
-
-    assert run.code == 0, run.output
-
-
 @pytest.mark.parametrize(
     ("option", "said"),
     [

@@ -81,16 +81,6 @@ def test_a_misspelt_outcome_is_refused_with_the_nearest(world):
     assert "did you mean 'insufficient_funds'?" in str(refused.value)
 
 
-def test_a_transport_fault_reaches_the_client(world):
-    world.next(fault="http_503")
-
-    answer = world.client().post(
-        "/v3/payment", json={"amount": 1000, "terminal_id": world.terminal()}
-    )
-
-    assert answer.status_code == 503
-
-
 def test_a_scenario_runs_by_name_from_a_file_or_written_out_until_it_is_stopped(world, tmp_path):
     file = tmp_path / "lost.toml"
     file.write_text('name = "lost"\n[[rule]]\nthen = { outcome = "lost_card" }\n')
