@@ -1,4 +1,4 @@
-"""The initiation of a payment: the new record, and the effect of the processor's answer on it.
+"""The initiation of a payment: the effect of the processor's answer on the new record.
 
 Applies the rows I1 to I10 of `transitions`.
 """
@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from sandbox.domain.payments.amounts import Ledger
-from sandbox.domain.payments.cards import NOT_READ, Card
 from sandbox.domain.payments.outcomes import (
     AFTER_PROMPT,
     APPROVED,
@@ -21,7 +20,7 @@ from sandbox.domain.payments.outcomes import (
     Verdict,
 )
 from sandbox.domain.payments.pricing import Price
-from sandbox.domain.payments.transactions import Payment, Transaction, change, with_attempt
+from sandbox.domain.payments.transactions import Payment, change, with_attempt
 from sandbox.domain.payments.transitions import (
     AS_ANSWERED,
     Conclusion,
@@ -30,33 +29,6 @@ from sandbox.domain.payments.transitions import (
     host_answer,
     transitions_from,
 )
-
-
-def created(fields: dict[str, Any], card: Card, price: Price, **hidden: Any) -> Payment:
-    """Return the payment at its creation: pending, in no batch.
-
-    Source: spec 6.3-transaction.create.
-
-    `fields` are those of its transaction that card and price do not decide, and `hidden` those of
-    the payment. It leaves out a surcharge that is still to be confirmed (assumed D12), and a card
-    that is not read shows nothing (assumed D29).
-    """
-    amounts = price.amounts.without_surcharge() if price.needs_prompt else price.amounts
-    tx = Transaction(
-        **fields,
-        **amounts.fields,
-        **asdict(price.rates),
-        surcharge_applied=amounts.surcharge > 0,
-        tip_type=price.tip_type,
-        tip_capture_mode="sale" if amounts.tip else None,
-        card_type=card.type,
-        card_brand=card.brand,
-        card=card.masked,
-    )
-    if card is NOT_READ:
-        tx = replace(tx, payment_method=None, card_type=None, card_brand=None, card=None)
-    payment = Payment(transaction=tx, card=card, **hidden)
-    return with_attempt(payment, amounts.total, tx.created_at)
 
 
 class Start(Struct, frozen=True, kw_only=True, gc=False):

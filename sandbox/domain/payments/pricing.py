@@ -135,6 +135,11 @@ class Price(Struct, frozen=True, kw_only=True, gc=False):
     tip_type: str
     needs_prompt: bool
 
+    @property
+    def amounts_at_first(self) -> Amounts:
+        """The amounts without a surcharge that is still to be confirmed (assumed D12)."""
+        return self.amounts.without_surcharge() if self.needs_prompt else self.amounts
+
 
 def price(
     amount: int,

@@ -279,6 +279,39 @@ class Payment(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
         return None
 
 
+def created(
+    fields: dict[str, Any],
+    card: Card,
+    *,
+    amounts: Amounts,
+    rates: Rates,
+    tip_type: TipType,
+    **hidden: Any,
+) -> Payment:
+    """Return the payment at its creation: pending, in no batch.
+
+    Source: spec 6.3-transaction.create.
+
+    `fields` are those of its transaction that card and price do not decide, and `hidden` those of
+    the payment. A card that is not read shows nothing (assumed D29).
+    """
+    tx = Transaction(
+        **fields,
+        **amounts.fields,
+        **asdict(rates),
+        surcharge_applied=amounts.surcharge > 0,
+        tip_type=tip_type,
+        tip_capture_mode="sale" if amounts.tip else None,
+        card_type=card.type,
+        card_brand=card.brand,
+        card=card.masked,
+    )
+    if card is NOT_READ:
+        tx = replace(tx, payment_method=None, card_type=None, card_brand=None, card=None)
+    payment = Payment(transaction=tx, card=card, **hidden)
+    return with_attempt(payment, amounts.total, tx.created_at)
+
+
 def change(
     payment: Payment,
     *,

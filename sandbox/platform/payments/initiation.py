@@ -26,7 +26,7 @@ from sandbox.domain.payments.outcomes import (
 )
 from sandbox.domain.payments.pricing import Breakdown, PointOfSale, Price, price
 from sandbox.domain.payments.receipts import with_receipt
-from sandbox.domain.payments.transactions import Payment, Transaction, change
+from sandbox.domain.payments.transactions import Payment, Transaction, change, created
 from sandbox.domain.readings import RECEIPT_DATA, RESPONSE_FIELDS, TOTAL_OF_PARTIAL_APPROVAL
 from sandbox.platform.context import RequestContext
 from sandbox.platform.operation import Target, operation
@@ -157,11 +157,13 @@ class _Initiation(Struct):
 
     def created(self, card: Card) -> Payment:
         """Return the pending payment, with the card that was read."""
-        choice, place = self.choice, self.known.place
-        return initiation.created(
+        choice, place, cost = self.choice, self.known.place, self.cost
+        return created(
             self.fields,
             card,
-            self.cost,
+            amounts=cost.amounts_at_first,
+            rates=cost.rates,
+            tip_type=cost.tip_type,
             operation=self.operation,
             mcc=place.terminal.merchant_category_code or place.account.mcc,
             armed=choice.arms if choice else None,
