@@ -46,7 +46,9 @@ def parse_rfc3339(text: str) -> datetime:
             raise ValueError
         # fromisoformat reads at most six decimals; the seventh to ninth cannot matter here.
         instant = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text.upper()))
-        return to_millisecond(instant.astimezone(UTC))
+        # In a process frozen by freezegun that instant has another class, with which it would be
+        # written in another way.
+        return from_ms(to_ms(instant.astimezone(UTC)))
     except (ValueError, OverflowError) as error:
         raise ValueError("must name a date and time that exist") from error
 

@@ -1,6 +1,7 @@
 """In the process of a test a sandbox follows the time that freezegun freezes (assumed D23)."""
 
 import asyncio
+import json
 from datetime import timedelta
 
 import httpx2
@@ -60,6 +61,21 @@ def test_a_world_of_a_frozen_process_is_saved_and_loaded(running, frozen):
     [made] = [one for one in saved.json()["api_keys"].values() if one["id"] == key["id"]]
     assert parse_rfc3339(made["created_at"]) == parse_rfc3339(NOW)
     assert running.control("PUT", "/worlds/default/snapshot", saved.json()).status == 200
+
+
+def test_a_snapshot_of_a_frozen_process_comes_back_elsewhere_as_it_was():
+    with freeze_time(NOW):
+        frozen = InProcess(build(Settings(clock=ClockSetting(now=parse_rfc3339(NOW)))))
+        saved = frozen.control("GET", "/worlds/default/snapshot").body
+    other = InProcess(build(Settings()))
+
+    assert other.ask("PUT", "/_sandbox/worlds/default/snapshot", body=saved).status == 200
+
+    restored = other.control("GET", "/worlds/default/snapshot").body
+    tables = ("accounts", "locations", "terminals", "api_keys")
+    assert [json.loads(restored)[name] for name in tables] == [
+        json.loads(saved)[name] for name in tables
+    ]
 
 
 def test_an_authorization_expires_at_its_own_moment_when_time_is_moved_on(running, frozen):
