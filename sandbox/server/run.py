@@ -178,7 +178,7 @@ async def serving(server: Server, sockets: list[socket.socket]) -> AsyncIterator
 
 def new_loop() -> asyncio.AbstractEventLoop:
     """Return a loop of the kind that serves best here."""
-    make = uvicorn.Config("").get_loop_factory()
+    make = uvicorn.Config("", log_config=None).get_loop_factory()
     return asyncio.new_event_loop() if make is None else make()
 
 

@@ -91,7 +91,7 @@ def world(served):
         ("refund 5.00", 2, ["'5.00' is not a payment", "`last`"]),
         ("refund zz", 2, ["whose id begins with 'zz'"]),
         ("refund ''", 2, ["payments have an id that begins with ''"]),
-        ("scenario run nope", 2, ["'nope'; there are approve_all, ", " more"]),
+        ("scenario run nope", 2, ["'nope'; there are account_", " more"]),
         ("scenario show slow_tpa", 2, ["did you mean 'slow_tap'?"]),
         ("sevre", 2, ["'serve'"]),
         ("switch batch.setlement", 2, ["did you mean 'batch.settlement'?"]),

@@ -192,7 +192,7 @@ def test_the_names_of_the_profile_stand_where_they_are_used():
 BLOCKABLE = ("payments.", "batches.", "terminals.", "locations.")
 """Operations whose examples are about the account that is blocked."""
 
-ATTEMPTS = [row.name for row in OPERATIONS if row.is_attempt]
+ATTEMPTS = [row.name for row in OPERATIONS if row.attempts]
 
 
 @pytest.mark.proves("assumed D35-decline")
