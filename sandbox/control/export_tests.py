@@ -273,6 +273,8 @@ def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
             before.append(("DELETE" if scenario is None else "PUT", "/scenario", scenario))
             runs = scenario
         outcome, response = view.outcome, view.response
+        if is_found := isinstance(response, list) and len(response) == 1:
+            response = response[0]
         if outcome is not None and outcome.source in CHOSEN and not is_spared(view):
             before.append(("POST", "/scenario/next", queue_again(view)))
         fault = fault_of(view)
@@ -291,6 +293,7 @@ def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
             "headers": {"x-sandbox-outcome": "approved"} if is_spared(view) else {},
             "status": 0 if fault in LOST else view.status,
             "is_whole": is_whole,
+            "is_found": is_found,
             "asserted": {
                 name: answer[name] for name in _ASSERTED if is_asserted and name in answer
             },
@@ -367,7 +370,8 @@ def _request_lines(
         return
     yield f"    assert answer_{number}.status_code == {view.status}"
     if step["is_whole"]:
-        yield f"    seen_{number} = answer_{number}.json()"
+        found = "[0]" if step["is_found"] else ""
+        yield f"    seen_{number} = answer_{number}.json(){found}"
         if step["asserted"]:
             yield f"    assert seen_{number} | {{"
             yield from (f"        {name!r}: {value!r}," for name, value in step["asserted"].items())

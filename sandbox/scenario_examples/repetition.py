@@ -24,7 +24,7 @@ class SeenRequest(TypedDict):
     `before` are requests to the control API of its world, which come first: method, path and body.
     `key` is the name of a key of the cast, or one in full. `asserted` are the fields of the answer
     that come again, none if it `is_whole` not; `made` are its fields with ids, which later requests
-    may name.
+    may name. With `is_found` the answer is a list of one record, which counts as the answer.
     """
 
     id: str
@@ -37,6 +37,7 @@ class SeenRequest(TypedDict):
     headers: dict[str, str]
     status: int
     is_whole: bool
+    is_found: bool
     asserted: dict[str, Any]
     made: dict[str, str]
 
@@ -109,6 +110,8 @@ class _Repeating:
         if status != step["status"]:
             raise _Differs(f"it is answered {status}, not {step['status']}")
         shown = value_of(None if answer is None else answer.content)
+        if step["is_found"] and isinstance(shown, list) and len(shown) == 1:
+            shown = shown[0]
         if step["asserted"] and not isinstance(shown, dict):
             raise _Differs("the answer is now not an object")
         fields = fields_of(shown)

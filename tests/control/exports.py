@@ -41,8 +41,12 @@ def ran(folder: Path, test: str) -> tuple[int, str]:
 
 
 def played(scenario: str, example: int) -> str:
-    """A test of a scenario of the library, whose examples were played up to this one."""
+    """A test of a scenario of the library, whose examples were played up to this one.
+
+    The world has an endpoint, so it draws other ids than the world of the test.
+    """
     sandbox = fresh_sandbox()
+    sandbox.control("POST", "/worlds/default/receivers", {})
     name = {"name": scenario}
     assert sandbox.control("PUT", "/worlds/default/scenario", name).status == 200
     play = control(sandbox, "POST", "/worlds/default/scenario/play", {"example": example})

@@ -262,3 +262,11 @@ def test_whatever_was_sent_the_test_is_a_program():
     sandbox.ask("POST", f"/v3/payments/{id}/capture", key="partner", body=b'"\'{}"')
 
     compile(exported(sandbox), "test_what_was_seen.py", "exec")
+
+
+def test_a_played_refund_that_is_looked_up_is_a_test_that_passes(tmp_path):
+    test = played("refund_answered_late", 8)
+
+    status, said = ran(tmp_path, test.replace("return send()", "return None"))
+
+    assert (status, "1 passed" in said) == (0, True), said
