@@ -9,7 +9,6 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from math import ceil
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
 import asyncpg
@@ -36,14 +35,9 @@ FRESH_S: Final = 2.0
 ASK_S: Final = 2.0
 SILENT_S: Final = 5.0
 """A server answers and sends webhooks only while a statement of its session succeeded that began
-less than `FRESH_S` ago; otherwise it asks, for up to `ASK_S`, until one succeeded that began less
-than both together ago. Other servers end a session that was silent for `SILENT_S`, which is more.
-That order keeps a server that was frozen from answering with outdated data. Source: assumed
-D25-servers."""
-
-_SLICE_S: Final = 0.1
-"""Limits are counted in parts, in which this process ran: the answer that has come while it had no
-processor is taken, and no session is lost for that."""
+less than `FRESH_S` ago; otherwise it asks, for up to `ASK_S`. Other servers end a session that was
+silent for `SILENT_S`, which is more than both together. That order keeps a server that was frozen
+from answering with outdated data. Source: assumed D25-servers."""
 
 _AGAIN_MAX_S: Final = 1.0
 _CLOCK_STEP: Final = 0.1
@@ -112,18 +106,6 @@ def _elapsed_s() -> float:
     """Seconds of a clock that runs on while a virtual machine is suspended, where there is one."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if clock is None else time.clock_gettime(clock)
-
-
-async def _answer(statement: Awaitable[T], within_s: float) -> T:
-    """Return what a statement answers. Raises TimeoutError."""
-    task = asyncio.ensure_future(statement)
-    try:
-        for _ in range(ceil(within_s / _SLICE_S)):
-            if (await asyncio.wait((task,), timeout=_SLICE_S))[0]:
-                return task.result()
-        raise TimeoutError
-    finally:
-        task.cancel()
 
 
 class OwnerSession:
@@ -252,7 +234,8 @@ class OwnerSession:
             if connection is None:
                 raise SessionLost(self.problem)
             try:
-                result = await _answer(statement(connection, *values, **more), within_s)
+                async with asyncio.timeout(within_s):
+                    result = await statement(connection, *values, **more)
             except BaseException as error:
                 if ends_connection(error) or connection.is_closed():
                     self._lose(connection, error)
@@ -280,12 +263,9 @@ class OwnerSession:
         """
         if self._connection is not None and self.silent_s < FRESH_S:
             return
-        while True:
-            if self._confirming is None or self._confirming.done():
-                self._confirming = asyncio.get_running_loop().create_task(self.sign())
-            await asyncio.shield(self._confirming)
-            if self.silent_s < FRESH_S + ASK_S:
-                return
+        if self._confirming is None or self._confirming.done():
+            self._confirming = asyncio.get_running_loop().create_task(self.sign())
+        await asyncio.shield(self._confirming)
 
     # --- losing it
 
