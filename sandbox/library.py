@@ -37,7 +37,7 @@ def fixture(name: str) -> Fixture:
         raise FixtureError(f"there is no fixture {name!r}; there are: {', '.join(fixture_names())}")
     read = read_fixture(folder("fixtures") / f"{name}.json")
     # Files need not hold what comes with the sandbox.
-    return _begun(replace(read, document=None))
+    return _rewind(replace(read, document=None))
 
 
 @cache
@@ -109,7 +109,7 @@ def fixture_or_file(name_or_path: str) -> Fixture:
     if "/" in name_or_path or name_or_path.endswith(".json"):
         read = read_fixture(Path(name_or_path))
         try:
-            return _begun(read)
+            return _rewind(read)
         except FixtureError as error:
             raise FixtureError(f"{name_or_path}: {error}") from None
     return fixture(name_or_path)
@@ -123,11 +123,11 @@ def fixture_of(name: str, document: Any) -> Fixture:
     if document is None:
         return fixture(name)
     if isinstance(document, dict) and FILE in document:
-        return _begun(Fixture(name, {}, {}, {}, {}, document=document, snapshot=document))
+        return _rewind(Fixture(name, {}, {}, {}, {}, document=document, snapshot=document))
     return replace(parse_fixture(name, document), document=document)
 
 
-def _begun(read: Fixture) -> Fixture:
+def _rewind(read: Fixture) -> Fixture:
     """Return the fixture; one that is a saved world has the documents with which that one began.
 
     Raises FixtureError.
@@ -151,14 +151,14 @@ def _beginning(saved: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, Any]:
     while isinstance(own, dict) and FILE in own:
         name, own = _beginning_of(own)
         ((number, state),) = saved["world"].items()
-        snapshot = {**saved, "world": {number: _begun_with(state, name)}}
+        snapshot = {**saved, "world": {number: _build_first_state(state, name)}}
         snapshot.pop("fixture")
         if own is not None:
             snapshot["fixture"] = {"0": {"_id": "fixture", **own}}
     return snapshot, name, own
 
 
-def _begun_with(state: Mapping[str, Any], fixture: str) -> dict[str, Any]:
+def _build_first_state(state: Mapping[str, Any], fixture: str) -> dict[str, Any]:
     """Return the document of a world that began with that fixture."""
     return {**state, "begins": {**state["begins"], "fixture": fixture}}
 

@@ -358,10 +358,10 @@ class TokenCommand(ResultCommand):
     def given(self, ctx: click.Context) -> dict[str, Any]:
         """Return the value that its function gets."""
         given = super().given(ctx)
-        return given | {"token": _chosen_token(given["token"], given.pop("token_file"))}
+        return given | {"token": _choose_token(given["token"], given.pop("token_file"))}
 
 
-def _chosen_token(token: str | None, file: Path | None) -> str | None:
+def _choose_token(token: str | None, file: Path | None) -> str | None:
     """Return the token: an option counts before a variable. Refuses two of a kind."""
     if token is not None and file is not None:
         source = click.get_current_context().get_parameter_source

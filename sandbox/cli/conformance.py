@@ -200,7 +200,7 @@ def verify(
     """
     with refusing(clients.Unusable):
         base = clients.check_base(base, profile)
-    wanted = _wanted(allowed, account, tx, is_cleaning=clean is not None)
+    wanted = _parse_wanted(allowed, account, tx, is_cleaning=clean is not None)
     if is_plan:
         _show_plan(wanted, base, as_json=as_json)
         return
@@ -239,11 +239,11 @@ def _compared_webhooks(
         return differences.compared(differences.read_folder(folder), profile, secret)
 
 
-def _wanted(
+def _parse_wanted(
     allowed: str, account: str | None, tx: tuple[str, ...], *, is_cleaning: bool
 ) -> report.Wanted:
     """Return what the run may do. Ends the command if the options do not fit together."""
-    phases = _listed(allowed)
+    phases = _split(allowed)
     for name in phases:
         if name not in PHASES[1:]:
             known = ", ".join(PHASES[1:])
@@ -260,7 +260,7 @@ def _wanted(
     return report.Wanted(run=verification.new_run(), allowed=phases, account=account, tx=named)
 
 
-def _listed(text: str) -> list[str]:
+def _split(text: str) -> list[str]:
     return [one.strip() for one in text.split(",") if one.strip()]
 
 
@@ -269,7 +269,7 @@ def _transactions(texts: tuple[str, ...]) -> dict[str, str]:
     found: dict[str, str] = {}
     for text in texts:
         state, _, ids = text.partition("=")
-        listed = _listed(ids)
+        listed = _split(ids)
         if state not in TX_STATES or not listed:
             refuse(f"--tx: {text!r} must be one of {', '.join(TX_STATES)}, = and ids")
         for id in listed:
@@ -304,10 +304,10 @@ def _clean(
     left = probe_runner.Cleaner(register, platform, pace, keys).clean()
     say(f"{len(before) - len(left)} of {len(before)} deleted")
     if left:
-        refuse(_left_over(run, [f"{one.kind} {one.name}" for one in left]), EXIT_UNUSABLE)
+        refuse(_describe_left(run, [f"{one.kind} {one.name}" for one in left]), EXIT_UNUSABLE)
 
 
-def _left_over(run: str, things: list[str]) -> str:
+def _describe_left(run: str, things: list[str]) -> str:
     return f"could not be deleted: {', '.join(things)}; try again later with --clean {run}"
 
 
@@ -328,7 +328,7 @@ def _leave(result: dict[str, Any], files: Mapping[str, str], out: Path, *, as_js
         if one["state"] != probe_runner.GONE
     ]
     if left:
-        refuse(_left_over(result["run"], left), EXIT_UNUSABLE)
+        refuse(_describe_left(result["run"], left), EXIT_UNUSABLE)
     if result["stopped"]:
         refuse(f"the run ended early: {result['stopped']}", EXIT_UNUSABLE)
     is_other = any(one["verdict"] == "other reading" for one in result["probes"])

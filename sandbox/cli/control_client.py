@@ -98,7 +98,7 @@ class Remote:
         self._note()
         is_ours = answer.headers.get("content-type") in _MEDIA_TYPES
         if not answer.is_success or not (is_ours or answer.status_code == 204):
-            self._refused(answer)
+            self._raise_refused(answer)
         return answer
 
     def send(
@@ -130,7 +130,7 @@ class Remote:
         ):
             kind = events.response.headers.get("content-type", "").partition(";")[0]
             if not events.response.is_success or kind != "text/event-stream":
-                self._refused(read_refusal(events.response, within_s=SILENCE_S))
+                self._raise_refused(read_refusal(events.response, within_s=SILENCE_S))
             self._note()
             yield events
 
@@ -192,7 +192,7 @@ class Remote:
         except CertificateError as error:
             raise Unanswered(str(error)) from None
 
-    def _refused(self, answer: Response) -> NoReturn:
+    def _raise_refused(self, answer: Response) -> NoReturn:
         """Raise the error that the server sent."""
         refusal = fields_of(value_of(answer.content))
         status = answer.status_code

@@ -187,14 +187,14 @@ def _secret(secret: str | None, file: Path | None) -> str:
     if secret is None:
         secret = os.environ.get(_SECRET)
     if not secret and file is None:
-        return _made()
+        return _make_secret()
     try:
         return check_secret(secret or "")
     except ValueError as error:
         refuse(f"{given}: {error}")
 
 
-def _made() -> str:
+def _make_secret() -> str:
     """Return a new secret, after the user at the terminal has configured the receiver with it."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         refuse(

@@ -353,8 +353,8 @@ def outcomes(search: tuple[str, ...], operation: str | None) -> Result:
     rows: Iterable[Outcome | None] = OUTCOMES.values()
     if operation is not None:
         rows = (for_operation(key, Operation(operation)) for key in OUTCOMES)
-    found = _found((outcome_view(row) for row in rows if row is not None), search)
-    faults = _found(map(fault_view, TRANSPORT_FAULTS.values()), search)
+    found = _search((outcome_view(row) for row in rows if row is not None), search)
+    faults = _search(map(fault_view, TRANSPORT_FAULTS.values()), search)
     if not found and not faults:
         _nothing("outcome", search, [*OUTCOMES, *TRANSPORT_FAULTS])
     return Result({"outcomes": found, "total": len(found), "faults": faults}, _show_outcomes)
@@ -388,7 +388,7 @@ def cards(search: tuple[str, ...]) -> Result:
       sandbox cards
       sandbox cards visa debit
     """
-    found = _found(map(card_view, CARDS.values()), search)
+    found = _search(map(card_view, CARDS.values()), search)
     if not found:
         _nothing("card", search, CARDS)
     return Result({"cards": found, "total": len(found)}, _show_cards)
@@ -416,7 +416,7 @@ def amounts(search: tuple[str, ...]) -> Result:
       sandbox amounts 900051
       sandbox amounts settlement
     """
-    found = _found(map(TriggerView.of, TRIGGERS.values()), search)
+    found = _search(map(TriggerView.of, TRIGGERS.values()), search)
     if not found:
         _nothing("amount", search, (row.key for row in TRIGGERS.values()))
     columns = ("amount", "kind", "key", "operation", "about")
@@ -433,7 +433,7 @@ _ALSO = dict.fromkeys(("timeout", "time-out", "timeouts"), "timed_out")
 """Words to look for as well."""
 
 
-def _found(entries: Iterable[BaseModel], search: Sequence[str]) -> list[_View]:
+def _search(entries: Iterable[BaseModel], search: Sequence[str]) -> list[_View]:
     """Return the entries that contain every word, in upper or lower case."""
     views = [entry.model_dump(mode="json") for entry in entries]
     words = [word.lower() for word in " ".join(search).split()]

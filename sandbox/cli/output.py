@@ -261,7 +261,7 @@ def table(
     None is shown as a dash. No word is ever cut: texts are wrapped between words. If that is not
     enough, the columns of `drops` go, and then each row becomes a block with a line for each value.
     """
-    cells = [list(headers), *([_shown(value) for value in row] for row in rows)]
+    cells = [list(headers), *([_to_text(value) for value in row] for row in rows)]
     dropped = [name for name in drops if name in headers]
     while (widths := _widths(cells, width, is_whole=is_whole)) is None:
         if not dropped:
@@ -322,7 +322,7 @@ def _blocks(cells: Sequence[Sequence[str]], width: int) -> list[str]:
     return lines
 
 
-def _shown(value: Any) -> str:
+def _to_text(value: Any) -> str:
     return _NOTHING if value is None or value == "" else printable(str(value))
 
 

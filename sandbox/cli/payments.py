@@ -143,7 +143,7 @@ def _show(stage: Stage, reply: Response, member: Member, *, as_json: bool) -> No
         f"{payment['card_brand']} {payment['card']}",
     ]
     if payment["status"] in ("declined", "error") and OUTCOME_HEADER in reply.headers:
-        parts.append(_chosen_by(reply.headers[OUTCOME_HEADER]))
+        parts.append(_describe_choice(reply.headers[OUTCOME_HEADER]))
     if step := _next(payment, "" if member.name == USUAL else f" --as {member.name}"):
         parts.append(f"next: {step}")
     say_parts(parts)
@@ -163,7 +163,7 @@ def _amounts(payment: Mapping[str, Any]) -> str:
     return f"{total} ({', '.join(notes)})" if notes else total
 
 
-def _chosen_by(outcome: str) -> str:
+def _describe_choice(outcome: str) -> str:
     """`insufficient_funds; source=amount; rule=900051` in words."""
     key, *rest = outcome.split("; ")
     named = dict(part.split("=", 1) for part in rest if "=" in part)

@@ -178,7 +178,7 @@ class _UsedWorlds:
     async def kept(self) -> list[_Kept]:
         """List the worlds that got a request, the deleted ones, and `default`."""
         listed = json.loads(await self.read("/worlds"))["worlds"]
-        used = [await self._used(str(one["id"])) for one in listed]
+        used = [await self._find_used(str(one["id"])) for one in listed]
         return [*filter(None, used), *self._deleted]
 
     async def read(self, path: str) -> bytes:
@@ -193,9 +193,9 @@ class _UsedWorlds:
 
     async def _keep_deleted(self, world_id: str) -> None:
         with suppress(Refused):
-            self._deleted.extend(filter(None, [await self._used(world_id)]))
+            self._deleted.extend(filter(None, [await self._find_used(world_id)]))
 
-    async def _used(self, id: str) -> _Kept | None:
+    async def _find_used(self, id: str) -> _Kept | None:
         """Return the part of a world that is kept; None without a request to it."""
         journal = await self.read(world_path(id, "requests") + f"?limit={_JOURNAL_MAX}")
         if id != WORLD and not json.loads(journal)["requests"]:

@@ -325,7 +325,7 @@ def check(paths: tuple[Path, ...], *, as_json: bool) -> None:
       sandbox scenario check my-story.toml
     """
     files = [file for path in paths for file in _scenario_files(path)]
-    results, unusable = _proved(files)
+    results, unusable = _prove_files(files)
     failed = any(step.mistakes for _, steps in results for step in steps)
     if as_json:
         names = ("name", "mistakes", "near_misses")
@@ -348,7 +348,7 @@ def check(paths: tuple[Path, ...], *, as_json: bool) -> None:
     sys.exit(EXIT_UNUSABLE if unusable else int(failed))
 
 
-def _proved(files: list[Path]) -> tuple[list[tuple[Path, list[Step]]], list[str]]:
+def _prove_files(files: list[Path]) -> tuple[list[tuple[Path, list[Step]]], list[str]]:
     """Return the results of the examples of each file, and the mistakes of unusable files."""
     results, unusable = [], []
     is_hidden = not sys.stderr.isatty()

@@ -260,7 +260,7 @@ def tail(
       sandbox tail --json | jq .response.status_reason
     """
     names = {key["key"]: name for name, key in world.read("GET")["keys"].items()}
-    wanted = partial(_is_wanted, key=_masked(key, names) if key else "", **filters)
+    wanted = partial(_is_wanted, key=_mask_key(key, names) if key else "", **filters)
     tail = _Tail(world, filters["route"], wanted, names, reasons, as_json)
     if no_follow:
         tail.show_last(limit)
@@ -269,7 +269,7 @@ def tail(
         tail.run(limit)
 
 
-def _masked(key: str, names: Mapping[str, str]) -> str:
+def _mask_key(key: str, names: Mapping[str, str]) -> str:
     """Return the end of the key, which the journal shows. Ends the command for an unknown name."""
     full = next((one for one, name in names.items() if name == key), key)
     if len(full) < _SHORTEST_KEY and not full.startswith("****"):

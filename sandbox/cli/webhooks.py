@@ -107,7 +107,7 @@ def resend(message: str, *, endpoint: str | None, timeout_s: float, world: Remot
       sandbox resend msg_eK3RaT --endpoint ep_tSSLIwpeypSGHdhhAg1mnMrqnq3
     """
     listed = world.read("GET", "messages")["messages"]
-    found = _chosen(message, listed, world.id)
+    found = _choose_message(message, listed, world.id)
     body = {} if endpoint is None else {"endpoint_id": endpoint}
     again = world.read("POST", "messages", found["id"], "resend", body=body)["endpoints"]
     attempts = {one["endpoint_id"]: one["attempts"] for one in found["deliveries"]}
@@ -124,7 +124,7 @@ def resend(message: str, *, endpoint: str | None, timeout_s: float, world: Remot
     return Result(sent, show, 0 if is_accepted else EXIT_REFUSED)
 
 
-def _chosen(named: str, listed: list[dict[str, Any]], world_id: str) -> dict[str, Any]:
+def _choose_message(named: str, listed: list[dict[str, Any]], world_id: str) -> dict[str, Any]:
     """Return the newest message that is meant; the list has the newest last."""
     code = EXIT_REFUSED
     if named == _FAILED:

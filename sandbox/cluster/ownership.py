@@ -123,14 +123,14 @@ DELETE FROM uat_sandbox.leftovers l WHERE since < now() - interval '1 minute'
     AND NOT EXISTS (SELECT FROM uat_sandbox.documents d WHERE d.wid = l.wid)"""
 
 
-def _found(id: str, format: int, session: int | None, owner: int | None, *peer: str) -> Found:
+def _read_row(id: str, format: int, session: int | None, owner: int | None, *peer: str) -> Found:
     return Found(id, format, session, None if owner is None else Peer(owner, *peer))
 
 
 async def find(connection: asyncpg.Connection, id: str) -> Found | None:
     """Where the world with this id is; None if there is none."""
     row = await connection.fetchrow(_OF_ID, id)
-    return None if row is None else _found(*row)
+    return None if row is None else _read_row(*row)
 
 
 async def find_key(connection: asyncpg.Connection, key: ParsedKey) -> Found | None:
@@ -138,7 +138,7 @@ async def find_key(connection: asyncpg.Connection, key: ParsedKey) -> Found | No
     for text, *row in await connection.fetch(_OF_KEY, key.lookup):
         document = from_json(text)
         if digest_of(document["salt"], key.secret) == document["digest"]:
-            return _found(*row)
+            return _read_row(*row)
     return None
 
 

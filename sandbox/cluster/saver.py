@@ -259,7 +259,7 @@ class ClusterSaver:
             assert owned.log is not None
             change = owned.log.take()
             if change is None:
-                self._done(owned, noted)
+                self._finish(owned, noted)
             elif change.replaces and len(change.puts) > ROWS_AT_ONCE:
                 self._write_aside(owned, change, noted)
             else:
@@ -281,7 +281,7 @@ class ClusterSaver:
         for owned, head, noted in batch:
             if mine is not None and head.wid in mine:
                 owned.wid, owned.n = head.new_wid, head.n
-                self._done(owned, noted)
+                self._finish(owned, noted)
             elif not owned.is_lost:
                 why = "cannot be written" if mine is None else "has other commits than ours"
                 log.error("the world %r %s", owned.world.id, why)
@@ -313,7 +313,7 @@ class ClusterSaver:
         for owned in gone:
             if self._owned.get(owned.world.id) is owned:
                 del self._owned[owned.world.id]
-            self._done(owned, owned.noted)
+            self._finish(owned, owned.noted)
 
     def _write_aside(self, owned: OwnedWorld, change: Change, noted: int) -> None:
         """Write all of a large world over another connection, while commits go on."""
@@ -339,7 +339,7 @@ class ClusterSaver:
             if owned in self._dirty:
                 self._work.set()
 
-    def _done(self, owned: OwnedWorld, noted: int) -> None:
+    def _finish(self, owned: OwnedWorld, noted: int) -> None:
         owned.written = max(owned.written, noted)
         owned.wake()
 

@@ -140,7 +140,7 @@ def _between(recorded: HttpAnswer, replayed: HttpAnswer, names: Names) -> Iterat
         yield from compare("body", "", recorded.body, replayed.body, learnt)
     # The media type says already that these are different things.
     elif its == other and recorded.text != replayed.text:
-        yield "words", "body", _shown(recorded.text), _shown(replayed.text)
+        yield "words", "body", _to_text(recorded.text), _to_text(replayed.text)
 
 
 def compare(
@@ -177,7 +177,7 @@ def _compare_values(
     is_count = role == "id" and is_text and min(len(one), len(other)) < _ID_CHARS_MIN
     if role != role_of(name, other) or role == "words" or is_count:
         if _without_ids(one) != _without_ids(other):
-            yield "words", place, _shown(one), _shown(other)
+            yield "words", place, _to_text(one), _to_text(other)
     elif role == "time":
         if form_of(one) != form_of(other):
             yield "shape", place, form_of(one), form_of(other)
@@ -203,7 +203,7 @@ def type_of(value: Any) -> str:
     return "list" if isinstance(value, list) else "object"
 
 
-def _shown(value: Any) -> str:
+def _to_text(value: Any) -> str:
     text = value if isinstance(value, str) else str(value).lower()
     return f"{text[:200]!r}" if isinstance(value, str) else text
 

@@ -336,13 +336,13 @@ class Cleaner:
 
     def _end(self, entry: Entry) -> None:
         """Delete one thing, which may be there under an id that never arrived."""
-        ids = [entry.id] if entry.id is not None else list(self._found(entry))
+        ids = [entry.id] if entry.id is not None else list(self._find_ids(entry))
         at = KINDS[entry.kind].made_at
         answers = [self._patient("DELETE", f"{at}/{id}", entry.by) for id in ids]
         if all(one.is_success or one.status in _THERE_NO_MORE for one in answers):
             self.register.gone(entry)
 
-    def _found(self, entry: Entry) -> Iterator[str]:
+    def _find_ids(self, entry: Entry) -> Iterator[str]:
         """Yield the ids of things with the name of the entry. Raises _NoAnswer."""
         kind = KINDS[entry.kind]
         if not kind.has_name and not self._is_ours(entry.account_id):

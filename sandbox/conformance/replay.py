@@ -189,7 +189,7 @@ def _candidates(
 
     Members that have no counterpart yet come first.
     """
-    known = {one.value: member for one in together if (member := _known(world, one.value))}
+    known = {one.value: member for one in together if (member := _find_member(world, one.value))}
     names = list(dict.fromkeys(name for one in together for name in world[one.table]))
     taken = {name for _, name in casting.values()}
     for name in sorted(names, key=lambda name: (name in taken, name != _FIRST)):
@@ -224,7 +224,7 @@ def _score(recording: Recording, play: Play, casting: Casting) -> tuple[int, int
     return sum(one.kind == "status" for one in found), len(found)
 
 
-def _known(world: Mapping[str, Any], value: str) -> tuple[str, str] | None:
+def _find_member(world: Mapping[str, Any], value: str) -> tuple[str, str] | None:
     """Return the member of the cast that has this id or key already."""
     ids = {table: world[table] for table in ("accounts", "terminals", "locations")}
     ids["keys"] = {name: one["key"] for name, one in world["keys"].items()}

@@ -68,8 +68,8 @@ def _request(phase: str, probe: str, step: Step, wanted: Wanted) -> dict[str, An
         "phase": phase,
         "probe": probe,
         "method": step.method,
-        "path": _known(step.path, wanted),
-        "query": [[name, _known(value, wanted)] for name, value in step.query],
+        "path": _fill_in(step.path, wanted),
+        "query": [[name, _fill_in(value, wanted)] for name, value in step.query],
         "key": step.key or "own",
         "body": step.body,
         "makes": step.makes.name if step.makes else None,
@@ -111,8 +111,8 @@ def plan_lines(wanted: Wanted, base: str) -> Iterator[str]:
 
 
 def _step_lines(step: Step, wanted: Wanted) -> Iterator[str]:
-    query = "&".join(f"{name}={_known(value, wanted)}" for name, value in step.query)
-    path = _known(step.path, wanted)
+    query = "&".join(f"{name}={_fill_in(value, wanted)}" for name, value in step.query)
+    path = _fill_in(step.path, wanted)
     without = "  (without Accept)" if step.without_accept else ""
     by = {"": "", "none": "  (without a key)", "partner": "  (partner's key)"}.get(
         step.key, f"  (key {{{step.key}}})"
@@ -120,12 +120,12 @@ def _step_lines(step: Step, wanted: Wanted) -> Iterator[str]:
     only = "  (only if the one before is refused)" if step.if_refused else ""
     yield f"  {step.method} {path}{'?' + query if query else ''}{without}{by}{only}"
     if step.body is not None:
-        yield f"    {_known(json.dumps(step.body), wanted)}"
+        yield f"    {_fill_in(json.dumps(step.body), wanted)}"
     if step.makes is not None:
         yield f"    makes a {step.makes.name}, deleted at the end: {{made.{step.name_of_made}}}"
 
 
-def _known(text: str, wanted: Wanted) -> str:
+def _fill_in(text: str, wanted: Wanted) -> str:
     """Fill in what is known before the run: the account, and the named transactions."""
     known = {f"tx.{name}": id for name, id in wanted.tx.items()}
     if wanted.account is not None:

@@ -225,11 +225,11 @@ def batch_row(world: World, batch: batches.Batch) -> BatchRow:
         terminal=terminal and terminal.name,
         processor=batch.processor_name,
         currency=in_letters(None if terminal is None else terminal.currency_code),
-        refused=_refused(batch),
+        refused=_sum_refused(batch),
     )
 
 
-def _refused(batch: batches.Batch) -> int | None:
+def _sum_refused(batch: batches.Batch) -> int | None:
     counts: dict[str, int | None] = {
         "rejected": batch.transaction_count,
         "accepted": 0,
@@ -287,7 +287,7 @@ def _explain(world: World, batch: batches.Batch) -> tuple[str, datetime | None]:
         if world.switches["batch.settlement"] == "manual":
             return "it waits for you to answer, because the switch batch.settlement is manual", None
     reason = (batch.response or {}).get("rejection_reason", "no reason was given")
-    return _WHY[batch.status].format(reason=reason, refused=_refused(batch) or 0), None
+    return _WHY[batch.status].format(reason=reason, refused=_sum_refused(batch) or 0), None
 
 
 _WHY: Final[Mapping[batches.BatchStatus, str]] = {

@@ -254,14 +254,14 @@ async def _lens(world: World, keys: list[ApiKey]) -> CapturedLens:
     """List what the keys may, and what each would have been answered where one was refused."""
     tables = await collect((view_permissions(world, key) for key in keys), every=_IN_A_ROW)
     answers: list[LensView] = []
-    for row, target in _refused(world.journal.entries()):
+    for row, target in _list_refused(world.journal.entries()):
         could = await find_permitted_keys(world, row, target)
         each = (view_permission(world, row, key, target, could) for key in keys)
         answers += await collect(each, every=_IN_A_ROW)
     return CapturedLens(tables=tables, answers=answers)
 
 
-def _refused(entries: list[Entry]) -> list[tuple[Row, str | None]]:
+def _list_refused(entries: list[Entry]) -> list[tuple[Row, str | None]]:
     """Return the operations that were refused, each with the record that it was about."""
     found: dict[tuple[str, str | None], tuple[Row, str | None]] = {}
     for entry in reversed(entries):

@@ -178,7 +178,7 @@ async def add_needed(world: World, entries: list[Entry]) -> list[Entry]:
     everything = world.journal.entries()
     makers: dict[str, Entry] = {}
     for entry in reversed(everything):
-        makers |= dict.fromkeys(_made(entry), entry)
+        makers |= dict.fromkeys(_find_made(entry), entry)
         await asyncio.sleep(0)
     wanted = {entry.id: entry for entry in entries}
     left = list(entries)
@@ -192,7 +192,7 @@ async def add_needed(world: World, entries: list[Entry]) -> list[Entry]:
     return [entry for entry in everything if entry.id in wanted]
 
 
-def _made(entry: Entry) -> Iterator[str]:
+def _find_made(entry: Entry) -> Iterator[str]:
     """Yield the id of the record that a request made, and of the batch that it opened."""
     if entry.method == "POST" and entry.response is not None and entry.status < _REFUSED_FROM:
         yield from _MADE.findall(_decode(entry.response))

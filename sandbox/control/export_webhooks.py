@@ -40,7 +40,7 @@ class ExportedWebhooks(Struct, frozen=True):
 
     world: World
 
-    def _sent(self, view: JournalEntry) -> Iterator[tuple[Message, list[Delivery]]]:
+    def _list_sent(self, view: JournalEntry) -> Iterator[tuple[Message, list[Delivery]]]:
         """Yield the messages of a request that were for an endpoint, with their deliveries.
 
         Those that a rule made up to contradict one of them are included.
@@ -56,7 +56,7 @@ class ExportedWebhooks(Struct, frozen=True):
 
     def faults(self, view: JournalEntry) -> Iterator[str]:
         """Yield the lines that, before a request, queue what was done to its webhooks."""
-        for message, deliveries in self._sent(view):
+        for message, deliveries in self._list_sent(view):
             if (then := self._queued(deliveries)) is not None:
                 yield f"    sandbox.spoil({then!r}, when={{'event': {message.event_type!r}}})"
 
@@ -74,7 +74,7 @@ class ExportedWebhooks(Struct, frozen=True):
 
         `known` names ids, and `client` is the name of the key that reads records, as code.
         """
-        sent = list(self._sent(view))
+        sent = list(self._list_sent(view))
         delays = ((self._queued(one) or {}).get("delay_ms") or 0 for _, one in sent)
         late_ms = max(delays, default=0)
         late = [f"timeout_s={late_ms / 1000 + _LATE_S:g}"] if late_ms else []
@@ -90,7 +90,7 @@ class ExportedWebhooks(Struct, frozen=True):
                 asked = [repr(message.event_type), f"subject={subject}"]
                 before = first.get(what, body)
                 differ = {name: one for name, one in body.items() if before.get(name) != one}
-                blocks[tuple(_waiting(asked, late, body, differ, client))] = None
+                blocks[tuple(_wait_lines(asked, late, body, differ, client))] = None
         for block in blocks:
             yield from block
 
@@ -101,7 +101,7 @@ def _came(deliveries: list[Delivery]) -> bool:
     return any(one.status != "dropped" and (head is None or not head.spoilt) for one, head in sent)
 
 
-def _waiting(
+def _wait_lines(
     asked: list[str],
     late: list[str],
     body: Mapping[str, Any],

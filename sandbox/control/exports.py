@@ -390,10 +390,10 @@ def _send(
     # The examples have no word for a tip in percent.
     if name is None or (place == "on" and body.get("type") not in (None, "fixed")):
         return None
-    return {"operation": operation, place: name, "key": key, **_asked(body)}
+    return {"operation": operation, place: name, "key": key, **_describe_request(body)}
 
 
-def _asked(body: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_request(body: Mapping[str, Any]) -> dict[str, Any]:
     """Amounts, card and event_id of a body."""
     breakdown, card = (
         one if isinstance(one, dict) else {}

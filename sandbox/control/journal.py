@@ -307,10 +307,10 @@ def request_row(world: World, entry: Entry) -> RequestRow:
 
 def waiting_rows(world: World, fits: Callable[[WaitingRequest], bool] = bool) -> list[RequestRow]:
     """Return the requests that wait for a card or their processor, the first one first."""
-    return [_waiting_row(world, one) for one in world.journal.waiting.values() if fits(one)]
+    return [_view_waiting(world, one) for one in world.journal.waiting.values() if fits(one)]
 
 
-def _waiting_row(world: World, one: WaitingRequest) -> RequestRow:
+def _view_waiting(world: World, one: WaitingRequest) -> RequestRow:
     known = world.store.get(Payment, one.payment)
     payment: PaymentOfRow | None = None
     if known is not None:

@@ -153,7 +153,9 @@ def shows(kind: Any, *, without: Collection[str] = ()) -> Callable[[type[ViewT]]
 
     def extend(view: type[ViewT]) -> type[ViewT]:
         hints = get_type_hints(kind, include_extras=True)
-        fields: Any = {name: (_shown(of), ...) for name, of in hints.items() if name not in without}
+        fields: Any = {
+            name: (_answer_type(of), ...) for name, of in hints.items() if name not in without
+        }
         fields |= {name: (one.rebuild_annotation(), one) for name, one in view.model_fields.items()}
         about: Any = {"__module__": view.__module__, "__doc__": view.__doc__}
         return cast(
@@ -163,13 +165,13 @@ def shows(kind: Any, *, without: Collection[str] = ()) -> Callable[[type[ViewT]]
     return extend
 
 
-def _shown(hint: Any) -> Any:
+def _answer_type(hint: Any) -> Any:
     """Return the type of a field of a record, as answers have it."""
     origin, arguments = get_origin(hint), get_args(hint)
     if hint is datetime or (origin is Annotated and arguments[0] is datetime):
         return Time
     if origin in (Union, UnionType):
-        return reduce(or_, map(_shown, arguments))
+        return reduce(or_, map(_answer_type, arguments))
     return GenericAlias(list, arguments[:1]) if origin is tuple else hint
 
 

@@ -98,7 +98,9 @@ def reconcile(request: ControlRequest, body: ReconciliationBody) -> Reconciliati
     payments, _ = request.world.store.begin().find(Payment, where, order=OLDEST_FIRST)
     by_event = bool(theirs) and all(one.event_id is not None for one in theirs)
     wanted = [one for one in payments if body.batch in (None, one.batch_id)]
-    ours = [entry for one in wanted for entry in (_attempts(one) if by_event else [_whole(one)])]
+    ours = [
+        entry for one in wanted for entry in (_attempts(one) if by_event else [_summarize(one)])
+    ]
     expected = [one for one in ours if not statuses or one.status in statuses]
     differences = list(_compare(theirs, payments, expected, by_event=by_event))
     wrong = {one.line for one in differences if one.line is not None}
@@ -114,7 +116,7 @@ def reconcile(request: ControlRequest, body: ReconciliationBody) -> Reconciliati
 # --- comparison -------------------------------------------------------------------------------
 
 
-def _whole(payment: Payment) -> _Entry:
+def _summarize(payment: Payment) -> _Entry:
     tx = payment.transaction
     return _Entry(None, payment.id, tx.event_id, tx.total_amount, tx.status)
 
@@ -144,7 +146,7 @@ def _compare(
 ) -> Iterator[DifferenceView]:
     known: dict[tuple[str | None, str | None], _Entry] = {}
     for one in payments:
-        known[one.id, None] = _whole(one)
+        known[one.id, None] = _summarize(one)
         for entry in _attempts(one):
             known[one.id, entry.event_id] = known[None, entry.event_id] = entry
     named: set[tuple[str | None, str | None]] = set()

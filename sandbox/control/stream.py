@@ -55,12 +55,12 @@ _NAMES: Final[dict[type, str]] = {
 }
 
 
-def _tried(tried: events.AttemptEvent) -> dict[str, Any]:
+def _attempt(tried: events.AttemptEvent) -> dict[str, Any]:
     attempt = view_attempt(tried.attempt, tried.message.id)
-    return {**_tried_row(tried), **vars(attempt)}
+    return {**_attempt_row(tried), **vars(attempt)}
 
 
-def _tried_row(tried: events.AttemptEvent) -> dict[str, Any]:
+def _attempt_row(tried: events.AttemptEvent) -> dict[str, Any]:
     message, attempt = tried.message, tried.attempt
     return {
         "message_id": message.id,
@@ -108,7 +108,7 @@ def _agenda(world: World) -> dict[str, Any]:
 FULL_VIEWS: Final[Views] = {
     events.REQUEST: view_entry,
     events.MESSAGE: lambda world, message: view_content(message),
-    events.ATTEMPT: lambda world, tried: _tried(tried),
+    events.ATTEMPT: lambda world, tried: _attempt(tried),
     events.CLOCK: lambda world, clock: clock,
     events.TAP: lambda world, event: vars(TapView.of(event.tap)) | {"waits": event.waits},
     events.RECORD: _record,
@@ -124,7 +124,7 @@ ROW_VIEWS: Final[Views] = {
     **FULL_VIEWS,
     events.REQUEST: request_row,
     events.MESSAGE: message_row,
-    events.ATTEMPT: lambda world, tried: _tried_row(tried),
+    events.ATTEMPT: lambda world, tried: _attempt_row(tried),
 }
 """Requests, messages and attempts as rows."""
 
@@ -214,9 +214,9 @@ class Stream:
         except TimeoutError:
             self._on_silence()
             return _HERE
-        return b"" if event is None else self._written(event)
+        return b"" if event is None else self._encode(event)
 
-    def _written(self, event: events.StreamEvent) -> bytes:
+    def _encode(self, event: events.StreamEvent) -> bytes:
         shown = to_json(self._shown[event.kind](self._world, event.content))
         return b"event: %b\nid: %d\ndata: %b\n\n" % (event.kind.encode(), event.number, shown)
 

@@ -291,14 +291,14 @@ async def list_worlds(request: ControlRequest, query: WorldsQuery) -> Written[Wo
     here = request.who.worlds(worlds)
     views = (world_row(world, name) if as_rows else view_world(world) for world in here)
     # Written out at once: ten thousand views are much to keep.
-    shown = await collect(map(_listed, views), every=SHOWN_AT_ONCE)
+    shown = await collect(map(_encode_row, views), every=SHOWN_AT_ONCE)
     if (others := servers.other_servers(request)) is not None:
         await _add_others(request, others, shown, as_rows=as_rows)
     listed = b",".join(written for _, written in shown)
     return Written(b'{"worlds":[%b],"total":%d}' % (listed, len(shown)))
 
 
-def _listed(view: WorldView | WorldRow) -> tuple[str, bytes]:
+def _encode_row(view: WorldView | WorldRow) -> tuple[str, bytes]:
     """Return the id of a world, and what the list has of it."""
     return view.id, to_json(view)
 
@@ -308,18 +308,18 @@ async def _add_others(
 ) -> None:
     """Add the worlds that other servers have, or none has, and sort all by id."""
     for said in await servers.ask_other_servers(request, others, Worlds):
-        shown += await collect(map(_listed, said.worlds), every=SHOWN_AT_ONCE)
+        shown += await collect(map(_encode_row, said.worlds), every=SHOWN_AT_ONCE)
     stored = await servers.list_stored_worlds(request, others, {id for id, _ in shown})
     for number, one in enumerate(stored):
         if number % SHOWN_AT_ONCE == 0:
             await asyncio.sleep(0)
         try:
-            shown.append(_listed(_view_stored(request, one, as_rows=as_rows)))
+            shown.append(_encode_row(_view_stored(request, one, as_rows=as_rows)))
         except FixtureError:
             # It began from a file that only its own documents hold.
             await others.have_world(one.id)
             if (here := request.services.worlds.get(one.id)) is not None:
-                shown.append(_listed(view_world(here)))
+                shown.append(_encode_row(view_world(here)))
     shown.sort()
 
 

@@ -111,11 +111,11 @@ def document(examination: Examination, url: str, *, scrub: Callable[[str], str])
         "score": examination.score,
         "requests": examination.requests,
         "diagnosis": examination.diagnosis,
-        "probes": [_shown(one, scrub) for one in examination.findings],
+        "probes": [_view(one, scrub) for one in examination.findings],
     }
 
 
-def _shown(one: Finding, scrub: Callable[[str], str]) -> dict[str, Any]:
+def _view(one: Finding, scrub: Callable[[str], str]) -> dict[str, Any]:
     worst, duration_ms = one.worst, one.duration_ms
     return {
         "name": one.probe.name,

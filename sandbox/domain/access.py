@@ -91,7 +91,7 @@ _OWN = Access(AccessVerdict.OK, "own account", "spec 5.7")
 _DESCENDANT = Access(AccessVerdict.OK, "descendant account", "spec 5.7")
 
 
-def _seen(own: Access, descendant: Access) -> dict[Relation, Access]:
+def _cells(own: Access, descendant: Access) -> dict[Relation, Access]:
     return {
         Relation.OWN: own,
         Relation.DESCENDANT: descendant,
@@ -103,9 +103,9 @@ def _seen(own: Access, descendant: Access) -> dict[Relation, Access]:
 ACCESS: Final[dict[Holds, dict[Relation, Access]]] = {
     Holds.NONE: dict.fromkeys(Relation, _HIDDEN),
     Holds.OTHER: dict.fromkeys(Relation, _DENIED),
-    Holds.BASE: _seen(_OWN, _NEEDS_SUB),
-    Holds.SUB: _seen(_NEEDS_BASE, _DESCENDANT),
-    Holds.BOTH: _seen(_OWN, _DESCENDANT),
+    Holds.BASE: _cells(_OWN, _NEEDS_SUB),
+    Holds.SUB: _cells(_NEEDS_BASE, _DESCENDANT),
+    Holds.BOTH: _cells(_OWN, _DESCENDANT),
 }
 """Assumed 4.2 (API keys) and 4.7 (everything else, where BASE and SUB do not occur)."""
 

@@ -105,7 +105,7 @@ FILTER_VALUES: Final[Mapping[str, tuple[str, ...]]] = {
 """The allowed values of filters. Processors may have any name."""
 
 
-def _known_values(filters: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
+def _check_values(filters: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
     for name, values in filters.items():
         known = FILTER_VALUES.get(name)
         if known is not None and not set(values) <= set(known):
@@ -116,7 +116,7 @@ def _known_values(filters: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[
 EventType = Annotated[str, Strict(), known("a known event", EVENTS)]
 """The name of an event. Source: spec 6.3."""
 
-Filters = Annotated[Mapping[FilterName, tuple[str, ...]], AfterValidator(_known_values)]
+Filters = Annotated[Mapping[FilterName, tuple[str, ...]], AfterValidator(_check_values)]
 """Field of a body to the values of which any will do. Source: assumed 8.3-filters."""
 
 

@@ -345,7 +345,7 @@ def update(context: OperationContext, key: ApiKey, body: UpdateKey) -> ApiKeyVie
         context.unit.put(changed)
     if changed.expires_at != key.expires_at:
         context.unit.schedule(keys.expiry_of(changed))
-    return _changed_view(context, changed)
+    return _view_changed(context, changed)
 
 
 def move(context: OperationContext, key: ApiKey, trigger: str) -> ApiKey:
@@ -381,13 +381,13 @@ def delete(context: OperationContext, key: ApiKey) -> ApiKeyView:
     step = keys.KEY_LIFE.step(keys.state_of(key), "delete")
     context.decided("apply", "ok", f"delete: {step.state} to {step.target}", step.source)
     if step.event is None:
-        return _changed_view(context, key)
+        return _view_changed(context, key)
     # The wire has no status for a deleted key: it stays `revoked` there (spec 2.1).
     deleted = structs.replace(key, status="revoked", deleted_at=context.now)
     context.unit.put(deleted)
     context.unit.cancel(KEY_EXPIRES, deleted.id)
     context.emit(step.event, deleted)
-    return _changed_view(context, deleted)
+    return _view_changed(context, deleted)
 
 
 def _must_not_be_in_use(context: OperationContext, key: ApiKey) -> None:
@@ -403,7 +403,7 @@ def _must_not_be_in_use(context: OperationContext, key: ApiKey) -> None:
         )
 
 
-def _changed_view(context: OperationContext, key: ApiKey) -> ApiKeyView:
+def _view_changed(context: OperationContext, key: ApiKey) -> ApiKeyView:
     """Return the key after a change; a reading hides its plaintext.
 
     Source: assumed D35-plaintext.

@@ -216,16 +216,16 @@ class Platform:
             context.events = ()
             status, body = NO_ANSWER, b""
         except Refusal as refusal:
-            status, body = self._refused(context, refusal)
+            status, body = self._refuse(context, refusal)
         except Exception as error:
             log.exception("request %s failed: a defect of the sandbox", context.request_id)
             reason = f"{type(error).__name__}; the log has the traceback"
-            status, body = self._refused(context, Refusal(faults.INTERNAL_ERROR, reason=reason))
+            status, body = self._refuse(context, Refusal(faults.INTERNAL_ERROR, reason=reason))
         if (late := context.fault) is not None and late.when == "after" and late.answer is not None:
             lost = Refusal(late.answer, reason=f"{late.key} was requested", step="outcome")
             # What was done and announced stays.
             lost.is_recorded = True
-            status, body = self._refused(context, lost)
+            status, body = self._refuse(context, lost)
         if context.caller is not None and context.unit.is_open:
             # Nothing was done, but the key was used.
             world.store.put(KeyUsage(key_id=context.caller.key.id, last_used_at=context.now))
@@ -288,7 +288,7 @@ class Platform:
             return False
         return True
 
-    def _refused(self, context: RequestContext, refusal: Refusal) -> tuple[int, bytes]:
+    def _refuse(self, context: RequestContext, refusal: Refusal) -> tuple[int, bytes]:
         step = refusal.step or context.step
         reason = refusal.reason[:REASON_CHARS_MAX]
         context.decided(step, str(refusal.fault.status), reason, refusal.source)

@@ -21,7 +21,7 @@ class Body(BaseModel):
     def given(self) -> dict[str, Any]:
         """Return the fields that were sent, as records store them, including explicit nulls."""
         names = self.model_fields_set - self.not_stored
-        return {name: _stored(getattr(self, name)) for name in names}
+        return {name: _freeze(getattr(self, name)) for name in names}
 
 
 class CreateBody(Body):
@@ -65,7 +65,7 @@ class AddressBody(Body):
     country: StrictStr | None = None
 
 
-def _stored(value: Any) -> Any:
+def _freeze(value: Any) -> Any:
     """Return a value of a body as a record stores it, frozen."""
     if isinstance(value, AddressBody):
         return Address(**value.__dict__)
@@ -75,7 +75,7 @@ def _stored(value: Any) -> Any:
 _DIGITS = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
 
 
-def _whole_number(value: Any) -> Any:
+def _parse_whole_number(value: Any) -> Any:
     """Query values are text; a whole number consists of digits only (assumed C12)."""
     if isinstance(value, str):
         if not _DIGITS.fullmatch(value):
@@ -84,7 +84,7 @@ def _whole_number(value: Any) -> Any:
     return value
 
 
-WholeNumber = Annotated[int, BeforeValidator(_whole_number), Field(le=10**18 - 1)]
+WholeNumber = Annotated[int, BeforeValidator(_parse_whole_number), Field(le=10**18 - 1)]
 
 
 Offset = Annotated[WholeNumber, Field(ge=0, le=10**12 - 1)]

@@ -287,7 +287,7 @@ def _forced_outcome(context: RequestContext, row: Row) -> str | None:
     try:
         word = check_word(sent.decode("latin-1").strip())
     except UnknownOutcome as error:
-        raise _refused_outcome(str(error), "assumed D4") from None
+        raise _refuse_outcome(str(error), "assumed D4") from None
     if word in TRANSPORT_FAULTS:
         why_not = context.world.why_not(word, [API[row.name]])
     elif row.attempts is not None:
@@ -300,11 +300,11 @@ def _forced_outcome(context: RequestContext, row: Row) -> str | None:
             f"{', '.join(TRANSPORT_FAULTS)}"
         )
     if why_not is not None:
-        raise _refused_outcome(why_not, "assumed D41")
+        raise _refuse_outcome(why_not, "assumed D41")
     return word
 
 
-def _refused_outcome(why: str, source: str) -> Refusal:
+def _refuse_outcome(why: str, source: str) -> Refusal:
     return Refusal(faults.VALIDATION_ERROR, f"{OUTCOME_HEADER.decode()}: {why}", source=source)
 
 

@@ -44,7 +44,7 @@ class Forwarder:
     async def _agree_on_keys(self, incoming: IncomingRequest) -> None:
         """Learn which keys of the body are taken in the worlds of other servers."""
         key_format = self._profile.key_format
-        found = self._worlds.holder(key_format.parse(self._sent(incoming).decode("latin-1")))
+        found = self._worlds.holder(key_format.parse(self._read_key(incoming).decode("latin-1")))
         if found is None:
             return
         for text in key_format.whole_keys_in(bytes(incoming.body or b"").decode("latin-1")):
@@ -89,7 +89,7 @@ class Forwarder:
 
         Raises Unavailable.
         """
-        sent = self._sent(incoming)
+        sent = self._read_key(incoming)
         key = self._profile.key_format.parse(sent.decode("latin-1"))
         if self._worlds.holder(key) is not None:
             return None
@@ -97,7 +97,7 @@ class Forwarder:
         afresh = was_forwarded(incoming.headers)
         return await self._elsewhere.have_key(sent, key, afresh=afresh)
 
-    def _sent(self, incoming: IncomingRequest) -> bytes:
+    def _read_key(self, incoming: IncomingRequest) -> bytes:
         try:
             return incoming.header(self._key_header) or b""
         except BadInput:

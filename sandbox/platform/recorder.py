@@ -49,7 +49,7 @@ class Recorder:
         row = None if match is None else match.row
         is_literal = row is not None and row.path == incoming.path
         path = incoming.path if is_literal else self._shown_path(incoming.path)
-        query = self._shown_query(incoming.query_string) if incoming.query_string else ""
+        query = self._scrub_query(incoming.query_string) if incoming.query_string else ""
         if query or context.refusal is not None:
             self._mask_reasons(context)
         # Bodies of requests without a usable key are not stored (assumed D25-bodies).
@@ -91,7 +91,7 @@ class Recorder:
         if incoming.origin != CONSOLE:
             self._count(context, row, status, duration_ms / 1000)
 
-    def _shown_query(self, query: bytes) -> str:
+    def _scrub_query(self, query: bytes) -> str:
         return self._profile.scrub_start(unquote(query.decode("latin-1")), ADDRESS_CHARS_MAX)
 
     def _mask_reasons(self, context: RequestContext) -> None:

@@ -28,12 +28,12 @@ def error_body(refusal: Refusal, profile: Profile, *, is_for_keys: bool) -> byte
     if is_for_keys or profile.errors.shape == "error_message_details":
         return to_json({"error": fault.code, "message": fault.message, "details": details})
     # Mistakes of a malformed request are listed one by one (assumed D35-detail).
-    detail = [_masked(one, profile) for one in refusal.mistakes]
+    detail = [_mask(one, profile) for one in refusal.mistakes]
     shown: dict[str, Any] = {"detail": detail or f"{fault.message} {details}".rstrip()}
     return to_json(shown if profile.errors.shape == "detail" else shown | {"error": fault.code})
 
 
-def _masked(mistake: Mistake, profile: Profile) -> Mistake:
+def _mask(mistake: Mistake, profile: Profile) -> Mistake:
     def masked(part: Any) -> Any:
         return profile.scrub_start(part, DETAILS_CHARS_MAX) if isinstance(part, str) else part
 

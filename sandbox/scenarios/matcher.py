@@ -212,7 +212,7 @@ class Running(Struct, eq=False):
 
     def _entry(self, rule: Rule | WebhookRule, number: int, place: str) -> _Entry:
         """Return the rule in use. Raises ScenarioError for unknown names."""
-        wanted = self._wanted(rule, place)
+        wanted = self._parse_words(rule, place)
         end = None
         if isinstance(rule, Rule) and (times := rule.when.window(self.since)) is not None:
             wanted["time"] = Wanted([Window(*times)])
@@ -227,7 +227,7 @@ class Running(Struct, eq=False):
             end,
         )
 
-    def _wanted(self, rule: Rule | WebhookRule, place: str) -> dict[str, Wanted]:
+    def _parse_words(self, rule: Rule | WebhookRule, place: str) -> dict[str, Wanted]:
         """Return the words of `when` but for those of numbers and times. Raises ScenarioError."""
         wanted = {}
         for word in rule.when.model_fields_set - {"nth", "from_", "until"}:

@@ -149,7 +149,7 @@ def choose(facts: AttemptFacts, queue: Queue | None) -> ChosenOutcome:
     near = NearMisses()
     # Source of the order: assumed D4. Empty sources are skipped.
     choice = (
-        (_named(facts.header, facts, "header", "header", near) if facts.header else None)
+        (_choose_named(facts.header, facts, "header", "header", near) if facts.header else None)
         or (_by_queue(facts, queue, near) if queue is not None and queue.entries else None)
         or (_by_scenario(facts, facts.scenario, near) if facts.scenario is not None else None)
     )
@@ -247,7 +247,7 @@ def _with_effects(own: ChosenOutcome | None, rule: ChosenOutcome) -> ChosenOutco
     )
 
 
-def _named(
+def _choose_named(
     word: str, facts: AttemptFacts, source: str, rule: str, near: NearMisses
 ) -> ChosenOutcome | None:
     """Return the named outcome, if it is possible for this operation (assumed 5.1)."""
@@ -306,15 +306,15 @@ def _by_card(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
     card = facts.card
     if facts.operation not in INITIATING:
         word = card.later.get(facts.operation)
-        return _named(word, facts, "card", card.token, near) if word else None
+        return _choose_named(word, facts, "card", card.token, near) if word else None
     if card.limit is not None and facts.amount is not None and facts.amount > card.limit:
         return ChosenOutcome(PARTIAL, "card", card.token, approved_amount=card.limit)
-    return _named(card.outcome, facts, "card", card.token, near) if card.outcome else None
+    return _choose_named(card.outcome, facts, "card", card.token, near) if card.outcome else None
 
 
 def _by_terminal(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
     word = facts.terminal_outcome
-    return _named(word, facts, "terminal", facts.terminal_id, near) if word else None
+    return _choose_named(word, facts, "terminal", facts.terminal_id, near) if word else None
 
 
 def _by_amount(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
@@ -331,7 +331,7 @@ def _by_amount(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
         near.append(f"{row.rule}: triggers.enabled is off")
         return None
     if row.kind in ("outcome", "fault"):
-        return _named(row.key, facts, "amount", row.rule, near)
+        return _choose_named(row.key, facts, "amount", row.rule, near)
     if facts.operation not in INITIATING:
         near.append(f"{row.rule}: only an initiation arms a payment")
         return None

@@ -67,11 +67,11 @@ class _Alone:
         return {"anyOf": [*one.get("anyOf", [one]), listed]}
 
 
-def _listed(value: Any) -> Any:
+def _as_list(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
 
-Some = Annotated[list[T], Field(min_length=1, fail_fast=True), BeforeValidator(_listed), _Alone()]
+Some = Annotated[list[T], Field(min_length=1, fail_fast=True), BeforeValidator(_as_list), _Alone()]
 """One value, or a list of which any will do."""
 
 

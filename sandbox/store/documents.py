@@ -78,13 +78,13 @@ def read_json(content: bytes) -> Any:
 
 def to_document(record: Any) -> dict[str, Any]:
     """Return the document of a record."""
-    document: dict[str, Any] = msgspec.to_builtins(record, enc_hook=_written)
+    document: dict[str, Any] = msgspec.to_builtins(record, enc_hook=_encode_value)
     return document
 
 
 def to_text(value: Any) -> str:
     """Return the document of a record, or whatever holds records, as JSON."""
-    return msgspec.json.encode(value, enc_hook=_written).decode()
+    return msgspec.json.encode(value, enc_hook=_encode_value).decode()
 
 
 def from_own(kind: Any, document: Any) -> Any:
@@ -107,7 +107,7 @@ def _prepare(kind: Any) -> None:
         msgspec.json.Decoder(kind, dec_hook=_value)
 
 
-def _written(value: Any) -> str:
+def _encode_value(value: Any) -> str:
     if isinstance(value, datetime):
         # Of another class than usual: freezegun has one.
         return to_wire(value)

@@ -172,7 +172,7 @@ def parse_fixture(name: str, document: Any) -> Fixture:
     return fixture
 
 
-def _given(document: _Document) -> dict[str, Any]:
+def _read_given(document: _Document) -> dict[str, Any]:
     """Return the fields that the document gives, read; the others are the record's defaults."""
     return {name: getattr(document, name) for name in document.model_fields_set - {"cast"}}
 
@@ -191,7 +191,7 @@ def _by_cast(table: str, documents: Mapping[str, _Document]) -> dict[str, dict[s
     for number, document in documents.items():
         if document.cast in by_cast:
             raise FixtureError(f"{table}.{number}.cast: {document.cast!r} is taken")
-        by_cast[document.cast] = _given(document)
+        by_cast[document.cast] = _read_given(document)
     return by_cast
 
 

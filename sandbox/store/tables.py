@@ -82,7 +82,7 @@ def used_event(account_id: str, event_id: str) -> str:
     return f"{account_id} {event_id}"
 
 
-def _used_events(payment: Payment) -> Sequence[str]:
+def _list_used_events(payment: Payment) -> Sequence[str]:
     tx = payment.transaction
     if payment.original_id is not None:
         # The payment has used them.
@@ -212,7 +212,7 @@ TABLES: Final[tuple[Table, ...]] = (
         key="transaction.transaction_id",
         moment=attrgetter("transaction.created_at"),
         derives=records_of,
-        unique={"used_event": _used_events},
+        unique={"used_event": _list_used_events},
         lookups={
             "account": _one("transaction.account_id"),
             "batch_id": _one("transaction.batch_id"),

@@ -94,7 +94,7 @@ def apply_fault(
     headers = headers_of(prefix, message_id, sent_at, body, secrets)
     if then.signature == "missing":
         del headers[f"{prefix}-signature"]
-    return headers, _left_of(body, then.truncate)
+    return headers, _cut(body, then.truncate)
 
 
 def head_of(
@@ -136,7 +136,7 @@ def _secrets(signature: str | None, endpoint: Endpoint, now: datetime) -> tuple[
     return endpoint.secrets_at(now)
 
 
-def _left_of(body: bytes, truncate: bool | int | None) -> bytes:
+def _cut(body: bytes, truncate: bool | int | None) -> bytes:
     if truncate is None or truncate is False:
         return body
     return body[: len(body) // 2 if truncate is True else truncate]

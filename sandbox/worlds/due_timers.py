@@ -68,7 +68,7 @@ async def advance_to(world: World, to: datetime) -> list[Timer]:
         return fired
 
 
-def _without(world: World, timer: Timer) -> UnitOfWork:
+def _begin_without(world: World, timer: Timer) -> UnitOfWork:
     unit = world.store.begin()
     unit.cancel(timer.kind, timer.subject, timer.tag)
     return unit
@@ -76,7 +76,7 @@ def _without(world: World, timer: Timer) -> UnitOfWork:
 
 def _fire(world: World, timer: Timer) -> None:
     """Carry out one timer, which is gone afterwards even if that failed."""
-    unit = _without(world, timer)
+    unit = _begin_without(world, timer)
     try:
         if timer.kind == WEBHOOK_RETRY:
             world.outbox.fall_due(timer.subject)
@@ -87,7 +87,7 @@ def _fire(world: World, timer: Timer) -> None:
         world.on_timer(world, unit, timer)
     except Exception:
         log.exception("timer %s of %s failed: a defect of the sandbox", timer.kind, timer.subject)
-        unit = _without(world, timer)
+        unit = _begin_without(world, timer)
     unit.commit()
     if world.tap_desk:
         world.check_tap_desk()

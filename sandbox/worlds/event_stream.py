@@ -177,8 +177,8 @@ class Subscriptions:
 
     def _listen(self, *, is_on: bool) -> None:
         self._journal.on_add = partial(self._tell, REQUEST) if is_on else None
-        self.on_messages = self._announced if is_on else None
-        self._outbox.on_attempt = self._tried if is_on else None
+        self.on_messages = self._note_messages if is_on else None
+        self._outbox.on_attempt = self._note_attempt if is_on else None
         self._world_clock.on_set = self._set if is_on else None
         self.on_tap = self._tapped if is_on else None
 
@@ -195,11 +195,11 @@ class Subscriptions:
             if kind in subscriber.kinds:
                 subscriber.push(event)
 
-    def _announced(self, messages: Sequence[Message]) -> None:
+    def _note_messages(self, messages: Sequence[Message]) -> None:
         for message in messages:
             self._tell(MESSAGE, message)
 
-    def _tried(self, job: Job, delivery: Delivery) -> None:
+    def _note_attempt(self, job: Job, delivery: Delivery) -> None:
         endpoint = self._outbox.endpoints.get(delivery.endpoint_id)
         url = endpoint.url if endpoint is not None else ""
         self._tell(

@@ -177,15 +177,15 @@ def captured(
     has_escapes = b"\\u" in body
     # If none of them begins in the part that is stored, none is stored.
     if secrets and (has_escapes or _has_any(secrets, body)):
-        body = _without(body, secrets)
+        body = _mask_fields(body, secrets)
     if has_escapes or may_hold_secret:
-        return _scrubbed(body, profile)
+        return _scrub_body(body, profile)
     if len(body) > CAPTURE_BYTES_MAX:
         return body[:CAPTURE_BYTES_MAX] + CUT_OFF
     return body
 
 
-def _scrubbed(body: bytes, profile: Profile) -> bytes:
+def _scrub_body(body: bytes, profile: Profile) -> bytes:
     """Return the stored part of a body, scrubbed; the rest is not searched."""
     if len(body) > CAPTURE_BYTES_MAX:
         start = body[: CAPTURE_BYTES_MAX + SECRET_CHARS_MAX].decode("utf-8", "replace")
@@ -221,7 +221,7 @@ def _has_any(names: tuple[str, ...], body: bytes) -> bool:
     return any(body.find(name.encode(), 0, CAPTURE_BYTES_MAX) >= 0 for name in names)
 
 
-def _without(body: bytes, secrets: Sequence[str]) -> bytes:
+def _mask_fields(body: bytes, secrets: Sequence[str]) -> bytes:
     """Return the JSON object with these fields masked; of anything else, nothing."""
     try:
         value = from_json(body)
@@ -229,14 +229,14 @@ def _without(body: bytes, secrets: Sequence[str]) -> bytes:
         value = None
     if not isinstance(value, dict):
         return b"(not shown: it may hold a secret and is not a JSON object)"
-    value |= {name: _masked(value[name]) for name in secrets if name in value}
+    value |= {name: _mask(value[name]) for name in secrets if name in value}
     return to_json(value)
 
 
-def _masked(value: Any) -> Any:
+def _mask(value: Any) -> Any:
     """Return a masked secret. The token of a test card stays, because it explains the attempt."""
     if isinstance(value, dict):
-        return {name: _masked(inner) for name, inner in value.items()}
+        return {name: _mask(inner) for name, inner in value.items()}
     return value if isinstance(value, str) and value in CARDS else MASK.decode()
 
 

@@ -261,14 +261,14 @@ class Worlds:
 
         Raises NotRestored; then nothing changed. Unfinished work of the old world is over.
         """
-        return self._replace(self._make(self._restored_spec(spec, saved), saved), saved)
+        return self._replace(self._make(self._restore_spec(spec, saved), saved), saved)
 
     async def restore_aside(self, spec: WorldSpec, saved: SavedWorld) -> World:
         """Restore a world as `restore` does, while other requests are served."""
-        world = await self._make_aside(self._restored_spec(spec, saved), saved)
+        world = await self._make_aside(self._restore_spec(spec, saved), saved)
         return self._replace(world, saved)
 
-    def _restored_spec(self, spec: WorldSpec, saved: SavedWorld) -> WorldSpec:
+    def _restore_spec(self, spec: WorldSpec, saved: SavedWorld) -> WorldSpec:
         if not saved.is_from_file:
             # The world gets keys of its own, independent of the saved world's keys.
             before = self._by_id.get(spec.id)

@@ -34,7 +34,7 @@ def write_snapshot(moment: Moment) -> list[bytes]:
     """
     tables: dict[str, dict[int, bytes]] = {}
     for table, document in moment.documents():
-        tables.setdefault(table, {})[document.number] = _written(document)
+        tables.setdefault(table, {})[document.number] = _encode(document)
     head = to_json({"program": port.PROGRAM, "format": port.FORMAT, "version": __version__})
     parts = [b'{"%b":{"1":%b}' % (port.FILE.encode(), head)]
     for table, documents in sorted(tables.items()):
@@ -43,7 +43,7 @@ def write_snapshot(moment: Moment) -> list[bytes]:
     return [*parts, b"}"]
 
 
-def _written(document: Document) -> bytes:
+def _encode(document: Document) -> bytes:
     text = document.text
     own = b'"_id":%b' % to_json(document.id)
     rest = "," + text[1:] if text != "{}" else "}"

@@ -140,7 +140,7 @@ def fill(step: Step, names: Mapping[str, Any]) -> ProbeRequest:
     return ProbeRequest(
         method=step.method,
         without_accept=step.without_accept,
-        key="" if key == NO_KEY else _named(key, names) if key else None,
+        key="" if key == NO_KEY else _look_up(key, names) if key else None,
         **{name: _filled(getattr(step, name), names) for name in ("path", "query", "body")},
     )
 
@@ -149,8 +149,8 @@ def _filled(value: Any, names: Mapping[str, Any]) -> Any:
     if isinstance(value, str):
         whole = _HOLE.fullmatch(value)
         if whole:
-            return _named(whole[1], names)
-        return _HOLE.sub(lambda hole: str(_named(hole[1], names)), value)
+            return _look_up(whole[1], names)
+        return _HOLE.sub(lambda hole: str(_look_up(hole[1], names)), value)
     if isinstance(value, Mapping):
         return {_filled(name, names): _filled(inner, names) for name, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -158,7 +158,7 @@ def _filled(value: Any, names: Mapping[str, Any]) -> Any:
     return value
 
 
-def _named(name: str, names: Mapping[str, Any]) -> Any:
+def _look_up(name: str, names: Mapping[str, Any]) -> Any:
     value: Any = names
     for part in name.split(".") if name else ():
         value = value.get(part) if isinstance(value, Mapping) else None

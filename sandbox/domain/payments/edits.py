@@ -269,14 +269,14 @@ def conclude(
         told, amount = "refunded", refunded
     elif told == "reversed" or (told == payment.status and reversed_):
         told, amount = "reversed", reversed_
-    shown_type, event = _shown_as(payment, told)
+    shown_type, event = _describe_status(payment, told)
     after = change(after, event_id=event_id, transaction_type=shown_type, batch_id=capture_batch_id)
     settles_in = refund_batch_id or capture_batch_id
     after = with_attempt(after, amount, at, batch_id=settles_in)
     return Conclusion.announcing(_EDIT, after, event=event)
 
 
-def _shown_as(payment: Payment, status: str) -> tuple[str, str]:
+def _describe_status(payment: Payment, status: str) -> tuple[str, str]:
     """Transaction type and event of a reported status. Source: assumed F8, D17."""
     operation = payment.operation
     shown = {"authorized": Operation.AUTH, "refunded": Operation.REFUND}.get(status, operation)

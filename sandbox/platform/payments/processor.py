@@ -36,7 +36,7 @@ async def in_flight(context: RequestContext, payment: str) -> AsyncIterator[None
     tap_desk, waiting = context.world.tap_desk, context.world.journal.waiting
     try:
         context.unit.commit()
-        waiting[context.request_id] = _waiting(context, payment)
+        waiting[context.request_id] = _describe_waiting(context, payment)
         # Follow-ups may be due before the next request.
         fire_due(context.world)
         yield
@@ -45,7 +45,7 @@ async def in_flight(context: RequestContext, payment: str) -> AsyncIterator[None
         waiting.pop(context.request_id, None)
 
 
-def _waiting(context: RequestContext, payment: str) -> WaitingRequest:
+def _describe_waiting(context: RequestContext, payment: str) -> WaitingRequest:
     """Return the request as operators see it until it is answered."""
     assert context.caller
     assert context.incoming.match
