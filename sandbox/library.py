@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from sandbox.domain.text import known_words, nearest
+from sandbox.domain.text import nearest, suggest_words
 from sandbox.scenarios.parser import ScenarioError, read_scenario
 from sandbox.scenarios.scenario import Scenario
 from sandbox.store.files.port import FILE
@@ -62,7 +62,7 @@ def _stem(name: str, stems: Collection[str]) -> str:
     if name in titles:
         return titles[name]
     known = [*scenarios(), *titles]
-    message = f"there is no scenario {name[:80]!r}{known_words(name, known)}"
+    message = f"there is no scenario {name[:80]!r}{suggest_words(name, known)}"
     raise ScenarioError(message, nearest(name, known))
 
 

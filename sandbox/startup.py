@@ -129,7 +129,7 @@ def opened(store: str) -> StateFile:
     return Archive(store)
 
 
-def shown_name(store: str) -> str:
+def name_store(store: str) -> str:
     """Return a store in messages, without a password."""
     if not is_database(store):
         return store

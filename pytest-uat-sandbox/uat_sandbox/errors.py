@@ -30,7 +30,7 @@ class SandboxRefused(SandboxError):
         details = f" ({self.details})" if self.details else ""
         super().__init__(f"{self.message}{meant}{details}")
 
-    def told_about(self, what: str) -> "SandboxRefused":
+    def say_about(self, what: str) -> "SandboxRefused":
         """Return the same refusal, its message preceded by the name of a file or the like."""
         return SandboxRefused(self.status, self._refusal, about=f"{what}: ")
 

@@ -41,7 +41,7 @@ def naming(which: Scenario | None) -> Iterator[None]:
     except SandboxRefused as error:
         if file is None:
             raise
-        raise error.told_about(str(file)) from None
+        raise error.say_about(str(file)) from None
 
 
 def _file(which: Scenario) -> Path | None:

@@ -14,7 +14,7 @@ from sandbox.cli.output import (
     EXIT_REFUSED,
     Columns,
     Result,
-    counted,
+    count_things,
     listing,
     read_text,
     refuse,
@@ -79,7 +79,7 @@ def _show_batch(batch: Mapping[str, Any]) -> None:
     parts: list[str] = [
         batch["id"],
         styled_status(batch["status"]),
-        counted(batch["transaction_count"], "payment"),
+        count_things(batch["transaction_count"], "payment"),
         f"captured {in_units(batch['captured_amount'])}",
         f"refunded {in_units(batch['refunded_amount'])}",
     ]
@@ -207,7 +207,7 @@ def report(
     if output is None:
         return Result(detail, lambda _: print_bytes(text.encode()))
     write_file(output, text, option="--output ")
-    return Result(detail, f"{counted(len(detail['records']), 'record')} in {output}")
+    return Result(detail, f"{count_things(len(detail['records']), 'record')} in {output}")
 
 
 def _show_settlement(detail: Mapping[str, Any]) -> None:
@@ -251,10 +251,10 @@ def _show_differences(found: Mapping[str, Any]) -> None:
     """Print the differences of a reconciliation, and their number."""
     if found["differences"]:
         show_table(found["differences"], _DIFFERENCE_COLUMNS)
-    said = f"{counted(found['rows'], 'row')}, {found['matched']} as in the sandbox"
+    said = f"{count_things(found['rows'], 'row')}, {found['matched']} as in the sandbox"
     if found["ignored_columns"]:
         said += f"; not compared: {', '.join(found['ignored_columns'])}"
-    say(f"{said}; {counted(len(found['differences']), 'difference')}")
+    say(f"{said}; {count_things(len(found['differences']), 'difference')}")
 
 
 _DIFFERENCE_COLUMNS: Final[Columns] = {

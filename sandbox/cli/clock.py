@@ -8,7 +8,7 @@ import click
 from sandbox.cli.arguments import DURATION, INSTANT
 from sandbox.cli.control_client import RemoteWorld, WorldCommand
 from sandbox.cli.main import Group
-from sandbox.cli.output import Columns, Result, counted, say, show_table, working
+from sandbox.cli.output import Columns, Result, count_things, say, show_table, working
 
 _ADVANCE_S: Final = 3_600.0
 """The server waits for slow webhook receivers on the way."""
@@ -88,7 +88,7 @@ def _show_advanced(now: dict[str, Any]) -> None:
         return
     kinds = Counter(one["kind"] for one in fired)
     summary = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
-    say(f"{counted(len(fired), 'thing')} happened on the way: {summary}")
+    say(f"{count_things(len(fired), 'thing')} happened on the way: {summary}")
     show_table(fired[:_FIRED_SHOWN_MAX], {"at": "at", "what": "kind", "of": "subject"})
     if len(fired) > _FIRED_SHOWN_MAX:
         say(f"and {len(fired) - _FIRED_SHOWN_MAX:,} more, which --json shows")

@@ -16,7 +16,7 @@ from sandbox.cli.arguments import HintedType, TokenCommand, Words
 from sandbox.cli.main import ANSWERED_BY
 from sandbox.cli.output import EXIT_REFUSED, EXIT_UNUSABLE, Options, Refused
 from sandbox.domain.json_text import fields_of, value_of
-from sandbox.domain.text import known_words
+from sandbox.domain.text import suggest_words
 from sandbox.http_client import EVENT_BYTES_MAX, Unending, fetch, read_refusal
 from sandbox.server.tls import CertificateError, trusting_context
 
@@ -226,7 +226,7 @@ class Remote:
         """Return a few of the worlds, in words; nothing if they cannot be listed."""
         try:
             listed = self.ask("GET", "/worlds").json()["worlds"]
-            return known_words("", [str(one["id"]) for one in listed])
+            return suggest_words("", [str(one["id"]) for one in listed])
         except (Unanswered, LookupError, TypeError, ValueError):
             return ""
 

@@ -19,7 +19,7 @@ from sandbox.cli.main import Group
 from sandbox.cli.output import (
     Result,
     ResultCommand,
-    counted,
+    count_things,
     reason_of,
     refuse,
     refusing,
@@ -34,7 +34,7 @@ from sandbox.domain.profile import Profile
 from sandbox.domain.text import NotUtf8, strip_mark
 from sandbox.platform.openapi.examples import collection
 from sandbox.settings import Settings, is_database
-from sandbox.startup import opened, shown_name
+from sandbox.startup import name_store, opened
 from sandbox.store.files.disk import replace_file
 from sandbox.store.files.file_kinds import copy
 from sandbox.store.files.port import StoreError
@@ -122,10 +122,10 @@ def convert(source: str, target: str) -> Result:
     if is_there and not is_database(source) and Path(target).samefile(source):
         refuse(f"{target}: is the file that is to be converted; name another")
     is_new = not is_database(target) and not is_there
-    with refusing(StoreError), working(f"converting {shown_name(source)}"):
+    with refusing(StoreError), working(f"converting {name_store(source)}"):
         worlds = _converted(source, target, is_new=is_new)
-    done = {"source": shown_name(source), "target": shown_name(target), "worlds": worlds}
-    return Result(done, _at_terminal(f"{shown_name(target)} has {', '.join(worlds) or 'no world'}"))
+    done = {"source": name_store(source), "target": name_store(target), "worlds": worlds}
+    return Result(done, _at_terminal(f"{name_store(target)} has {', '.join(worlds) or 'no world'}"))
 
 
 def _converted(source: str, target: str, *, is_new: bool) -> list[str]:
@@ -325,4 +325,4 @@ def requests(
         say_lines(shown["content"].splitlines())
     else:
         write_file(out, shown["content"])
-        say(f"wrote {counted(shown['requests'], 'request')} to {out}")
+        say(f"wrote {count_things(shown['requests'], 'request')} to {out}")

@@ -20,7 +20,7 @@ from sandbox.cli.output import (
     Columns,
     Result,
     ResultCommand,
-    counted,
+    count_things,
     refuse,
     say,
     say_lines,
@@ -34,7 +34,7 @@ from sandbox.control.ledger import CHECKOUT_COMMAND, read_ledger
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.outcomes import OUTCOMES, TRIGGERS, Operation, Outcome, for_operation
 from sandbox.domain.profile import Profile
-from sandbox.domain.text import did_you_mean, known_words
+from sandbox.domain.text import did_you_mean, suggest_words
 from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 
 _USUAL: Final = "merchant"
@@ -74,7 +74,7 @@ def keys(*, name: str | None, is_env: bool, world: RemoteWorld) -> Result:
     document = world.read("GET")
     all_keys = {key_name: key["key"] for key_name, key in document["keys"].items()}
     if name is not None and name not in all_keys:
-        refuse(f"the world {world.id} has no key {name!r}{known_words(name, all_keys)}")
+        refuse(f"the world {world.id} has no key {name!r}{suggest_words(name, all_keys)}")
     chosen = all_keys if name is None else {name: all_keys[name]}
     if is_env:
         return Result(chosen, lambda _: say_lines(_exports(document, chosen, name or _USUAL)))
@@ -302,7 +302,7 @@ def _show_clauses(found: Mapping[str, Any]) -> None:
         days = ["verified"] if any(clause["verified"] for clause in clauses) else []
         rows = [clause | {name: len(clause[name]) for name in counts} for clause in clauses]
         show_table(rows, ("id", "title", *counts, *days))
-        say(f"{counted(len(clauses), 'clause')}; name one to see it whole")
+        say(f"{count_things(len(clauses), 'clause')}; name one to see it whole")
 
 
 def _is_unproved(clause: Mapping[str, Any]) -> bool:

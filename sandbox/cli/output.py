@@ -326,7 +326,7 @@ def _to_text(value: Any) -> str:
     return _NOTHING if value is None or value == "" else printable(str(value))
 
 
-def counted(count: int, one: str, many: str = "") -> str:
+def count_things(count: int, one: str, many: str = "") -> str:
     """`1 message`, `2 messages`."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 

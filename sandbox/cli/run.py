@@ -19,7 +19,7 @@ import click
 from sandbox.app import Sandbox, build
 from sandbox.cli.arguments import SOME_SCENARIO, TokenCommand, settings
 from sandbox.cli.control_client import PREFIX, world_path
-from sandbox.cli.output import Refused, counted, reason_of, refuse, refusing, say
+from sandbox.cli.output import Refused, count_things, reason_of, refuse, refusing, say
 from sandbox.cli.platform_client import refusal_reason
 from sandbox.control.captures import NamedCapture, read_capture, with_captures
 from sandbox.http_client import send_json
@@ -223,8 +223,9 @@ async def _keep(worlds: _UsedWorlds, folder: Path, ended: str) -> None:
         say(f"sandbox: {ended}; {folder}: the worlds cannot be kept there: {why}", err=True)
         return
     say(
-        f"sandbox: {ended}; {folder} has {counted(len(kept), 'world')}, each as NAME.world.json "
-        f"with NAME.journal.json: {', '.join(names)}; {REPORT} shows them in a browser",
+        f"sandbox: {ended}; {folder} has {count_things(len(kept), 'world')}, each as "
+        f"NAME.world.json with NAME.journal.json: {', '.join(names)}; {REPORT} shows them in a "
+        "browser",
         err=True,
     )
     _say_refused(kept)

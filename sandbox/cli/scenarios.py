@@ -23,7 +23,7 @@ from sandbox.cli.output import (
     Columns,
     Result,
     ResultCommand,
-    counted,
+    count_things,
     read_text,
     refuse,
     refusing,
@@ -198,7 +198,7 @@ def play(name: str, *, auto: bool, keep: bool, server: Remote) -> None:
         if not keep:
             world.read("DELETE")
     say("")
-    steps = counted(len(scenario.example), "step")
+    steps = count_things(len(scenario.example), "step")
     say(f"{steps}, {wrong} not as expected" if wrong else f"{steps}, all as expected")
     if keep:
         say(f"the world is {world.id}: sandbox tail --world {world.id}")

@@ -19,14 +19,14 @@ import click
 from sandbox.cli.arguments import STATUSES
 from sandbox.cli.control_client import RemoteWorld, Unanswered, WorldCommand
 from sandbox.cli.output import (
-    counted,
+    count_things,
     refuse,
     say,
     say_parts,
     show_json_line,
     styled,
 )
-from sandbox.domain.text import known_words
+from sandbox.domain.text import suggest_words
 
 _FIRST_WAIT_S: Final = 0.1
 _LONGEST_WAIT_S: Final = 2.0
@@ -84,7 +84,7 @@ def follow(
                     data: Any = event.json()
                     happened = Happened(event.event, data)
                     if happened.kind == _GAP:
-                        missed = counted(data["missed"], "event")
+                        missed = count_things(data["missed"], "event")
                         _tell(f"{missed} came faster than could be read; {_LEFT}")
                         yield past.catch_up()
                     elif past.is_new(happened):
@@ -273,7 +273,7 @@ def _mask_key(key: str, names: Mapping[str, str]) -> str:
     """Return the end of the key, which the journal shows. Ends the command for an unknown name."""
     full = next((one for one, name in names.items() if name == key), key)
     if len(full) < _SHORTEST_KEY and not full.startswith("****"):
-        refuse(f"--key: the cast has no {key!r}{known_words(key, names.values())}")
+        refuse(f"--key: the cast has no {key!r}{suggest_words(key, names.values())}")
     return full[-_SHOWN_OF_KEY:]
 
 

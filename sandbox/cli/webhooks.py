@@ -24,7 +24,7 @@ from sandbox.cli.output import (
 )
 from sandbox.domain.events import EVENTS
 from sandbox.domain.json_text import fields_of, value_of
-from sandbox.domain.text import known_words
+from sandbox.domain.text import suggest_words
 from sandbox.webhooks.signing import why_not_genuine
 
 _FAILED: Final = "failed"
@@ -77,7 +77,7 @@ def trigger(
     if event is None:
         raise click.UsageError("Missing argument 'EVENT': --list shows them.")
     if event not in EVENTS:
-        refuse(f"there is no event {event!r}{known_words(event, EVENTS)}")
+        refuse(f"there is no event {event!r}{suggest_words(event, EVENTS)}")
     body = {"event_type": event, "changes": dict(changes)}
     sent = world.read("POST", "messages", body=body)
     with working("waiting for what the receivers answer"):

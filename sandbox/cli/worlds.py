@@ -27,7 +27,7 @@ from sandbox.cli.output import (
     EXIT_REFUSED,
     Columns,
     Result,
-    counted,
+    count_things,
     read_text,
     refuse,
     say,
@@ -361,7 +361,7 @@ _TOKEN_COLUMNS: Final[Columns] = {
 def _show_tokens(found: Mapping[str, Any]) -> None:
     if found["tokens"]:
         show_table(found["tokens"], _TOKEN_COLUMNS)
-    say(counted(found["total"], "token"), err=True)
+    say(count_things(found["total"], "token"), err=True)
 
 
 @token.command("delete", cls=ServerCommand)

@@ -238,7 +238,7 @@ async def servers(connection: asyncpg.Connection) -> dict[int, ServerRow]:
     return {number: ServerRow(*row) for number, *row in rows}
 
 
-async def kept_beside(connection: asyncpg.Connection, known: list[str]) -> list[KeptWorld]:
+async def list_others(connection: asyncpg.Connection, known: list[str]) -> list[KeptWorld]:
     """All worlds but these, by id; other requests have their turns meanwhile."""
     found: list[KeptWorld] = []
     while True:

@@ -284,9 +284,9 @@ class ClusterServer:
         asked = [self._forwarding.ask(one.control_url, target, headers) for one in others]
         return [body for body in await asyncio.gather(*asked) if body is not None]
 
-    async def kept_beside(self, known: Iterable[str]) -> list[KeptWorld]:
+    async def list_others(self, known: Iterable[str]) -> list[KeptWorld]:
         """All worlds but the known ones, by id."""
-        return await self._database.ask(ownership.kept_beside, list(known))
+        return await self._database.ask(ownership.list_others, list(known))
 
     async def servers(self) -> list[ServerRow]:
         """All servers that live, by name."""

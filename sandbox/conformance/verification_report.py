@@ -19,7 +19,7 @@ from sandbox.conformance.probe_runner import (
 )
 from sandbox.conformance.probes.table import PHASES, Probe, Step, probes_of
 from sandbox.domain.profile import Profile
-from sandbox.scenarios.parser import written_toml
+from sandbox.scenarios.parser import to_toml
 
 ABOUT: Final[Mapping[str, str]] = {
     "looking": "Requests that only read.",
@@ -250,8 +250,8 @@ def profile_toml(run: Run, profile: Profile, day: str) -> str:
             part[name] = finding.value
     tables = {name: part for name, part in whole.items() if isinstance(part, dict)}
     plain = {name: part for name, part in whole.items() if name not in tables}
-    parts = [f"[{name}]\n{written_toml(table)}" for name, table in tables.items()]
-    return "\n".join([written_toml(plain), *parts])
+    parts = [f"[{name}]\n{to_toml(table)}" for name, table in tables.items()]
+    return "\n".join([to_toml(plain), *parts])
 
 
 def switches(run: Run) -> dict[str, Any]:

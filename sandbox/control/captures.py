@@ -310,11 +310,11 @@ def read_report_page(request: ControlRequest) -> Written[str]:
 
     Source: assumed D25-reports.
     """
-    return Written(whole_page())
+    return Written(read_page())
 
 
 @cache
-def whole_page() -> bytes:
+def read_page() -> bytes:
     """Return the page in UTF-8, with CAPTURES_BELONG_HERE where captures go."""
     script, style = join_scripts(), join_styles()
     # Either would end the element that holds the script.
@@ -406,7 +406,7 @@ def _check_member(name: str, value: Any, shape: Any) -> None:
 def with_captures(captures: Iterable[NamedCapture]) -> bytes:
     """Return the console as one file that shows these captures."""
     scripts = "\n".join(map(_capture_script, captures)).encode()
-    return whole_page().replace(CAPTURES_BELONG_HERE.encode(), scripts, 1)
+    return read_page().replace(CAPTURES_BELONG_HERE.encode(), scripts, 1)
 
 
 def _capture_script(capture: NamedCapture) -> str:

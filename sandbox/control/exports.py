@@ -35,7 +35,7 @@ from sandbox.control.routing import WORLD, post
 from sandbox.domain.instants import Instant, parse_rfc3339
 from sandbox.domain.text import nearest
 from sandbox.domain.transport_faults import LOST
-from sandbox.scenarios.parser import ScenarioError, parse_scenario, written_toml
+from sandbox.scenarios.parser import ScenarioError, parse_scenario, to_toml
 from sandbox.worlds.background import collect, run_in_thread, select
 from sandbox.worlds.journal import Entry
 from sandbox.worlds.world import World
@@ -248,7 +248,7 @@ async def _write_scenario(request: ControlRequest, case: ExportCase) -> Exported
     return ExportedFile(
         name="what-was-seen.toml",
         media_type="application/toml",
-        content="\n".join([*lines, await run_in_thread(written_toml, document)]),
+        content="\n".join([*lines, await run_in_thread(to_toml, document)]),
         requests=count,
     )
 

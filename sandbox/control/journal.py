@@ -180,7 +180,7 @@ async def list_requests(request: ControlRequest, query: RequestsQuery) -> Reques
     newer = [] if end is None else await select(entries[end:], fits)
     waits: list[RequestRow] = []
     if query.shape == "row" and query.before is None and not query.offset:
-        waits = waiting_rows(
+        waits = list_waiting(
             world, lambda one: _is_of(one, query, account, key_id) and _waits(one, query)
         )[-query.limit :]
     left = query.limit - len(waits)
@@ -305,7 +305,7 @@ def request_row(world: World, entry: Entry) -> RequestRow:
     )
 
 
-def waiting_rows(world: World, fits: Callable[[WaitingRequest], bool] = bool) -> list[RequestRow]:
+def list_waiting(world: World, fits: Callable[[WaitingRequest], bool] = bool) -> list[RequestRow]:
     """Return the requests that wait for a card or their processor, the first one first."""
     return [_view_waiting(world, one) for one in world.journal.waiting.values() if fits(one)]
 

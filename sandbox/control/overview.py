@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from sandbox.control.clock import DueView, view_timer
 from sandbox.control.context import ControlRequest
-from sandbox.control.journal import RequestRow, request_row, waiting_rows
+from sandbox.control.journal import RequestRow, list_waiting, request_row
 from sandbox.control.messages import DeliveryMark, delivery_marks
 from sandbox.control.models import Time, View
 from sandbox.control.routing import WORLD, get
@@ -117,7 +117,7 @@ async def read_overview(request: ControlRequest) -> OverviewView:
         due_total=len(timers),
         endpoints=_endpoints(world),
         statuses=_statuses(world),
-        waiting=waiting_rows(world),
+        waiting=list_waiting(world),
         feed=[_feed_row(world, entry) for entry in entries[: -FEED_MAX - 1 : -1]],
         requests_total=len(entries),
     )

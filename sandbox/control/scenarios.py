@@ -116,7 +116,7 @@ def view_running(world: World) -> RunningScenario | None:
     return RunningScenario.of(
         world.scenario.scenario,
         since=world.state.scenario_since,
-        toml=parser.written_toml(world.state.scenario or {}),
+        toml=parser.to_toml(world.state.scenario or {}),
         rules=rules,
         webhooks=webhooks,
         examples=_names_of_examples(world.scenario.scenario),

@@ -70,7 +70,7 @@ async def forward(
         if await elsewhere.carry(peer, peer.control_url, *asgi, body):
             return True
     if worlds.get(id) is None and "w" in params:
-        ids = [one.id for one in await elsewhere.kept_beside(())]
+        ids = [one.id for one in await elsewhere.list_others(())]
         raise unknown_among(ids, params["w"], who)
     return False
 
@@ -99,23 +99,23 @@ async def list_stored_worlds(
 
     No server has them, or none that answers.
     """
-    return [one for one in await others.kept_beside(known) if request.who.reaches(one.id)]
+    return [one for one in await others.list_others(known) if request.who.reaches(one.id)]
 
 
-def stored_state(kept: KeptWorld) -> WorldState:
+def read_stored_state(kept: KeptWorld) -> WorldState:
     """Return the state of a world that no server has, as its last owner left it."""
     state: WorldState = from_document(WorldState, from_json(kept.state))
     return state
 
 
-def stored_clock(request: ControlRequest, state: WorldState) -> Clock:
+def view_stored_clock(request: ControlRequest, state: WorldState) -> Clock:
     """Its clock, which runs on wherever it is."""
     return Clock(request.services.system_clock, lambda clock: None, state.clock)
 
 
 def build_stored_world(request: ControlRequest, kept: KeptWorld) -> World:
     """Build the same world as it began. Raises FixtureError."""
-    begins = stored_state(kept).begins
+    begins = read_stored_state(kept).begins
     spec = WorldSpec(
         id=kept.id,
         name=begins.name,

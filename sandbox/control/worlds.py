@@ -327,8 +327,8 @@ def _view_stored(
     request: ControlRequest, kept: KeptWorld, *, as_rows: bool
 ) -> WorldView | WorldRow:
     """Show a world that no server has. Raises FixtureError if its fixture is not at hand."""
-    state = servers.stored_state(kept)
-    clock = servers.stored_clock(request, state).view()
+    state = servers.read_stored_state(kept)
+    clock = servers.view_stored_clock(request, state).view()
     if not as_rows:
         begun = view_world(servers.build_stored_world(request, kept))
         return begun.model_copy(update={"clock": clock})

@@ -216,7 +216,7 @@ class KeyFormat:
         """Whether the text contains a key of this environment, with its secret."""
         return self.hint in text and bool(self._whole_key_anywhere.search(text))
 
-    def whole_keys_in(self, text: str) -> list[str]:
+    def find_whole_keys(self, text: str) -> list[str]:
         """Return the keys of this environment in the text, with their secrets."""
         return self._whole_key_anywhere.findall(text)
 

@@ -44,17 +44,17 @@ _OBEYED: Final = "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206
 def obeyed_in(text: str) -> str | None:
     """Return the first character of the text that a terminal could obey, written out."""
     found = re.search(_OBEYED, text)
-    return found and written_out(found[0])
+    return found and spell_out(found[0])
 
 
 def printable(text: str) -> str:
     """Return the text in one line, with whatever is not printed written out."""
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() else written_out(char) for char in text)
+    return "".join(char if char.isprintable() else spell_out(char) for char in text)
 
 
-def written_out(char: str) -> str:
+def spell_out(char: str) -> str:
     r"""Return a character as its escape, like `\n` or `\x1b`."""
     return char.encode("unicode_escape").decode("ascii")
 
@@ -95,7 +95,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {match!r}?" if match else ""
 
 
-def known_words(word: str, known: Iterable[str], *, shown: int = 6) -> str:
+def suggest_words(word: str, known: Iterable[str], *, shown: int = 6) -> str:
     """As `did_you_mean`; a few of the known words when nothing is near."""
     words = list(dict.fromkeys(known))
     hint = did_you_mean(word, words)

@@ -47,7 +47,7 @@ class Forwarder:
         found = self._worlds.holder(key_format.parse(self._read_key(incoming).decode("latin-1")))
         if found is None:
             return
-        for text in key_format.whole_keys_in(bytes(incoming.body or b"").decode("latin-1")):
+        for text in key_format.find_whole_keys(bytes(incoming.body or b"").decode("latin-1")):
             key = key_format.parse(text)
             is_free = await self._elsewhere.may_have_key(found[0].id, text, key)
             self._worlds.key_holders.note_taken(text, is_taken=not is_free)

@@ -15,8 +15,8 @@ from sandbox.worlds.journal import (
     CONSOLE,
     REASON_CHARS_MAX,
     Entry,
+    capture_answer,
     captured,
-    captured_answer,
     headers_shown_by,
 )
 from sandbox.worlds.registry import Worlds
@@ -69,7 +69,7 @@ class Recorder:
             status,
             duration_ms,
             captured(sent, profile, secrets, may_hold_secret=context.may_hold_secret),
-            captured_answer(beginning_of(body), profile, has_key=row is None or row.shows_key),
+            capture_answer(beginning_of(body), profile, has_key=row is None or row.shows_key),
             context.decisions,
             context.events,
             context.notes,

@@ -217,7 +217,7 @@ _NAMED: Final = re.compile(r"(?<![\w-])([\w-]+)(?![\w-])[ \t]*[=.\]]")
 _AT_LINE: Final = re.compile(r"\(at line (\d+)")
 
 
-def written_toml(document: Mapping[str, Any]) -> str:
+def to_toml(document: Mapping[str, Any]) -> str:
     """Return the scenario as a TOML file, which has the same values when it is read."""
     lines = [
         f"{_key(name)} = {_value(value)}"

@@ -13,7 +13,7 @@ import aiohttp
 
 from sandbox.domain.webhooks import TIMEOUT_S, Sent
 from sandbox.webhooks.address_guard import Guard
-from sandbox.webhooks.receivers import BODY_BYTES_MAX, find_error, parse_retry_after, stored_text
+from sandbox.webhooks.receivers import BODY_BYTES_MAX, cut_text, find_error, parse_retry_after
 from sandbox.webhooks.worker import ERROR_CHARS_MAX
 
 CONNECTIONS_MAX: Final = 1_000
@@ -115,7 +115,7 @@ class WebhookClient:
         return Sent(
             status_code=answer.status,
             duration_ms=round((perf_counter() - started) * 1000, 3),
-            response=stored_text(answer.body, self._mask),
+            response=cut_text(answer.body, self._mask),
             error=error and self._mask(error)[:ERROR_CHARS_MAX],
             retry_after_s=parse_retry_after(answer.retry_after),
             is_timeout=is_timeout,

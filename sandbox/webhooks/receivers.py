@@ -36,7 +36,7 @@ def find_error(status: int | None) -> str | None:
     return f"answered {status}" + ("; redirects are not followed" if is_redirect else "")
 
 
-def stored_text(answer: bytes | bytearray, mask: Callable[[str], str]) -> str:
+def cut_text(answer: bytes | bytearray, mask: Callable[[str], str]) -> str:
     """Return the stored part of an answer's body, without secrets. Source: assumed D5."""
     if not answer:
         return ""
@@ -112,7 +112,7 @@ class LocalReceivers:
         return Sent(
             status_code=status,
             duration_ms=round((perf_counter() - started) * 1000, 3),
-            response=stored_text(answer[:BODY_BYTES_MAX], self._mask),
+            response=cut_text(answer[:BODY_BYTES_MAX], self._mask),
             error=error and self._mask(error),
             retry_after_s=parse_retry_after(answered.get("retry-after")),
         )

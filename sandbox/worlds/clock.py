@@ -23,7 +23,7 @@ def system_seconds() -> float:
     return time.time()
 
 
-def continued(clock: ClockState, system_clock: SystemClock) -> ClockState:
+def continue_clock(clock: ClockState, system_clock: SystemClock) -> ClockState:
     """Return the clock of an earlier run; a running one has run on, if it was noted since when."""
     if clock.mode == "frozen" or clock.now is None or clock.system_s is not None:
         return clock

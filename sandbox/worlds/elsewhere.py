@@ -89,7 +89,7 @@ class Elsewhere(Protocol):
         One that fails says nothing.
         """
 
-    async def kept_beside(self, known: Iterable[str]) -> list[KeptWorld]:
+    async def list_others(self, known: Iterable[str]) -> list[KeptWorld]:
         """All worlds but the known ones, by id."""
 
     async def servers(self) -> list[ServerRow]:

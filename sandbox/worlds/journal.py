@@ -144,7 +144,7 @@ def headers_shown_by(profile: Profile) -> Callable[[tuple[bytes | None, ...]], H
     return shown
 
 
-def captured_answer(body: bytes, profile: Profile, *, has_key: bool = True) -> bytes | None:
+def capture_answer(body: bytes, profile: Profile, *, has_key: bool = True) -> bytes | None:
     """Return the stored part of an answer of ours; if it may have a key, that is masked.
 
     Others have no key and no card number: they are made from records, and input is refused or

@@ -55,7 +55,7 @@ from sandbox.store.world_documents import (
 )
 from sandbox.store.world_state import OF_THE_SERVER, Counters, WorldState
 from sandbox.webhooks.endpoints import TooManyEndpoints, declare, endpoint_of
-from sandbox.worlds.clock import continued
+from sandbox.worlds.clock import continue_clock
 from sandbox.worlds.snapshot import parse_snapshot
 from sandbox.worlds.spec import DEFAULT_WORLD, WorldSpec
 from sandbox.worlds.world import World
@@ -203,7 +203,7 @@ def _restore_state(
             state,
             id=own.id,
             begins=own.begins,
-            clock=own.clock if has_own_clock else continued(state.clock, world.system_clock),
+            clock=own.clock if has_own_clock else continue_clock(state.clock, world.system_clock),
             switches={**defaults(), **switches},
             readings=chosen | dict(state.readings),
         )

@@ -8,7 +8,7 @@ import pytest
 
 from sandbox.app import build
 from sandbox.scenario_examples.own_sandbox import run_examples
-from sandbox.scenarios.parser import parse_scenario, written_toml
+from sandbox.scenarios.parser import parse_scenario, to_toml
 from tests.control.refusals import assert_refused
 from tests.support.payments import pay
 from tests.webhooks.calling import control
@@ -39,13 +39,13 @@ def check(sandbox, **body):
 def test_a_scenario_that_is_written_as_a_file_says_the_same(path):
     document = tomllib.loads(path.read_text(encoding="utf-8"))
 
-    assert tomllib.loads(written_toml(document)) == document
+    assert tomllib.loads(to_toml(document)) == document
 
 
 def test_text_that_toml_would_misread_is_written_so_that_it_comes_back():
     odd = {"name": 'a "b" \\ \n\t\x7f é \u2028', "rule": [{"then": {"a b": [1, 2.5, True, {}]}}]}
 
-    assert tomllib.loads(written_toml(odd)) == odd
+    assert tomllib.loads(to_toml(odd)) == odd
 
 
 def test_a_scenario_of_the_library_is_read_as_its_file(sandbox):

@@ -14,8 +14,8 @@ from sandbox.worlds.journal import (
     ADDRESS_CHARS_MAX,
     CAPTURE_BYTES_MAX,
     REASON_CHARS_MAX,
+    capture_answer,
     captured,
-    captured_answer,
 )
 from tests.conftest import NOW
 from tests.driving import InProcess
@@ -76,7 +76,7 @@ def test_a_key_in_an_answer_is_not_kept_in_part():
     for before in range(CAPTURE_BYTES_MAX - len(KEY) - 40, CAPTURE_BYTES_MAX + 9):
         body = b'{"x":"' + b"-" * (before - 6) + KEY.encode() + b'","y":"' + b"-" * 99 + b'"}'
 
-        kept = captured_answer(body, Profile())
+        kept = capture_answer(body, Profile())
 
         assert kept is not None
         assert b"Plant" not in kept, before

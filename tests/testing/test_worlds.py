@@ -88,7 +88,7 @@ def test_a_scenario_runs_by_name_from_a_file_or_written_out_until_it_is_stopped(
     by_name = world.scenario("batch_partially_accepted")
     from_file = world.scenario(file)
     lost = pay(world)
-    written_out = world.scenario(
+    spell_out = world.scenario(
         {"name": "own", "rule": [{"then": {"outcome": "insufficient_funds"}}]}
     )
     poor = pay(world)
@@ -96,8 +96,8 @@ def test_a_scenario_runs_by_name_from_a_file_or_written_out_until_it_is_stopped(
 
     assert by_name is not None
     assert from_file is not None
-    assert written_out is not None
-    assert (from_file["name"], written_out["name"]) == ("lost", "own")
+    assert spell_out is not None
+    assert (from_file["name"], spell_out["name"]) == ("lost", "own")
     assert (lost["status_reason"], poor["status_reason"]) == ("invalid_card", "insufficient_funds")
     assert stopped is None
     assert world.scenario() is None
