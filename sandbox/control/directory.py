@@ -158,8 +158,9 @@ class Findings(View):
 async def find_anything(request: ControlRequest, query: FindQuery) -> Findings:
     """Find whatever has an id, in all worlds."""
     who, all_worlds, others = request.who, request.services.worlds, other_servers(request)
+    ids = [world.id for world in all_worlds]
     if others is not None:
-        await _load_unowned_worlds(request, others)
+        ids += await _load_unowned_worlds(request, others, ids)
     worlds = who.worlds(all_worlds)
     if query.world is not None:
         world = who.world(all_worlds, query.world)
@@ -167,7 +168,7 @@ async def find_anything(request: ControlRequest, query: FindQuery) -> Findings:
             for said in await ask_other_servers(request, others, Findings):
                 return said
         if world is None:
-            raise unknown_among([one.id for one in all_worlds], query.world, who)
+            raise unknown_among(ids, query.world, who)
         worlds, others = [world], None
     found: list[FoundThing] = []
     for world in worlds:
@@ -180,12 +181,17 @@ async def find_anything(request: ControlRequest, query: FindQuery) -> Findings:
     return Findings(found=found[:FOUND_MAX], more=len(found) > FOUND_MAX)
 
 
-async def _load_unowned_worlds(request: ControlRequest, others: Elsewhere) -> None:
-    """Take over worlds that no server has, so that they are looked into, a few at a time."""
-    own = [world.id for world in request.services.worlds]
+async def _load_unowned_worlds(
+    request: ControlRequest, others: Elsewhere, own: list[str]
+) -> list[str]:
+    """Take over worlds that no server has, so that they are looked into, a few at a time.
+
+    Returns the ids of all worlds but the own ones.
+    """
     kept = await list_stored_worlds(request, others, own)
     for one in [one for one in kept if not one.is_held][:TAKEN_OVER_MAX]:
         await others.have_world(one.id)
+    return [one.id for one in kept]
 
 
 def _find_payments(world: World, q: str) -> list[Payment]:
