@@ -94,13 +94,13 @@ class AnswerWhenStopped:
         """Pass the request on, and answer it if it is cut."""
         has_begun = False
 
-        async def noted(message: Message) -> None:
+        async def note(message: Message) -> None:
             nonlocal has_begun
             has_begun = True
             await send(message)
 
         try:
-            await self._app(scope, receive, noted)
+            await self._app(scope, receive, note)
         except CancelledError:
             # Our server cancels a request for one reason. Others may have others.
             if ABORT not in scope:

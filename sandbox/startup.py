@@ -119,7 +119,7 @@ def _open(path: Path) -> StateFile:
     return open_file(path)
 
 
-def opened(store: str) -> StateFile:
+def open_store(store: str) -> StateFile:
     """Return a state file, or the worlds of a database that no server uses. Raises StoreError."""
     if not is_database(store):
         return _open(Path(store))
@@ -412,7 +412,7 @@ def _register(urls: Sequence[str], world: World) -> None:
                     next(free),
                     {"url": url, "description": "given at the start"},
                     created_at=world.now(),
-                    named_chars=world.draws.named_chars,
+                    chars_of=world.draws.chars_of,
                 )
                 for url in new
             ],

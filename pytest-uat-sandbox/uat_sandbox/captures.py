@@ -44,7 +44,7 @@ class Captures:
         from uat_sandbox.errors import SandboxError
 
         try:
-            for world, content in server.captured():
+            for world, content in server.list_captures():
                 self._write(world, content, _without_secrets(test), _without_secrets(why))
             if self.taken and not (page := self.folder / PAGE).exists():
                 # Another process may write the same at this moment.

@@ -85,7 +85,7 @@ class Control:
                 f"no sandbox answers at {self.url}{self._origin}: {error or type(error).__name__}"
             ) from None
         if not response.is_success:
-            raise _refused(self.url, response)
+            raise _refusal_of(self.url, response)
         return response
 
     def event_types(self) -> list[str]:
@@ -115,7 +115,7 @@ class Control:
         self._client.close()
 
 
-def _refused(url: str, response: PlainResponse) -> SandboxError:
+def _refusal_of(url: str, response: PlainResponse) -> SandboxError:
     try:
         refusal = response.json()
     except ValueError:

@@ -40,7 +40,7 @@ def sandbox_process(
         )
         reader.start()
         try:
-            yield _announced(lines, command, errors, Deadline(start_s))
+            yield _wait_for_announcement(lines, command, errors, Deadline(start_s))
         finally:
             _end(process)
             reader.join()
@@ -71,7 +71,7 @@ def _read(output: IO[bytes], lines: "queue.SimpleQueue[bytes | None]") -> None:
     lines.put(None)
 
 
-def _announced(
+def _wait_for_announcement(
     lines: "queue.SimpleQueue[bytes | None]",
     command: Sequence[str],
     errors: IO[bytes],

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from uat_sandbox.observed import Observed
+from uat_sandbox.observations import Observed
 from uat_sandbox.webhooks import ENDPOINT_ID
 
 TITLE: Final = "sandbox journal"

@@ -16,7 +16,7 @@ from uat_sandbox.control import PREFIX, Control
 from uat_sandbox.coverage import Coverage, merged
 from uat_sandbox.errors import SandboxError, SandboxRefused
 from uat_sandbox.finding import place, serving_command
-from uat_sandbox.observed import Observed, observed
+from uat_sandbox.observations import Observed, observed
 from uat_sandbox.process import sandbox_process
 from uat_sandbox.receiver import Receiver
 from uat_sandbox.seeds import seed_of
@@ -238,7 +238,7 @@ class Server:
         """From now on capture worlds that a test closes itself: the test may fail afterwards."""
         self._test.takes_captures = True
 
-    def captured(self) -> list[tuple[str, bytes]]:
+    def list_captures(self) -> list[tuple[str, bytes]]:
         """Return a capture of each world that the test used, with its id. Raises SandboxError."""
         used = [world for world in self._worlds.values() if observed(world).has_news]
         return [*self._test.captures, *((world.id, self._capture(world)) for world in used)]

@@ -120,7 +120,7 @@ class Webhooks:
         """All that came, genuine or not."""
         arrivals = self._box.arrivals()
         self._learn({one.id for one in arrivals})
-        return [self._known(number, one) for number, one in enumerate(arrivals)]
+        return [self._find_webhook(number, one) for number, one in enumerate(arrivals)]
 
     def wait_for(
         self,
@@ -290,7 +290,7 @@ class Webhooks:
 
     # --- within
 
-    def _known(self, number: int, arrival: "Arrival") -> Webhook:
+    def _find_webhook(self, number: int, arrival: "Arrival") -> Webhook:
         event_type, subject = self._messages.get(arrival.id, (None, None))
         try:
             body = json.loads(arrival.raw)

@@ -232,7 +232,7 @@ class WorldControl:
         """
         fields = {"card": card, "outcome": outcome, "cancel": cancel}
         body = {name: value for name, value in fields.items() if value is not None}
-        waiting = self._waiting(transaction_id, Deadline(timeout_s))
+        waiting = self._wait_for_payment(transaction_id, Deadline(timeout_s))
         if waiting is None:
             about = "no payment" if transaction_id is None else f"payment {transaction_id}"
             running = self.scenario()
@@ -243,7 +243,7 @@ class WorldControl:
             )
         return self._object("POST", f"/taps/{waiting}", body)
 
-    def _waiting(self, transaction_id: str | None, deadline: Deadline) -> str | None:
+    def _wait_for_payment(self, transaction_id: str | None, deadline: Deadline) -> str | None:
         """Return the waiting payment; None after the timeout."""
         while True:
             # A payment that starts to wait has just been recorded, which is a message.

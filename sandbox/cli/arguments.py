@@ -41,7 +41,7 @@ _CARDS: Final = {token: f"{card.brand} {card.type}" for token, card in CARDS.ite
 _EVENTS: Final = {name: row.meaning for name, row in EVENTS.items()}
 
 
-def shown(word: str) -> str:
+def quote_word(word: str) -> str:
     """Return a word of the command line for a message, short and without secrets."""
     return repr(Profile().scrub_start(word, 60))
 
@@ -80,7 +80,7 @@ class KnownType(HintedType):
         known = self.words(ctx)
         if value not in known:
             hint = did_you_mean(value, known) or f"; choose from {', '.join(known)}"
-            self.fail(f"{shown(value)} is not a known {self.name.lower()}{hint}", param, ctx)
+            self.fail(f"{quote_word(value)} is not a known {self.name.lower()}{hint}", param, ctx)
         return value
 
 
@@ -256,7 +256,7 @@ def units_of(text: str, currency: str | None, name: str) -> int:
 
 def _check_amount(text: str) -> str:
     if _AMOUNT.fullmatch(text) is None:
-        raise ValueError(f"{shown(text)}: write the amount like 10 or 10.00")
+        raise ValueError(f"{quote_word(text)}: write the amount like 10 or 10.00")
     return text
 
 
@@ -355,9 +355,9 @@ class TokenCommand(ResultCommand):
         click.Option(["--token-file"], **TOKEN_FILE),
     )
 
-    def given(self, ctx: click.Context) -> dict[str, Any]:
+    def value_for(self, ctx: click.Context) -> dict[str, Any]:
         """Return the value that its function gets."""
-        given = super().given(ctx)
+        given = super().value_for(ctx)
         return given | {"token": _choose_token(given["token"], given.pop("token_file"))}
 
 

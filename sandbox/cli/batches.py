@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import click
 
-from sandbox.cli.arguments import FILE, REASON, RESULT, shown
+from sandbox.cli.arguments import FILE, REASON, RESULT, quote_word
 from sandbox.cli.control_client import RemoteWorld, WorldCommand
 from sandbox.cli.files import print_bytes
 from sandbox.cli.main import Group
@@ -273,7 +273,7 @@ def _open_batch(stage: Stage, member: Member, terminal: str) -> str:
     listed = stage.must(stage.ask(member, "GET", f"/v1/batches?{query}"))["batches"]
     if not listed:
         refuse(
-            f"terminal {shown(terminal)} has no open batch; a captured payment opens one",
+            f"terminal {quote_word(terminal)} has no open batch; a captured payment opens one",
             EXIT_REFUSED,
         )
     return str(listed[0]["id"])

@@ -76,7 +76,7 @@ def advance(
     if before:
         body["before"] = True
     with working("advancing"):
-        moved = world.waiting(_ADVANCE_S).read("POST", "clock", "advance", body=body)
+        moved = world.with_timeout(_ADVANCE_S).read("POST", "clock", "advance", body=body)
     return Result(world.read("GET", "clock") | {"fired": moved["fired"]}, _show_advanced)
 
 
@@ -139,7 +139,7 @@ def run(rate: float, *, world: RemoteWorld) -> Result:
 
 def _put(world: RemoteWorld, setting: dict[str, Any]) -> Result:
     with working("setting the clock"):
-        return Result(world.waiting(_ADVANCE_S).read("PUT", "clock", body=setting), _show)
+        return Result(world.with_timeout(_ADVANCE_S).read("PUT", "clock", body=setting), _show)
 
 
 def _show(now: dict[str, Any]) -> None:

@@ -96,7 +96,7 @@ def compare(
             found = play.run(recording, casting, replay.AS_IT_IS)
             # The profile of a running server is not known here.
             tried = replay.turns(None if server else profile)
-            whole = replay.explained(found, recording, casting, play, tried)
+            whole = replay.explain(found, recording, casting, play, tried)
     keys = [entry.key for entry in recording.entries if entry.key]
 
     def scrub(text: str) -> str:
@@ -298,7 +298,7 @@ def _clean(
         refuse(f"--clean: {run!r} is not the name of a run")
     with refusing(probe_runner.RegisterError, before="--clean: "):
         register = probe_runner.read_register(out, run)
-    before = register.left()
+    before = register.list_left()
     if any(one.by == "partner" for one in before) and keys["partner"] is None:
         refuse("--clean: the run used a partner's key; name its variable with --partner-key-env")
     left = probe_runner.Cleaner(register, platform, pace, keys).clean()

@@ -281,7 +281,7 @@ class RemoteWorld:
         """Return the JSON of the answer to a request about the world. Raises Unanswered."""
         return self.server.read(method, self.path(*rest, **(query or {})), body)
 
-    def waiting(self, answer_s: float) -> "RemoteWorld":
+    def with_timeout(self, answer_s: float) -> "RemoteWorld":
         """Return the same world, whose answers may take so long."""
         return RemoteWorld(replace(self.server, answer_s=answer_s), self.id)
 
@@ -302,9 +302,9 @@ class ServerCommand(TokenCommand):
         *TokenCommand.added,
     )
 
-    def given(self, ctx: click.Context) -> dict[str, Any]:
+    def value_for(self, ctx: click.Context) -> dict[str, Any]:
         """Return the value that its function gets."""
-        given = super().given(ctx)
+        given = super().value_for(ctx)
         return given | {"server": Remote(url=given.pop("url"), token=given.pop("token"))}
 
 
@@ -325,8 +325,8 @@ class WorldCommand(ServerCommand):
         *ServerCommand.added,
     )
 
-    def given(self, ctx: click.Context) -> dict[str, Any]:
+    def value_for(self, ctx: click.Context) -> dict[str, Any]:
         """Return the value that its function gets."""
-        given = super().given(ctx)
+        given = super().value_for(ctx)
         server, option = given.pop("server"), given.pop("world_id")
         return given | {"world": RemoteWorld(server, given.pop("named", None) or option)}

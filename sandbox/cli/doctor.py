@@ -17,7 +17,7 @@ import click
 
 from sandbox.cli.arguments import FILE, SOME_EVENTS, TARGET
 from sandbox.cli.output import EXIT_REFUSED, Result, ResultCommand, read_text, refuse
-from sandbox.doctor.examination import Examination, ProbeSender, Unreachable, examine, wanted
+from sandbox.doctor.examination import Examination, ProbeSender, Unreachable, choose_probes, examine
 from sandbox.doctor.probe import ProbeBuilder
 from sandbox.doctor.probes import PROBES
 from sandbox.doctor.report import Tone, document, lines, row, scale
@@ -223,7 +223,7 @@ def _examine(
                 sender, kit, probes, slow_after_ms=slow_after_ms, told=lambda: bar.update(1)
             )
 
-    probes = wanted(only)
+    probes = choose_probes(only)
     try:
         with click.progressbar(
             length=len(probes), label="probing", file=sys.stderr, hidden=not sys.stderr.isatty()

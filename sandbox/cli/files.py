@@ -34,7 +34,7 @@ from sandbox.domain.profile import Profile
 from sandbox.domain.text import NotUtf8, strip_mark
 from sandbox.platform.openapi.examples import collection
 from sandbox.settings import Settings, is_database
-from sandbox.startup import name_store, opened
+from sandbox.startup import name_store, open_store
 from sandbox.store.files.disk import replace_file
 from sandbox.store.files.file_kinds import copy
 from sandbox.store.files.port import StoreError
@@ -130,7 +130,7 @@ def convert(source: str, target: str) -> Result:
 
 def _converted(source: str, target: str, *, is_new: bool) -> list[str]:
     """Copy all worlds; returns their ids. Raises StoreError."""
-    with closing(opened(source)) as before, closing(opened(target)) as after:
+    with closing(open_store(source)) as before, closing(open_store(target)) as after:
         try:
             copy(before, after)
         except StoreError:

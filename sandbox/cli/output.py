@@ -167,13 +167,13 @@ class ResultCommand(click.Command):
         super().__init__(name, params=[*params, *self.added, *last], **more)
         self.json = json
 
-    def given(self, ctx: click.Context) -> dict[str, Any]:
+    def value_for(self, ctx: click.Context) -> dict[str, Any]:
         """Return the value that its function gets."""
         return dict(ctx.params)
 
     def invoke(self, ctx: click.Context) -> None:
         """Run it, and print its result."""
-        given = self.given(ctx)
+        given = self.value_for(ctx)
         if self.json == "result":
             del given["as_json"]
         assert self.callback

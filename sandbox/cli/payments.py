@@ -29,7 +29,7 @@ from sandbox.cli.platform_client import (
     open_stage,
     terminal_option,
 )
-from sandbox.domain.currencies import in_units, written
+from sandbox.domain.currencies import format_amount, in_units
 
 _SHORT: Final = 8
 """The characters of an id that are enough to name it in a command."""
@@ -151,7 +151,7 @@ def _show(stage: Stage, reply: Response, member: Member, *, as_json: bool) -> No
 
 def _amounts(payment: Mapping[str, Any]) -> str:
     currency = payment["currency"]
-    total = written(payment["total_amount"], currency)
+    total = format_amount(payment["total_amount"], currency)
     details = payment["additional_details"]
     notes = [
         f"{name.removesuffix('_amount')} {in_units(payment[name], currency)}"
@@ -320,7 +320,7 @@ def _act(
     """Carry out an action on the payment. `body` gives its body for the payment's currency."""
     if "." in payment:
         raise click.UsageError(
-            f"{arguments.shown(payment)} is not a payment; name it before the amount: "
+            f"{arguments.quote_word(payment)} is not a payment; name it before the amount: "
             "an id, the beginning of an id, or `last`"
         )
     stage = open_stage(world)
@@ -397,7 +397,7 @@ def tap(id: str | None, *, world: RemoteWorld, **choice: str | None) -> Result:
 _TAP_COLUMNS: Final[Columns] = {
     "transaction id": "transaction_id",
     "operation": "operation",
-    "amount": lambda tap: written(tap["amount"], tap["currency"]),
+    "amount": lambda tap: format_amount(tap["amount"], tap["currency"]),
     "terminal id": "terminal_id",
     "since": "since",
     "until": "until",

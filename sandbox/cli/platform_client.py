@@ -12,7 +12,7 @@ from urllib.parse import quote, urljoin
 import click
 from httpx2 import Response
 
-from sandbox.cli.arguments import HintedType, Words, shown
+from sandbox.cli.arguments import HintedType, Words, quote_word
 from sandbox.cli.control_client import (
     Remote,
     RemoteWorld,
@@ -231,7 +231,7 @@ class Stage:
         one = _only(named, {one["transaction_id"]: one for one in listed})
         if one is None and not is_whole:
             seen = f"{(member or self.member(None)).name} sees no payment"
-            rest = "" if is_last else f" whose id begins with {shown(named)}"
+            rest = "" if is_last else f" whose id begins with {quote_word(named)}"
             refuse(f"{seen}{rest}; name it by its id, the beginning of its id, or `last`")
         if one is None:
             return Payment(id=named, member=self.member(None))
@@ -250,7 +250,7 @@ class Stage:
         listed = self.remote.read("GET", "messages", query=query)["messages"]
         one = _only(named, {one["subject"]: one for one in listed}, "batches")
         if one is None:
-            which = "" if named == "last" else f" whose id begins with {shown(named)}"
+            which = "" if named == "last" else f" whose id begins with {quote_word(named)}"
             refuse(f"no batch{which} was {happened}; `sandbox batch list` lists them")
         member = self.owner(one["account_id"]) if actor is None else self.member(actor)
         return one["subject"], member
@@ -314,7 +314,7 @@ def refuse_unknown(what: str, word: str, known: Iterable[str], option: str) -> N
     """End the command because a word is none of those known; names the nearest."""
     known = list(dict.fromkeys(known))
     hint = did_you_mean(word, known) or f"; there are {', '.join(known)}"
-    refuse(f"{option}: {shown(word)} is not a known {what}{hint}")
+    refuse(f"{option}: {quote_word(word)} is not a known {what}{hint}")
 
 
 def _only(named: str, listed: Mapping[str, Any], what: str = "payments") -> Any:
@@ -326,7 +326,7 @@ def _only(named: str, listed: Mapping[str, Any], what: str = "payments") -> Any:
     if len(found) > 1 and named != "last":
         few = ", ".join(list(found)[:3])
         more = "" if len(found) <= 3 else f" and {len(found) - 3} more"
-        refuse(f"{len(found)} {what} have an id that begins with {shown(named)}: {few}{more}")
+        refuse(f"{len(found)} {what} have an id that begins with {quote_word(named)}: {few}{more}")
     return next(iter(found.values()), None)
 
 

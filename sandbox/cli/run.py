@@ -175,7 +175,7 @@ class _UsedWorlds:
         self._deleted: deque[_Kept] = deque(maxlen=_DELETED_MAX)
         sandbox.worlds.before_deleting = self._keep_deleted
 
-    async def kept(self) -> list[_Kept]:
+    async def list_kept(self) -> list[_Kept]:
         """List the worlds that got a request, the deleted ones, and `default`."""
         listed = json.loads(await self.read("/worlds"))["worlds"]
         used = [await self._find_used(str(one["id"])) for one in listed]
@@ -207,7 +207,7 @@ class _UsedWorlds:
 async def _keep(worlds: _UsedWorlds, folder: Path, ended: str) -> None:
     """Write what is kept of all worlds that were used into a folder; says what is there."""
     try:
-        kept = await worlds.kept()
+        kept = await worlds.list_kept()
         names = _names([one.id for one in kept])
         folder.mkdir(parents=True, exist_ok=True)
         for name, one in zip(names, kept, strict=True):

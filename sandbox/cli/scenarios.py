@@ -117,7 +117,7 @@ class RemoteStage(Stage):
 
     def _send(self, request: Request) -> Response:
         if request.path.startswith(self.control):
-            server = self._world.waiting(ANSWER_S).server
+            server = self._world.with_timeout(ANSWER_S).server
             address = server.address(request.path)
             return server.send(request.method, address, server.bearer(), request.body)
         path = f"{request.path}?{request.query}" if request.query else request.path
@@ -125,9 +125,9 @@ class RemoteStage(Stage):
 
     async def messages(self) -> list[tuple[str, str]]:
         """All messages of the world so far, oldest first: id and event."""
-        return [(one["id"], one["event_type"]) for one in self._listed()]
+        return [(one["id"], one["event_type"]) for one in self._list_messages()]
 
-    async def waiting(self) -> Collection[str]:
+    async def list_waiting(self) -> Collection[str]:
         """Return the payments that wait for a tap."""
         return [one["transaction_id"] for one in self._world.read("GET", "taps")["taps"]]
 
@@ -137,7 +137,7 @@ class RemoteStage(Stage):
         end = loop.time() + _QUIET_S
         while loop.time() < end and any(
             one["status"] == "pending" and one["next_attempt_at"] is None
-            for message in self._listed()
+            for message in self._list_messages()
             for one in message["deliveries"]
         ):
             await asyncio.sleep(_LOOKS_EVERY_S)
@@ -155,7 +155,7 @@ class RemoteStage(Stage):
             return None
         return refusal_reason(self._world.read("GET", "requests", request_id))
 
-    def _listed(self) -> list[Any]:
+    def _list_messages(self) -> list[Any]:
         return list(self._world.read("GET", "messages", query={"limit": 1_000})["messages"])
 
 

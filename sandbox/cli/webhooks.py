@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import click
 
-from sandbox.cli.arguments import SETTING, SOME_EVENT, shown
+from sandbox.cli.arguments import SETTING, SOME_EVENT, quote_word
 from sandbox.cli.control_client import RemoteWorld, WorldCommand
 from sandbox.cli.output import (
     EXIT_REFUSED,
@@ -134,11 +134,11 @@ def _choose_message(named: str, listed: list[dict[str, Any]], world_id: str) -> 
         fitting, missing = listed, f"{world_id} has no message yet"
     else:
         fitting = [one for one in listed if len(named) > 1 and _begins(one, named)]
-        missing = f"no message of {world_id} has an id that begins with {shown(named)}"
+        missing = f"no message of {world_id} has an id that begins with {quote_word(named)}"
         missing += "; name a message, a payment, `last` or `failed`"
         code = EXIT_UNUSABLE
         if named.startswith("msg_") and len({one["id"] for one in fitting}) > 1:
-            refuse(f"{len(fitting)} messages have an id that begins with {shown(named)}")
+            refuse(f"{len(fitting)} messages have an id that begins with {quote_word(named)}")
     if not fitting:
         refuse(missing, code)
     return fitting[-1]

@@ -18,7 +18,7 @@ from sandbox.cli.arguments import (
     SWITCH_VALUE,
     ParsedType,
     parse_instant,
-    shown,
+    quote_word,
 )
 from sandbox.cli.control_client import WORLD, Remote, RemoteWorld, ServerCommand, WorldCommand
 from sandbox.cli.files import capture, convert, load, open_captures, save
@@ -262,7 +262,7 @@ def _value(name: str, text: str) -> Any:
     named = {_text(value): value for value in row.values}
     value: Any = named.get(text.lower()) if row.values else value_of(text)
     if value is None or not row.accepts(value):
-        message = f"{shown(text)} is not a value of {name}: it is {row.choices}"
+        message = f"{quote_word(text)} is not a value of {name}: it is {row.choices}"
         raise click.BadParameter(message + did_you_mean(text, named), param_hint="'VALUE'")
     return value
 

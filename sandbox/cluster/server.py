@@ -194,7 +194,7 @@ class ClusterServer:
         return await self._database.ask(ownership.reserve_key, fingerprint, world)
 
     @asynccontextmanager
-    async def reserved(self, id: str, team: str) -> AsyncIterator[str]:
+    async def reserve(self, id: str, team: str) -> AsyncIterator[str]:
         """Yield the id of a world that is made inside the block; no other world gets it.
 
         Raises WorldTaken, TooManyWorlds, or StoreError.
@@ -382,7 +382,7 @@ class ClusterServer:
             return
         # Another server that starts now may make it.
         with suppress(WorldTaken, WorldLost, Unavailable):
-            async with self.reserved(DEFAULT_WORLD, ""):
+            async with self.reserve(DEFAULT_WORLD, ""):
                 self._begin_default(self.worlds, True)
                 await self.saver.saved(self.worlds.get(DEFAULT_WORLD))
 

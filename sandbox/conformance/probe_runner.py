@@ -56,7 +56,7 @@ class Register:
         self._write(entry)
         return entry
 
-    def made(self, entry: Entry, id: str) -> None:
+    def note_made(self, entry: Entry, id: str) -> None:
         """Note that it is there, under this id. Raises OSError."""
         self._write(replace(entry, state=MADE, id=id))
 
@@ -64,7 +64,7 @@ class Register:
         """Note that it is not there. Raises OSError."""
         self._write(replace(self.entries[entry.number], state=GONE))
 
-    def left(self) -> list[Entry]:
+    def list_left(self) -> list[Entry]:
         """List what may still be there, the last one first."""
         return [one for _, one in sorted(self.entries.items(), reverse=True) if one.state != GONE]
 
@@ -223,7 +223,7 @@ class Asker:
                     # It was not made.
                     continue
                 return Finding(probe, None, f"{missing} is not there")
-        value = probe.told([one.facts for one in answers], self.own)
+        value = probe.read_value([one.facts for one in answers], self.own)
         told = ", ".join(str(one.status or "none") for one in answers)
         return Finding(probe, value, "" if value is not None else f"answers: {told}")
 
@@ -244,7 +244,7 @@ class Asker:
         made = answer.fields
         id = made.get(step.makes.id_field)
         if answer.is_success and isinstance(id, str | int):
-            self.register.made(entry, str(id))
+            self.register.note_made(entry, str(id))
             self.names.setdefault("made", {})[step.name_of_made] = {**made, "id": str(id)}
         elif 400 <= answer.status < 500 and answer.is_json:
             self.register.gone(entry)
@@ -329,10 +329,10 @@ class Cleaner:
     def clean(self) -> list[Entry]:
         """Clean up, and return what is left because the platform did not delete it."""
         with suppress(Stopped, OSError):
-            for entry in self.register.left():
+            for entry in self.register.list_left():
                 with suppress(_NoAnswer):
                     self._end(entry)
-        return self.register.left()
+        return self.register.list_left()
 
     def _end(self, entry: Entry) -> None:
         """Delete one thing, which may be there under an id that never arrived."""

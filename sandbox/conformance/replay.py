@@ -310,7 +310,7 @@ def turns(profile: Profile | None) -> list[Turn]:
     return found
 
 
-def explained(
+def explain(
     found: Sequence[Difference],
     recording: Recording,
     casting: Casting,
@@ -358,7 +358,7 @@ def document(
     """Return the result as JSON."""
     entries = {entry.number: entry for entry in recording.entries}
 
-    def shown(one: Difference, by: Sequence[str]) -> dict[str, Any]:
+    def view(one: Difference, by: Sequence[str]) -> dict[str, Any]:
         entry, texts = entries[one.number], ("place", "recorded", "replayed")
         return {
             "request": one.number,
@@ -372,7 +372,7 @@ def document(
     return {
         "requests": len(recording.entries),
         "skipped": recording.skipped,
-        "differences": [shown(one.difference, one.by) for one in found],
+        "differences": [view(one.difference, one.by) for one in found],
     }
 
 

@@ -19,7 +19,7 @@ from sandbox.control.routing import WORLD, get, post, put
 from sandbox.domain import clock
 from sandbox.domain.batches import BATCH_LIFE, TRIGGER_OF_ANSWER, Batch
 from sandbox.domain.clock import EARLIEST, LATEST, RATE_MAX, TIMER_KINDS, ClockSetting, Timer
-from sandbox.domain.currencies import written
+from sandbox.domain.currencies import format_amount
 from sandbox.domain.directory import TERMINALS, Terminal
 from sandbox.domain.instants import Instant, parse_duration, to_ms
 from sandbox.domain.keys import KEY_LIFE, ApiKey
@@ -260,7 +260,7 @@ def view_timer(world: World, timer: Timer) -> DueView:
 
 def _describe_payment(payment: Payment) -> str:
     tx = payment.transaction
-    return f"{tx.transaction_type} of {written(tx.total_amount, tx.currency)}"
+    return f"{tx.transaction_type} of {format_amount(tx.total_amount, tx.currency)}"
 
 
 def _ended(payment: Payment, row: Transition, after: Payment, says: str) -> _Leads:

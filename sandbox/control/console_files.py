@@ -86,7 +86,7 @@ def _as_function(code: str) -> str:
         taken = f" default: {default} " if default else re.sub(r"\s+as\s+", ": ", names)
         return f"const {{{taken}}} = {_variable(_file_of(source))};"
 
-    def named(found: re.Match[str]) -> str:
+    def name_of(found: re.Match[str]) -> str:
         names, source = found.groups()
         of = "" if source is None else f"{_variable(_file_of(source))}."
         for one in filter(None, map(str.strip, names.split(","))):
@@ -99,7 +99,7 @@ def _as_function(code: str) -> str:
         return found[1]
 
     code = _IMPORT.sub(imported, code)
-    code = _DECLARED.sub(declared, _NAMED.sub(named, code))
+    code = _DECLARED.sub(declared, _NAMED.sub(name_of, code))
     if _DEFAULT.search(code):
         exports.append("default: exported")
         code = _DEFAULT.sub("const exported =", code)

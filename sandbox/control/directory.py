@@ -8,7 +8,7 @@ from sandbox.control.models import PageQuery, Query, Time, View, Words
 from sandbox.control.routing import PREFIX, WORLD, get
 from sandbox.control.servers import ask_other_servers, list_stored_worlds, other_servers
 from sandbox.domain.batches import Batch
-from sandbox.domain.currencies import written
+from sandbox.domain.currencies import format_amount
 from sandbox.domain.directory import Account
 from sandbox.domain.keys import KeyUsage
 from sandbox.domain.payments.transactions import Payment
@@ -227,6 +227,6 @@ def _find_in(world: World, q: str) -> Iterator[FoundThing]:
         yield thing("request", q, says, "requests")
     for payment in _find_payments(world, q):
         tx = payment.transaction
-        amount = written(tx.total_amount, tx.currency)
+        amount = format_amount(tx.total_amount, tx.currency)
         says = f"{tx.transaction_type} of {amount}, {tx.status}, card {payment.card.masked}"
         yield thing("payment", payment.id, says, "payments")

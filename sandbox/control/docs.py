@@ -219,7 +219,7 @@ def document(
     writer = Writer(_types(rows), cast=cast, answers=ANSWERS, is_strict=strict)
     # `nearest` is only there where a word was misspelt.
     fields: Schema = {"error": TEXT, "message": TEXT, "details": TEXT}
-    misses = {"near_misses": {"type": "array", "items": writer.shown(NearMiss)}}
+    misses = {"near_misses": {"type": "array", "items": writer.describe(NearMiss)}}
     writer.schemas |= {
         **_words_of_readings(),
         "Error": writer.record(fields, nearest=TEXT),
@@ -283,10 +283,10 @@ def _successes(writer: Writer, row: ControlRow) -> Schema:
         schema = {} if writer.is_strict else TEXT
         shown["content"] = {"text/event-stream": {"schema": schema}}
     elif row.answer is not None:
-        shown["content"] = writer.success(row.name, writer.shown(row.answer), row.media_type)
+        shown["content"] = writer.success(row.name, writer.describe(row.answer), row.media_type)
     found = {str(row.status): shown}
     if row.accepted is not None:
-        content = {JSON: {"schema": writer.shown(row.accepted)}}
+        content = {JSON: {"schema": writer.describe(row.accepted)}}
         found["202"] = {"description": "It goes on.", "content": content}
     return found
 

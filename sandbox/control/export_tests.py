@@ -328,7 +328,7 @@ def _test_lines(
         lines += [*webhooks.faults(view), *_request_lines(known, number, view, step, client)]
         for field, id in step["made"].items():
             known.setdefault(id, _Text(f'seen_{number}["{field}"]'))
-        lines += [*webhooks.heard(view, known, client), ""]
+        lines += [*webhooks.wait_lines(view, known, client), ""]
         if view.id in waits:
             has_waited, lines = True, wait_as_yours(number, lines, waits[view.id])
         elif view.id in retries and step["status"]:

@@ -69,7 +69,9 @@ class ExportedWebhooks(Struct, frozen=True):
                     return dict(used)
         return None
 
-    def heard(self, view: JournalEntry, known: Mapping[str, str], client: str) -> Iterator[str]:
+    def wait_lines(
+        self, view: JournalEntry, known: Mapping[str, str], client: str
+    ) -> Iterator[str]:
         """Yield the lines that wait for the webhooks of a request, after it was answered.
 
         `known` names ids, and `client` is the name of the key that reads records, as code.

@@ -135,7 +135,7 @@ class Tokens:
         """Take these tokens of teams in place of those so far: another server has changed them."""
         self._by_digest = {one.digest: one for one in teams}
 
-    def listed(self) -> list[TeamToken]:
+    def list_all(self) -> list[TeamToken]:
         """Return the tokens of all teams, oldest first."""
         return list(self._by_digest.values())
 

@@ -239,7 +239,7 @@ def send_sample(request: ControlRequest, body: Sample) -> MessageView:
     written = Ids(seed=1, world_id=DEFAULT_WORLD)
     # For the ids of the demo world, in which samples were written, those of this one.
     ids = {
-        written.named_uuid(f"{kind}:{name}"): id
+        written.uuid_of(f"{kind}:{name}"): id
         for kind in ("account", "terminal", "location")
         for name, id in world.cast.ids_of(kind).items()
     }

@@ -171,7 +171,7 @@ def create_token(request: ControlRequest, body: TokenBody) -> NewToken:
 @get(f"{PREFIX}/tokens", "tokens.list", is_for_operator=True, is_for_default=True)
 def list_tokens(request: ControlRequest) -> TokensOfTeams:
     """List the tokens of all teams."""
-    listed, now = request.services.tokens.listed(), _system_now(request)
+    listed, now = request.services.tokens.list_all(), _system_now(request)
     return TokensOfTeams(tokens=[_view_token(one, now) for one in listed])
 
 

@@ -243,7 +243,7 @@ async def build_world(request: ControlRequest, spec: WorldSpec) -> World:
     worlds, team = request.services.worlds, request.who.team
     if (elsewhere := request.services.elsewhere) is None:
         return await worlds.create_aside(spec, team)
-    async with elsewhere.reserved(spec.id, team) as id:
+    async with elsewhere.reserve(spec.id, team) as id:
         return await worlds.create_aside(replace(spec, id=id), team)
 
 

@@ -275,7 +275,7 @@ class Unreachable(Exception):
     """The receiver takes no connections; the message gives the reason."""
 
 
-def wanted(names: Collection[str]) -> list[Probe]:
+def choose_probes(names: Collection[str]) -> list[Probe]:
     """Return the probes of these names, all when there are none.
 
     The good one is always among them.

@@ -69,7 +69,7 @@ def in_units(amount: int, code: str | None = None) -> str:
     return f"{amount / 10**digits:.{digits}f}"
 
 
-def written(amount: int, code: str) -> str:
+def format_amount(amount: int, code: str) -> str:
     """Return the amount with its currency: `10.50 USD`, `1050 JPY`, `1.050 BHD`."""
     return f"{in_units(amount, code)} {code}"
 
@@ -88,13 +88,13 @@ def code_of(word: str) -> str:
     return code
 
 
-def known(word: str) -> str:
+def check_currency(word: str) -> str:
     """Return the word itself, if it names a currency. Raises ValueError as `code_of` does."""
     code_of(word)
     return word
 
 
-CurrencyWord = Annotated[str, Strict(), AfterValidator(known)]
+CurrencyWord = Annotated[str, Strict(), AfterValidator(check_currency)]
 """The currency of a place, as it was sent. Source: assumed D30."""
 
 PaymentCurrency = Annotated[str, Strict(), AfterValidator(code_of)]

@@ -20,7 +20,7 @@ from pydantic import (
 
 from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.permissions import PERMISSIONS
-from sandbox.domain.text import known
+from sandbox.domain.text import one_of
 
 
 def sentence(message: str) -> str:
@@ -140,7 +140,7 @@ DelayMs = Annotated[int, Field(strict=True, ge=0, le=DELAY_MS_MAX)]
 
 # --- keys -------------------------------------------------------------------------------------
 
-Permission = Annotated[str, Strict(), known("a permission", PERMISSIONS)]
+Permission = Annotated[str, Strict(), one_of("a permission", PERMISSIONS)]
 """One permission of a key, macros included. Source: spec 4.1.2."""
 
 PERMISSION_COUNT: Final = Field(min_length=1)

@@ -13,7 +13,7 @@ from typing import Annotated, Final
 from msgspec import Struct
 from pydantic import AfterValidator, Field
 
-from sandbox.domain.text import UnknownWord, did_you_mean, known
+from sandbox.domain.text import UnknownWord, did_you_mean, one_of
 
 METHODS: Final = ("GET", "POST", "PUT", "DELETE")
 
@@ -126,7 +126,7 @@ def _check_word(word: str) -> str:
 OperationWord = Annotated[str, AfterValidator(_check_word)]
 """The name of an operation, or a word of scenarios for what it does."""
 
-Method = Annotated[str, known("a method of the platform", METHODS)]
+Method = Annotated[str, one_of("a method of the platform", METHODS)]
 
 PathText = Annotated[
     str, Field(max_length=200, pattern=r"^[/*][A-Za-z0-9_./*-]*$"), AfterValidator(_check_path)

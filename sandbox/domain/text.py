@@ -129,7 +129,7 @@ class KnownWord(OneOf):
         return word
 
 
-def known(what: str, words: Collection[str]) -> AfterValidator:
+def one_of(what: str, words: Collection[str]) -> AfterValidator:
     """Of an annotated text: one that is none of the words is refused, with the nearest of them."""
 
     def check(word: str) -> str:

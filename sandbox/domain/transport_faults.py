@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from sandbox.domain import faults
 from sandbox.domain.faults import Fault
-from sandbox.domain.text import known
+from sandbox.domain.text import one_of
 
 When = Literal["before", "after"]
 
@@ -69,5 +69,5 @@ NEED_BODY: Final = frozenset(key for key, one in TRANSPORT_FAULTS.items() if one
 """Faults that cannot happen to an answer without a body."""
 
 
-FaultName = Annotated[str, known("a known transport fault", TRANSPORT_FAULTS)]
+FaultName = Annotated[str, one_of("a known transport fault", TRANSPORT_FAULTS)]
 """The key of a transport fault."""

@@ -16,7 +16,7 @@ from sandbox.domain.batches import BATCH_STATUSES
 from sandbox.domain.events import EVENTS
 from sandbox.domain.field_types import EndpointDescription, EndpointId, HttpUrl, WebhookSecret
 from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
-from sandbox.domain.text import known
+from sandbox.domain.text import one_of
 
 RETRIES_S: Final = (5, 300, 1_800, 7_200, 18_000, 36_000, 36_000)
 """Seconds from one failure to the next attempt: eight attempts in all."""
@@ -113,7 +113,7 @@ def _check_values(filters: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[
     return filters
 
 
-EventType = Annotated[str, Strict(), known("a known event", EVENTS)]
+EventType = Annotated[str, Strict(), one_of("a known event", EVENTS)]
 """The name of an event. Source: spec 6.3."""
 
 Filters = Annotated[Mapping[FilterName, tuple[str, ...]], AfterValidator(_check_values)]
@@ -257,7 +257,7 @@ class Delivery(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
         """The id of the delivery, which its timer has as its subject."""
         return delivery_id(self.message_id, self.endpoint_id)
 
-    def tried(self, sent: Sent, at: datetime, trigger: AttemptTrigger) -> "Delivery":
+    def add_attempt(self, sent: Sent, at: datetime, trigger: AttemptTrigger) -> "Delivery":
         """Return the delivery after one more attempt."""
         attempt = DeliveryAttempt(
             at=at,

@@ -79,19 +79,19 @@ def usable(
     if unusable is not None:
         reason, source = unusable
         raise Refusal(
-            AUTHENTICATION_FAILED, reason=f"{named(key)} is not usable: {reason}", source=source
+            AUTHENTICATION_FAILED, reason=f"{name_key(key)} is not usable: {reason}", source=source
         )
     account = records.get(Account, key.account_id)
     if account is None or account.deleted_at is not None:
         raise Refusal(
             AUTHENTICATION_FAILED,
-            reason=f"the account of {named(key)} was deleted",
+            reason=f"the account of {name_key(key)} was deleted",
             source="assumed C4",
         )
     return key, account
 
 
-def named(key: ApiKey) -> str:
+def name_key(key: ApiKey) -> str:
     """Return the key as reasons name it."""
     return f"key {key.id} ({key.name!r})"
 
@@ -107,11 +107,11 @@ def check_visibility(context: RequestContext, row: Row) -> None:
     context.holds = access.holds(context.caller.grants, row.need)
     refused = access.before_lookup(context.holds)
     if refused is None:
-        context.decided("visibility", "ok", context.holds, "spec 5.9")
+        context.explain("visibility", "ok", context.holds, "spec 5.9")
         return
     raise _refuse(
         refused,
-        f"{named(context.caller.key)}: {refused.reason}; {row.name} needs {row.need}",
+        f"{name_key(context.caller.key)}: {refused.reason}; {row.name} needs {row.need}",
         details=f"requires {row.need}",
     )
 
@@ -201,7 +201,7 @@ def _must_reach(
             f"{target.noun} {id or 'own'}: {cell.reason} ({relation})",
             details=f"requires {_form(row, relation)}",
         )
-    context.decided("target", "ok", cell.reason, cell.source)
+    context.explain("target", "ok", cell.reason, cell.source)
 
 
 def _shows_deleted(context: RequestContext, target: Target) -> bool:
@@ -356,16 +356,16 @@ def look(world: World, key: ApiKey, row: Row, target: str | None) -> Seen:
         context.step = "authenticate"
         _, account = usable(context.presented, context.unit, context.now)
         context.caller = context.presented.caller(account)
-        context.decided("authenticate", "ok", f"{key.id} of {account.id} may be used", "spec 5.1")
+        context.explain("authenticate", "ok", f"{key.id} of {account.id} may be used", "spec 5.1")
         check_visibility(context, row)
         find_target(context, row)
     except Refusal as refusal:
         step, status = refusal.step or context.step, refusal.fault.status
-        context.decided(step, str(status), refusal.reason, refusal.source)
+        context.explain(step, str(status), refusal.reason, refusal.source)
         missing = _missing(context, row, refusal)
         return Seen(status, context.decisions, missing, refusal.fault.code)
     if row.needs_besides:
-        context.decided("body", "note", row.about_besides, "assumed D37")
+        context.explain("body", "note", row.about_besides, "assumed D37")
     return Seen(row.status, context.decisions, (), None)
 
 

@@ -124,7 +124,7 @@ def update(context: OperationContext, account: Account, body: UpdateAccount) -> 
     """Change an account."""
     if body.status == "active":
         _must_not_lift_its_own_block(context, account)
-    return directory.change_with_status(context, account, body.given())
+    return directory.change_with_status(context, account, body.read_given())
 
 
 def _must_not_lift_its_own_block(context: OperationContext, account: Account) -> None:
@@ -209,7 +209,7 @@ def _create(context: OperationContext, body: CreateAccount, organization_id: str
         organization_id=organization_id,
         parent_account_ids=(*parent.parent_account_ids, parent.id),
         created_at=context.now,
-        **body.given(),
+        **body.read_given(),
     )
     return directory.add(context, account)
 

@@ -257,10 +257,10 @@ def _must_be_grantable(context: OperationContext, permissions: tuple[str, ...]) 
             source=refusal.source,
             step="grant",
         )
-    context.decided("grant", "ok", "the caller may grant every requested permission", "spec 4.1.4")
+    context.explain("grant", "ok", "the caller may grant every requested permission", "spec 4.1.4")
     if ALL in permissions and (withheld := _withheld(context)):
         left_out = f"all leaves out {', '.join(withheld)}: the caller is a {account_type} account"
-        context.decided("grant", "ok", left_out, "assumed D36")
+        context.explain("grant", "ok", left_out, "assumed D36")
 
 
 def _withheld(context: OperationContext) -> tuple[str, ...]:
@@ -354,7 +354,7 @@ def move(context: OperationContext, key: ApiKey, trigger: str) -> ApiKey:
     Raises NoSuchStep for a deleted key.
     """
     step = keys.KEY_LIFE.step(keys.state_of(key), trigger)
-    context.decided("apply", "ok", f"{trigger}: {step.state} to {step.target}", step.source)
+    context.explain("apply", "ok", f"{trigger}: {step.state} to {step.target}", step.source)
     key = structs.replace(key, status=cast(keys.KeyStatus, step.target))
     context.unit.put(key)
     if step.event is not None:
@@ -379,7 +379,7 @@ def delete(context: OperationContext, key: ApiKey) -> ApiKeyView:
     """
     _must_not_be_in_use(context, key)
     step = keys.KEY_LIFE.step(keys.state_of(key), "delete")
-    context.decided("apply", "ok", f"delete: {step.state} to {step.target}", step.source)
+    context.explain("apply", "ok", f"delete: {step.state} to {step.target}", step.source)
     if step.event is None:
         return _view_changed(context, key)
     # The wire has no status for a deleted key: it stays `revoked` there (spec 2.1).

@@ -236,7 +236,7 @@ class Platform:
         self._recorder.record(context, status, body, (perf_counter() - started) * 1000)
         # A scenario may have webhooks of this request come before its answer (assumed D22).
         while context.request_id in world.outbox.pre_answer:
-            await world.changed()
+            await world.wait_for_change()
         saver = self._worlds.saver
         return answer if saver is None else await self._once_saved(answer, saver, incoming, world)
 
@@ -291,7 +291,7 @@ class Platform:
     def _refuse(self, context: RequestContext, refusal: Refusal) -> tuple[int, bytes]:
         step = refusal.step or context.step
         reason = refusal.reason[:REASON_CHARS_MAX]
-        context.decided(step, str(refusal.fault.status), reason, refusal.source)
+        context.explain(step, str(refusal.fault.status), reason, refusal.source)
         if not refusal.is_recorded:
             context.events = ()
         context.refusal = refusal.fault.code
@@ -312,7 +312,7 @@ class Platform:
         if self._explain_headers:
             headers.append((b"x-sandbox-request-id", context.request_id.encode()))
             if context.choice is not None:
-                headers.append((OUTCOME_HEADER, responses.explained(context.choice)))
+                headers.append((OUTCOME_HEADER, responses.explain(context.choice)))
         match = context.incoming.match
         if match is not None and match.row is not None and match.row.shows_key:
             headers += SHOWS_KEY

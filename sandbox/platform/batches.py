@@ -102,7 +102,7 @@ def read(context: OperationContext, batch: Batch, query: ReadBatch) -> Any:
         return batch
     if _READ_PAYMENTS not in context.known_caller.grants:
         reason = f"transactions are left out: the key does not hold {_READ_PAYMENTS}"
-        context.decided("render", "without transactions", reason, "spec 5.6")
+        context.explain("render", "without transactions", reason, "spec 5.6")
         return batch
     found = settlement.transactions_in(context, batch)
     # The record of a capture stands for its payment.
@@ -185,7 +185,7 @@ def edit(context: OperationContext, batch: Batch, body: EditBatch) -> Batch:
     batch = cast(Batch, context.unit.get(Batch, batch.id))
     assert step.event
     context.emit(step.event, batch)
-    context.decided("apply", "ok", f"edit: {step.state} to {step.target}", step.source)
+    context.explain("apply", "ok", f"edit: {step.state} to {step.target}", step.source)
     return batch
 
 

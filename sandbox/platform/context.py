@@ -145,8 +145,8 @@ class OperationContext(Struct, kw_only=True):
         assert self.caller is not None
         return self.caller
 
-    def decided(self, step: str, verdict: str, reason: str, source: str) -> None:
-        """Note a decision for the journal."""
+    def explain(self, step: str, verdict: str, reason: str, source: str) -> None:
+        """Explain a decision in the journal."""
         self.decisions += ((step, verdict, reason, source),)
 
     def emit(self, event_type: str, record: Record) -> None:

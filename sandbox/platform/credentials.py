@@ -99,7 +99,7 @@ def update(
     context: OperationContext, credential: Credential, body: UpdateCredential
 ) -> CredentialView:
     """Change a credential. Source: assumed 1.6-update."""
-    given: dict[str, Any] = body.given()
+    given: dict[str, Any] = body.read_given()
     trigger = None
     if "is_active" in given:
         trigger = "unblock" if given["is_active"] else "block"

@@ -18,7 +18,7 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True, defer_build=True)
     not_stored: ClassVar[frozenset[str]] = frozenset()
 
-    def given(self) -> dict[str, Any]:
+    def read_given(self) -> dict[str, Any]:
         """Return the fields that were sent, as records store them, including explicit nulls."""
         names = self.model_fields_set - self.not_stored
         return {name: _freeze(getattr(self, name)) for name in names}

@@ -76,7 +76,7 @@ def malformed(
     if chosen[readings.VALIDATION_DETAIL] == "text":
         return Refusal(fault, text)
     if isinstance(error, ValidationError):
-        return Refusal(fault, text, mistakes=wire.listed(error, where))
+        return Refusal(fault, text, mistakes=wire.list_mistakes(error, where))
     name, _, message = text.partition(": ")
     mistake: Mistake = {"type": "value_error", "loc": [where], "msg": text}
     if message and name.isidentifier():
@@ -207,10 +207,10 @@ def read_object(context: RequestContext) -> dict[str, Any]:
         raise Refusal(faults.BODY_TOO_LARGE)
     coding = (context.incoming.header(b"content-encoding") or b"identity").lower()
     if body and coding != b"identity":
-        context.note(f"Content-Encoding: {wire.shown(coding)} is not read; send the body as it is")
+        context.note(f"Content-Encoding: {wire.quote(coding)} is not read; send the body as it is")
         raise Refusal(
             faults.UNSUPPORTED_MEDIA_TYPE,
-            f"Content-Encoding: {wire.shown(coding)}: a body is taken without an encoding",
+            f"Content-Encoding: {wire.quote(coding)}: a body is taken without an encoding",
             source="assumed D46",
         )
     content_type = context.incoming.header(b"content-type")

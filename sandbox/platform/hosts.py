@@ -17,7 +17,7 @@ from typing import Final
 from starlette.types import Scope
 
 from sandbox.platform import wire
-from sandbox.platform.wire import shown
+from sandbox.platform.wire import quote
 
 EVERY_S: Final = 60.0
 """A warning of one kind is written again after so long."""
@@ -85,7 +85,7 @@ def why_refused(value: bytes) -> str:
     """Tell client and operator why the server does not answer for a Host."""
     name = host_in(value.decode("latin-1")) or "NAME"
     return (
-        f"the Host header is {shown(value)}, and a server without a token answers for loopback "
+        f"the Host header is {quote(value)}, and a server without a token answers for loopback "
         f"only; allow the name with --allow-host {name[:100]}"
     )
 
@@ -118,14 +118,14 @@ def why_foreign(scope: Scope) -> str | None:
         if site in _OWN_SITES:
             return None
         return (
-            f"a page of another origin sent this (Sec-Fetch-Site: {shown(site)}), and the control "
+            f"a page of another origin sent this (Sec-Fetch-Site: {quote(site)}), and the control "
             "API answers to its own pages only"
         )
     if origin is None or _is_of(origin, host or b""):
         return None
     return (
-        f"a page of another origin sent this (Origin: {shown(origin)}, and the host "
-        f"{shown(host or b'')} was requested), and the control API answers to its own pages only"
+        f"a page of another origin sent this (Origin: {quote(origin)}, and the host "
+        f"{quote(host or b'')} was requested), and the control API answers to its own pages only"
     )
 
 

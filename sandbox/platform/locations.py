@@ -58,7 +58,7 @@ _LOCATIONS: Final = directory.Resource(LOCATIONS, "/v1/locations", "location_id"
 )
 def create(context: OperationContext, body: CreateLocation) -> Location:
     """Create a location."""
-    given = body.given()
+    given = body.read_given()
     _must_be_its_own(context, given.get("terminal_id"))
     location = Location(
         id=context.world.draws.uuid(),
@@ -83,7 +83,7 @@ def read(context: OperationContext, location: Location) -> Location:
 @_LOCATIONS.operation("update", source="assumed 1.5", example={"phone": "5125550199"})
 def update(context: OperationContext, location: Location, body: UpdateLocation) -> Location:
     """Change a location."""
-    given = body.given()
+    given = body.read_given()
     _must_be_its_own(context, given.get("terminal_id"))
     return directory.change_with_status(context, location, given)
 

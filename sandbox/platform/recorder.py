@@ -16,7 +16,7 @@ from sandbox.worlds.journal import (
     REASON_CHARS_MAX,
     Entry,
     capture_answer,
-    captured,
+    capture_body,
     headers_shown_by,
 )
 from sandbox.worlds.registry import Worlds
@@ -68,7 +68,7 @@ class Recorder:
             None if key is None else key.account_id,
             status,
             duration_ms,
-            captured(sent, profile, secrets, may_hold_secret=context.may_hold_secret),
+            capture_body(sent, profile, secrets, may_hold_secret=context.may_hold_secret),
             capture_answer(beginning_of(body), profile, has_key=row is None or row.shows_key),
             context.decisions,
             context.events,

@@ -33,7 +33,7 @@ def strike(context: RequestContext) -> None:
     choice = choose_fault(words, context.forced, world.queue, world.scenario, near)
     if choice is not None:
         context.choice = choice
-        context.decided("outcome", choice.key, choice.by, "assumed D4")
+        context.explain("outcome", choice.key, choice.by, "assumed D4")
         let_happen(context, choice)
 
 

@@ -34,10 +34,14 @@ def error_body(refusal: Refusal, profile: Profile, *, is_for_keys: bool) -> byte
 
 
 def _mask(mistake: Mistake, profile: Profile) -> Mistake:
-    def masked(part: Any) -> Any:
+    def scrub(part: Any) -> Any:
         return profile.scrub_start(part, DETAILS_CHARS_MAX) if isinstance(part, str) else part
 
-    return {**mistake, "loc": list(map(masked, mistake["loc"])), "msg": masked(mistake["msg"])}
+    return {
+        **mistake,
+        "loc": list(map(scrub, mistake["loc"])),
+        "msg": scrub(mistake["msg"]),
+    }
 
 
 ABORT: Final = "sandbox.abort"
@@ -50,7 +54,7 @@ class ConnectionClosed(ConnectionError):
     """A transport fault closes the connection, and no server is there to do it: raised instead."""
 
 
-def explained(choice: ChosenOutcome) -> bytes:
+def explain(choice: ChosenOutcome) -> bytes:
     """Return the outcome, who chose it, and by which rule. Source: assumed D3, D14."""
     return _field_value(f"{choice.key}; source={choice.source}; rule={choice.rule}")
 

@@ -138,7 +138,7 @@ def submit(context: OperationContext, batch: Batch, step: Step | None = None) ->
     result = _result_to_come(context, batch)
     if result is not None:
         context.unit.schedule(result)
-    context.decided("apply", "ok", f"close: {step.state} to {step.target}", step.source)
+    context.explain("apply", "ok", f"close: {step.state} to {step.target}", step.source)
     return batch
 
 
@@ -153,7 +153,7 @@ def _result_to_come(context: OperationContext, batch: Batch) -> Timer | None:
             return None
         return Timer(kind=BATCH_RESULT, subject=batch.id, due=context.now)
     then = matched.then
-    context.decided("outcome", then.batch or "", f"scenario: {matched.rule}", "assumed D4")
+    context.explain("outcome", then.batch or "", f"scenario: {matched.rule}", "assumed D4")
     schedule_follow_ups(context, then.follow or (), terminal_id=batch.terminal_id)
     if then.batch == "no_result":
         return None

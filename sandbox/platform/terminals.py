@@ -175,7 +175,7 @@ def create(context: OperationContext, body: CreateTerminal) -> Terminal:
     terminal = Terminal(
         terminal_id=context.world.draws.uuid(),
         created_at=context.now,
-        **(defaults | body.given()),
+        **(defaults | body.read_given()),
     )
     _must_be_boardable(context, terminal, account)
     return directory.add(context, terminal)
@@ -223,7 +223,7 @@ def read(context: OperationContext, terminal: Terminal) -> Terminal:
 )
 def update(context: OperationContext, before: Terminal, body: UpdateTerminal) -> Terminal:
     """Change a terminal."""
-    terminal = directory.change_with_status(context, before, body.given())
+    terminal = directory.change_with_status(context, before, body.read_given())
     if processor_identity(terminal) != processor_identity(before):
         _must_be_boardable(context, terminal, cast(Account, context.account))
     return terminal

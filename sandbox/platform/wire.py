@@ -159,7 +159,7 @@ def mistakes(error: ValidationError) -> str:
     return "; ".join(lines)
 
 
-def listed(error: ValidationError, where: str) -> list[Mistake]:
+def list_mistakes(error: ValidationError, where: str) -> list[Mistake]:
     """Return the mistakes of a body or query one by one, without repeating its values."""
     found = error.errors(include_url=False, include_context=False)[:LISTED_MAX]
     return [
@@ -299,7 +299,7 @@ def is_json(content_type: bytes) -> bool:
     return content_type.decode("latin-1").partition(";")[0].strip().lower() == "application/json"
 
 
-def shown(value: bytes) -> str:
+def quote(value: bytes) -> str:
     """Client text, shortened to one line, for quoting in a message or in the log."""
     text = value.decode("latin-1")
     return ascii(text if len(text) <= SHOWN_MAX else text[:SHOWN_MAX] + "...")

@@ -157,7 +157,7 @@ class InProcessStage(LocalStage):
     async def ask(self, request: Request) -> ExampleAnswer:
         """Return the answer to a request."""
 
-        async def noted(scope: Scope, receive: Receive, send: Send) -> None:
+        async def note(scope: Scope, receive: Receive, send: Send) -> None:
             async def send_noted(message: Message) -> None:
                 if request.is_awaited and message["type"] == "http.response.start":
                     self.answered.set()
@@ -167,7 +167,7 @@ class InProcessStage(LocalStage):
 
         key = {self.world.profile.api_key_header: request.key, **request.headers}
         answer = await send_json(
-            noted, request.method, request.path, headers=key, body=request.body, query=request.query
+            note, request.method, request.path, headers=key, body=request.body, query=request.query
         )
         if answer is None:
             return ExampleAnswer(0, {}, None)

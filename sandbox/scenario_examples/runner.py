@@ -183,7 +183,7 @@ class Stage(ABC):
         """All messages of the world so far, oldest first: id and event."""
 
     @abstractmethod
-    async def waiting(self) -> Collection[str]:
+    async def list_waiting(self) -> Collection[str]:
         """Return the payments that wait for a tap."""
 
     @abstractmethod
@@ -217,7 +217,7 @@ class ExampleRunner:
             on = await self._payment_of(send, number, answer)
             if on:
                 self._payments[name], self._last = on, on
-        shown = await self._shown(send, on, answer)
+        shown = await self._find_shown(send, on, answer)
         named = dict(messages)
         received = [(named.get(one.message_id, "?"), one) for one in self._stage.arrived[arrived:]]
         result = ExampleResult(answer, shown, events, received)
@@ -242,7 +242,7 @@ class ExampleRunner:
         if send.operation == "advance":
             return await self._advance(send, send.by or "0s"), []
         if send.operation == "find":
-            return await self._found(send, send.event_id or "", is_look=False), []
+            return await self._payment_with(send, send.event_id or "", is_look=False), []
         if send.operation == "close_batch":
             batch_id = (await self._payment(send, on)).get("batch_id")
             if batch_id is None:
@@ -275,7 +275,7 @@ class ExampleRunner:
 
     async def _at_tap_desk(self, send: Send, request: asyncio.Future[ExampleAnswer]) -> list[str]:
         """Tap or cancel as the example says; returns the differences."""
-        waiting = await self._waiting(request)
+        waiting = await self._find_waiting(request)
         if waiting is None:
             return ["send.tap: the payment did not wait for a tap"] if send.tap else []
         path, wrong = f"{self._stage.control}/taps/{waiting}", ""
@@ -288,17 +288,17 @@ class ExampleRunner:
             if tap:
                 tapped = await self._ask(send, "POST", path, tap)
                 wrong = "" if tapped.status == 200 else f"send.tap: {tapped.body['message']}"
-            elif waiting in await self._stage.waiting():
+            elif waiting in await self._stage.list_waiting():
                 wrong = "send.tap: the payment still waits, and the example does not tap or cancel"
         if wrong:
             await self._ask(send, "POST", path, {"cancel": "merchant"})
         return [wrong] if wrong else []
 
-    async def _waiting(self, request: asyncio.Future[ExampleAnswer]) -> str | None:
+    async def _find_waiting(self, request: asyncio.Future[ExampleAnswer]) -> str | None:
         """Return the payment that waits for its tap; None once the request is answered without."""
         pause_s = 0.0
         while not request.done():
-            for waiting in await self._stage.waiting():
+            for waiting in await self._stage.list_waiting():
                 return waiting
             await asyncio.wait({request}, timeout=pause_s)
             pause_s = min(2 * pause_s + 0.001, self._stage.looks_every_s)
@@ -332,10 +332,12 @@ class ExampleRunner:
     async def _payment_of(self, send: Send, number: int, answer: ExampleAnswer) -> str:
         """Return the id of the new payment, even if its answer was lost."""
         if "transaction_id" not in answer.fields:
-            answer = await self._found(send, send.event_id or f"example-{number}")
+            answer = await self._payment_with(send, send.event_id or f"example-{number}")
         return str(answer.fields.get("transaction_id", ""))
 
-    async def _found(self, send: Send, event_id: str, *, is_look: bool = True) -> ExampleAnswer:
+    async def _payment_with(
+        self, send: Send, event_id: str, *, is_look: bool = True
+    ) -> ExampleAnswer:
         """Return the payment that has the event_id, or an answer without one."""
         query = urlencode({"event_id": event_id})
         answer = await self._ask(send, "GET", "/v1/transactions", query=query, is_look=is_look)
@@ -345,7 +347,7 @@ class ExampleRunner:
     async def _payment(self, send: Send, on: str) -> dict[str, Any]:
         return (await self._ask(send, "GET", f"/v1/transactions/{on}", is_look=True)).fields
 
-    async def _shown(self, send: Send, on: str, answer: ExampleAnswer) -> dict[str, Any]:
+    async def _find_shown(self, send: Send, on: str, answer: ExampleAnswer) -> dict[str, Any]:
         """Return the object in which `status` and the other fields are looked for."""
         body = answer.fields
         if send.operation == "close_batch" and "id" in body:

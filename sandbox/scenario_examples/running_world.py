@@ -89,7 +89,7 @@ class LocalStage(Stage):
             self._events.setdefault(one.id, one.event_type)
         return list(self._events.items())
 
-    async def waiting(self) -> Collection[str]:
+    async def list_waiting(self) -> Collection[str]:
         """Return the payments that wait for a tap."""
         return [one.tap.transaction_id for one in self.world.tap_desk if not one.came.done()]
 
@@ -104,7 +104,7 @@ class LocalStage(Stage):
     async def quiet(self) -> None:
         """Wait until the webhooks that are due were tried."""
         while self.is_busy():
-            await self.world.changed()
+            await self.world.wait_for_change()
 
 
 class WorldStage(LocalStage):
@@ -197,10 +197,10 @@ class WorldStage(LocalStage):
             )
         )
 
-    async def waiting(self) -> Collection[str]:
+    async def list_waiting(self) -> Collection[str]:
         """Return the payments of these examples that wait for a tap."""
         unit = self.world.store.begin()
-        found = [unit.get(Payment, id) for id in await super().waiting()]
+        found = [unit.get(Payment, id) for id in await super().list_waiting()]
         return [
             payment.id
             for payment in found

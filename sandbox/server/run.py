@@ -208,7 +208,7 @@ def tls_of(settings: Settings) -> Tls | None:
         return None
     try:
         if settings.tls_cert is not None:
-            return certificates.given(settings.tls_cert, settings.tls_key)
+            return certificates.load(settings.tls_cert, settings.tls_key)
         hosts = (settings.host, *settings.allow_hosts)
         folder = settings.tls_folder or certificates.default_folder()
         return certificates.own(folder, hosts)

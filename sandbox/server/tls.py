@@ -56,7 +56,7 @@ def trusting_context() -> ssl.SSLContext:
     return context
 
 
-def given(certificate: Path, key: Path | None) -> Tls:
+def load(certificate: Path, key: Path | None) -> Tls:
     """TLS with a certificate and key of the user. Raises CertificateError."""
     context = _server_context()
     try:

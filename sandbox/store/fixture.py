@@ -300,16 +300,16 @@ def _records(
     """Yield the records of a fixture, parents before children; the cast is filled on the way."""
     for name, document in fixture.accounts.items():
         fields = dict(document)
-        id = cast.accounts[name] = draws.named_uuid(f"account:{name}")
+        id = cast.accounts[name] = draws.uuid_of(f"account:{name}")
         path = _path(fixture, cast, fields.pop("parent", None))
         yield Account(id=id, parent_account_ids=path, **fields)
     for name, document in fixture.terminals.items():
         fields = dict(document)
-        id = cast.terminals[name] = draws.named_uuid(f"terminal:{name}")
+        id = cast.terminals[name] = draws.uuid_of(f"terminal:{name}")
         yield Terminal(terminal_id=id, account_id=cast.accounts[fields.pop("account")], **fields)
     for name, document in fixture.locations.items():
         fields = dict(document)
-        id = cast.locations[name] = draws.named_uuid(f"location:{name}")
+        id = cast.locations[name] = draws.uuid_of(f"location:{name}")
         fields["account_id"] = cast.accounts[fields.pop("account")]
         pointed_at = fields.pop("terminal", None)
         fields["terminal_id"] = cast.terminals[pointed_at] if pointed_at else None
@@ -339,7 +339,7 @@ def _key(
 ) -> tuple[ApiKey, str]:
     fields = dict(document)
     account_id, lookup = cast.accounts[fields.pop("account")], fields.pop("lookup")
-    chars = fixed_chars or draws.named_chars
+    chars = fixed_chars or draws.chars_of
     secret = chars(f"secret:{name}", keys.SECRET_CHARS)
     is_readable = fields.get("is_legacy") or fields.get("always_retrievable")
     if fields.get("is_legacy"):
@@ -349,9 +349,9 @@ def _key(
         lookup = lookup if fixed_chars else chars(f"lookup:{name}", keys.LOOKUP_CHARS)
         plaintext = key_format.write(lookup, secret)
     fields["expires_at"] = fields.get("expires_at") or keys.default_expiry(fields["created_at"])
-    salt = draws.named_chars(f"salt:{name}", 16)
+    salt = draws.chars_of(f"salt:{name}", 16)
     key = ApiKey(
-        id=draws.named_uuid(f"key:{name}"),
+        id=draws.uuid_of(f"key:{name}"),
         account_id=account_id,
         lookup=lookup,
         salt=salt,

@@ -86,7 +86,7 @@ class _Generator(NamedTuple):
         fake = self.fake
         trade = fake.random_element(_TRADES)
         return Account(
-            id=self.draws.named_uuid(f"invented:account:{number}"),
+            id=self.draws.uuid_of(f"invented:account:{number}"),
             available_processor_configs=(_CONFIG,),
             tax_id=fake.numerify("%#-#######"),
             mcc=trade.mcc,
@@ -114,7 +114,7 @@ class _Generator(NamedTuple):
         for at in range(self.counts.terminals_per_merchant):
             number, station = next(numbers), _STATIONS[at % len(_STATIONS)]
             yield Terminal(
-                terminal_id=self.draws.named_uuid(f"invented:terminal:{number}"),
+                terminal_id=self.draws.uuid_of(f"invented:terminal:{number}"),
                 name=f"{station} {at // len(_STATIONS) + 1}",
                 description=f"{station} of {account.name}",
                 account_id=account.id,
@@ -137,7 +137,7 @@ class _Generator(NamedTuple):
     def _locations(self, account: Account, terminals: list[Terminal]) -> Iterator[Location]:
         for at in range(self.counts.locations_per_merchant):
             yield Location(
-                id=self.draws.named_uuid(f"invented:location:{account.id}:{at}"),
+                id=self.draws.uuid_of(f"invented:location:{account.id}:{at}"),
                 name=account.name if at == 0 else f"{account.name} {self.fake.city()}",
                 account_id=account.id,
                 address=account.address if at == 0 else self._address(),

@@ -74,7 +74,7 @@ class Ids:
         """Letters and digits for key material, at most 64 of them."""
         return _chars(self.secret_bytes(length))
 
-    def named_uuid(self, name: str) -> str:
+    def uuid_of(self, name: str) -> str:
         """Return the UUIDv4 that this seed gives to a name; takes no draw."""
         return _uuid(_digest(self._key, name.encode(), 16))
 
@@ -90,7 +90,7 @@ class Ids:
         self._counters.drawn = (number + 1) * _BLOCK
         return _digest(self._key_of_keys, b"%d" % number, size)
 
-    def named_chars(self, name: str, length: int) -> str:
+    def chars_of(self, name: str, length: int) -> str:
         """Return the letters and digits that this seed and world give to a name; takes no draw."""
         return _chars(_digest(self._key_of_keys, name.encode(), length))
 

@@ -370,7 +370,7 @@ class UnitOfWork:
         """The records that were put."""
         return [record for _, _, record in self._put.values()]
 
-    def changed(self) -> Iterator[tuple[Records, str]]:
+    def list_changed(self) -> Iterator[tuple[Records, str]]:
         """Yield the records that were put or removed: table and id."""
         for rows, id, _ in self._put.values():
             yield rows, id

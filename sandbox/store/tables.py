@@ -77,7 +77,7 @@ def processor_identity(terminal: Terminal) -> str:
     return f"{terminal.processor_config_id} {terminal.mid} {terminal.tid}"
 
 
-def used_event(account_id: str, event_id: str) -> str:
+def event_claim(account_id: str, event_id: str) -> str:
     """Return the unique value of an attempt's event_id: once per merchant (assumed 2.6)."""
     return f"{account_id} {event_id}"
 
@@ -87,7 +87,7 @@ def _list_used_events(payment: Payment) -> Sequence[str]:
     if payment.original_id is not None:
         # The payment has used them.
         return ()
-    return list({used_event(tx.account_id, attempt.event_id): None for attempt in tx.history})
+    return list({event_claim(tx.account_id, attempt.event_id): None for attempt in tx.history})
 
 
 def _with_event(payments: list[Payment], wanted: str) -> list[Payment]:

@@ -16,7 +16,7 @@ from sandbox.domain.field_types import WorldName
 from sandbox.domain.instants import Instant
 from sandbox.domain.payments.outcomes import OutcomeName, Queued
 from sandbox.domain.switches import checked
-from sandbox.domain.text import known
+from sandbox.domain.text import one_of
 from sandbox.domain.webhooks import WebhookFault
 
 COUNT_MAX: Final = 2**63 - 1
@@ -72,7 +72,7 @@ class Beginning(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True)
     fixture: str
     name: WorldName = ""
     seed: Seed = 1
-    keys: Annotated[str, known(repr(OF_THE_SERVER), ("", OF_THE_SERVER))] = ""
+    keys: Annotated[str, one_of(repr(OF_THE_SERVER), ("", OF_THE_SERVER))] = ""
     clock: ClockSetting = AS_IT_IS
     generated_data: Annotated[GeneratedData, AfterValidator(GeneratedData.check)] | None = None
 

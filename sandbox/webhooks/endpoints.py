@@ -25,14 +25,14 @@ class TooManyEndpoints(ValueError):
 
 
 def endpoint_of(
-    id: str, fields: Mapping[str, Any], *, created_at: datetime, named_chars: NamedChars
+    id: str, fields: Mapping[str, Any], *, created_at: datetime, chars_of: NamedChars
 ) -> Endpoint:
     """Return the endpoint with these fields.
 
     Without a secret it gets one that follows from its id.
     """
     given = {name: value for name, value in fields.items() if value is not None}
-    given.setdefault("secret", write_secret(named_chars(f"webhook:{id}", KEY_BYTES).encode()))
+    given.setdefault("secret", write_secret(chars_of(f"webhook:{id}", KEY_BYTES).encode()))
     return Endpoint(id=id, created_at=created_at, **given)
 
 

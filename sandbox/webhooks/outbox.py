@@ -109,7 +109,7 @@ class WebhookWorld(Protocol):
     async def can_send(self) -> bool:
         """Wait until the changes so far are durable; False if another server has the world."""
 
-    async def changed(self) -> None:
+    async def wait_for_change(self) -> None:
         """Wait for a new message or the result of an attempt."""
 
 
@@ -329,7 +329,7 @@ class Outbox:
         if self._under_way.pop(id(job), None) is None or known is None:
             return  # The world was reset meanwhile.
         if sent.error is None:
-            tried = known.tried(sent, self._world.now(), job.trigger)
+            tried = known.add_attempt(sent, self._world.now(), job.trigger)
             delivery = replace(tried, status="delivered", next_attempt_at=None)
             self._store(delivery, known)
             endpoint = self.endpoints.get(job.endpoint_id)
@@ -345,7 +345,7 @@ class Outbox:
     def _failed(self, job: Job, known: Delivery, sent: Sent) -> Delivery:
         """Return the delivery after a failed attempt, stored, and with a retry if there is one."""
         endpoint, now = self.endpoints.get(job.endpoint_id), self._world.now()
-        delivery = known.tried(sent, now, job.trigger)
+        delivery = known.add_attempt(sent, now, job.trigger)
         is_on = endpoint is not None and not endpoint.is_disabled
         if is_on and delivery.status == "pending":
             delivery = self._after_failure(job, delivery, sent, now)

@@ -114,7 +114,7 @@ class DeliveryWorker:
         while not world.outbox.is_idle and self._is_running():
             for endpoint_id in tuple(world.outbox.endpoints):
                 self.work(world, endpoint_id)
-            await world.changed()
+            await world.wait_for_change()
 
     async def close(self) -> None:
         """Stop. Unfinished attempts go back to their outbox."""

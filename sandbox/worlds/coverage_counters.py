@@ -81,7 +81,7 @@ class CoverageCounters:
             outcome = choice.outcome.key if choice.has_outcome else None
         self.answers[AnswerKind(route, status, refusal, outcome, fault)] += 1
 
-    def announced(self, messages: Sequence[Message], store: Store) -> None:
+    def count_messages(self, messages: Sequence[Message], store: Store) -> None:
         """Messages were committed."""
         for message in messages:
             record = message.record

@@ -103,7 +103,7 @@ class Elsewhere(Protocol):
     def is_current(self) -> bool:
         """Whether this server is in contact with the others, so it may answer."""
 
-    def reserved(self, id: str, team: str) -> AbstractAsyncContextManager[str]:
+    def reserve(self, id: str, team: str) -> AbstractAsyncContextManager[str]:
         """Return the id of a world that is made inside the block; no other request can use it.
 
         An empty id becomes the team's next free one. Raises WorldTaken and TooManyWorlds.

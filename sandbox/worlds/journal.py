@@ -134,14 +134,14 @@ def headers_shown_by(profile: Profile) -> Callable[[tuple[bytes | None, ...]], H
     """
 
     @lru_cache(maxsize=256)
-    def shown(values: tuple[bytes | None, ...]) -> Headers:
+    def decode(values: tuple[bytes | None, ...]) -> Headers:
         return tuple(
             (name.decode(), profile.scrub_start(value.decode("latin-1"), HEADER_CHARS_MAX))
             for name, value in zip(SHOWN_HEADERS, values, strict=True)
             if value is not None
         )
 
-    return shown
+    return decode
 
 
 def capture_answer(body: bytes, profile: Profile, *, has_key: bool = True) -> bytes | None:
@@ -158,7 +158,7 @@ def capture_answer(body: bytes, profile: Profile, *, has_key: bool = True) -> by
     return shown or None
 
 
-def captured(
+def capture_body(
     body: bytes | None,
     profile: Profile,
     secrets: tuple[str, ...] = (),

@@ -93,7 +93,7 @@ def run_stored_scenario(world: World, counts: Sequence[Sequence[int]] = ()) -> N
 
 
 def _running(world: World, scenario: Scenario, since: datetime) -> Running:
-    return Running(scenario, world.named, lambda name: world.draws.fraction(name), since)
+    return Running(scenario, world.find_named, lambda name: world.draws.fraction(name), since)
 
 
 def _must_have_bodies(world: World, scenario: Scenario) -> None:
@@ -112,12 +112,12 @@ def _declare_endpoints(world: World, scenario: Scenario) -> None:
         account_id = one.account
         if account_id is not None:
             try:
-                account_id = world.named("account", account_id)
+                account_id = world.find_named("account", account_id)
             except UnknownWord as error:
                 place = f"endpoint {number} {one.name!r}, account"
                 raise ScenarioError(f"{place}: {error}", error.nearest) from None
-        fields, named_chars = one.fields(account_id), world.draws.named_chars
-        endpoints.append(endpoint_of(one.name, fields, created_at=now, named_chars=named_chars))
+        fields, chars_of = one.fields(account_id), world.draws.chars_of
+        endpoints.append(endpoint_of(one.name, fields, created_at=now, chars_of=chars_of))
     try:
         declare(world.store, endpoints)
     except TooManyEndpoints as error:
@@ -398,7 +398,7 @@ def _endpoints(world: World) -> Iterator[Endpoint]:
         fields = dict(document)
         account, created_at = fields.pop("account", None), fields.pop("created_at")
         fields["account_id"] = world.cast.accounts[account] if account else None
-        yield endpoint_of(name, fields, created_at=created_at, named_chars=world.draws.named_chars)
+        yield endpoint_of(name, fields, created_at=created_at, chars_of=world.draws.chars_of)
 
 
 def _seed(world: World, store: Store, draws: Ids) -> Cast:

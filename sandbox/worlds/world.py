@@ -129,7 +129,7 @@ class World:
         self.readings = readings.in_force(profile.readings, {})
         self.clock = Clock(system_clock, lambda clock: self.put_state(clock=clock))
         self.queue = Queue(lambda queue: self.put_state(queue=queue))
-        self.webhook_faults = WebhookFaults(self._put_webhook_faults, self.named)
+        self.webhook_faults = WebhookFaults(self._put_webhook_faults, self.find_named)
         self.journal = Journal(
             entries_max=journal_entries_max,
             scrub=profile.scrub,
@@ -190,7 +190,7 @@ class World:
         """Whether there is an account, a terminal, a location or a key with this id."""
         return self.store.get(KINDS[kind], id) is not None
 
-    def named(self, kind: str, name: str) -> str:
+    def find_named(self, kind: str, name: str) -> str:
         """Return the id of a record by its name in the cast, or by its id. Raises UnknownWord."""
         cast = self.cast.ids_of(kind)
         if name in cast:
@@ -320,7 +320,7 @@ class World:
 
     def _announce(self, messages: Sequence[Message]) -> None:
         """Messages were committed."""
-        self.coverage.announced(messages, self.store)
+        self.coverage.count_messages(messages, self.store)
         if self.subscriptions.on_messages is not None:
             self.subscriptions.on_messages(messages)
         if self.outbox.endpoints:
@@ -346,7 +346,7 @@ class World:
         finally:
             self._watchers.remove(queue)
 
-    async def changed(self) -> None:
+    async def wait_for_change(self) -> None:
         """Wait for a new message or the result of an attempt."""
         future: Future[None] = get_running_loop().create_future()
         self._waiting.add(future)

@@ -95,7 +95,7 @@ def test_what_a_dead_platform_keeps_is_named_and_deleted_by_a_later_run(tmp_path
 
         assert left == []
         assert uat.left() == []
-        assert read_register(tmp_path, RUN).left() == []
+        assert read_register(tmp_path, RUN).list_left() == []
 
 
 def test_a_key_of_another_account_ends_the_run_before_anything_is_asked(tmp_path):

@@ -10,7 +10,7 @@ import pytest
 
 from sandbox.conformance.clients import InProcess
 from sandbox.conformance.har import HarError, parse_har
-from sandbox.conformance.replay import AS_IT_IS, Casting, Play, cast, explained, turns
+from sandbox.conformance.replay import AS_IT_IS, Casting, Play, cast, explain, turns
 from sandbox.domain.profile import Profile
 from tests.cli.asking import ask, assert_refused
 from tests.cli.proxying import proxying, trusted_context
@@ -126,7 +126,7 @@ def test_the_reading_of_a_recording_explains_its_differences_and_no_other_does(
     recording = parse_har(recorded(**{name: value}), Profile())
     found = play.run(recording, casting, AS_IT_IS)
 
-    whole = explained(found, recording, casting, play, turns(Profile()))
+    whole = explain(found, recording, casting, play, turns(Profile()))
 
     assert whole
     assert {one.by for one in whole} == {(f"{name}={value}",)}
@@ -137,7 +137,7 @@ def test_the_shape_of_errors_in_the_profile_is_an_explanation(har, play, casting
     recording = parse_har(changed, Profile())
     found = play.run(recording, casting, AS_IT_IS)
 
-    (one,) = explained(found, recording, casting, play, turns(Profile()))
+    (one,) = explain(found, recording, casting, play, turns(Profile()))
 
     assert (one.difference.place, one.by) == ("body.error", ("errors.shape=detail",))
 

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from sandbox.platform.hosts import EVERY_S, RareLog
-from sandbox.platform.wire import shown
+from sandbox.platform.wire import quote
 
 
 def test_one_line_a_minute_for_each_kind_and_the_next_counts_the_others(caplog):
@@ -40,4 +40,4 @@ def test_one_line_a_minute_for_each_kind_and_the_next_counts_the_others(caplog):
     ],
 )
 def test_what_a_client_sent_is_quoted_short_and_in_one_line(value, expected):
-    assert shown(value) == expected
+    assert quote(value) == expected

@@ -15,7 +15,7 @@ from sandbox.worlds.journal import (
     CAPTURE_BYTES_MAX,
     REASON_CHARS_MAX,
     capture_answer,
-    captured,
+    capture_body,
 )
 from tests.conftest import NOW
 from tests.driving import InProcess
@@ -66,7 +66,7 @@ def test_a_secret_field_where_a_body_is_cut_is_not_kept_in_part():
     for before in range(CAPTURE_BYTES_MAX - 40, CAPTURE_BYTES_MAX + 9):
         body = b'{"x":"' + b"-" * (before - 6) + b'","pin":"hush-hush","y":"' + b"-" * 99 + b'"}'
 
-        kept = captured(body, Profile(), ("pin",))
+        kept = capture_body(body, Profile(), ("pin",))
 
         assert kept is not None
         assert b"hush" not in kept, before

@@ -20,7 +20,7 @@ def test_a_known_seed_gives_known_ids():
     """A release that changes these changes every id of every user's recorded tests."""
     ids = Ids(seed=1, world_id="default")
 
-    drawn = [ids.uuid(), ids.message_id(), ids.secret_chars(12), ids.named_uuid("account:merchant")]
+    drawn = [ids.uuid(), ids.message_id(), ids.secret_chars(12), ids.uuid_of("account:merchant")]
 
     assert drawn == [
         "8d61c7b2-1cef-4c89-a93c-cd2d052124af",
@@ -36,8 +36,8 @@ def test_worlds_of_one_seed_share_ids_and_no_key_material():
     assert one.uuid() == other.uuid()
     assert one.message_id() == other.message_id()
     assert one.secret_chars(32) != other.secret_chars(32)
-    assert one.named_uuid("x") == other.named_uuid("x")
-    assert one.named_chars("x", 32) != other.named_chars("x", 32)
+    assert one.uuid_of("x") == other.uuid_of("x")
+    assert one.chars_of("x", 32) != other.chars_of("x", 32)
 
 
 @pytest.mark.parametrize("seed", [0, -1, 2, 2**63 - 1, -(2**63)])
@@ -45,7 +45,7 @@ def test_another_seed_gives_other_ids(seed):
     one, other = Ids(seed=1, world_id="a"), Ids(seed=seed, world_id="a")
 
     assert one.uuid() != other.uuid()
-    assert one.named_uuid("x") != other.named_uuid("x")
+    assert one.uuid_of("x") != other.uuid_of("x")
 
 
 @pytest.mark.proves("assumed 0.5-ids")
@@ -53,7 +53,7 @@ def test_uuids_are_of_version_4_in_lower_case():
     ids = Ids(seed=1, world_id="a")
 
     drawn = [ids.uuid() for _ in range(MANY)]
-    drawn += [ids.named_uuid(f"account:{n}") for n in range(MANY)]
+    drawn += [ids.uuid_of(f"account:{n}") for n in range(MANY)]
 
     assert [id for id in drawn if not UUID4.fullmatch(id)] == []
     assert len(set(drawn)) == 2 * MANY
@@ -74,7 +74,7 @@ def test_message_ids_are_msg_and_27_letters_and_digits():
 def test_key_material_is_letters_and_digits_of_the_length_asked_for(length):
     ids = Ids(seed=1, world_id="a")
 
-    drawn = [ids.secret_chars(length), ids.named_chars("x", length), ids.fixed_chars("x", length)]
+    drawn = [ids.secret_chars(length), ids.chars_of("x", length), ids.fixed_chars("x", length)]
 
     assert all(re.fullmatch(f"[A-Za-z0-9]{{{length}}}", one) for one in drawn)
     assert len(set(drawn)) == 3 or length == 1
@@ -97,7 +97,7 @@ def test_named_draws_do_not_depend_on_what_was_drawn_before():
     for _ in range(5):
         used.uuid()
 
-    assert fresh.named_uuid("x") == used.named_uuid("x")
+    assert fresh.uuid_of("x") == used.uuid_of("x")
     assert (unused.drawn, counters.drawn) == (0, 80)
 
 
@@ -117,4 +117,4 @@ def test_draws_go_on_where_a_counter_says():
 
 @given(name=st.text(st.characters(exclude_categories=["Cs"])), seed=st.integers())
 def test_every_name_and_seed_has_an_id(name, seed):
-    assert UUID4.fullmatch(Ids(seed=seed, world_id="a").named_uuid(name))
+    assert UUID4.fullmatch(Ids(seed=seed, world_id="a").uuid_of(name))

@@ -223,7 +223,7 @@ class Probe(BaseModel, extra="forbid", frozen=True):
             raise ValueError(f"answer: {wrong!r} are no values of {self.reading}")
         return self
 
-    def told(self, answers: Sequence[Mapping[str, Any]], own: Any = None) -> Any:
+    def read_value(self, answers: Sequence[Mapping[str, Any]], own: Any = None) -> Any:
         """Return the value that the answers tell, or None if they leave it open.
 
         `own` is the record of the key that asks, or None if it is not known.

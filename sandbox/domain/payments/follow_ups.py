@@ -114,7 +114,7 @@ def rule_for(case: Case) -> Transition | None:
                 if not row.is_silent_refusal:
                     return row
                 if case.readings[readings.REFUSED_ATTEMPTS] == "all":
-                    return transitions.announced(row)
+                    return transitions.announce(row)
                 raise refusal(case, row)
         # No row refuses it. Report an invalid amount now, not after the processor's answer.
         _ = case.plan

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from sandbox.domain.field_types import DelayMs, PositiveAmount
 from sandbox.domain.operations import Method, OperationWord, PathPattern, PathText
-from sandbox.domain.text import known
+from sandbox.domain.text import one_of
 from sandbox.domain.transport_faults import NEED_BODY, FaultName
 
 
@@ -382,7 +382,7 @@ TRIGGERS: Final[dict[int, Trigger]] = {row.amount: row for row in _trigger_rows(
 assert all(row.key in OUTCOMES for row in TRIGGERS.values() if row.kind in ("outcome", "later"))
 
 
-OutcomeName = Annotated[str, known("a known outcome", OUTCOMES)]
+OutcomeName = Annotated[str, one_of("a known outcome", OUTCOMES)]
 """The key of an outcome."""
 
 

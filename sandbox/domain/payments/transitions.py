@@ -279,7 +279,7 @@ D35-timeout | reverse | error | - | approved | reversed | approved | planned | o
 
 
 @cache
-def announced(row: Transition) -> Transition:
+def announce(row: Transition) -> Transition:
     """Turn a silent refusal into a failed attempt with its event. Source: assumed D35-attempts."""
     return replace(row, reason="payment_failed", event=EVENT_OF[row.trigger])
 

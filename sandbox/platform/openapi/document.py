@@ -226,9 +226,9 @@ def _parameters(
             "in": "header",
             "description": "How the attempt is to end, or a transport fault of any request; a "
             "word for other operations is refused.",
-            "schema": writer.named("schemas", "ForcedOutcome", words),
+            "schema": writer.reference("schemas", "ForcedOutcome", words),
         }
-        yield writer.named("parameters", "SandboxOutcome", forced)
+        yield writer.reference("parameters", "SandboxOutcome", forced)
 
 
 def _responses(writer: Writer, row: Row, profile: Profile) -> dict[str, Schema]:
@@ -259,10 +259,10 @@ def _success(writer: Writer, row: Row, profile: Profile) -> dict[str, Schema]:
         status = OK
     shown: Schema = {"description": _DONE.get(status, "Done.")}
     if not writer.is_pure:
-        request_id = writer.named("headers", "SandboxRequestId", _REQUEST_ID)
+        request_id = writer.reference("headers", "SandboxRequestId", _REQUEST_ID)
         shown["headers"] = {"x-sandbox-request-id": request_id}
         if row.attempts:
-            outcome = writer.named("headers", "SandboxOutcome", _OUTCOME)
+            outcome = writer.reference("headers", "SandboxOutcome", _OUTCOME)
             shown["headers"]["x-sandbox-outcome"] = outcome
     if row.response is not None and status != NO_CONTENT:
         shown["content"] = writer.success(row.name, _response(writer, row.response))
@@ -272,8 +272,8 @@ def _success(writer: Writer, row: Row, profile: Profile) -> dict[str, Schema]:
 def _response(writer: Writer, response: Any) -> Schema:
     """Return the body of a success, as the row has it."""
     if not isinstance(response, Extended):
-        return writer.shown(response)
-    fields = {name: writer.shown(one) for name, one in response.fields.items()}
+        return writer.describe(response)
+    fields = {name: writer.describe(one) for name, one in response.fields.items()}
     if response.record is None:
         plural, *_ = fields
         return writer.page(plural, fields[plural])
@@ -285,7 +285,7 @@ def _response(writer: Writer, response: Any) -> Schema:
 def _webhook(
     writer: Writer, row: EventRow, profile: Profile, sample: Callable[[str], str]
 ) -> Schema:
-    body = writer.shown(BODIES[row.category])
+    body = writer.describe(BODIES[row.category])
     if row.sparse:
         body = writer.record(dict.fromkeys(row.sparse, TEXT))  # spec 6.1.4
     return {
@@ -428,6 +428,6 @@ def _refusal_schema(
         fields["error"] = {"enum": list(dict.fromkeys(fault.code for fault in found))}
     is_of_keys = "message" in fields and profile.errors.shape != "error_message_details"
     about = {} if writer.is_strict else {"description": _ABOUT_REFUSALS}
-    return writer.named(
+    return writer.reference(
         "schemas", "ApiKeyError" if is_of_keys else "Error", writer.record(fields) | about
     )

@@ -54,11 +54,11 @@ class Writer:
         """Return the schema of a body."""
         return self._refs[kind, "validation"]
 
-    def shown(self, kind: Any) -> Schema:
+    def describe(self, kind: Any) -> Schema:
         """Return the schema of an answer, or of a part of one."""
         return self._refs[kind, "serialization"]
 
-    def named(self, section: str, name: str, part: Schema) -> Schema:
+    def reference(self, section: str, name: str, part: Schema) -> Schema:
         """Return a reference to a part that several places use.
 
         In a strict document the part itself.
@@ -84,7 +84,7 @@ class Writer:
         if self.is_strict:
             return self.record(rows | counts)
         page = self.record(counts) | {"description": _ABOUT_PAGES}
-        return {"allOf": [self.named("schemas", "Page", page), self.record(rows)]}
+        return {"allOf": [self.reference("schemas", "Page", page), self.record(rows)]}
 
     def fill(self, value: Any) -> Any:
         """Return the example with the ids of the cast in it."""
@@ -105,7 +105,7 @@ class Writer:
                 schema = {"description": f"The answer of `{name}`.", **schema}
                 schema.pop("additionalProperties", None)
                 title = "".join(word.title() for word in words) + "Answer"
-                content["schema"] = self.named("schemas", title, schema)
+                content["schema"] = self.reference("schemas", title, schema)
             if name in self._answers:
                 content["example"] = self._answers[name]
         return {media_type: content}

@@ -57,7 +57,7 @@ from sandbox.platform.payments.bodies import (
     parts_of,
 )
 from sandbox.scenarios.outcome_choice import ChosenOutcome
-from sandbox.store.tables import used_event
+from sandbox.store.tables import event_claim
 
 Asked = TypeVar("Asked", bound=Callable[..., ActionRequest])
 Acted = Payment | Refusal
@@ -267,14 +267,14 @@ async def _act(
     if again is None:
         choice = _choose(context, payment, action)
     else:
-        choice = outcomes.repeated(context, again, sent)
+        choice = outcomes.choose_repeated(context, again, sent)
     event_id = event_ids.event_id_for(context, payment.account_id, new_id)
     delay_ms, lost = processor.delay_ms(context, choice), None
     if delay_ms == 0:
         return _finish(context, payment, action, choice, event_id)
     async with processor.in_flight(context, payment.id):
         # No record holds the event_id yet.
-        event = used_event(payment.account_id, event_id)
+        event = event_claim(payment.account_id, event_id)
         await processor.wait_for_answer(context, payment.id, delay_ms, event=event)
         lost = processor.begin_second_phase(context)
         acted = _finish(context, payment, action, choice, event_id, is_key_lost=lost is not None)

@@ -350,4 +350,4 @@ def note_small_rate(context: OperationContext, name: str, rate: float | None) ->
     """Note a rate below one percent: many clients mean a fraction of 1 (assumed 2.8-units)."""
     if rate is not None and 0 < rate < 1:
         reason = f"{name}: {rate:g} is read as {rate:g} %, not as {rate * 100:g} %"
-        context.decided("rule", "note", reason, "assumed 2.8-units")
+        context.explain("rule", "note", reason, "assumed 2.8-units")

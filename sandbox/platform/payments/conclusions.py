@@ -39,7 +39,7 @@ def save(
         context.emit(event, shown)
     row = conclusion.taken
     was = before.status if before else "new"
-    context.decided("apply", "ok", f"{row.trigger}: {was} to {record.status}", row.source)
+    context.explain("apply", "ok", f"{row.trigger}: {was} to {record.status}", row.source)
     return conclusion
 
 
@@ -64,7 +64,7 @@ def _note_cap(context: OperationContext, before: Payment | None, record: Payment
     brand = record.card.brand
     if is_new and (cap := above_cap(brand, record.amounts)) is not None:
         reason = f"the surcharge of {record.amounts.surcharge} is above {brand}'s cap of {cap:g} %"
-        context.decided("rule", "note", reason, "assumed 2.8-caps")
+        context.explain("rule", "note", reason, "assumed 2.8-caps")
 
 
 def _set_timers(context: OperationContext, before: Payment | None, record: Payment) -> None:

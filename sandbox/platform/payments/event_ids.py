@@ -6,7 +6,7 @@ from sandbox.domain.payments.outcomes import OUTCOMES, Operation, Outcome
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.readings import DUPLICATE_EVENT_ID
 from sandbox.platform.context import OperationContext
-from sandbox.store.tables import used_event
+from sandbox.store.tables import event_claim
 
 
 def event_id_for(context: OperationContext, account_id: str, sent: str | None) -> str:
@@ -24,7 +24,7 @@ def new_event_id(context: OperationContext, account_id: str) -> str:
     """
     while True:
         event_id = context.world.draws.uuid().upper()
-        used = used_event(account_id, event_id)
+        used = event_claim(account_id, event_id)
         if used in context.world.taken_events:
             continue
         if context.unit.one(Payment, "used_event", used) is None:
@@ -48,7 +48,7 @@ def earlier_use(
     """
     if sent is None:
         return None
-    used = used_event(account_id, sent)
+    used = event_claim(account_id, sent)
     payment = context.unit.one(Payment, "used_event", used)
     if payment is None and used not in context.world.taken_events:
         return None
@@ -58,7 +58,7 @@ def earlier_use(
         and acted_on in (None, payment.id)
         and _is_same(payment, sent, operation, amount, begins=acted_on is None)
     ):
-        context.decided("rule", "replay", f"{payment.id} is answered again", "assumed 2.6")
+        context.explain("rule", "replay", f"{payment.id} is answered again", "assumed 2.6")
         return record_with(payment, sent)
     if context.world.readings[DUPLICATE_EVENT_ID.id] == "failed_attempt":
         return OUTCOMES["duplicate_event"]

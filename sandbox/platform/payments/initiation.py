@@ -238,7 +238,7 @@ def _begin(
     if again is None:
         choice = _choose(context, body, operation, known, card, stated)
     else:
-        choice = outcomes.repeated(context, again, body.event_id)
+        choice = outcomes.choose_repeated(context, again, body.event_id)
     outcome = choice.outcome if choice else None
     cost = _price(operation, known.place, body.amount, stated, card, outcome)
     if choice is not None:
@@ -352,7 +352,7 @@ def _place(context: RequestContext, body: StartPayment) -> points_of_sale.Named:
     if place == (None, None, None):
         own = context.known_caller.account
         if own.type is AccountType.MERCHANT:
-            context.decided("rule", "own account", "the body names no place", "assumed D27")
+            context.explain("rule", "own account", "the body names no place", "assumed D27")
             return None, None, own.id
     return place
 
@@ -368,11 +368,11 @@ def _choose(
     """Return the outcome; None at a passthrough terminal."""
     terminal_id = known.place.terminal.terminal_id
     if known.problem is not None:
-        context.decided("outcome", MISCONFIGURED.key, known.problem, "assumed I10")
+        context.explain("outcome", MISCONFIGURED.key, known.problem, "assumed I10")
         context.choice = ChosenOutcome(MISCONFIGURED, "terminal", terminal_id)
         return context.choice
     if known.is_passthrough:
-        context.decided("outcome", "pending", "the processor is told of later", "assumed I7")
+        context.explain("outcome", "pending", "the processor is told of later", "assumed I7")
         return None
     return outcomes.decide(
         context,

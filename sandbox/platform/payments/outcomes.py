@@ -48,7 +48,7 @@ def decide(
     )
     choice = context.choice = _as_read(context, choose(facts, context.world.queue))
     if choice.source != "default":
-        context.decided("outcome", choice.key, choice.by, "assumed D4")
+        context.explain("outcome", choice.key, choice.by, "assumed D4")
     let_happen(context, choice)
     return choice
 
@@ -94,7 +94,7 @@ def decide_at_tap(
         choice = _as_read(context, choose_at_tap(facts, waiting))
         why = f"{tapped.card.token} was tapped"
     context.choice = choice
-    context.decided("outcome", choice.key, f"{why}; {choice.by}", "assumed D24")
+    context.explain("outcome", choice.key, f"{why}; {choice.by}", "assumed D24")
     return choice
 
 
@@ -110,11 +110,11 @@ def words_of(context: RequestContext, place: KnownPlace | Transaction, **more: A
     }
 
 
-def repeated(context: OperationContext, outcome: Outcome, sent: str | None) -> ChosenOutcome:
+def choose_repeated(context: OperationContext, outcome: Outcome, sent: str | None) -> ChosenOutcome:
     """Return the choice for an attempt whose event_id was used before.
 
     Source: assumed D35-duplicate.
     """
     choice = context.choice = ChosenOutcome(outcome, "rule", f"{sent} was used before")
-    context.decided("outcome", choice.key, choice.rule, "assumed D35-duplicate")
+    context.explain("outcome", choice.key, choice.rule, "assumed D35-duplicate")
     return choice

@@ -14,7 +14,7 @@ from sandbox.domain.faults import AUTHENTICATION_FAILED, NOT_FOUND, Refusal
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.cards import Tap, Tapped
 from sandbox.domain.payments.transactions import BusyPayment
-from sandbox.platform.access import named
+from sandbox.platform.access import name_key
 from sandbox.platform.context import OperationContext, RequestContext
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.worlds.due_timers import fire_due
@@ -124,7 +124,7 @@ def begin_second_phase(context: RequestContext) -> Refusal | None:
     reason, _ = unusable
     return Refusal(
         AUTHENTICATION_FAILED,
-        reason=f"while the payment waited, {named(context.caller.key)} stopped: {reason}",
+        reason=f"while the payment waited, {name_key(context.caller.key)} stopped: {reason}",
         source="assumed D2",
         step="outcome",
     )

@@ -1,0 +1,58 @@
+"""The names of the code: modules are nouns, and functions are verbs."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("sandbox", "pytest-uat-sandbox/uat_sandbox")
+
+NOUNS = {"embedded", "finding", "forwarding", "pricing", "routing", "signing", "waiting"}
+"""Modules whose names end like a verb and are nouns of the field."""
+
+_WORDS = """
+announced asked begun brought captured changed chosen counted decided done drawn explained found
+given heard held joined kept known left listed made masked named noted opened proved refused
+rendered repeated reserved restored said scrubbed seen sent shown stored taken told tried used
+waiting wanted written
+"""
+PARTICIPLES = frozenset(_WORDS.split())
+"""First words that say what a function gives, where a verb says what it does."""
+
+GIVES_A_VALUE = {"property", "cached_property", "fixture", "contextmanager", "asynccontextmanager"}
+"""Decorators of functions that are read like a value, which nouns name."""
+
+
+def _modules() -> Iterator[Path]:
+    for package in PACKAGES:
+        yield from (ROOT / package).rglob("*.py")
+
+
+def _functions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Yield the functions that are called, with their places."""
+    for path in _modules():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            names = {
+                ast.unparse(one).split("(")[0].rpartition(".")[2] for one in node.decorator_list
+            }
+            if not names & GIVES_A_VALUE:
+                yield f"{path.relative_to(ROOT)}:{node.lineno} {node.name}", node
+
+
+def test_modules_are_named_by_nouns():
+    names = [path.stem for path in _modules()]
+
+    assert [one for one in names if re.search(r"(ing|ed)$", one) and one not in NOUNS] == []
+
+
+def test_functions_are_named_by_verbs():
+    found = [
+        place
+        for place, node in _functions()
+        if node.name.lstrip("_").partition("_")[0] in PARTICIPLES
+    ]
+
+    assert found == []
