@@ -47,10 +47,10 @@ def test_what_a_client_does_shows_up_by_itself_with_the_reason(page, server, hol
     expect(page.get_by_role("region", name="Request")).to_contain_text("authenticate")
 
 
-def test_a_held_picture_stays_until_it_is_let_go(page, server, hold):
+def test_paused_updates_appear_once_they_are_resumed(page, server, hold):
     go(page, server, "overview")
     ready(page, "overview")
-    page.get_by_role("button", name="Hold the picture").click()
+    page.get_by_role("button", name="Pause updates").click()
     before = page.locator(".feed a.ln").first.inner_text()
 
     pay(server, 777)
@@ -262,7 +262,7 @@ def test_a_team_signs_in_and_sees_its_own_worlds(page):
         expect(page.get_by_role("heading", level=1)).to_have_text("There is no world default")
 
         page.get_by_role("link", name="All worlds, and new ones").click()
-        page.get_by_label("Id, or none to have one made up").fill("checkout")
+        page.get_by_label("Id (optional)").fill("checkout")
         page.get_by_role("button", name="Make it").click()
         expect(page.locator(".live")).to_have_text("live")
         page.get_by_role("link", name="Worlds", exact=True).click()

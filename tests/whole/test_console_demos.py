@@ -29,7 +29,7 @@ def test_what_a_customer_sees_whose_card_has_only_fifty_dollars(desk):
     amount.fill("30.00")
     page.get_by_role("combobox", name="Or any outcome").select_option("insufficient_funds")
     desk.clicks += 1
-    desk.click("button", "Have it end so")
+    desk.click("button", "Force this outcome")
     expect(phone).to_contain_text("Declined")
     expect(page.locator(".rt").first).to_contain_text("INSUFFICIENT FUNDS")
     expect(page.locator(".rt").nth(1)).to_contain_text("50.00")

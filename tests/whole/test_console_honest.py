@@ -115,7 +115,7 @@ def test_what_comes_next_is_not_in_another_century(page, desk):
     desk.world("fresh", clock={"now": "2026-11-25T12:00:00Z", "mode": "frozen"})
     assert desk.ask("GET", "/worlds/fresh/agenda")["total"] > 0
     desk.open("overview", at="fresh")
-    due = page.locator(".panel").filter(has_text="Falls due next")
+    due = page.locator(".panel").filter(has_text="Coming up")
     expect(due).to_contain_text("Nothing falls due within a year.")
     expect(due.get_by_role("button", name="To the next")).to_be_disabled()
     navigation = page.get_by_role("navigation").get_by_role("link", name="Time")
@@ -181,12 +181,12 @@ def test_a_forced_outcome_goes_with_its_own_request_alone(page, desk):
     page.get_by_role("combobox", name="Sent with key").select_option("other_merchant")
     page.get_by_role("combobox", name="Or any outcome").select_option("lost_card")
 
-    page.get_by_role("button", name="Have it end so").click()
+    page.get_by_role("button", name="Force this outcome").click()
 
     expect(page.locator(".phone")).to_contain_text("Not accepted")
     assert desk.ask("GET", "/worlds/forced/scenario/next")["total"] == 0
     page.get_by_role("combobox", name="Sent with key").select_option("merchant")
-    page.get_by_role("button", name="Have it end so").click()
+    page.get_by_role("button", name="Force this outcome").click()
     expect(page.locator(".phone")).to_contain_text("Declined")
     page.get_by_role("button", name="1 Visa").click()
     expect(page.locator(".phone")).to_contain_text("Approved")

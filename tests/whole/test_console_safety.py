@@ -40,7 +40,7 @@ def test_two_servers_of_one_host_keep_their_cookies_apart(context):
         page = context.new_page()
         sign_in(page, one)
         go(page, other, "journal")
-        expect(page.get_by_role("heading", level=1)).to_contain_text("asks for its token")
+        expect(page.get_by_role("heading", level=1)).to_contain_text("Sign in")
         sign_in(page, other, "/default/coverage")
         ready(page, "coverage")
 

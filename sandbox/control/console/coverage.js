@@ -43,7 +43,7 @@ function Section({ name, content, catalogue, file }) {
     more=${html`<b>${met.length}</b><span class="q"> of ${met.length + never.length}</span>`}>
     <ul class="map">${met.map(([one, count]) => html`<li class=${`met ${file && !other[one] ? "only" : ""}`}>${one} <b>${count}</b></li>`)}
       ${never.map((one) => html`<${Never} key=${one} section=${name} name=${one} catalogue=${catalogue} file=${file} />`)}</ul>
-    ${met.length + never.length ? "" : html`<${Empty}><p class="q">Nothing of this was met yet.</p><//>`}<//>`;
+    ${met.length + never.length ? "" : html`<${Empty}><p class="q">Nothing covered yet.</p><//>`}<//>`;
 }
 
 /** A coverage file, as `--sandbox-coverage` and `sandbox coverage --json` write it. Throws a sentence. */
@@ -99,6 +99,6 @@ export function Clauses() {
   <div class="panel"><dl class="clauses">${list.slice(0, MOST).map((one) => html`<div key=${one.id}><dt><code>${one.id}</code> <b>${one.title}</b></dt>
     <dd>${one.summary}<p class="q sm">${one.rows.length ? `Rows: ${one.rows.join(", ")}. ` : ""}${one.code.length ? `Code: ${one.code.join(", ")}. ` : ""}
     ${one.needs_no_proof ?? (one.proved ? "Proved by tests." : "")}</p></dd></div>`)}</dl>
-    ${found && !list.length ? html`<${Empty}><p class="q">No clause has these words.</p><//>` : ""}</div>
+    ${found && !list.length ? html`<${Empty}><p class="q">No matching clauses.</p><//>` : ""}</div>
   ${list.length > MOST ? html`<p class="q">and ${list.length - MOST} more: a longer filter finds them</p>` : ""}`;
 }

@@ -108,5 +108,5 @@ export function Endpoint({ one }) {
       ${one.disabled || isReport ? "" : html`<${Recover} one=${one} />`}
       <div class="row wrap">${one.disabled ? html`<${Act} class="btn s" run=${() => act("POST", ["endpoints", one.id, "enable"])} done="Enabled">Enable<//>`
       : html`<${Act} class="btn s" run=${() => act("PATCH", ["endpoints", one.id], { disabled: true })} done="Disabled">Disable<//>`}
-      ${isReport ? "" : html`<${Sure} class="btn s dng" ask="Remove it, with what waits for it?" yes="Remove it" run=${() => act("DELETE", ["endpoints", one.id])} done="Removed">Remove<//>`}</div></div></details></li>`;
+      ${isReport ? "" : html`<${Sure} class="btn s dng" ask="Remove this endpoint and its pending deliveries?" yes="Remove it" run=${() => act("DELETE", ["endpoints", one.id])} done="Removed">Remove<//>`}</div></div></details></li>`;
 }

@@ -130,7 +130,7 @@ function Token() {
     }
   };
   return html`<main class="lock"><form class="panel" onSubmit=${submit}>
-    <h1 tabindex="-1">This server asks for its token</h1>
+    <h1 tabindex="-1">Sign in</h1>
     <p class="q">It printed one at its start, or was given one (SANDBOX_TOKEN, --token-file). You stay
     signed in for 12 hours, and return to the link that you opened.</p>
     <label>Token<input ref=${field} type="password" autocomplete="off" value=${token}

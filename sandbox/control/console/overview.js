@@ -21,7 +21,7 @@ function Needs() {
   if (!taps.value.length && !bad.length && !off.length && !seen.length) return null;
   return html`<ul class="panel needs" aria-label="Needs you">
     ${taps.value.map((tap) => html`<li><${Icon} name="terminal" /><span class="grow">
-      <b>A card is awaited</b> for ${money(tap.amount, tap.currency)} <span class="q">since ${time(tap.since)}</span></span>
+      <b>Waiting for a card</b>: ${money(tap.amount, tap.currency)} <span class="q">since ${time(tap.since)}</span></span>
       <${Go} room="terminal" class="btn p">Tap a card<//></li>`)}
     ${bad.map((one) => html`<li class="bad"><${Icon} name="webhooks" /><span class="grow el">
       <b>${one.description || one.url}</b> does not take its webhooks</span>
@@ -86,7 +86,7 @@ function Feed() {
     && (!q || JSON.stringify([entry.id, purpose(entry), entry.status, entry.payment?.status,
       entry.payment?.merchant, entry.payment?.id]).toLowerCase().includes(q.toLowerCase()));
   const lines = folded(listed.value.filter(fits)).slice(0, 60);
-  return html`<${Panel} title="What happens" class="feed" more=${html`
+  return html`<${Panel} title="Recent activity" class="feed" more=${html`
     <input type="search" aria-label="Filter" placeholder="merchant, status, id" value=${q}
       onInput=${(event) => setQ(event.target.value)} />`}
     about=${html`<${Choice} label="Show" options=${FILTERS} value=${only} onChoose=${setOnly} />`}>
@@ -117,7 +117,7 @@ function Due() {
   useTicks();
   const now = worldNow();
   const list = (agenda.value?.agenda ?? []).filter((one) => isNear(now, one));
-  return html`<${Panel} title="Falls due next" more=${html`<${Go} room="time">All ${agenda.value?.total ?? ""}<//>`}>
+  return html`<${Panel} title="Coming up" more=${html`<${Go} room="time">All ${agenda.value?.total ?? ""}<//>`}>
     ${list.length ? html`<ul class="due">${list.slice(0, 6).map((one) => html`<li><${Icon} name="time" size=${14} />
       <span class="el"><b>${named(subject(one.subject), endpoints.value)}</b> ${one.says}</span><span class="q">${until(now, one.due)}</span></li>`)}</ul>`
     : html`<${Empty}><p class="q">Nothing falls due within a year.</p><//>`}
@@ -136,7 +136,7 @@ const Endpoints = () => html`<${Panel} title="Webhook endpoints" more=${html`<${
     const good = last.filter((each) => tick(each) === "").length;
     return html`<li><b class="el">${one.description || one.url}</b><${Ticks} endpoint=${one} />
       <span class=${good < last.length ? "x r" : "q r"}>${good} / ${last.length}</span></li>`;
-  })}</ul>` : html`<${Empty}><p class="q">No endpoint: webhooks are made and kept, and go nowhere.</p>
+  })}</ul>` : html`<${Empty}><p class="q">No endpoints yet: webhooks are stored, but not delivered.</p>
     <${Go} room="webhooks" class="btn">Add an endpoint<//><//>`}<//>`;
 
 /** How many payments have each status: of the world, or of the requests where that is unknown. */
@@ -170,5 +170,5 @@ function Statuses() {
 
 export const Overview = () => html`<div class="row"><h1 tabindex="-1">Overview</h1><span class="sp"></span>
     <button class="btn g" aria-pressed=${String(held.value)} onClick=${() => hold()}>
-    <${Icon} name="hold" />${held.value ? "Let it go on" : "Hold the picture"}</button></div>
+    <${Icon} name="hold" />${held.value ? "Resume updates" : "Pause updates"}</button></div>
   <${Needs} /><div class="grid2"><${Feed} /><div class="side"><${Due} /><${Endpoints} /><${Statuses} /></div></div>`;

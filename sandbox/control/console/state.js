@@ -59,7 +59,7 @@ export const listed = computed(() => {
 });
 /** Whether the stream is open. */
 export const live = signal(false);
-/** Whether the reader holds the picture, and what came meanwhile. */
+/** Whether updates are paused, and what came meanwhile. */
 export const held = signal(false);
 export const waiting = signal(0);
 /** Counts up when something happened in the world; rooms read again when it changes. */
@@ -236,7 +236,7 @@ function attempted(message, by) {
   });
 }
 
-/** Holds the picture, or lets go and shows what came. */
+/** Pauses updates, or resumes them and shows what came. */
 export function hold(on = !held.value) {
   held.value = on;
   flush();

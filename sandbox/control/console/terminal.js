@@ -52,10 +52,10 @@ function Wallet({ cards, outcomes, tap, waits, currency }) {
   });
   return html`<${Panel} title="Tap a card" about=${waits ? "for the payment that waits" : "it starts the payment, and taps"}>
     <div class="wallet"><div><h3>Approved</h3><ul>${good.map((card, i) => html`<${Card} key=${card.token} card=${card} number=${String(i + 1)} tap=${tap} currency=${currency} />`)}</ul></div>
-    <div><h3>Goes another way</h3><ul>${rest.map((card) => html`<${Card} key=${card.token} card=${card} tap=${tap} currency=${currency} />`)}</ul></div></div>
+    <div><h3>Other outcomes</h3><ul>${rest.map((card) => html`<${Card} key=${card.token} card=${card} tap=${tap} currency=${currency} />`)}</ul></div></div>
     <div class="pf wrap"><label class="inl">Or any outcome <select value=${wanted} onChange=${(event) => setWanted(event.target.value)}>
       <option value="">choose one</option>${outcomes.filter(({ operations }) => operations.includes("sale")).map(({ key }) => html`<option>${key}</option>`)}</select></label>
-      <${Act} disabled=${!wanted} run=${() => tap({ outcome: wanted })}>Have it end so<//></div><//>`;
+      <${Act} disabled=${!wanted} run=${() => tap({ outcome: wanted })}>Force this outcome<//></div><//>`;
 }
 
 function Phone({ tap, last, error }) {

@@ -92,8 +92,8 @@ export function InjectFault({ close }) {
       <${Field} label="Contradict the field">${write("field", { placeholder: "status" })}<//>
       <${Field} label="with the value">${write("value", { placeholder: "declined" })}<//>
       <${Field} label="Signature">${choose("signature", SIGNATURES)}<//>
-      <${Field} label="Order">${choose("order", [["", "as it comes"], ["first", "first"], ["last", "last"]])}<//>
-      <${Field} label="Sent so often">${write("duplicate", { inputmode: "numeric", placeholder: "1" })}<//></div>
+      <${Field} label="Order">${choose("order", [["", "unchanged"], ["first", "first"], ["last", "last"]])}<//>
+      <${Field} label="Copies to send">${write("duplicate", { inputmode: "numeric", placeholder: "1" })}<//></div>
     <div class="row wrap">${tick("truncate", "Cut the body off")}${tick("stale", "Old timestamp")}${tick("before", "Before the answer")}${tick("drop", "Never send it")}</div>
     <div class="row wrap"><${Act} class="btn p" run=${run} disabled=${nothing} done="The next matching delivery gets this fault">Inject it<//>
       <span class="q sm">${nothing ? "Choose what goes wrong." : `It will be ${effects(faults)}. Retries are correct.`}</span></div>

@@ -53,7 +53,7 @@ function Attempts({ message, read }) {
       ${one.status_code ?? one.error ?? "no answer"}</b></td><td>${one.duration_ms == null ? "" : `${one.duration_ms} ms`}</td></tr>`)}
     ${message.deliveries.filter((one) => !one.attempts.length).map((one) => html`<tr><td>${nameOf(one.endpoint_id)}</td>
       <td colspan="4" class="q">${one.status}${one.next_attempt_at ? `, due ${time(one.next_attempt_at)}` : ""}${one.rule ? `, by ${one.rule}` : ""}</td></tr>`)}
-    </tbody></table></div>${message.deliveries.length ? "" : html`<${Empty}><p class="q">No endpoint wanted it when it was made.</p><//>`}<//>`;
+    </tbody></table></div>${message.deliveries.length ? "" : html`<${Empty}><p class="q">No endpoint was subscribed when it was created.</p><//>`}<//>`;
 }
 
 function Detail({ id }) {
@@ -92,7 +92,7 @@ export function Webhooks() {
       ${isReport ? "" : html`<button class="btn" aria-expanded=${String(injecting)} onClick=${() => setInjecting(!injecting)}><${Icon} name="warning" size=${13} />Inject a fault</button>`}</div>
     ${adding ? html`<${NewEndpoint} close=${() => setAdding(false)} />` : ""}
     <ul>${endpoints.value.map((one) => html`<${Endpoint} key=${one.id} one=${one} />`)}</ul>
-    ${endpoints.value.length ? "" : html`<${Empty}><p class="q">No endpoint: messages are made and kept, and go nowhere.
+    ${endpoints.value.length ? "" : html`<${Empty}><p class="q">No endpoints yet: messages are stored, but not delivered.
       <code>sandbox listen 9000</code> forwards them to a program on this machine.</p>
       ${isReport ? "" : html`<${Act} class="btn p" run=${useInside} done="A receiver inside gets them now">Use the built-in receiver<//>
       <p class="q sm">It refuses each message twice before it takes it, so that you see retries.</p>`}<//>`}</section>

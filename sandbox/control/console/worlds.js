@@ -67,7 +67,7 @@ function New() {
     }
   };
   return html`<${Panel} title="A new world"><form class="pad col" onSubmit=${(event) => { event.preventDefault(); event.target.querySelector("button.p").click(); }}>
-    <label>Id, or none to have one made up<input placeholder="friday" value=${form.id} onInput=${set("id")} /></label>
+    <label>Id (optional)<input placeholder="friday" value=${form.id} onInput=${set("id")} /></label>
     <label>Name<input placeholder="Friday demo" value=${form.name} onInput=${set("name")} /></label>
     <label>Begins with<select value=${form.fixture} onChange=${set("fixture")}><option value="">the server's own fixture</option>
       ${fixtures.map((one) => html`<option value=${one}>${one}</option>`)}</select></label>
