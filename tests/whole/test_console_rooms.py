@@ -173,7 +173,7 @@ def test_a_new_world_begins_with_a_fixture_and_keeps_the_room(desk):
     desk.open("journal")
     page.keyboard.press("g")
     page.keyboard.press("l")
-    page.get_by_label("Id, or none").fill("busy-month")
+    page.get_by_label("Id (optional)").fill("busy-month")
     page.get_by_label("Begins with").select_option("busy")
 
     desk.click("button", "Make it")
