@@ -19,7 +19,7 @@ _NEAR: Final = 200
 """A message that contradicts others of its request was made at most this many messages later."""
 
 _LATE_S: Final = 5.0
-"""So much longer than its delay a webhook is waited for."""
+"""The seconds beyond its delay for which a test waits for a webhook."""
 
 YOUR_RECORD: Final = '''
 def your_record(sandbox, webhook):
