@@ -154,12 +154,11 @@ async def _send(
     if not asked.wait:
         return Accepted(Begun(request_id=inside.begin(request.world, wanted)))
     answer = await inside.send(request.world, wanted)
-    whole = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
     body: Any = None
     if answer.fault in NEED_BODY:
-        body = whole.decode("utf-8", "replace")
-    elif whole:
-        body = from_json(whole)
+        body = answer.body.decode("utf-8", "replace")
+    elif answer.body:
+        body = from_json(answer.body)
     headers = {name.decode(): value.decode("latin-1") for name, value in answer.headers}
     return Answered.of(answer, headers=headers, body=body)
 

@@ -4,14 +4,14 @@ A reading shows strings without a value as "" instead of null, where the spec ty
 plain string (spec 2.3, 2.6, 2.7, 2.8; assumed D35-unset).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
 from types import NoneType
 from typing import Any, Final, get_type_hints
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from sandbox.domain.batches import Batch
 from sandbox.domain.directory import (
@@ -28,9 +28,6 @@ from sandbox.domain.keys import ApiKey, ApiKeyEvent, ApiKeyView
 from sandbox.domain.payments.transactions import Payment, show
 
 Record = Account | ApiKey | Batch | Credential | Location | Terminal | Payment
-
-PART_BYTES: Final = 64 * 1024
-"""A long answer is written and sent in parts of about this size."""
 
 
 class Extended(Struct, frozen=True, gc=False):
@@ -114,28 +111,3 @@ def _plain_strings(view: Any) -> Sequence[str]:
 def to_bytes(value: Any, *, as_empty: bool = False) -> bytes:
     """Return the value as compact JSON, as `show_all` shows it."""
     return msgspec.json.encode(show_all(value, as_empty=as_empty))
-
-
-def rows_of(value: Any) -> int:
-    """How many rows an answer has that may be a long list."""
-    rows = list(value.fields.values())[-1] if isinstance(value, Extended) else value
-    return len(rows) if isinstance(rows, (list, tuple)) else 0
-
-
-def to_parts(value: "list[Any] | Extended") -> Iterator[bytes]:
-    """Yield the same bytes as `to_bytes` gives, row by row: most are parts of a part to be sent."""
-    if isinstance(value, list):
-        yield from _list(value)
-        return
-    *others, (name, rows) = value.fields.items()
-    head = to_bytes(structs.replace(value, fields=dict(others)))
-    yield head[:-1] + b',"%b":' % name.encode()
-    yield from _list(rows)
-    yield b"}"
-
-
-def _list(rows: Sequence[Any]) -> Iterator[bytes]:
-    yield b"["
-    for number, row in enumerate(rows):
-        yield b"," + to_bytes(row) if number else to_bytes(row)
-    yield b"]"

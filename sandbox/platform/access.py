@@ -5,26 +5,15 @@ No answer depends on the existence of something that the caller may not see. Sou
 
 from json import dumps
 from typing import Final
+from urllib.parse import urlencode
 
 from msgspec import Struct, structs
 
-from sandbox.domain import access, keys
+from sandbox.domain import access, faults, keys
+from sandbox.domain import directory_readings as readings
 from sandbox.domain.access import Access, AccessVerdict, Holds, Need
 from sandbox.domain.directory import DIRECTORIES, Account, AccountType, Relation
-from sandbox.domain.directory_readings import (
-    ADMIN_SEES,
-    BLOCK_ANSWER,
-    BLOCK_REACHES,
-    BLOCK_STOPS,
-    DELETED_RESOURCES,
-)
-from sandbox.domain.faults import (
-    AUTHENTICATION_FAILED,
-    BLOCK_FAULTS,
-    NOT_FOUND,
-    PERMISSION_DENIED,
-    Refusal,
-)
+from sandbox.domain.faults import AUTHENTICATION_FAILED, NOT_FOUND, PERMISSION_DENIED, Refusal
 from sandbox.domain.instants import Instant
 from sandbox.domain.keys import ApiKey, KeyUsage
 from sandbox.domain.payments.action_records import payment_of
@@ -32,12 +21,7 @@ from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.readings import FOREIGN_ACCOUNT_FILTER
 from sandbox.platform import wire
-from sandbox.platform.context import (
-    IncomingRequest,
-    OperationContext,
-    PresentedKey,
-    RequestContext,
-)
+from sandbox.platform.context import IncomingRequest, OperationContext, PresentedKey, RequestContext
 from sandbox.platform.form import malformed, read_object
 from sandbox.platform.operation import Row, Target
 from sandbox.platform.routing import Match
@@ -79,7 +63,9 @@ def usable(
     if unusable is not None:
         reason, source = unusable
         raise Refusal(
-            AUTHENTICATION_FAILED, reason=f"{name_key(key)} is not usable: {reason}", source=source
+            AUTHENTICATION_FAILED,
+            reason=f"{name_key(key)} is not usable: {reason}",
+            source=source,
         )
     account = records.get(Account, key.account_id)
     if account is None or account.deleted_at is not None:
@@ -210,25 +196,25 @@ def _shows_deleted(context: RequestContext, target: Target) -> bool:
         context.incoming.method == "GET"
         and target.where == "path"
         and target.kind in _DIRECTORY
-        and context.world.readings[DELETED_RESOURCES] == "shown"
+        and context.world.readings[readings.DELETED_RESOURCES] == "shown"
     )
 
 
 def _must_not_be_blocked(context: RequestContext, row: Row, account: Account) -> None:
     """No money moves for a blocked account, or below one. Source: assumed 4.7-blocked-account."""
-    readings = context.world.readings
-    if not row.is_stopped_by(readings[BLOCK_STOPS]):
+    chosen = context.world.readings
+    if not row.is_stopped_by(chosen[readings.BLOCK_STOPS]):
         return
-    above = blocked_account(context, account)
+    above, answer = blocked_account(context, account), chosen[readings.BLOCK_ANSWER]
     is_new = row.attempts is Operation.SALE
-    if above is not None and not (is_new and readings[BLOCK_ANSWER] == "invalid_terminal"):
+    if above is not None and not (is_new and answer == "invalid_terminal"):
         why = f"account {above.id} ({above.name}) is blocked"
-        raise Refusal(BLOCK_FAULTS[readings[BLOCK_ANSWER]], reason=why)
+        raise Refusal(faults.BLOCK_FAULTS[answer], reason=why)
 
 
 def blocked_account(context: OperationContext, account: Account) -> Account | None:
     """Return the account, or the one above, whose block reaches it (assumed D35-block-reaches)."""
-    if context.world.readings[BLOCK_REACHES] == "itself":
+    if context.world.readings[readings.BLOCK_REACHES] == "itself":
         return account if account.status == "blocked" else None
     above_and_self = (account.id, *account.parent_account_ids)
     if context.world.blocked.isdisjoint(above_and_self):
@@ -315,7 +301,7 @@ _FINDERS = {"path": _target_in_path, "body": _targets_in_body, "query": _targets
 def sees_all(context: OperationContext) -> bool:
     """Whether the caller is an admin that sees all accounts, as a reading has it."""
     caller = context.known_caller.account
-    return caller.type is AccountType.ADMIN and context.world.readings[ADMIN_SEES] == "all"
+    return caller.type is AccountType.ADMIN and context.world.readings[readings.ADMIN_SEES] == "all"
 
 
 # --- previews ---------------------------------------------------------------------------------
@@ -383,17 +369,16 @@ def _missing(context: RequestContext, row: Row, refusal: Refusal) -> tuple[str, 
 
 def _request(row: Row, target: str | None) -> IncomingRequest:
     """Return a request of the row that names the target, and nothing else."""
-    params: dict[str, str] = {}
-    query, body = b"", b"{}"
+    where, named = "", {}
     if target is not None and row.target is not None:
-        where, name = row.target.where, row.target.name
-        if where == "path":
-            params[name] = target
-        elif where == "query":
-            query = f"{name}={target}".encode()
-        else:
-            body = dumps({name: target}).encode()
+        where, named = row.target.where, {row.target.name: target}
     headers = [(b"content-type", b"application/json"), (b"accept", b"application/json")]
     return IncomingRequest(
-        row.method, row.path, query, headers, body, dict(headers), Match(row, params)
+        row.method,
+        row.path,
+        urlencode(named).encode() if where == "query" else b"",
+        headers,
+        dumps(named if where == "body" else {}).encode(),
+        dict(headers),
+        Match(row, named if where == "path" else {}),
     )

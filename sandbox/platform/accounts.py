@@ -1,23 +1,14 @@
 """Accounts: their models and operations. Source: spec 4.4-paths-accounts; details assumed 1.3."""
 
 import sys
-from typing import Annotated, Any, Final, cast
+from typing import Annotated, Any, Final
 
 from msgspec import structs
 from pydantic import Field, StrictStr
 
 from sandbox.domain import faults, records
 from sandbox.domain.access import MAY_GRANT_ADMIN_ONLY, PSP_ONLY, Need, need
-from sandbox.domain.directory import (
-    ACCOUNTS,
-    Account,
-    AccountType,
-    Credential,
-    Location,
-    ResourceStatus,
-    Terminal,
-    relate_with_admin_reach,
-)
+from sandbox.domain.directory import ACCOUNTS, DIRECTORIES, Account, AccountType, ResourceStatus
 from sandbox.domain.directory_readings import APPLICATION_IN_ANSWER, BLOCK_ANSWER
 from sandbox.domain.faults import Refusal
 from sandbox.domain.field_types import CONFIGS, Mcc, Text
@@ -27,7 +18,7 @@ from sandbox.domain.webhooks import Application
 from sandbox.platform import apikeys, directory, terminals
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import EXAMPLE_ADDRESS, AddressBody, CreateBody, PageQuery, PricedBody
-from sandbox.platform.operation import Example, Target, operation
+from sandbox.platform.operation import ACCOUNT_IN_QUERY, Example, Target, operation
 from sandbox.platform.routing import register, rows_of
 
 _Configs = Annotated[list[Text], CONFIGS]
@@ -84,9 +75,7 @@ _OF_PARTNERS: Final = frozenset(
 )
 """Permissions that mean nothing to a merchant, which has no accounts below it."""
 
-_Belonging = Terminal | Location | Credential | ApiKey
-
-_BELONGINGS: Final[tuple[type[_Belonging], ...]] = (Terminal, Location, Credential, ApiKey)
+_BELONGINGS: Final = (*(one.kind for one in DIRECTORIES if one is not ACCOUNTS), ApiKey)
 
 
 def need_to_create(sent: dict[str, Any]) -> Need:
@@ -100,7 +89,7 @@ def need_to_create(sent: dict[str, Any]) -> Need:
 
 @_ACCOUNTS.operation(
     "list",
-    target=Target("query", "parent_id", relate=relate_with_admin_reach),
+    target=structs.replace(ACCOUNT_IN_QUERY, name="parent_id"),
     source="assumed 1.3-list",
 )
 def list_all(context: OperationContext, query: AccountsQuery) -> Any:
@@ -189,7 +178,7 @@ def create(context: OperationContext, body: CreateAccount) -> Account:
 
 
 def _create(context: OperationContext, body: CreateAccount, organization_id: str | None) -> Account:
-    parent = cast(Account, context.account)
+    parent = context.known_account
     caller_type = context.known_caller.account.type
     if body.type in (AccountType.ADMIN, AccountType.PSP) and caller_type is not AccountType.ADMIN:
         raise Refusal(

@@ -103,15 +103,13 @@ def create(context: OperationContext, body: CreateKey) -> ApiKeyView:
 
     This is the one answer that shows its plaintext, if that is not always retrievable.
     """
-    account = cast(Account, context.account)
     permissions = _permissions(body.permissions)
     _must_lie_ahead(context, body.expires_at)
     supplied = _supplied_key(context, body)
     _must_be_grantable(context, permissions)
-
     return issue_and_announce(
         context,
-        account=account,
+        account=context.known_account,
         name=body.name,
         permissions=permissions,
         expires_at=body.expires_at,
@@ -349,13 +347,17 @@ def update(context: OperationContext, key: ApiKey, body: UpdateKey) -> ApiKeyVie
 
 
 def move(context: OperationContext, key: ApiKey, trigger: str) -> ApiKey:
-    """Revoke or reinstate the key, with an event if its status changes; returns the key.
+    """Revoke, reinstate or delete the key, with an event if its state changes; returns the key.
 
-    Raises NoSuchStep for a deleted key.
+    Raises NoSuchStep where a deleted key has no such step.
     """
     step = keys.KEY_LIFE.step(keys.state_of(key), trigger)
     context.explain("apply", "ok", f"{trigger}: {step.state} to {step.target}", step.source)
-    key = structs.replace(key, status=cast(keys.KeyStatus, step.target))
+    if step.target != "deleted":
+        key = structs.replace(key, status=cast(keys.KeyStatus, step.target))
+    elif step.event is not None:
+        # The wire has no status for a deleted key: it stays `revoked` there (spec 2.1).
+        key = structs.replace(key, status="revoked", deleted_at=context.now)
     context.unit.put(key)
     if step.event is not None:
         context.emit(step.event, key)
@@ -378,16 +380,8 @@ def delete(context: OperationContext, key: ApiKey) -> ApiKeyView:
     A repetition answers the same and does nothing.
     """
     _must_not_be_in_use(context, key)
-    step = keys.KEY_LIFE.step(keys.state_of(key), "delete")
-    context.explain("apply", "ok", f"delete: {step.state} to {step.target}", step.source)
-    if step.event is None:
-        return _view_changed(context, key)
-    # The wire has no status for a deleted key: it stays `revoked` there (spec 2.1).
-    deleted = structs.replace(key, status="revoked", deleted_at=context.now)
-    context.unit.put(deleted)
-    context.unit.cancel(KEY_EXPIRES, deleted.id)
-    context.emit(step.event, deleted)
-    return _view_changed(context, deleted)
+    context.unit.cancel(KEY_EXPIRES, key.id)
+    return _view_changed(context, move(context, key, "delete"))
 
 
 def _must_not_be_in_use(context: OperationContext, key: ApiKey) -> None:

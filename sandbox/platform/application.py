@@ -200,7 +200,6 @@ class Platform:
         Never raises; a defect of ours is a logged 500.
         """
         started = perf_counter()
-        body: wire.Body
         context = RequestContext(
             unit=world.store.begin(),
             now=world.clock.now(),
@@ -302,13 +301,11 @@ class Platform:
         )
         return refusal.fault.status, body
 
-    def _headers(
-        self, context: RequestContext, status: int, body: wire.Body
-    ) -> list[tuple[bytes, bytes]]:
-        headers = []
+    def _headers(self, context: RequestContext, status: int, body: bytes) -> Headers:
+        headers: Headers = []
         if status != NO_CONTENT:
             headers.append((b"content-type", b"application/json"))
-            headers.append((b"content-length", b"%d" % wire.size_of(body)))
+            headers.append((b"content-length", b"%d" % len(body)))
         if self._explain_headers:
             headers.append((b"x-sandbox-request-id", context.request_id.encode()))
             if context.choice is not None:

@@ -20,7 +20,7 @@ from sandbox.domain.records import Record, filled_body
 from sandbox.domain.transport_faults import TransportFault
 from sandbox.platform.operation import Row
 from sandbox.platform.routing import Match
-from sandbox.platform.wire import Body, header, list_header, read_body
+from sandbox.platform.wire import header, list_header, read_body
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.store.store import UnitOfWork
 from sandbox.worlds.journal import CLIENT, Decision, Origin
@@ -145,6 +145,12 @@ class OperationContext(Struct, kw_only=True):
         assert self.caller is not None
         return self.caller
 
+    @property
+    def known_account(self) -> Account:
+        """The target account, which every request about one has."""
+        assert self.account is not None
+        return self.account
+
     def explain(self, step: str, verdict: str, reason: str, source: str) -> None:
         """Explain a decision in the journal."""
         self.decisions += ((step, verdict, reason, source),)
@@ -222,15 +228,14 @@ class Answer(Struct):
     """The answer: status, body, headers. `fault` applies to its transport (assumed 5.3)."""
 
     status: int
-    body: Body
+    body: bytes
     headers: Headers
     fault: TransportFault | None = None
     delay_ms: int = 0
 
     @property
-    def arriving_body(self) -> Body:
+    def arriving_body(self) -> bytes:
         """The part of the body that reaches the client: a fault may cut it."""
         if self.fault is None or not self.fault.needs_body:
             return self.body
-        whole = self.body if isinstance(self.body, bytes) else b"".join(self.body)
-        return whole[: len(whole) // 2]
+        return self.body[: len(self.body) // 2]

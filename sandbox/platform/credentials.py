@@ -3,18 +3,11 @@
 Source: spec 2.9; paths and rules assumed 1.6.
 """
 
-from typing import Annotated, Any, Final, Literal, cast
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, StrictBool, StrictStr
 
-from sandbox.domain.directory import (
-    CREDENTIALS,
-    MASKED_PIN,
-    PIN_CHARS,
-    Account,
-    Credential,
-    CredentialView,
-)
+from sandbox.domain.directory import CREDENTIALS, MASKED_PIN, PIN_CHARS, Credential, CredentialView
 from sandbox.domain.faults import CONFLICT, Refusal
 from sandbox.domain.field_types import CODE_CHARS, CredentialCode
 from sandbox.domain.payments.cards import CARD_FIELDS
@@ -60,12 +53,14 @@ _CREDENTIALS: Final = directory.Resource(CREDENTIALS, "/v1/accounts/credentials"
 )
 def create(context: OperationContext, body: CreateCredential) -> CredentialView:
     """Create a credential."""
-    account = cast(Account, context.account)
     code = body.code or _free_code(context)
     if body.code and _is_taken(context, code):
         raise Refusal(CONFLICT, "code: is taken", source="assumed 1.6-create")
     credential = Credential(
-        id=context.world.draws.uuid(), account_id=account.id, code=code, created_at=context.now
+        id=context.world.draws.uuid(),
+        account_id=context.known_account.id,
+        code=code,
+        created_at=context.now,
     )
     return directory.add(context, credential)
 
@@ -99,10 +94,8 @@ def update(
     context: OperationContext, credential: Credential, body: UpdateCredential
 ) -> CredentialView:
     """Change a credential. Source: assumed 1.6-update."""
-    given: dict[str, Any] = body.read_given()
-    trigger = None
-    if "is_active" in given:
-        trigger = "unblock" if given["is_active"] else "block"
+    given = body.read_given().get("is_active")
+    trigger = None if given is None else "unblock" if given else "block"
     return directory.change(context, credential, {}, trigger)
 
 

@@ -14,7 +14,7 @@ from sandbox.domain.keys import ApiKey
 from sandbox.domain.transport_faults import LOST
 from sandbox.platform.application import Platform
 from sandbox.platform.context import Headers, IncomingRequest, PresentedKey
-from sandbox.platform.wire import Body, by_name
+from sandbox.platform.wire import by_name
 from sandbox.worlds.journal import CONSOLE
 from sandbox.worlds.world import World
 
@@ -45,7 +45,7 @@ class InternalAnswer(Struct, frozen=True, kw_only=True, gc=False):
     request_id: str
     status: int | None
     headers: Headers
-    body: Body
+    body: bytes
     fault: str | None
     duration_ms: float
 

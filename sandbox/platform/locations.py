@@ -1,11 +1,11 @@
 """Locations: their models and operations. Source: spec 4.4-paths-locations; details assumed 1.5."""
 
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from pydantic import Field, StrictStr
 
 from sandbox.domain.currencies import CurrencyWord
-from sandbox.domain.directory import LOCATIONS, Account, Location, ResourceStatus, Terminal
+from sandbox.domain.directory import LOCATIONS, Location, ResourceStatus, Terminal
 from sandbox.domain.faults import VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import Text
 from sandbox.platform import directory
@@ -92,8 +92,8 @@ def _must_be_its_own(context: OperationContext, terminal_id: str | None) -> None
     """Raise Refusal for a terminal of another account. Source: assumed 1.5-create."""
     if terminal_id is None:
         return
-    terminal, account = context.unit.get(Terminal, terminal_id), cast(Account, context.account)
-    if terminal is None or terminal.deleted_at or terminal.account_id != account.id:
+    terminal = context.unit.get(Terminal, terminal_id)
+    if terminal is None or terminal.deleted_at or terminal.account_id != context.known_account.id:
         raise Refusal(
             VALIDATION_ERROR,
             "terminal_id: must be a terminal of the same account",

@@ -29,7 +29,7 @@ from sandbox.domain.readings import (
     UNKNOWN_ROUTES,
     UNSET_STRINGS,
 )
-from sandbox.domain.records import rows_of, to_bytes, to_parts
+from sandbox.domain.records import to_bytes
 from sandbox.domain.text import nearest
 from sandbox.platform import gateway, request_faults
 from sandbox.platform.access import authenticate, check_visibility, find_target
@@ -38,19 +38,15 @@ from sandbox.platform.form import check_form
 from sandbox.platform.operation import NO_CONTENT, Row
 from sandbox.platform.routes import OPERATIONS
 from sandbox.platform.routing import Match
-from sandbox.platform.wire import Body, in_parts
 from sandbox.worlds.registry import Worlds
 
 OK: Final = 200
-
-ROWS_AT_ONCE_MAX: Final = 1_000
-"""The most rows of an answer that is rendered in one go. Others get their turn between parts."""
 
 _SEGMENTS_MAX: Final = 12
 """No path of the platform has nearly as many."""
 
 
-async def answer_request(context: RequestContext, worlds: Worlds) -> tuple[int, Body]:
+async def answer_request(context: RequestContext, worlds: Worlds) -> tuple[int, bytes]:
     """Take all steps; the success status and the body.
 
     Raises Refusal. Then nothing changed, unless the refusal says that it was recorded.
@@ -84,8 +80,6 @@ async def answer_request(context: RequestContext, worlds: Worlds) -> tuple[int, 
         shown.is_recorded = True
         raise shown
     # Rendered before the commit, so a result that cannot be rendered is not committed.
-    if rows_of(shown) > ROWS_AT_ONCE_MAX:
-        return row.status, await in_parts(to_parts(shown))
     status, body = _render(context, row, shown)
     context.unit.commit()
     if context.world.tap_desk:

@@ -9,7 +9,6 @@ from sandbox.domain import keys
 from sandbox.platform.context import RequestContext
 from sandbox.platform.hosts import why_foreign
 from sandbox.platform.operation import Row
-from sandbox.platform.wire import Body, beginning_of
 from sandbox.worlds.journal import (
     ADDRESS_CHARS_MAX,
     CONSOLE,
@@ -42,7 +41,7 @@ class Recorder:
         )
         self._shown_headers = headers_shown_by(worlds.profile)
 
-    def record(self, context: RequestContext, status: int, body: Body, duration_ms: float) -> None:
+    def record(self, context: RequestContext, status: int, body: bytes, duration_ms: float) -> None:
         """Add the request to the journal, the log and the counters."""
         incoming, key = context.incoming, context.presented.key
         profile, match = self._profile, incoming.match
@@ -69,7 +68,7 @@ class Recorder:
             status,
             duration_ms,
             capture_body(sent, profile, secrets, may_hold_secret=context.may_hold_secret),
-            capture_answer(beginning_of(body), profile, has_key=row is None or row.shows_key),
+            capture_answer(body, profile, has_key=row is None or row.shows_key),
             context.decisions,
             context.events,
             context.notes,

@@ -12,7 +12,7 @@ from sandbox.domain.faults import UNAVAILABLE, Mistake, Refusal
 from sandbox.domain.profile import Profile
 from sandbox.platform.context import Answer, Headers
 from sandbox.platform.operation import is_key_path
-from sandbox.platform.wire import Body, send_body, size_of, until_gone
+from sandbox.platform.wire import Body, send_body, until_gone
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 
 DETAILS_CHARS_MAX: Final = 4_096
@@ -119,7 +119,7 @@ async def _send_with_fault(answer: Answer, scope: Scope, receive: Receive, send:
         return
     if fault is not None and fault.key == "malformed_json":
         headers = [
-            (name, b"%d" % size_of(body) if name == b"content-length" else value)
+            (name, b"%d" % len(body) if name == b"content-length" else value)
             for name, value in headers
         ]
     await send_whole(send, answer.status, headers, body)

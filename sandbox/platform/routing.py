@@ -5,7 +5,7 @@ Each path is one `Route`, so that a refused method can name all the others of it
 
 from collections.abc import Iterable, Sequence
 from types import ModuleType
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, TypeVar
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -17,24 +17,14 @@ ROOT_PATH: Final = "sandbox.root_path"
 """In the scope of a request: the path below which this application is mounted in another one."""
 
 
-class Routed(Protocol):
-    """The part of a row that routing needs. `method` is in capitals; parameters are `{name}`."""
-
-    @property
-    def method(self) -> str: ...
-
-    @property
-    def path(self) -> str: ...
-
-
-RowT = TypeVar("RowT", bound=Routed)
+RowT = TypeVar("RowT")
 
 
 _ROWS: Final[dict[str, list[Any]]] = {}
 """The registered rows of both surfaces, by the module of their functions."""
 
 
-def register(module: str, row: Routed) -> None:
+def register(module: str, row: Any) -> None:
     """Add a row to those of a module."""
     _ROWS.setdefault(module, []).append(row)
 
@@ -52,10 +42,10 @@ class Match(Struct, Generic[RowT]):
     others: Sequence[RowT] = ()
 
 
-class PathEndpoint(Generic[RowT]):
+class PathEndpoint:
     """The operations of one path, by method. `surface` names what answers them in `app.state`."""
 
-    def __init__(self, surface: str, rows: Iterable[RowT]) -> None:
+    def __init__(self, surface: str, rows: Iterable[Any]) -> None:
         self.surface = surface
         self.rows = {row.method: row for row in rows}
 
@@ -92,9 +82,9 @@ def is_written_below(scope: Scope, prefix: str) -> bool:
     return raw.removeprefix(below).startswith(f"{prefix}/".encode())
 
 
-def build_routes(surface: str, rows: Iterable[RowT], *, below: str) -> list[Route]:
+def build_routes(surface: str, rows: Iterable[Any], *, below: str) -> list[Route]:
     """One route for each path of the rows, literal ones first; `below` is cut off."""
-    paths: dict[str, list[RowT]] = {}
+    paths: dict[str, list[Any]] = {}
     for row in rows:
         paths.setdefault(row.path.removeprefix(below), []).append(row)
     return [
@@ -103,9 +93,9 @@ def build_routes(surface: str, rows: Iterable[RowT], *, below: str) -> list[Rout
     ]
 
 
-def build_mounts(surface: str, rows: Iterable[RowT]) -> list[Mount]:
+def build_mounts(surface: str, rows: Iterable[Any]) -> list[Mount]:
     """One mount for the first segment of the paths, such as /v5, with a route for each path."""
-    by_segment: dict[str, list[RowT]] = {}
+    by_segment: dict[str, list[Any]] = {}
     for row in rows:
         by_segment.setdefault("/" + row.path.split("/")[1], []).append(row)
     return [

@@ -1,19 +1,13 @@
 """Terminals: their models and operations. Source: spec 4.4-paths-terminals; details assumed 1.4."""
 
-from typing import Annotated, Any, Final, cast
+from typing import Annotated, Any, Final
 
 from msgspec.structs import replace
 from pydantic import AliasChoices, ConfigDict, Field, StrictStr, model_validator
 
 from sandbox.domain.batches import Batch
 from sandbox.domain.currencies import CurrencyWord
-from sandbox.domain.directory import (
-    TERMINALS,
-    Account,
-    AccountType,
-    ResourceStatus,
-    Terminal,
-)
+from sandbox.domain.directory import TERMINALS, AccountType, ResourceStatus, Terminal
 from sandbox.domain.directory_readings import TERMINAL_CREATORS
 from sandbox.domain.faults import CONFLICT, NO_CREATOR, VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import Mcc, Text
@@ -168,7 +162,6 @@ _UNFINISHED: Final = ("open", "submitted", "rejected")
 )
 def create(context: OperationContext, body: CreateTerminal) -> Terminal:
     """Create a terminal."""
-    account = cast(Account, context.account)
     _must_be_a_creator(context)
     # Capability, currency and country have defaults that a terminal is never without.
     defaults = {"terminal_capability": "5", "currency_code": "USD", "country_code": "840"}
@@ -177,7 +170,7 @@ def create(context: OperationContext, body: CreateTerminal) -> Terminal:
         created_at=context.now,
         **(defaults | body.read_given()),
     )
-    _must_be_boardable(context, terminal, account)
+    _must_be_boardable(context, terminal)
     return directory.add(context, terminal)
 
 
@@ -225,13 +218,13 @@ def update(context: OperationContext, before: Terminal, body: UpdateTerminal) ->
     """Change a terminal."""
     terminal = directory.change_with_status(context, before, body.read_given())
     if processor_identity(terminal) != processor_identity(before):
-        _must_be_boardable(context, terminal, cast(Account, context.account))
+        _must_be_boardable(context, terminal)
     return terminal
 
 
-def _must_be_boardable(context: OperationContext, terminal: Terminal, account: Account) -> None:
+def _must_be_boardable(context: OperationContext, terminal: Terminal) -> None:
     """Raise Refusal when the account lacks the processor, or another terminal is known by it."""
-    configs = account.available_processor_configs
+    configs = context.known_account.available_processor_configs
     if configs and terminal.processor_config_id not in configs:
         raise Refusal(
             VALIDATION_ERROR,

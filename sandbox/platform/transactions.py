@@ -9,15 +9,11 @@ from typing import Annotated, Any, ClassVar, Final, Literal, cast
 from msgspec.structs import replace
 from pydantic import Field, create_model
 
+from sandbox.domain import faults
 from sandbox.domain.access import need
 from sandbox.domain.batches import Batch
 from sandbox.domain.directory import PASSTHROUGH, relate_to_its_records
-from sandbox.domain.faults import (
-    INVALID_TRANSACTION_STATE,
-    PERMISSION_DENIED,
-    VALIDATION_ERROR,
-    Refusal,
-)
+from sandbox.domain.faults import Refusal
 from sandbox.domain.field_types import Amount, PositiveAmount, Text
 from sandbox.domain.payments import edits
 from sandbox.domain.payments.transactions import (
@@ -240,7 +236,7 @@ def must_be_passthrough(context: OperationContext) -> None:
     payment = cast(Payment, context.record)
     if payment.transaction.processor != PASSTHROUGH:
         raise Refusal(
-            PERMISSION_DENIED,
+            faults.PERMISSION_DENIED,
             "this edit is reserved for passthrough processors",
             reason=f"the processor is {payment.transaction.processor}, which is managed directly",
             source="spec 4.3-search-edit",
@@ -266,7 +262,7 @@ def must_be_passthrough(context: OperationContext) -> None:
         "transaction.cancel",
         "batch.opened",
     ),
-    refuses=(INVALID_TRANSACTION_STATE,),
+    refuses=(faults.INVALID_TRANSACTION_STATE,),
     source="spec 4.3-search-edit",
     example=Example(
         by="partner",
@@ -283,7 +279,7 @@ def edit(context: OperationContext, payment: Payment, body: EditTransaction) -> 
     """
     if payment.status not in edits.EDITABLE or settlement.is_closed(context, payment.batch_id):
         raise Refusal(
-            INVALID_TRANSACTION_STATE,
+            faults.INVALID_TRANSACTION_STATE,
             f"Its status is {payment.status}.",
             source="assumed F8",
             step="rule",
@@ -301,7 +297,7 @@ def _must_be_allowed(context: OperationContext, needed: tuple[str, ...]) -> None
     for permission in needed:
         if permission not in context.known_caller.grants:
             raise Refusal(
-                PERMISSION_DENIED,
+                faults.PERMISSION_DENIED,
                 f"requires {permission}",
                 reason=f"the edit reports what {permission} allows, which the key does not hold",
                 source="assumed D37",
@@ -320,7 +316,9 @@ def _take(
     try:
         after = edits.edited(payment, step, partial_refund_shows=shows)
     except ValueError as error:
-        raise Refusal(VALIDATION_ERROR, str(error), source="assumed F8", step="rule") from None
+        raise Refusal(
+            faults.VALIDATION_ERROR, str(error), source="assumed F8", step="rule"
+        ) from None
     if after == payment:
         return payment, joined
     if after.status == "pending":

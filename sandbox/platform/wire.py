@@ -17,7 +17,6 @@ from starlette.types import Receive, Send
 from sandbox.domain import json_text
 from sandbox.domain.faults import Mistake
 from sandbox.domain.field_types import sentence
-from sandbox.domain.records import PART_BYTES
 
 T = TypeVar("T")
 
@@ -98,29 +97,9 @@ async def unless_gone(work: Awaitable[T], receive: Receive) -> T:
         going.cancel()
 
 
-async def in_parts(written: Iterable[bytes]) -> list[bytes]:
-    """Join small pieces of output to parts of a good size; others are served in between."""
-    parts: list[bytes] = []
-    waiting: list[bytes] = []
-    size = 0
-    for bit in written:
-        waiting.append(bit)
-        size += len(bit)
-        if size >= PART_BYTES:
-            parts.append(b"".join(waiting))
-            waiting, size = [], 0
-            await asyncio.sleep(0)
-    return [*parts, b"".join(waiting)]
-
-
 def size_of(body: Body) -> int:
     """How many bytes a body has."""
     return len(body) if isinstance(body, bytes) else sum(map(len, body))
-
-
-def beginning_of(body: Body) -> bytes:
-    """All of a body, or the first part of a long one."""
-    return body if isinstance(body, bytes) else body[0]
 
 
 async def send_body(send: Send, body: Body) -> None:

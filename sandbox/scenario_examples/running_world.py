@@ -176,8 +176,7 @@ class WorldStage(LocalStage):
                 key=self.world.store.get(ApiKey, key_id),
             ),
         )
-        whole = answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
-        shown = value_of(whole)
+        shown = value_of(answer.body)
         self._note(answer.request_id, request, request.path, answer.status, shown)
         headers = {name.decode(): value.decode("latin-1") for name, value in answer.headers}
         return ExampleAnswer(answer.status or 0, headers, shown)
