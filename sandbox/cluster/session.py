@@ -202,18 +202,20 @@ class OwnerSession:
                 await asyncio.sleep(wait_s * random.uniform(0.5, 1.5))  # noqa: S311
                 wait_s = min(2 * wait_s, _AGAIN_MAX_S)
                 continue
-            try:
-                await asyncio.wait_for(self._is_lost.wait(), SIGN_S)
-            except TimeoutError:
-                continue
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SIGN_S):
+                    await self._is_lost.wait()
 
     async def ready(self) -> int:
         """Wait for a session, but not for long; returns its number. Raises Unavailable."""
         try:
-            await asyncio.wait_for(self._is_open.wait(), PATIENCE_S)
+            async with asyncio.timeout(PATIENCE_S):
+                # It may be lost again before what waits for it goes on.
+                while self._connection is None:
+                    await self._is_open.wait()
         except TimeoutError:
             raise Unavailable(self.problem) from None
-        return self.number
+        return self._number
 
     # --- using it
 
@@ -278,18 +280,19 @@ class OwnerSession:
         if self._connection is None or self._connection is not connection:
             return
         self._connection = None
+        self._is_open.clear()
         self.problem = f"the session with {self._database.name} was lost: {describe(error)}"
         log.warning("%s", self.problem)
         try:
             self._on_lost()
         finally:
             connection.terminate()
-            self._is_open.clear()
             self._is_lost.set()
 
     async def close(self) -> None:
         """End the session: others may claim what it still owns."""
         connection, self._connection = self._connection, None
+        self._is_open.clear()
         if connection is not None:
             with suppress(*FAILURES):
                 async with self._turn, asyncio.timeout(PATIENCE_S):

@@ -28,7 +28,7 @@ from sandbox.cluster.setup import refuse_pooler
 from sandbox.settings import Settings
 from sandbox.store.files.port import StoreError
 from tests.servers.cutting import Cutter
-from tests.servers.driving import pay, payments, until, works
+from tests.servers.driving import WAITS_S, pay, payments, until, works
 from tests.servers.postgres import Postgres, serving_postgres
 from tests.servers.serving import refused, serving
 from tests.servers.striking import STRIKES, Campaign
@@ -36,6 +36,7 @@ from tests.webhooks.receiving import receiving
 
 STRUCK = int(os.environ.get("SANDBOX_STRIKES", len(STRIKES)))
 CHECKED_EACH = 4
+MOMENTS = 40
 
 TASKS = (
     "keeping the session",
@@ -367,6 +368,34 @@ def test_a_task_that_fails_twice_ends_the_process(url: str, monkeypatch: pytest.
 
     asyncio.run(fail_twice())
     assert ended[0] == 70
+
+
+# --- a session that is lost -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
+def test_a_request_is_answered_at_whichever_moment_of_it_the_session_is_lost(url: str, method: str):
+    """A moment is a round of the loop; the last ones are after the answer."""
+
+    async def ask_for_worlds() -> None:
+        async with running(url) as (server, client):
+            for moment in range(MOMENTS):
+                id = f"world-{moment}"
+                request = client.build_request("POST", "/_sandbox/worlds", json={"id": id})
+                if method != "POST":
+                    await client.send(request)
+                    # It has to be claimed and read again.
+                    server._lose(server.worlds.get(id))
+                    request = client.build_request(method, f"/_sandbox/worlds/{id}")
+                asking = asyncio.create_task(client.send(request))
+                for _ in range(moment):
+                    await asyncio.sleep(0)
+                server._session.lose(ConnectionError("a cable was cut"))
+
+                answer = await asyncio.wait_for(asking, WAITS_S)
+                assert answer.status_code in (200, 201, 204, 503), answer.text
+
+    asyncio.run(ask_for_worlds())
 
 
 # --- worlds that spread -----------------------------------------------------------------------
