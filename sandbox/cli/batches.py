@@ -24,7 +24,7 @@ from sandbox.cli.output import (
     styled_status,
     write_file,
 )
-from sandbox.cli.platform_client import ActorCommand, Member, Stage, open_stage, terminal_option
+from sandbox.cli.platform_client import ActorCommand, Member, Stage, terminal_option
 from sandbox.domain.currencies import in_units
 
 _BATCHES_MAX: Final = 500
@@ -38,7 +38,7 @@ def batch() -> None:
 
 @batch.command(name="list", cls=ActorCommand)
 @terminal_option
-def list_all(*, terminal: str | None, actor: str | None, world: RemoteWorld) -> Result:
+def list_all(*, terminal: str | None, stage: Stage) -> Result:
     """List the batches that a member sees, the newest first.
 
     Without --as, the merchant's.
@@ -48,12 +48,11 @@ def list_all(*, terminal: str | None, actor: str | None, world: RemoteWorld) -> 
       sandbox batch list
       sandbox batch list --as partner
     """
-    stage = open_stage(world)
-    member = stage.member(actor)
+    member = stage.member()
     query = f"limit={_BATCHES_MAX}"
     if terminal is not None:
         query += f"&terminal_id={stage.terminal(terminal, member)}"
-    listed = stage.must(stage.ask(member, "GET", f"/v1/batches?{query}"))
+    listed = stage.must(member, "GET", f"/v1/batches?{query}")
     return Result(listed, listing("batches", _COLUMNS, empty=f"{member.name} sees no batch"))
 
 
@@ -92,29 +91,22 @@ def _show_batch(batch: Mapping[str, Any]) -> None:
 
 @batch.command(name="open", cls=ActorCommand)
 @terminal_option
-def open_one(*, terminal: str | None, actor: str | None, world: RemoteWorld) -> Result:
+def open_one(*, terminal: str | None, stage: Stage) -> Result:
     """Open a batch of a terminal. A first capture opens one by itself.
 
     \b
     Example:
       sandbox batch open
     """
-    stage = open_stage(world)
-    member = stage.member(actor)
+    member = stage.member()
     body = {"terminal_id": stage.terminal(terminal, member)}
-    return Result(stage.must(stage.ask(member, "POST", "/v1/batches/open", body)), _show_batch)
+    return Result(stage.must(member, "POST", "/v1/batches/open", body), _show_batch)
 
 
 @batch.command(cls=ActorCommand)
 @click.argument("batch", required=False)
 @terminal_option
-def close(
-    *,
-    batch: str | None,
-    terminal: str | None,
-    actor: str | None,
-    world: RemoteWorld,
-) -> Result:
+def close(*, batch: str | None, terminal: str | None, stage: Stage) -> Result:
     """Submit BATCH to the processor.
 
     BATCH is an id, the beginning of an id, or `last`: the last one opened. Without it, the open
@@ -128,13 +120,12 @@ def close(
     """
     if batch is not None and terminal is not None:
         raise click.UsageError("give BATCH or --terminal, not both")
-    stage = open_stage(world)
     if batch is None:
-        member = stage.member(actor)
+        member = stage.member()
         id = _open_batch(stage, member, stage.terminal(terminal, member))
     else:
-        id, member = stage.batch(batch, actor, "opened")
-    return Result(stage.must(stage.ask(member, "POST", f"/v1/batches/{id}/close")), _show_batch)
+        id, member = stage.batch(batch, "opened")
+    return Result(stage.must(member, "POST", f"/v1/batches/{id}/close"), _show_batch)
 
 
 @batch.command(cls=ActorCommand)
@@ -148,13 +139,7 @@ def close(
     help="Payment that is rejected, for partially_accepted. May be given several times.",
 )
 def answer(
-    batch: str,
-    result: str,
-    *,
-    reason: str | None,
-    rejected: tuple[str, ...],
-    actor: str | None,
-    world: RemoteWorld,
+    batch: str, result: str, *, reason: str | None, rejected: tuple[str, ...], stage: Stage
 ) -> Result:
     """Give the submitted BATCH its RESULT: accepted, rejected or partially_accepted.
 
@@ -173,23 +158,20 @@ def answer(
         raise click.UsageError(
             "--rejected belongs to the result partially_accepted, which needs it"
         )
-    stage = open_stage(world)
-    id, _ = stage.batch(batch, actor, "submitted")
+    id, _ = stage.batch(batch, "submitted")
     body: dict[str, Any] = {"answer": result}
     if reason is not None:
         body["reason"] = reason
     if rejected:
-        body["rejected"] = [stage.payment(one, actor).id for one in rejected]
-    return Result(world.read("POST", "batches", id, "answer", body=body), _show_batch)
+        body["rejected"] = [stage.payment(one).id for one in rejected]
+    return Result(stage.remote.read("POST", "batches", id, "answer", body=body), _show_batch)
 
 
 @batch.command(cls=ActorCommand)
 @click.argument("batch")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV, a row for each record.")
 @click.option("--output", type=FILE, metavar="FILE", help="Write the CSV into a file.")
-def report(
-    batch: str, *, as_csv: bool, output: Path | None, actor: str | None, world: RemoteWorld
-) -> Result:
+def report(batch: str, *, as_csv: bool, output: Path | None, stage: Stage) -> Result:
     """Print the settlement of BATCH: each record with its amount and the processor's result.
 
     BATCH is an id, the beginning of an id, or `last`: the last one opened.
@@ -199,7 +181,7 @@ def report(
       sandbox batch report last
       sandbox batch report acecb76c --csv --output settlement.csv
     """
-    id, _ = open_stage(world).batch(batch, actor, "opened")
+    world, (id, _) = stage.remote, stage.batch(batch, "opened")
     detail = world.read("GET", "batches", id)
     if not (as_csv or output):
         return Result(detail, _show_settlement)
@@ -270,7 +252,7 @@ _DIFFERENCE_COLUMNS: Final[Columns] = {
 def _open_batch(stage: Stage, member: Member, terminal: str) -> str:
     """Return the id of the terminal's open batch. Ends the command if it has none."""
     query = f"terminal_id={terminal}&statuses=open&limit=1"
-    listed = stage.must(stage.ask(member, "GET", f"/v1/batches?{query}"))["batches"]
+    listed = stage.must(member, "GET", f"/v1/batches?{query}")["batches"]
     if not listed:
         refuse(
             f"terminal {quote_word(terminal)} has no open batch; a captured payment opens one",

@@ -135,12 +135,14 @@ def write_file(file: Path, content: str | bytes, *, option: str = "") -> None:
 class Result(NamedTuple):
     """What a command ends with: a value for programs, and the same for people.
 
-    That is a line, or a function that prints the value. `status` is the exit status.
+    That is a line, or a function that prints the value, or None. `status` is the exit status, and
+    `refusal` its reason, if it needs one.
     """
 
     value: Any
-    shown: str | Callable[[Any], None]
+    shown: str | Callable[[Any], None] | None = None
     status: int = 0
+    refusal: str = ""
 
 
 Options = tuple[click.Option, ...]
@@ -182,12 +184,13 @@ class ResultCommand(click.Command):
             return
         if ctx.params["as_json"]:
             show_json(result.value)
-        elif isinstance(result.shown, str):
-            say(result.shown)
-        else:
+        elif callable(result.shown):
             result.shown(result.value)
-        if result.status:
-            sys.exit(result.status)
+        elif result.shown is not None:
+            say(result.shown)
+        if result.refusal:
+            refuse(result.refusal, result.status)
+        ctx.exit(result.status)
 
 
 JSON: Final = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON.")
@@ -220,13 +223,9 @@ def show_table(
     """
     if not isinstance(columns, Mapping):
         columns = {name.replace("_", " "): name for name in columns}
-    cells = [
-        [column(row) if callable(column) else row[column] for column in columns.values()]
-        for row in rows
-    ]
-    first, *others = table(
-        list(columns), cells, width=_terminal_width(), is_whole=is_whole, drops=drops
-    )
+    cells = [[one(row) if callable(one) else row[one] for one in columns.values()] for row in rows]
+    width = _terminal_width()
+    first, *others = table(list(columns), cells, width=width, is_whole=is_whole, drops=drops)
     say(styled(first, bold=True))
     say_lines(others)
 
@@ -326,9 +325,9 @@ def _to_text(value: Any) -> str:
     return _NOTHING if value is None or value == "" else printable(str(value))
 
 
-def count_things(count: int, one: str, many: str = "") -> str:
+def count_things(count: int, one: str) -> str:
     """`1 message`, `2 messages`."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+    return f"{count:,} {one}" + ("" if count == 1 else "s")
 
 
 # --- progress

@@ -1,6 +1,7 @@
 """`sandbox pay`, `tap`, `next`, and the actions on a payment: `capture`, `refund` and others."""
 
 from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Any, Final
 
 import click
@@ -10,12 +11,10 @@ from sandbox.cli import arguments
 from sandbox.cli.control_client import RemoteWorld, WorldCommand
 from sandbox.cli.output import (
     EXIT_REFUSED,
-    Columns,
     Result,
     listing,
     refuse,
     say_parts,
-    show_json,
     styled_status,
     working,
 )
@@ -26,7 +25,6 @@ from sandbox.cli.platform_client import (
     Member,
     Stage,
     json_of,
-    open_stage,
     terminal_option,
 )
 from sandbox.domain.currencies import format_amount, in_units
@@ -45,9 +43,6 @@ _NEXT: Final[Mapping[str, str]] = {
 """What one usually does with a payment of this status; nothing if it is not here."""
 
 
-_ANSWER: Final = arguments.KnownType({"yes": "accept it", "no": "decline it"}, "ANSWER")
-
-
 def _parse_currency(value: str) -> str:
     """Return the code in capitals."""
     if not (len(value) == 3 and value.isascii() and value.isalpha()):
@@ -55,7 +50,7 @@ def _parse_currency(value: str) -> str:
     return value.upper()
 
 
-@click.command(cls=ActorCommand, json="flag")
+@click.command(cls=ActorCommand)
 @click.argument("amount", type=arguments.AMOUNT)
 @click.option("--card", type=arguments.CARD, metavar="CARD", help="Test card, like tok_mc_prepaid.")
 @terminal_option
@@ -74,16 +69,8 @@ def _parse_currency(value: str) -> str:
 )
 @click.option("--event-id", help="The event_id, to repeat a payment.")
 def pay(
-    amount: str,
-    *,
-    terminal: str | None,
-    outcome: str | None,
-    is_auth: bool,
-    actor: str | None,
-    world: RemoteWorld,
-    as_json: bool,
-    **more: str | None,
-) -> None:
+    *, terminal: str | None, outcome: str | None, is_auth: bool, stage: Stage, **more: Any
+) -> Result:
     """Take a payment of AMOUNT, and print its result.
 
     AMOUNT is in units of the currency: 10 is 10.00 dollars. The merchant acts, at its own
@@ -100,14 +87,13 @@ def pay(
       sandbox pay 25 --auth --as second_merchant
       sandbox pay 10 --outcome insufficient_funds
     """
-    body = _body(amount, **more)
-    stage = open_stage(world)
-    member = stage.member(actor)
+    body = _body(**more)
+    member = stage.member()
     body["terminal_id"] = stage.terminal(terminal, member)
     path = "/v3/preauth" if is_auth else "/v3/payment"
     with working("waiting for the platform; if it waits for a card, `sandbox tap` shows it"):
         reply = stage.ask(member, "POST", path, body, outcome=outcome)
-    _show(stage, reply, member, as_json=as_json)
+    return _result(stage, reply, member)
 
 
 def _body(
@@ -125,28 +111,30 @@ def _body(
     return {name: value for name, value in body.items() if value is not None}
 
 
-def _show(stage: Stage, reply: Response, member: Member, *, as_json: bool) -> None:
-    """Print a payment in one line, which a narrow terminal wraps between its parts.
+def _result(stage: Stage, reply: Response, member: Member) -> Result:
+    """Return a payment, which is shown in one line: a narrow terminal wraps it between its parts.
 
     The parts are its id, status and reason, amounts, card, and the next step. If it failed, the
-    line says what chose the outcome. Ends the command if the platform refused.
+    line says what chose the outcome.
     """
-    if as_json:
-        show_json(json_of(reply))
-    payment = stage.must(reply)
-    if as_json:
-        return
-    parts = [
-        payment["transaction_id"],
-        styled_status(payment["status"], payment["status_reason"]),
-        _amounts(payment),
-        f"{payment['card_brand']} {payment['card']}",
-    ]
-    if payment["status"] in ("declined", "error") and OUTCOME_HEADER in reply.headers:
-        parts.append(_describe_choice(reply.headers[OUTCOME_HEADER]))
-    if step := _next(payment, "" if member.name == USUAL else f" --as {member.name}"):
-        parts.append(f"next: {step}")
-    say_parts(parts)
+    payment = json_of(reply)
+    if not reply.is_success:
+        return Result(payment, None, EXIT_REFUSED, stage.refusal(reply))
+
+    def show(_: Any) -> None:
+        parts = [
+            payment["transaction_id"],
+            styled_status(payment["status"], payment["status_reason"]),
+            _amounts(payment),
+            f"{payment['card_brand']} {payment['card']}",
+        ]
+        if payment["status"] in ("declined", "error") and OUTCOME_HEADER in reply.headers:
+            parts.append(_describe_choice(reply.headers[OUTCOME_HEADER]))
+        if step := _next(payment, "" if member.name == USUAL else f" --as {member.name}"):
+            parts.append(f"next: {step}")
+        say_parts(parts)
+
+    return Result(payment, show)
 
 
 def _amounts(payment: Mapping[str, Any]) -> str:
@@ -185,22 +173,45 @@ def _next(payment: Mapping[str, Any], who: str) -> str:
 
 # --- actions on a payment
 
-
-def _on_a_payment(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add what all actions take: the payment, and the outcome."""
-    option = click.option(
-        "--outcome", type=arguments.OUTCOME, metavar="OUTCOME", help="Outcome of this action."
-    )
-    return click.argument("payment")(option(command))
+Body = dict[str, Any]
 
 
-@click.command(cls=ActorCommand, json="flag")
-@_on_a_payment
-@click.argument("amount", required=False, type=arguments.AMOUNT)
+def _action(segment: str) -> Callable[[Callable[..., Body]], click.Command]:
+    """Return the command of an action, of a function that gives its body.
+
+    That gets the payment's currency, as far as it is known, beside its own arguments.
+    """
+
+    def build(give_body: Callable[..., Body]) -> click.Command:
+        @wraps(give_body)
+        def act(*, payment: str, outcome: str | None, stage: Stage, **given: Any) -> Result:
+            if "." in payment:
+                raise click.UsageError(
+                    f"{arguments.quote_word(payment)} is not a payment; name it before the "
+                    "amount: an id, the beginning of an id, or `last`"
+                )
+            id, member, currency = stage.payment(payment)
+            path, body = f"/v3/payments/{id}/{segment}", give_body(currency=currency, **given)
+            reply = stage.ask(member, "POST", path, body, outcome=outcome)
+            return _result(stage, reply, member)
+
+        option = click.option(
+            "--outcome", type=arguments.OUTCOME, metavar="OUTCOME", help="Outcome of this action."
+        )
+        return click.command(cls=ActorCommand)(click.argument("payment")(option(act)))
+
+    return build
+
+
+_some_amount = click.argument("amount", required=False, type=arguments.AMOUNT)
+
+
+@_action("capture")
+@_some_amount
 @click.option(
     "--tip", type=arguments.AMOUNT_OR_ZERO, help="Tip that is captured too; AMOUNT includes it."
 )
-def capture(amount: str | None, tip: str | None, **options: Any) -> None:
+def capture(amount: str | None, tip: str | None, currency: str | None) -> Body:
     """Capture an authorized PAYMENT: all of it, or AMOUNT.
 
     PAYMENT is an id, the beginning of an id, or `last`.
@@ -210,18 +221,13 @@ def capture(amount: str | None, tip: str | None, **options: Any) -> None:
       sandbox capture last
       sandbox capture 38b4 30.00 --tip 5.00
     """
-
-    def body(currency: str | None) -> dict[str, Any]:
-        given = {} if tip is None else {"tip_amount": arguments.units_of(tip, currency, "--tip")}
-        return _amount(amount, currency) | given
-
-    _act("capture", body, **options)
+    given = {} if tip is None else {"tip_amount": arguments.units_of(tip, currency, "--tip")}
+    return _amount(amount, currency) | given
 
 
-@click.command(cls=ActorCommand, json="flag")
-@_on_a_payment
+@_action("auth")
 @click.argument("amount", type=arguments.AMOUNT)
-def increment(amount: str, **options: Any) -> None:
+def increment(amount: str, currency: str | None) -> Body:
     """Add AMOUNT to an authorized PAYMENT.
 
     PAYMENT is an id, the beginning of an id, or `last`.
@@ -230,13 +236,12 @@ def increment(amount: str, **options: Any) -> None:
     Example:
       sandbox increment last 5.00
     """
-    _act("auth", lambda currency: _amount(amount, currency), **options)
+    return _amount(amount, currency)
 
 
-@click.command(cls=ActorCommand, json="flag")
-@_on_a_payment
-@click.argument("amount", required=False, type=arguments.AMOUNT)
-def refund(amount: str | None, **options: Any) -> None:
+@_action("refund")
+@_some_amount
+def refund(amount: str | None, currency: str | None) -> Body:
     """Refund a PAYMENT: all that remains, or AMOUNT.
 
     PAYMENT is an id, the beginning of an id, or `last`.
@@ -246,13 +251,12 @@ def refund(amount: str | None, **options: Any) -> None:
       sandbox refund last
       sandbox refund 38b4 2.50
     """
-    _act("refund", lambda currency: _amount(amount, currency), **options)
+    return _amount(amount, currency)
 
 
-@click.command(cls=ActorCommand, json="flag")
-@_on_a_payment
-@click.argument("amount", required=False, type=arguments.AMOUNT)
-def reverse(amount: str | None, **options: Any) -> None:
+@_action("reverse")
+@_some_amount
+def reverse(amount: str | None, currency: str | None) -> Body:
     """Reverse a PAYMENT before it is settled: all that remains, or AMOUNT.
 
     PAYMENT is an id, the beginning of an id, or `last`.
@@ -262,13 +266,12 @@ def reverse(amount: str | None, **options: Any) -> None:
       sandbox reverse last
       sandbox reverse 38b4 2.50
     """
-    _act("reverse", lambda currency: _amount(amount, currency), **options)
+    return _amount(amount, currency)
 
 
-@click.command(cls=ActorCommand, json="flag")
-@_on_a_payment
+@_action("adjust")
 @click.argument("tip", type=arguments.TIP)
-def tip(tip: str, **options: Any) -> None:
+def tip(tip: str, currency: str | None) -> Body:
     """Set the tip of a captured PAYMENT to TIP, an amount or a percentage.
 
     PAYMENT is an id, the beginning of an id, or `last`.
@@ -278,19 +281,18 @@ def tip(tip: str, **options: Any) -> None:
       sandbox tip last 2.00
       sandbox tip last 18%
     """
-
-    def body(currency: str | None) -> dict[str, Any]:
-        if tip.endswith("%"):
-            return {"type": "percentage", "percentage": float(tip[:-1])}
-        return {"type": "fixed", "amount": arguments.units_of(tip, currency, "TIP")}
-
-    _act("adjust", body, **options)
+    if tip.endswith("%"):
+        return {"type": "percentage", "percentage": float(tip[:-1])}
+    return {"type": "fixed", "amount": arguments.units_of(tip, currency, "TIP")}
 
 
-@click.command(cls=ActorCommand, json="flag")
-@_on_a_payment
-@click.argument("answer", type=_ANSWER, metavar="yes|no")
-def confirm(answer: str, **options: Any) -> None:
+@_action("confirm")
+@click.argument(
+    "answer",
+    type=arguments.KnownType({"yes": "accept it", "no": "decline it"}, "ANSWER"),
+    metavar="yes|no",
+)
+def confirm(answer: str, currency: str | None) -> Body:
     """Tell whether the cardholder accepts the surcharge of a PAYMENT.
 
     PAYMENT is an id, the beginning of an id, or `last`.
@@ -300,34 +302,11 @@ def confirm(answer: str, **options: Any) -> None:
       sandbox confirm last yes
       sandbox confirm last no
     """
-    _act("confirm", lambda currency: {"confirm": answer == "yes"}, **options)
+    return {"confirm": answer == "yes"}
 
 
-def _amount(text: str | None, currency: str | None) -> dict[str, Any]:
+def _amount(text: str | None, currency: str | None) -> Body:
     return {} if text is None else {"amount": arguments.units_of(text, currency, "AMOUNT")}
-
-
-def _act(
-    segment: str,
-    body: Callable[[str | None], dict[str, Any]],
-    *,
-    payment: str,
-    outcome: str | None,
-    actor: str | None,
-    world: RemoteWorld,
-    as_json: bool,
-) -> None:
-    """Carry out an action on the payment. `body` gives its body for the payment's currency."""
-    if "." in payment:
-        raise click.UsageError(
-            f"{arguments.quote_word(payment)} is not a payment; name it before the amount: "
-            "an id, the beginning of an id, or `last`"
-        )
-    stage = open_stage(world)
-    found = stage.payment(payment, actor)
-    path = f"/v3/payments/{found.id}/{segment}"
-    reply = stage.ask(found.member, "POST", path, body(found.currency), outcome=outcome)
-    _show(stage, reply, found.member, as_json=as_json)
 
 
 # --- cards and outcomes
@@ -337,9 +316,7 @@ def _act(
 @click.argument("payment")
 @click.argument("outcome", default="approved", type=arguments.SOME_OUTCOME)
 @click.option("--event-id", help="Attempt to answer. Default: the newest one that waits.")
-def answer(
-    payment: str, outcome: str, *, event_id: str | None, actor: str | None, world: RemoteWorld
-) -> Result:
+def answer(payment: str, stage: Stage, **body: str | None) -> Result:
     """Answer an attempt at a PAYMENT that timed out, late, as the processor.
 
     PAYMENT is an id, the beginning of an id, or `last`. What timed out is carried out by it:
@@ -350,10 +327,8 @@ def answer(
       sandbox answer last
       sandbox answer 38b4 do_not_honor --event-id refund-1
     """
-    id = open_stage(world).payment(payment, actor).id
-    body = {"outcome": outcome, "event_id": event_id}
-    told = world.read("POST", "payments", id, "answer", body=body)
-    return Result(told, _show_answered)
+    id = stage.payment(payment).id
+    return Result(stage.remote.read("POST", "payments", id, "answer", body=body), _show_answered)
 
 
 def _show_answered(told: Mapping[str, Any]) -> None:
@@ -394,16 +369,18 @@ def tap(id: str | None, *, world: RemoteWorld, **choice: str | None) -> Result:
     return Result(ended, f"{ended['transaction_id']}  {ended['status']}{why}")
 
 
-_TAP_COLUMNS: Final[Columns] = {
-    "transaction id": "transaction_id",
-    "operation": "operation",
-    "amount": lambda tap: format_amount(tap["amount"], tap["currency"]),
-    "terminal id": "terminal_id",
-    "since": "since",
-    "until": "until",
-}
 _show_waiting: Final = listing(
-    "taps", _TAP_COLUMNS, empty="no payment waits for a tap", is_whole=True
+    "taps",
+    {
+        "transaction id": "transaction_id",
+        "operation": "operation",
+        "amount": lambda tap: format_amount(tap["amount"], tap["currency"]),
+        "terminal id": "terminal_id",
+        "since": "since",
+        "until": "until",
+    },
+    empty="no payment waits for a tap",
+    is_whole=True,
 )
 
 
@@ -461,20 +438,14 @@ def next_outcome(*, clear: bool, world: RemoteWorld, **entry: Any) -> Result:
     return Result(waiting, _show_queue)
 
 
-def _requests_of(entry: dict[str, Any]) -> str | None:
-    named = (entry["operation"], entry["method"], entry["path"])
-    return " ".join(filter(None, named)) or None
+def _requests_of(entry: dict[str, Any]) -> str:
+    return " ".join(filter(None, (entry["operation"], entry["method"], entry["path"])))
 
+
+_QUEUED: Final = ("outcome", "fault", "operation", "amount", "approved_amount", "delay_ms")
 
 _show_queue: Final = listing(
     "queue",
-    {
-        "outcome": "outcome",
-        "fault": "fault",
-        "operation": _requests_of,
-        "amount": "amount",
-        "approved_amount": "approved_amount",
-        "delay_ms": "delay_ms",
-    },
+    {**{name: name for name in _QUEUED}, "operation": _requests_of},
     empty="the queue is empty: the scenario, the card or the amount decides",
 )

@@ -6,6 +6,7 @@ The control API tells who the cast is and which keys it has; the platform gets o
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final, NamedTuple, NoReturn
 from urllib.parse import quote, urljoin
 
@@ -61,18 +62,13 @@ class Platform(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of the cast, with the key to act with.
-
-    `key_name` is the member whose key it is: an account without one acts through a parent's.
-    """
+    """A member of the cast, with the key to act with: its own, or that of a parent."""
 
     name: str
-    key_name: str
     key: str = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Payment:
+class Payment(NamedTuple):
     """A payment that a command names: its id, who acts on it, and its currency if known."""
 
     id: str
@@ -80,32 +76,42 @@ class Payment:
     currency: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True)
 class Stage:
     """A world of a server with its cast, and the platform beside it.
 
-    `world` is the world as the control API shows it. Every failure ends the command with its
-    message, as those of `Remote` do.
+    `actor` is the member of the cast that acts, if one is named. Every failure ends the command
+    with its message, as those of `Remote` do.
     """
 
     remote: RemoteWorld
-    world: Mapping[str, Any]
-    platform: Platform
+    actor: str | None
+
+    @cached_property
+    def world(self) -> Mapping[str, Any]:
+        """The world as the control API shows it."""
+        return dict(self.remote.read("GET"))
+
+    @cached_property
+    def platform(self) -> Platform:
+        """Where the platform answers."""
+        return platform_of(self.remote.server)
 
     # --- who --------------------------------------------------------------------------------
 
-    def member(self, name: str | None) -> Member:
+    def member(self, name: str | None = None) -> Member:
         """Return the member of that name.
 
-        The usual one, or the first with a key, without a name.
+        The actor, the usual one, or the first with a key, without a name.
         """
         keys, accounts = self.world["keys"], self.world["accounts"]
+        name = self.actor if name is None else name
         if name is None:
             name = USUAL if USUAL in keys else next(iter(keys), None)
             if name is None:
                 refuse(f"the world {self.world['id']} has no key to act with", EXIT_REFUSED)
         if name in keys:
-            return Member(name, name, keys[name]["key"])
+            return Member(name, keys[name]["key"])
         if name not in accounts:
             refuse_unknown("member of the cast", name, [*keys, *accounts], "--as")
         return self.owner(accounts[name])
@@ -120,8 +126,8 @@ class Stage:
         if name in keys:
             return self.member(name)
         for parent in reversed(self._parents(account) if parents is None else parents):
-            if (key_name := names.get(parent, "")) in keys:
-                return Member(name, key_name, keys[key_name]["key"])
+            if (parent_name := names.get(parent)) in keys:
+                return Member(name, keys[parent_name]["key"])
         return refuse(
             f"{name} has no key, and none of its parents has one; these have: {', '.join(keys)}",
             EXIT_REFUSED,
@@ -145,7 +151,7 @@ class Stage:
 
         Without a name it is the member's own, or the usual one for a member without a terminal.
         """
-        terminals: dict[str, str] = dict(self.world["terminals"])
+        terminals: Mapping[str, str] = self.world["terminals"]
         if named is None:
             named = next((one for one in (member.name, USUAL) if one in terminals), None)
             if named is None:
@@ -182,11 +188,14 @@ class Stage:
                 EXIT_REFUSED,
             )
 
-    def must(self, reply: Response) -> Any:
-        """Return the body of a reply.
+    def must(
+        self, member: Member, method: str, path: str, body: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Return the body of the platform's answer.
 
         The command ends with status and reason if it is a refusal.
         """
+        reply = self.ask(member, method, path, body)
         if not reply.is_success:
             refuse(self.refusal(reply), EXIT_REFUSED)
         return json_of(reply)
@@ -211,36 +220,36 @@ class Stage:
 
     # --- payments by name -------------------------------------------------------------------
 
-    def payment(self, named: str, actor: str | None) -> Payment:
+    def payment(self, named: str) -> Payment:
         """Find the payment that is meant by an id, by the beginning of one, or by `last`.
 
-        `actor` acts on it. Without one its owner does, or the nearest parent with a key. With one,
-        `last` is the last payment that the actor sees.
+        The actor acts on it. Without one its owner does, or the nearest parent with a key. With
+        one, `last` is the last payment that the actor sees.
         """
-        member = None if actor is None else self.member(actor)
+        member = None if self.actor is None else self.member()
         is_last, is_whole = named == "last", _FULL_ID.fullmatch(named)
         if member is not None and is_whole:
-            return Payment(id=named, member=member)
+            return Payment(named, member)
         limit, searched = (1, None) if is_last else (200, named or None)
         if member is None:
             query = {"limit": limit, "q": searched, "shape": "full"}
             listed = self.remote.read("GET", "payments", query=query)["payments"]
         else:
             path = f"/v2/transactions?limit={limit}&search_term={quote(searched or '', safe='')}"
-            listed = self.must(self.ask(member, "GET", path))["transactions"]
+            listed = self.must(member, "GET", path)["transactions"]
         one = _only(named, {one["transaction_id"]: one for one in listed})
         if one is None and not is_whole:
-            seen = f"{(member or self.member(None)).name} sees no payment"
+            seen = f"{(member or self.member()).name} sees no payment"
             rest = "" if is_last else f" whose id begins with {quote_word(named)}"
             refuse(f"{seen}{rest}; name it by its id, the beginning of its id, or `last`")
         if one is None:
-            return Payment(id=named, member=self.member(None))
+            return Payment(named, self.member())
         member = member or self.owner(one["account_id"], one["parent_account_ids"])
-        return Payment(id=one["transaction_id"], member=member, currency=one["currency"])
+        return Payment(one["transaction_id"], member, one["currency"])
 
     # --- batches by name --------------------------------------------------------------------
 
-    def batch(self, named: str, actor: str | None, happened: str) -> tuple[str, Member]:
+    def batch(self, named: str, happened: str) -> tuple[str, Member]:
         """Find the batch that is meant by the beginning of an id, or by `last`, and who acts on it.
 
         Only batches that were `opened`, or `submitted`, count.
@@ -252,14 +261,8 @@ class Stage:
         if one is None:
             which = "" if named == "last" else f" whose id begins with {quote_word(named)}"
             refuse(f"no batch{which} was {happened}; `sandbox batch list` lists them")
-        member = self.owner(one["account_id"]) if actor is None else self.member(actor)
+        member = self.owner(one["account_id"]) if self.actor is None else self.member()
         return one["subject"], member
-
-
-def open_stage(world: RemoteWorld) -> Stage:
-    """Return the world with its cast, and where its platform answers."""
-    document = world.read("GET")
-    return Stage(remote=world, world=document, platform=platform_of(world.server))
 
 
 def platform_of(server: Remote) -> Platform:
@@ -297,7 +300,7 @@ terminal_option = click.option(
 
 
 class ActorCommand(WorldCommand):
-    """A command in which a member of the cast acts, whose name it gets as `actor`."""
+    """A command in which a member of the cast acts, which gets the world as a `stage`."""
 
     added: Options = (
         click.Option(
@@ -308,6 +311,11 @@ class ActorCommand(WorldCommand):
         ),
         *WorldCommand.added,
     )
+
+    def value_for(self, ctx: click.Context) -> dict[str, Any]:
+        """Return the value that its function gets."""
+        given = super().value_for(ctx)
+        return given | {"stage": Stage(given.pop("world"), given.pop("actor"))}
 
 
 def refuse_unknown(what: str, word: str, known: Iterable[str], option: str) -> NoReturn:
