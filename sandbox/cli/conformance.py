@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,7 +22,6 @@ from sandbox.cli.output import (
     refusing,
     say,
     say_lines,
-    show_json,
     working,
 )
 from sandbox.conformance import clients, differences, probe_runner, replay, verification
@@ -109,7 +107,7 @@ def compare(
     return Result(result, lambda _: say_lines(replay.lines(result)), status)
 
 
-@click.command(cls=ResultCommand, json="flag")
+@click.command(cls=ResultCommand)
 @click.argument("base", metavar="URL")
 @click.option(
     "--key-env",
@@ -178,8 +176,7 @@ def verify(
     secret_env: str | None,
     clean: str | None,
     is_plan: bool,
-    as_json: bool,
-) -> None:
+) -> Result | None:
     """Ask the UAT at URL which readings of the spec hold there.
 
     Without --allow, all requests read. `--allow keys` makes API keys that expire in an hour,
@@ -202,8 +199,8 @@ def verify(
         base = clients.check_base(base, profile)
     wanted = _parse_wanted(allowed, account, tx, is_cleaning=clean is not None)
     if is_plan:
-        _show_plan(wanted, base, as_json=as_json)
-        return
+        plan = {"base": base, "run": wanted.run, "requests": report.requests(wanted)}
+        return Result(plan, lambda _: say_lines(report.plan_lines(wanted, base)))
     keys = {
         "own": _key(key_env, key_file, profile),
         "partner": _key(partner_key_env, None, profile) if partner_key_env else None,
@@ -219,9 +216,9 @@ def verify(
     with clients.Platform(base, keys["own"] or "", profile) as platform:
         if clean is not None:
             _clean(clean, platform, pace, out, keys)
-            return
+            return None
         result, files = verification.ask(platform, profile, wanted, pace, out, keys, captured)
-    _leave(result, files, out, as_json=as_json)
+    return _leave(result, files, out)
 
 
 def _compared_webhooks(
@@ -311,36 +308,26 @@ def _describe_left(run: str, things: list[str]) -> str:
     return f"could not be deleted: {', '.join(things)}; try again later with --clean {run}"
 
 
-def _leave(result: dict[str, Any], files: Mapping[str, str], out: Path, *, as_json: bool) -> None:
-    """Write the files, print the result, and exit with its status."""
+def _leave(result: dict[str, Any], files: Mapping[str, str], out: Path) -> Result:
+    """Write the files, and return the result with its exit status."""
     try:
         verification.write(out, files)
     except OSError as error:
         refuse(f"--out {out}: cannot be written: {reason_of(error)}")
-    if as_json:
-        show_json(result)
-    else:
+
+    def show(_: Any) -> None:
         say_lines(report.lines(result))
         say(f"the results are in {out}")
-    left = [
-        f"{one['kind']} {one['name']}"
-        for one in result["made"]
-        if one["state"] != probe_runner.GONE
-    ]
+
+    gone = probe_runner.GONE
+    left = [f"{one['kind']} {one['name']}" for one in result["made"] if one["state"] != gone]
     if left:
-        refuse(_describe_left(result["run"], left), EXIT_UNUSABLE)
+        return Result(result, show, EXIT_UNUSABLE, [_describe_left(result["run"], left)])
     if result["stopped"]:
-        refuse(f"the run ended early: {result['stopped']}", EXIT_UNUSABLE)
+        return Result(result, show, EXIT_UNUSABLE, [f"the run ended early: {result['stopped']}"])
     is_other = any(one["verdict"] == "other reading" for one in result["probes"])
     differs = is_other or any(one["differences"] for one in result["deliveries"])
-    sys.exit(EXIT_REFUSED if differs else 0)
-
-
-def _show_plan(wanted: report.Wanted, base: str, *, as_json: bool) -> None:
-    if as_json:
-        show_json({"base": base, "run": wanted.run, "requests": report.requests(wanted)})
-    else:
-        say_lines(report.plan_lines(wanted, base))
+    return Result(result, show, EXIT_REFUSED if differs else 0)
 
 
 def _key(name: str, file: Path | None, profile: Profile) -> str:

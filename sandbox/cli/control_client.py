@@ -64,6 +64,12 @@ def world_path(world_id: str, *rest: str) -> str:
     return "/".join(["/worlds", *(quote(part, safe="") for part in (world_id, *rest))])
 
 
+def add_query(path: str, **query: Any) -> str:
+    """Return the path with a query, from which what is None is left out."""
+    given = {name: value for name, value in query.items() if value is not None}
+    return path + (f"?{urlencode(given)}" if given else "")
+
+
 _MEDIA_TYPES = ("application/json", "application/gzip", "text/csv; charset=utf-8")
 """Of answers of the control API that are read at once."""
 
@@ -268,8 +274,7 @@ class RemoteWorld:
 
         What is None is left out of the query.
         """
-        given = {name: value for name, value in query.items() if value is not None}
-        return world_path(self.id, *rest) + (f"?{urlencode(given)}" if given else "")
+        return add_query(world_path(self.id, *rest), **query)
 
     def read(
         self,

@@ -6,34 +6,34 @@ import re
 import secrets
 import shutil
 import sys
-from collections.abc import Iterable
-from contextlib import aclosing
+from collections.abc import Collection, Iterable, Iterator
 from fnmatch import filter as fitting
 from pathlib import Path
+from textwrap import wrap
 from time import time
 from typing import Any, Final
 
 import click
 
 from sandbox.cli.arguments import FILE, SOME_EVENTS, TARGET
-from sandbox.cli.output import EXIT_REFUSED, Result, ResultCommand, read_text, refuse
-from sandbox.doctor.examination import Examination, ProbeSender, Unreachable, choose_probes, examine
-from sandbox.doctor.probe import ProbeBuilder
+from sandbox.cli.output import (
+    EXIT_REFUSED,
+    Result,
+    ResultCommand,
+    count_things,
+    read_text,
+    refuse,
+    styled,
+)
+from sandbox.doctor.examination import Examination, Finding, Unreachable, choose_probes, examine
+from sandbox.doctor.probe import GRADES, STANDINGS, ProbeBuilder, Severity, Way
 from sandbox.doctor.probes import PROBES
-from sandbox.doctor.report import Tone, document, lines, row, scale
 from sandbox.domain.events import EVENTS
 from sandbox.domain.field_types import SECRET_PREFIX, check_secret, problem_with
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import did_you_mean
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
 
-_STYLES: Final[dict[str, dict[str, Any]]] = {
-    "good": {"fg": "green"},
-    "bad": {"fg": "red", "bold": True},
-    "doubtful": {"fg": "yellow"},
-    "faint": {"dim": True},
-    "strong": {"bold": True},
-}
 _WIDTH_MAX: Final = 100
 _SECRET: Final = "SANDBOX_WEBHOOK_SECRET"  # noqa: S105 - its place, not its value
 
@@ -102,50 +102,57 @@ def doctor(
       sandbox doctor --list
     """
     if as_list:
-        return Result([row(probe) for probe in PROBES.values()], _show_list)
+        return Result(
+            [{name: getattr(probe, name) for name in _LISTED} for probe in PROBES.values()],
+            _show_list,
+        )
     if url is None:
         raise click.UsageError("Missing argument 'URL'.")
-    _check_url(url)
-    _check_names(only)
+    _check(url, only)
     known_events = _events(events or ())
-    profile = _profile(header_prefix)
+    try:
+        profile = Profile(webhook_header_prefix=header_prefix)
+    except ValueError:
+        refuse(f"--header-prefix: {header_prefix[:80]!r} cannot begin the name of a header")
     known_secret = _secret(secret, secret_file)
-    kit = ProbeBuilder(known_secret, header_prefix, known_events, time)
-    examination = _examine(url, kit, only, timeout_s, slow_after_ms)
 
     def scrub(text: str) -> str:
         masked = text.replace(known_secret.removeprefix(SECRET_PREFIX), "***")
         # A receiver with another secret may say so.
         return profile.scrub(re.sub(rf"{SECRET_PREFIX}[\w+/=-]+", f"{SECRET_PREFIX}***", masked))
 
+    builder = ProbeBuilder(known_secret, header_prefix, known_events, time)
+    limits = {"timeout_s": timeout_s, "slow_after_ms": slow_after_ms}
+    examination = _examine(url, builder, only, scrub=scrub, **limits)
+
     def show(_: Any) -> None:
-        width = min(shutil.get_terminal_size().columns, _WIDTH_MAX)
-        for line in lines(examination, url, width=width, paint=_paint, scrub=scrub):
+        for line in _lines(examination, url):
             click.echo(line)
 
-    value = document(examination, url, scrub=scrub)
-    return Result(value, show, 0 if examination.is_healthy else EXIT_REFUSED)
+    status = 0 if examination.is_healthy else EXIT_REFUSED
+    return Result(_view(examination, url), show, status)
 
 
-def _show_list(_: Any) -> None:
-    name_width = max(map(len, PROBES))
-    for probe in PROBES.values():
-        head = f"{probe.name:<{name_width}}  {probe.severity:<8}  {probe.weight:>2}"
-        click.echo(f"{head}  {probe.sends}: {probe.wants}")
-    click.echo("\nSeverities and grades:")
-    for line in scale():
-        click.echo(line)
+def _examine(url: str, builder: ProbeBuilder, only: Collection[str], **how: Any) -> Examination:
+    """Return the results of the probes. Ends the command if no receiver answers at the URL."""
+    probes, is_hidden = choose_probes(only), not sys.stderr.isatty()
+    bar = click.progressbar(length=len(probes), label="probing", file=sys.stderr, hidden=is_hidden)
+    try:
+        with bar:
+            return asyncio.run(examine(url, builder, probes, told=lambda: bar.update(1), **how))
+    except Unreachable as error:
+        advice = "start the receiver, or name the address at which it listens"
+        if "certificate" in str(error):
+            advice = "to trust a certificate of your own, set SSL_CERT_FILE to a file with it"
+        refuse(f"{url} {error}; {advice}")
 
 
 # --- the input --------------------------------------------------------------------------------
 
 
-def _check_url(url: str) -> None:
+def _check(url: str, only: Iterable[str]) -> None:
     if problem := problem_with(url):
         refuse(f"the URL {problem}; write it like http://127.0.0.1:9000/hook")
-
-
-def _check_names(only: Iterable[str]) -> None:
     for name in only:
         if name not in PROBES:
             hint = did_you_mean(name, PROBES)
@@ -165,13 +172,6 @@ def _events(patterns: Iterable[str]) -> tuple[str, ...]:
             refuse(f"--events: there is no event {pattern[:80]!r}{hint}")
         wanted.update(found)
     return tuple(event for event in EVENTS if not wanted or event in wanted)
-
-
-def _profile(header_prefix: str) -> Profile:
-    try:
-        return Profile(webhook_header_prefix=header_prefix)
-    except ValueError:
-        refuse(f"--header-prefix: {header_prefix[:80]!r} cannot begin the name of a header")
 
 
 def _secret(secret: str | None, file: Path | None) -> str:
@@ -209,32 +209,121 @@ def _make_secret() -> str:
     return made
 
 
-# --- the probes -------------------------------------------------------------------------------
+# --- the report -------------------------------------------------------------------------------
+
+_REPLY_CHARS_MAX: Final = 200
+"""Characters shown of a receiver's answer."""
+
+_STYLES: Final[dict[Severity | None, dict[str, Any]]] = {
+    None: {"fg": "green"},
+    Severity.CRITICAL: {"fg": "red", "bold": True},
+    Severity.MUST: {"fg": "red", "bold": True},
+    Severity.SHOULD: {"fg": "yellow"},
+    Severity.ADVICE: {"fg": "yellow"},
+}
+
+_INDENT: Final = " " * 4
+_TELLING: Final = (Way.REFUSED, Way.GONE, Way.BROKE)
+"""The ways of answering whose body may explain the failure."""
 
 
-def _examine(
-    url: str, kit: ProbeBuilder, only: tuple[str, ...], timeout_s: float, slow_after_ms: float
-) -> Examination:
-    """Return the results of the probes. Ends the command if no receiver answers at the URL."""
-
-    async def run() -> Examination:
-        async with aclosing(ProbeSender(url, timeout_s=timeout_s)) as sender:
-            return await examine(
-                sender, kit, probes, slow_after_ms=slow_after_ms, told=lambda: bar.update(1)
+def _lines(examination: Examination, url: str) -> Iterator[str]:
+    """Yield the report, line by line."""
+    width = min(shutil.get_terminal_size().columns, _WIDTH_MAX)
+    findings, failures = examination.findings, examination.failures
+    sent = count_things(len(findings), "probe")
+    yield f"{url}: {sent}, {count_things(examination.requests, 'request')}"
+    yield ""
+    name_width = max(len(one.probe.name) for one in findings)
+    for one in findings:
+        word = {"passed": "ok", "failed": str(one.severity), "skipped": "-"}[one.verdict]
+        style = {"dim": True} if one.is_skipped else _STYLES[one.severity]
+        told = one.told
+        if one.duration_ms is not None and one.severity is None:
+            told = f"{told}, {one.duration_ms:,.0f} ms"
+        told = told[: max(20, width - name_width - 14)]
+        yield f"  {styled(f'{word:<8}', **style)}  {one.probe.name:<{name_width}}  {told}".rstrip()
+    if failures:
+        yield ""
+        yield styled("What to change, the worst first:", bold=True)
+    shown: dict[str | None, str] = {}
+    for one in failures:
+        name = shown.setdefault(one.advice, one.probe.name)
+        advice = one.advice if name == one.probe.name else f"As for {name}."
+        said = _reply(one)
+        yield ""
+        yield f"  {styled(one.probe.name, **_STYLES[one.severity])}  {one.severity}"
+        quoted = [f"it said: {said}"] if said else []
+        for text in (f"{one.probe.sends}: {one.told}", *quoted, advice or ""):
+            yield from wrap(
+                text,
+                width - 4,
+                initial_indent=_INDENT,
+                subsequent_indent=_INDENT,
+                break_on_hyphens=False,
             )
+        yield styled(f"{_INDENT}rule: {one.probe.source}", dim=True)
+    yield ""
+    if examination.diagnosis:
+        yield styled(examination.diagnosis, bold=True)
+    # A terminal still shows the last line after a long report.
+    if examination.grade is None:
+        result = f"{len(failures)} failed" if failures else "passed"
+        style = _STYLES[Severity.MUST if failures else None]
+        yield f"{styled(result, **style)}; a grade takes all probes"
+    else:
+        best = None if examination.grade == GRADES[0][0] else Severity.SHOULD
+        style = _STYLES[best if examination.is_healthy else Severity.MUST]
+        yield styled(f"grade {examination.grade}, {examination.score} of 100", **style)
 
-    probes = choose_probes(only)
-    try:
-        with click.progressbar(
-            length=len(probes), label="probing", file=sys.stderr, hidden=not sys.stderr.isatty()
-        ) as bar:
-            return asyncio.run(run())
-    except Unreachable as error:
-        advice = "start the receiver, or name the address at which it listens"
-        if "certificate" in str(error):
-            advice = "to trust a certificate of your own, set SSL_CERT_FILE to a file with it"
-        refuse(f"{url} {error}; {advice}")
+
+def _reply(one: Finding) -> str | None:
+    """Return the body of the worst answer, if it may explain the failure."""
+    is_telling = one.worst is not None and one.worst.way in _TELLING
+    return (one.worst.text[:_REPLY_CHARS_MAX] or None) if is_telling and one.worst else None
 
 
-def _paint(text: str, tone: Tone) -> str:
-    return click.style(text, **_STYLES[tone])
+def _view(examination: Examination, url: str) -> dict[str, Any]:
+    """Return the report as JSON."""
+    return {
+        "url": url,
+        "ok": examination.is_healthy,
+        "grade": examination.grade,
+        "score": examination.score,
+        "requests": examination.requests,
+        "diagnosis": examination.diagnosis,
+        "probes": [_view_finding(one) for one in examination.findings],
+    }
+
+
+def _view_finding(one: Finding) -> dict[str, Any]:
+    worst, duration_ms = one.worst, one.duration_ms
+    return {
+        "name": one.probe.name,
+        "verdict": one.verdict,
+        "severity": one.severity,
+        "way": worst and worst.way,
+        "status_code": worst and worst.status_code,
+        "told": one.told,
+        "said": _reply(one),
+        "duration_ms": None if duration_ms is None else round(duration_ms, 1),
+        "costs": one.probe.weight * one.costs_percent / 100,
+        "advice": one.advice,
+        "source": one.probe.source,
+    }
+
+
+_LISTED: Final = ("name", "sends", "wants", "severity", "weight", "source")
+
+
+def _show_list(_: Any) -> None:
+    """Print all probes, and what severities and grades mean."""
+    name_width = max(map(len, PROBES))
+    for probe in PROBES.values():
+        head = f"{probe.name:<{name_width}}  {probe.severity:<8}  {probe.weight:>2}"
+        click.echo(f"{head}  {probe.sends}: {probe.wants}")
+    click.echo("\nSeverities and grades:")
+    for severity, one in STANDINGS.items():
+        costs = f"costs {one.costs_percent} % of the weight, score {one.score_max} at most"
+        click.echo(f"  {severity:<8}  {one.meaning}; {costs}")
+    click.echo("  " + ", ".join(f"{grade} from {least}" for grade, least in GRADES))

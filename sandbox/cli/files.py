@@ -17,6 +17,7 @@ from sandbox.cli.arguments import FILE, INSTANT, profile_option
 from sandbox.cli.control_client import RemoteWorld, WorldCommand
 from sandbox.cli.main import Group
 from sandbox.cli.output import (
+    EXIT_UNUSABLE,
     Result,
     ResultCommand,
     count_things,
@@ -179,13 +180,11 @@ def capture(file: Path, *, world: RemoteWorld) -> Result:
     return Result(done, line)
 
 
-@click.command("open", cls=ResultCommand, json="flag")
+@click.command("open", cls=ResultCommand)
 @click.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE...")
 @click.option("--to", type=FILE, help="File for the page. Default: beside the first FILE.")
 @click.option("--no-browser", is_flag=True, help="Write the page; open no browser.")
-def open_captures(
-    files: tuple[Path, ...], *, to: Path | None, no_browser: bool, as_json: bool
-) -> None:
+def open_captures(files: tuple[Path, ...], *, to: Path | None, no_browser: bool) -> Result:
     """Open captured worlds in a browser, to be read. No server is needed.
 
     It writes the console with the captures into one HTML file, and opens that.
@@ -201,12 +200,10 @@ def open_captures(
         refuse(f"--to: {page} is one of the captures; name another file")
     _write(page, with_captures(captures))
     done = {"page": str(page), "worlds": [one.content["world"]["id"] for one in captures]}
-    if as_json:
-        show_json(done)
-    else:
-        say(f"wrote {page}")
-    if not no_browser and not webbrowser.open(page.absolute().as_uri()):
-        refuse(f"no browser could be opened here; open {page} yourself")
+    if no_browser or webbrowser.open(page.absolute().as_uri()):
+        return Result(done, f"wrote {page}")
+    why = f"no browser could be opened here; open {page} yourself"
+    return Result(done, f"wrote {page}", EXIT_UNUSABLE, [why])
 
 
 def _read(files: tuple[Path, ...]) -> Iterator[NamedCapture]:
@@ -280,7 +277,7 @@ def postman(out: Path | None, *, server: str, profile: Profile) -> None:
     say(f"{out} is written: import it, or run it with `npx newman run {out}`")
 
 
-@export.command(cls=WorldCommand, json="flag")
+@export.command(cls=WorldCommand)
 @click.argument("ids", nargs=-1)
 @click.option(
     "--as",
@@ -300,8 +297,7 @@ def requests(
     since: str | None,
     out: Path | None,
     world: RemoteWorld,
-    as_json: bool,
-) -> None:
+) -> Result:
     """Write requests of the journal as curl, HAR, Markdown, a test or a scenario.
 
     IDS are the ids of requests, like req_0000000001. Without them, all requests that fit. Keys are
@@ -319,10 +315,12 @@ def requests(
     chosen = {"requests": list(ids) or None, "subject": subject, "since": since}
     body = {"as": kind} | {name: value for name, value in chosen.items() if value is not None}
     shown = world.read("POST", "export", body=body)
-    if as_json:
-        show_json(shown)
-    elif out is None:
-        say_lines(shown["content"].splitlines())
-    else:
-        write_file(out, shown["content"])
-        say(f"wrote {count_things(shown['requests'], 'request')} to {out}")
+
+    def show(_: Any) -> None:
+        if out is None:
+            say_lines(shown["content"].splitlines())
+        else:
+            write_file(out, shown["content"])
+            say(f"wrote {count_things(shown['requests'], 'request')} to {out}")
+
+    return Result(shown, show)

@@ -3,28 +3,34 @@
 import json
 import re
 import shlex
-import textwrap
 import webbrowser
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any, Final
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 import click
 from pydantic import BaseModel
 
 from sandbox.cli.arguments import OPERATION, profile_option
-from sandbox.cli.control_client import Remote, RemoteWorld, ServerCommand, WorldCommand, world_path
+from sandbox.cli.control_client import (
+    Remote,
+    RemoteWorld,
+    ServerCommand,
+    WorldCommand,
+    add_query,
+    world_path,
+)
 from sandbox.cli.output import (
     EXIT_REFUSED,
     Columns,
     Result,
     ResultCommand,
+    break_words,
     count_things,
     refuse,
     say,
     say_lines,
-    show_json,
     show_table,
     styled,
 )
@@ -145,8 +151,7 @@ def find(text: str, *, world_id: str | None, server: Remote) -> Result:
       sandbox find 0011
       sandbox find req_0000000001
     """
-    query = {"q": text} | ({} if world_id is None else {"world": world_id})
-    found = server.read("GET", f"/find?{urlencode(query)}")
+    found = server.read("GET", add_query("/find", q=text, world=world_id))
     if not found["found"]:
         return Result(found, f"nothing has the id {text!r}", EXIT_REFUSED)
     return Result(found, _show_found)
@@ -186,7 +191,7 @@ def open_console(*, world: RemoteWorld, only_print: bool) -> None:
 # --- coverage
 
 
-@click.command(cls=ServerCommand, json="flag")
+@click.command(cls=ServerCommand)
 @_some_world_option
 @click.option(
     "--fail-under",
@@ -194,9 +199,7 @@ def open_console(*, world: RemoteWorld, only_print: bool) -> None:
     metavar="PERCENT",
     help="Exit with status 1 if fewer than this part of the operations were used.",
 )
-def coverage(
-    *, world_id: str | None, fail_under: float | None, server: Remote, as_json: bool
-) -> None:
+def coverage(*, world_id: str | None, fail_under: float | None, server: Remote) -> Result:
     """Show which parts of the platform were used, and which were not.
 
     For a server: all worlds since its start, including deleted ones. For a world: since it was
@@ -210,50 +213,32 @@ def coverage(
     """
     path = "/coverage" if world_id is None else world_path(world_id, "coverage")
     found = server.read("GET", path)
-    if as_json:
-        show_json(found)
-    else:
-        say_lines(_coverage_lines(found))
-    if fail_under is not None and (percent := _percent(found["operations"])) < fail_under:
-        refuse(
-            f"{percent:.1f} % of the operations were exercised, less than {fail_under:g} %",
-            EXIT_REFUSED,
-        )
+    used, never = (len(found["operations"][name]) for name in ("exercised", "never"))
+    percent, least = 100 * used / max(used + never, 1), fail_under or 0
+    if percent >= least:
+        return Result(found, _show_coverage)
+    why = f"{percent:.1f} % of the operations were exercised, less than {least:g} %"
+    return Result(found, _show_coverage, EXIT_REFUSED, [why])
 
 
-def _percent(section: dict[str, Any]) -> float:
-    """Return the part of the table that was used, in percent."""
-    exercised = len(section["exercised"])
-    return 100 * exercised / max(exercised + len(section["never"]), 1)
-
-
-def _coverage_lines(coverage: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return the lines of a table: how much of each section was exercised, and what never was.
+def _show_coverage(coverage: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print a table: how much of each section was exercised, and what never was.
 
     The test kit, which shares no code with this package, prints the same table.
     """
     titles = {name: name.replace("_", " ") for name in coverage}
     width = max(map(len, titles.values()), default=0)
-    lines = []
+    indent = " " * (width + 2)
     for name, section in coverage.items():
         done, never = len(section["exercised"]), section["never"]
         total = done + len(never)
         percent = f"{100 * done // total} %" if total else ""
-        lines.append(f"{titles[name]:<{width}}  {done:>4} of {total:<4} {percent:>5}".rstrip())
+        say(f"{titles[name]:<{width}}  {done:>4} of {total:<4} {percent:>5}".rstrip())
         if never:
             rest = len(never) - _NAMES_MAX
             more = f" and {rest} more" if rest > 0 else ""
-            indent = " " * (width + 2)
-            # Names have dots and hyphens, at which they must not be broken.
-            lines += textwrap.wrap(
-                f"never: {', '.join(never[:_NAMES_MAX])}{more}",
-                _WIDTH,
-                initial_indent=indent,
-                subsequent_indent=indent + "       ",
-                break_on_hyphens=False,
-                break_long_words=False,
-            )
-    return lines
+            text, deeper = f"never: {', '.join(never[:_NAMES_MAX])}{more}", f"{indent}       "
+            say_lines(break_words(text, _WIDTH, initial_indent=indent, subsequent_indent=deeper))
 
 
 # --- the ledger of clauses
@@ -355,8 +340,7 @@ def outcomes(search: tuple[str, ...], operation: str | None) -> Result:
         rows = (for_operation(key, Operation(operation)) for key in OUTCOMES)
     found = _search((outcome_view(row) for row in rows if row is not None), search)
     faults = _search(map(fault_view, TRANSPORT_FAULTS.values()), search)
-    if not found and not faults:
-        _nothing("outcome", search, [*OUTCOMES, *TRANSPORT_FAULTS])
+    _expect("outcome", search, [*OUTCOMES, *TRANSPORT_FAULTS], found or faults)
     return Result({"outcomes": found, "total": len(found), "faults": faults}, _show_outcomes)
 
 
@@ -389,15 +373,15 @@ def cards(search: tuple[str, ...]) -> Result:
       sandbox cards visa debit
     """
     found = _search(map(card_view, CARDS.values()), search)
-    if not found:
-        _nothing("card", search, CARDS)
+    _expect("card", search, CARDS, found)
     return Result({"cards": found, "total": len(found)}, _show_cards)
 
 
 def _show_cards(value: _View) -> None:
-    names = ("token", "number", "brand", "type", "outcome", "above_amount")
+    names = ("token", "number", "brand", "type", "outcome")
     columns: Columns = {
-        **{name.replace("_", " "): name for name in names},
+        **{name: name for name in names},
+        "above amount": "above_amount",
         "later": lambda view: ", ".join(f"{op}: {key}" for op, key in view["later"].items()),
     }
     show_table(value["cards"], columns, drops=("later", "above amount", "type"))
@@ -417,8 +401,7 @@ def amounts(search: tuple[str, ...]) -> Result:
       sandbox amounts settlement
     """
     found = _search(map(TriggerView.of, TRIGGERS.values()), search)
-    if not found:
-        _nothing("amount", search, (row.key for row in TRIGGERS.values()))
+    _expect("amount", search, (row.key for row in TRIGGERS.values()), found)
     columns = ("amount", "kind", "key", "operation", "about")
     value = {"triggers": found, "total": len(found)}
     return Result(value, lambda _: show_table(found, columns))
@@ -445,6 +428,8 @@ def _search(entries: Iterable[BaseModel], search: Sequence[str]) -> list[_View]:
     return [view for view in views if all(has(view, word) for word in words)]
 
 
-def _nothing(what: str, search: Sequence[str], known: Iterable[str]) -> None:
-    words = " ".join(search)
-    refuse(f"no {what} has {words!r} in it{did_you_mean(words, known)}", EXIT_REFUSED)
+def _expect(what: str, search: Sequence[str], known: Iterable[str], found: list[_View]) -> None:
+    """End the command if nothing is found."""
+    if not found:
+        words = " ".join(search)
+        refuse(f"no {what} has {words!r} in it{did_you_mean(words, known)}", EXIT_REFUSED)

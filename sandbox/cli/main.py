@@ -137,7 +137,7 @@ COMMANDS: Final = {
     "refund": ("payments", "Refund a PAYMENT: all that remains, or AMOUNT."),
     "resend": ("webhooks", "Send a webhook once more, with the same id and body."),
     "reverse": ("payments", "Reverse a PAYMENT before it is settled: all that remains, or AMOUNT."),
-    "run": ("run", "Run COMMAND with a server around it, and return its exit status."),
+    "run": ("serve", "Run COMMAND with a server around it, and return its exit status."),
     "scenario": ("scenarios", "Check, play, run, list and print scenarios."),
     "serve": ("serve", "Serve the platform and the control API until interrupted."),
     "switch": ("worlds", "Show the switches of a world, or set the switch NAME to VALUE."),

@@ -136,13 +136,13 @@ class Result(NamedTuple):
     """What a command ends with: a value for programs, and the same for people.
 
     That is a line, or a function that prints the value, or None. `status` is the exit status, and
-    `refusal` its reason, if it needs one.
+    `reasons` are given for it on stderr.
     """
 
     value: Any
     shown: str | Callable[[Any], None] | None = None
     status: int = 0
-    refusal: str = ""
+    reasons: Sequence[str] = ()
 
 
 Options = tuple[click.Option, ...]
@@ -188,8 +188,8 @@ class ResultCommand(click.Command):
             result.shown(result.value)
         elif result.shown is not None:
             say(result.shown)
-        if result.refusal:
-            refuse(result.refusal, result.status)
+        for reason in result.reasons:
+            say(f"sandbox: {reason}", err=True)
         ctx.exit(result.status)
 
 
@@ -290,13 +290,13 @@ def _longest_word(text: str) -> int:
     return max(map(len, text.split()), default=0)
 
 
-_wrap = partial(wrap, break_long_words=False, break_on_hyphens=False)
-"""Breaks between words only."""
+break_words = partial(wrap, break_long_words=False, break_on_hyphens=False)
+"""Wraps a text between words only."""
 
 
 def _lines(row: Sequence[str], widths: Sequence[int]) -> list[str]:
     """Return the lines of one row: as many as its longest text needs."""
-    wrapped = [_wrap(cell, max(size, 1)) for cell, size in zip(row, widths, strict=True)]
+    wrapped = [break_words(cell, max(size, 1)) for cell, size in zip(row, widths, strict=True)]
     return [
         _GAP.join(part.ljust(size) for part, size in zip(parts, widths, strict=True)).rstrip()
         for parts in zip_longest(*wrapped, fillvalue="")
@@ -317,7 +317,7 @@ def _blocks(cells: Sequence[Sequence[str]], width: int) -> list[str]:
                 lines.append(head.rstrip())
                 head = _GAP * 2
             rest = " " * len(head)
-            lines += _wrap(value, width, initial_indent=head, subsequent_indent=rest)
+            lines += break_words(value, width, initial_indent=head, subsequent_indent=rest)
     return lines
 
 

@@ -119,7 +119,7 @@ def _result(stage: Stage, reply: Response, member: Member) -> Result:
     """
     payment = json_of(reply)
     if not reply.is_success:
-        return Result(payment, None, EXIT_REFUSED, stage.refusal(reply))
+        return Result(payment, None, EXIT_REFUSED, [stage.refusal(reply)])
 
     def show(_: Any) -> None:
         parts = [

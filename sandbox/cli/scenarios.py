@@ -312,9 +312,13 @@ def _facts(shown: Mapping[str, Any]) -> list[str]:
 # --- the group of commands ----------------------------------------------------------------------
 
 
-@scenario.command(cls=ResultCommand, json="flag")
+Proofs = list[tuple[Path, list[Step]]]
+"""Files, each with the results of its examples."""
+
+
+@scenario.command(cls=ResultCommand)
 @click.argument("paths", nargs=-1, required=True, type=FILE)
-def check(paths: tuple[Path, ...], *, as_json: bool) -> None:
+def check(paths: tuple[Path, ...]) -> Result:
     """Check scenarios by running all their examples. PATHS are files and folders.
 
     The exit status is 0 if all examples pass, 1 if one fails, 2 if a file cannot be used.
@@ -327,28 +331,26 @@ def check(paths: tuple[Path, ...], *, as_json: bool) -> None:
     files = [file for path in paths for file in _scenario_files(path)]
     results, unusable = _prove_files(files)
     failed = any(step.mistakes for _, steps in results for step in steps)
-    if as_json:
-        names = ("name", "mistakes", "near_misses")
-        shown = [
-            {"file": str(file), "examples": [{n: getattr(one, n) for n in names} for one in steps]}
-            for file, steps in results
-        ]
-        ok = not failed and not unusable
-        show_json({"ok": ok, "scenarios": shown, "unusable": unusable})
-    else:
-        for file, steps in results:
-            wrong = [step for step in steps if step.mistakes]
-            verdict = f"{len(wrong)} wrong" if wrong else "ok"
-            say(f"{file}: {len(steps)} examples, {verdict}")
-            for step in wrong:
-                for told in (*step.mistakes, *(f"near miss: {near}" for near in step.near_misses)):
-                    say(f"  {step.number} {step.name!r}: {told}")
-    for message in unusable:
-        say(f"sandbox: {message}", err=True)
-    sys.exit(EXIT_UNUSABLE if unusable else int(failed))
+    names = ("name", "mistakes", "near_misses")
+    shown = [
+        {"file": str(file), "examples": [{n: getattr(one, n) for n in names} for one in steps]}
+        for file, steps in results
+    ]
+    value = {"ok": not failed and not unusable, "scenarios": shown, "unusable": unusable}
+    status = EXIT_UNUSABLE if unusable else int(failed)
+    return Result(value, lambda _: _show_proofs(results), status, unusable)
 
 
-def _prove_files(files: list[Path]) -> tuple[list[tuple[Path, list[Step]]], list[str]]:
+def _show_proofs(results: Proofs) -> None:
+    for file, steps in results:
+        wrong = [step for step in steps if step.mistakes]
+        say(f"{file}: {len(steps)} examples, {f'{len(wrong)} wrong' if wrong else 'ok'}")
+        for step in wrong:
+            for told in (*step.mistakes, *(f"near miss: {near}" for near in step.near_misses)):
+                say(f"  {step.number} {step.name!r}: {told}")
+
+
+def _prove_files(files: list[Path]) -> tuple[Proofs, list[str]]:
     """Return the results of the examples of each file, and the mistakes of unusable files."""
     results, unusable = [], []
     is_hidden = not sys.stderr.isatty()

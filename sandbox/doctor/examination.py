@@ -44,40 +44,38 @@ class ReceiverAnswer:
     text: str = ""
 
 
+@dataclass(frozen=True, slots=True)
 class ProbeSender:
     """Sends to one URL, each request over a connection of its own, until it is closed.
 
     So leftovers of one probe do not affect the next one. Redirects are not followed, and proxies of
     the environment are ignored. An answer that is not complete after `timeout_s` counts as none.
+    `scrub` masks secrets in what the receiver says, which comes in one line.
     """
 
-    def __init__(self, url: str, *, timeout_s: float) -> None:
-        self._url = url
-        self._timeout_s = timeout_s
-        self._client: AsyncClient = _client(url, timeout_s)
+    client: AsyncClient
+    url: str
+    timeout_s: float
+    scrub: Callable[[str], str]
 
     async def send(self, webhooks: Iterable[Webhook]) -> list[ReceiverAnswer]:
         """Return the answers to requests that are sent at once, in their order. Never raises."""
         return await asyncio.gather(*map(self._send, webhooks))
 
-    async def aclose(self) -> None:
-        """Close all connections."""
-        await self._client.aclose()
-
     async def _send(self, webhook: Webhook) -> ReceiverAnswer:
         started, status, text = perf_counter(), None, bytearray()
-        request = self._client.stream(
-            webhook.method, self._url, content=webhook.body, headers=dict(webhook.headers)
+        request = self.client.stream(
+            webhook.method, self.url, content=webhook.body, headers=dict(webhook.headers)
         )
         try:
-            async with asyncio.timeout(self._timeout_s), request as answer:
+            async with asyncio.timeout(self.timeout_s), request as answer:
                 status = answer.status_code
                 async for part in answer.aiter_raw():
                     text += part[: ANSWER_BYTES_MAX - len(text)]
                     if len(text) >= ANSWER_BYTES_MAX:
                         break
         except TimeoutError:
-            way, summary = Way.SILENT, f"no complete answer within {self._timeout_s:g} s"
+            way, summary = Way.SILENT, f"no complete answer within {self.timeout_s:g} s"
         except (HTTPError, InvalidURL) as problem:
             way, summary = _way_of_problem(problem)
         else:
@@ -86,7 +84,13 @@ class ProbeSender:
                 summary += f" to {location}"
         duration_ms = (perf_counter() - started) * 1000
         said = text.decode("utf-8", "replace")
-        return ReceiverAnswer(webhook.label, way, summary, status, duration_ms, said)
+        shown, quoted = (_readable(self.scrub(one)) for one in (summary, said))
+        return ReceiverAnswer(webhook.label, way, shown, status, duration_ms, quoted)
+
+
+def _readable(text: str) -> str:
+    """Return the text in one line, without control characters."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
 def _client(url: str, timeout_s: float) -> AsyncClient:
@@ -147,10 +151,8 @@ class Finding:
     @property
     def worst(self) -> ReceiverAnswer | None:
         """The worst answer; None if nothing is wrong."""
-        severity_of = self.probe.severity_of
-        return next(
-            (one for rank in Severity for one in self.wrong if severity_of(one.way) is rank), None
-        )
+        ranks, severity_of = list(Severity), self.probe.severity_of
+        return min(self.wrong, key=lambda one: ranks.index(severity_of(one.way)), default=None)
 
     @property
     def severity(self) -> Severity | None:
@@ -178,11 +180,9 @@ class Finding:
         """The receiver's reaction in words."""
         if self.is_skipped:
             return "not tried"
-        replies = [
-            f"{one.label}: {one.summary}" if one.label else one.summary for one in self.wrong
-        ]
-        more = len(replies) - _NAMED_MAX
-        if replies:
+        if self.wrong:
+            replies = [": ".join(filter(None, (one.label, one.summary))) for one in self.wrong]
+            more = len(replies) - _NAMED_MAX
             return "; ".join(replies[:_NAMED_MAX]) + (f"; and {more} more" if more > 0 else "")
         statuses = sorted({one.status_code for one in self.answers if one.status_code is not None})
         times = f"{len(self.answers)} times " if len(self.answers) > 1 else ""
@@ -233,9 +233,7 @@ class Examination:
     def diagnosis(self) -> str | None:
         """The common cause of several failures, or None."""
         taken = {
-            one.probe.name
-            for one in self.findings
-            if one.worst is not None and one.worst.way == Way.TAKEN
+            one.probe.name for one in self.findings if one.worst and one.worst.way == Way.TAKEN
         }
         if taken >= _WITHOUT_PROOF:
             return "It accepts everything: it does not verify signatures at all."
@@ -284,11 +282,13 @@ def choose_probes(names: Collection[str]) -> list[Probe]:
 
 
 async def examine(
-    sender: ProbeSender,
+    url: str,
     builder: ProbeBuilder,
     probes: Sequence[Probe],
     *,
+    timeout_s: float,
     slow_after_ms: float,
+    scrub: Callable[[str], str],
     told: Callable[[], None],
 ) -> Examination:
     """Send the probes, the good one first, and grade the answers.
@@ -297,14 +297,16 @@ async def examine(
     skipped. `told` is called after each probe. Raises Unreachable.
     """
     findings: list[Finding] = []
-    for probe in probes:
-        if findings and findings[0].wrong:
-            findings.append(Finding(probe, is_skipped=True))
-        elif probe is QUICK:
-            findings.append(judge_pace(probe, findings, slow_after_ms))
-        else:
-            findings.append(judge(probe, await _send(sender, probe, builder)))
-        told()
+    async with _client(url, timeout_s) as client:
+        sender = ProbeSender(client, url, timeout_s, scrub)
+        for probe in probes:
+            if findings and findings[0].wrong:
+                findings.append(Finding(probe, is_skipped=True))
+            elif probe is QUICK:
+                findings.append(judge_pace(probe, findings, slow_after_ms))
+            else:
+                findings.append(judge(probe, await _send(sender, probe, builder)))
+            told()
     return Examination(findings=findings, is_whole=len(probes) == len(PROBES))
 
 

@@ -83,15 +83,17 @@ class ProbeBuilder:
         signed_with: Iterable[str] | None = None,
     ) -> Webhook:
         """Return a webhook with this body, signed correctly unless another secret is given."""
-        body = content if isinstance(content, bytes) else compact(content)
+        if not isinstance(content, bytes):
+            # As the platform writes it.
+            content = json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()
         headers = headers_of(
             self.header_prefix,
             id or self.ids.message_id(),
             self.now() - age_s,
-            body,
+            content,
             [self.secret] if signed_with is None else signed_with,
         )
-        return Webhook(label, {"content-type": "application/json", **headers}, body)
+        return Webhook(label, {"content-type": "application/json", **headers}, content)
 
     def genuine(self, *, age_s: float = 0, signed_with: Iterable[str] | None = None) -> Webhook:
         """Return a webhook of the usual event, signed correctly unless another secret is given."""
@@ -103,25 +105,11 @@ class ProbeBuilder:
         headers = {**webhook.headers, name: signature(webhook.headers[name])}
         return replace(webhook, headers={k: v for k, v in headers.items() if v})
 
-    def without_headers(self, webhook: Webhook) -> Webhook:
-        """Return the same without any header that makes it a webhook."""
-        headers = {
-            name: value
-            for name, value in webhook.headers.items()
-            if not name.startswith(f"{self.header_prefix}-")
-        }
-        return replace(webhook, headers=headers)
-
     def nullable(self) -> set[str]:
         """Return the fields that some event of the usual one's category has as null."""
         category = EVENTS[self.usual].category
         bodies = [json.loads(library.sample(e)) for e in EVENTS if EVENTS[e].category == category]
         return {name for body in bodies for name, value in body.items() if value is None}
-
-
-def compact(fields: Fields) -> bytes:
-    """Return the fields as the platform writes them."""
-    return json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 # --- the scale ----------------------------------------------------------------------------------
