@@ -5,7 +5,8 @@ request forces: assumed 6.3.
 """
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -499,6 +500,19 @@ def rows_taken(sandbox: InProcess, answer: Response) -> set[str]:
     """The clauses that the journal gives for the rule or the change of an answer."""
     decisions = sandbox.journal(answer)["decisions"]
     return {one["clause"] for one in decisions if one["step"] in ("rule", "apply")}
+
+
+@contextlib.contextmanager
+def unchanged(sandbox: InProcess) -> Iterator[None]:
+    """What is asked for in the block changes no record and announces nothing."""
+    before = sandbox.state()
+    yield
+    assert sandbox.state() == before
+
+
+def error(answer: Response) -> tuple[int, str]:
+    """Status and code of a refusal."""
+    return answer.status, answer.json()["error"]
 
 
 def chosen(answer: Response) -> str | None:
