@@ -227,7 +227,9 @@ def test_one_bad_addition_or_removal_and_nothing_of_the_edit_is_applied(sandbox)
     with unchanged(sandbox):
         for why, one in bad.items():
             body = {"added_transactions": [free, one], "processor_batch_id": "777"}
-            assert one in refused(sandbox, edit_batch(sandbox, id, **body), clause="assumed B7"), why
+            assert one in refused(sandbox, edit_batch(sandbox, id, **body), clause="assumed B7"), (
+                why
+            )
         for why in ("unknown", "authorized", "reversed"):
             body = {"removed_transactions": [member["transaction_id"], bad[why]]}
             assert bad[why] in refused(sandbox, edit_batch(sandbox, id, **body)), why

@@ -5,13 +5,13 @@ import pytest
 from tests.payments.card_rows import CARDS
 from tests.payments.outcome_rows import ROWS
 from tests.support.payments import (
-    all_transactions,
     chosen,
-    event_types,
+    error,
     operate,
     paid_id,
     pay,
     read,
+    unchanged,
 )
 
 ORDINARY = "approved; source=default; rule=default"
@@ -38,81 +38,70 @@ def test_a_card_is_told_by_its_token_and_by_its_number_with_and_without_spaces(s
     rule = f"{row.outcome}; source=card; rule={token}"
 
     for sent in (token, row.pan, in_fours(row.pan), " ".join(row.pan)):
-        answer = pay(sandbox, 1000, card=sent)
+        for operation, success in (("sale", "captured"), ("auth", "authorized")):
+            answer = pay(sandbox, 1000, card=sent, operation=operation)
 
-        shown = answer.json()
-        assert card_of(shown) == (row.brand, row.type, row.masked)
-        assert shown["status"] == ("captured" if outcome.status == "ok" else outcome.status)
-        assert shown["status_reason"] == outcome.status_reason
-        assert chosen(answer) == (ORDINARY if row.outcome == "approved" else rule)
-
-
-@pytest.mark.proves("assumed 6.4")
-@pytest.mark.parametrize("token", CARDS)
-def test_a_card_answers_an_authorization_as_it_does_a_sale(sandbox, token):
-    outcome = ROWS[CARDS[token].outcome]
-
-    answer = pay(sandbox, 1000, operation="auth", card=token)
-
-    assert answer.json()["status_reason"] == outcome.status_reason
-    assert answer.json()["status"] == ("authorized" if outcome.status == "ok" else outcome.status)
+            shown = answer.json()
+            assert card_of(shown) == (row.brand, row.type, row.masked)
+            assert shown["status"] == (success if outcome.status == "ok" else outcome.status)
+            assert shown["status_reason"] == outcome.status_reason
+            assert chosen(answer) == (ORDINARY if row.outcome == "approved" else rule)
 
 
-@pytest.mark.proves("assumed 1.8-reader")
-def test_a_card_may_stand_flat_beside_the_rest(sandbox):
-    answer = pay(sandbox, paymentCardData="tok_amex", generalCardData="anything")
-
-    assert card_of(answer.json()) == ("Amex", "Credit", "371449*****8431")
-
-
-def test_other_fields_of_the_reader_do_not_tell_the_card(sandbox):
-    reader = {"id": "reader-1", "generalCardData": "tok_declined", "outcome": 3}
-
-    answer = pay(sandbox, card_reader_data=reader)
-
-    assert card_of(answer.json()) == (DEFAULT.brand, DEFAULT.type, DEFAULT.masked)
-    assert answer.json()["status"] == "captured"
+@pytest.mark.proves("assumed 1.8-reader, D13")
+def test_the_card_is_that_of_the_reader_however_it_is_written_and_else_the_default(sandbox):
+    declined = CARDS["tok_declined"]
+    for sent in (
+        "4000-0000-0000-0002",
+        ";4000000000000002=2512101?",  # the second track of a stripe (ISO/IEC 7813)
+        "%B4000000000000002^DOE/JANE^2512101?",  # the first
+    ):
+        answer = pay(sandbox, card=sent)
+        assert (card_of(answer.json())[2], answer.json()["status"]) == (
+            *(declined.masked, "declined"),
+        )
+    flat = pay(sandbox, paymentCardData="tok_amex", generalCardData="anything")
+    assert card_of(flat.json()) == ("Amex", "Credit", "371449*****8431")
+    other = {"id": "reader-1", "generalCardData": "tok_declined", "outcome": 3}
+    blobs = (
+        *("ARjtB1o8wkI5ZHPxQ1ypVqGmSL0cN2", "eyJhbGciOiJSUzI1NiJ9.e30.c2ln", "TOK_DECLINED"),
+        *("token", "\uff10\uff10\uff10", "", " "),  # digits, but none of ASCII
+    )
+    for more in (*({"card": blob} for blob in blobs), {}, {"card_reader_data": other}):
+        answer = pay(sandbox, **more)
+        assert card_of(answer.json()) == (DEFAULT.brand, DEFAULT.type, DEFAULT.masked)
+        assert (answer.json()["status"], chosen(answer)) == ("captured", ORDINARY), more
 
 
 # --- later operations -------------------------------------------------------------------------
 
 
 @pytest.mark.proves("assumed 6.4")
-def test_a_refund_to_a_card_that_refuses_refunds_is_declined_every_time(sandbox):
-    id = paid_id(sandbox, card="tok_refund_fails")
+@pytest.mark.parametrize(
+    ("token", "operation", "outcome", "reason"),
+    [
+        ("tok_refund_fails", "refund", "refund_declined", "declined"),
+        *[("tok_increment_fails", "incremental_auth", *["incremental_auth_declined"] * 2)],
+    ],
+)
+def test_a_card_declines_one_later_operation_every_time_and_no_other(
+    sandbox, token, operation, outcome, reason
+):
+    first = "auth" if operation == "incremental_auth" else "sale"
+    id = paid_id(sandbox, operation=first, card=token)
+    before = read(sandbox, id)
 
-    answers = [operate(sandbox, id, "refund") for _ in range(2)]
-
-    for answer in answers:
-        assert chosen(answer) == "refund_declined; source=card; rule=tok_refund_fails"
-        assert (answer.json()["status"], answer.json()["transaction_type"]) == (
-            "declined",
-            "refund",
+    for _ in range(2):
+        answer = operate(sandbox, id, operation)
+        assert chosen(answer) == f"{outcome}; source=card; rule={token}"
+        assert (answer.json()["status_reason"], answer.json()["transaction_type"]) == (
+            *(reason, operation),
         )
-    assert (read(sandbox, id)["status"], read(sandbox, id)["refunded"]) == ("captured", 0)
 
-
-@pytest.mark.proves("assumed 6.4")
-def test_an_increment_on_a_card_that_refuses_increments_is_declined_every_time(sandbox):
-    id = paid_id(sandbox, operation="auth", card="tok_increment_fails")
-
-    answers = [operate(sandbox, id, "incremental_auth") for _ in range(2)]
-
-    for answer in answers:
-        rule = "incremental_auth_declined; source=card; rule=tok_increment_fails"
-        assert chosen(answer) == rule
-        assert answer.json()["status_reason"] == "incremental_auth_declined"
-    assert read(sandbox, id)["total_amount"] == 1000
-
-
-@pytest.mark.parametrize("token", ["tok_refund_fails", "tok_increment_fails"])
-def test_such_a_card_leaves_all_other_operations_alone(sandbox, token):
-    id = paid_id(sandbox, operation="auth", card=token)
-    others = [("capture", {}), ("tip_adjust", {}), ("reverse", {})]
-
-    answers = [operate(sandbox, id, operation, **more) for operation, more in others]
-
-    assert [chosen(answer) for answer in answers] == [ORDINARY] * 3
+    assert read(sandbox, id) | {"history": []} == before | {"history": []}
+    other = paid_id(sandbox, operation="auth", card=token)
+    answers = [operate(sandbox, other, one) for one in ("capture", "tip_adjust", "reverse")]
+    assert [chosen(one) for one in answers] == [ORDINARY] * 3
 
 
 @pytest.mark.parametrize("token", ["tok_declined", "tok_timeout", "tok_bad_luhn"])
@@ -128,109 +117,27 @@ def test_what_a_card_answers_at_first_it_does_not_answer_to_later_operations(san
 
 
 @pytest.mark.proves("assumed 6.4, 2.7")
-@pytest.mark.parametrize("amount", [5001, 5002, 10_000, 99_999_999])
-@pytest.mark.parametrize(("operation", "captured"), [("sale", 5000), ("auth", 0)])
-def test_the_prepaid_card_approves_five_thousand_of_what_is_more(
-    sandbox, amount, operation, captured
-):
+@pytest.mark.parametrize("amount", [1, 4999, 5000, 5001, 5002, 10_000, 99_999_999])
+@pytest.mark.parametrize("operation", ["sale", "auth"])
+def test_the_prepaid_card_approves_five_thousand_of_what_is_more(sandbox, amount, operation):
     answer = pay(sandbox, amount, operation=operation, card="tok_mc_prepaid")
 
-    shown = answer.json()
-    assert (shown["status_reason"], shown["total_amount"]) == ("partial_approval", amount)
-    assert shown["additional_details"] == {
-        "authorized_amount": 5000,
-        "captured_amount": captured,
-        "remaining_amount": amount - 5000,
+    shown, approved = answer.json(), min(amount, 5000)
+    details = {
+        "authorized_amount": approved,
+        "captured_amount": approved if operation == "sale" else 0,
     }
-    assert shown["gateway_transaction_response"]["responseCode"] == "P"
-    assert chosen(answer) == "partial_approval; source=card; rule=tok_mc_prepaid"
-
-
-@pytest.mark.parametrize("amount", [1, 4999, 5000])
-def test_the_prepaid_card_approves_all_of_what_is_not_more(sandbox, amount):
-    answer = pay(sandbox, amount, card="tok_mc_prepaid")
-
-    assert answer.json()["status_reason"] == "approved"
-    assert answer.json()["additional_details"] == {
-        "authorized_amount": amount,
-        "captured_amount": amount,
-    }
-    assert chosen(answer) == ORDINARY
+    if amount > 5000:
+        details["remaining_amount"] = amount - 5000
+        assert (shown["status_reason"], shown["total_amount"]) == ("partial_approval", amount)
+        assert shown["gateway_transaction_response"]["responseCode"] == "P"
+        assert chosen(answer) == "partial_approval; source=card; rule=tok_mc_prepaid"
+    else:
+        assert (shown["status_reason"], chosen(answer)) == ("approved", ORDINARY)
+    assert shown["additional_details"] == details
 
 
 # --- what is no card of the table -------------------------------------------------------------
-
-BLOBS = [
-    "ARjtB1o8wkI5ZHPxQ1ypVqGmSL0cN2",
-    "eyJhbGciOiJSUzI1NiJ9.e30.c2ln",
-    "TOK_DECLINED",
-    "token",
-    "\uff10\uff10\uff10",  # digits, but none of ASCII
-    "",
-    " ",
-]
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        "4000000000000002",
-        "4000 0000 0000 0002",
-        "4000-0000-0000-0002",
-        ";4000000000000002=2512101?",  # the second track of a stripe (ISO/IEC 7813)
-        "%B4000000000000002^DOE/JANE^2512101?",  # the first
-    ],
-)
-def test_the_number_of_a_test_card_is_understood_however_it_is_written(sandbox, data):
-    answer = pay(sandbox, card=data)
-
-    assert card_of(answer.json()) == ("Visa", "Credit", "400000******0002")
-    assert answer.json()["status"] == "declined"
-
-
-@pytest.mark.parametrize(
-    "data", [";5555555555554444=2512101?", "4000000000000002 4111111111111111"]
-)
-def test_the_data_of_another_stripe_is_refused(sandbox, data):
-    answer = pay(sandbox, card=data)
-
-    assert (answer.status, answer.json()["error"]) == (400, "validation_error")
-
-
-@pytest.mark.proves("assumed D13")
-@pytest.mark.parametrize("blob", BLOBS)
-def test_an_opaque_blob_of_a_reader_means_the_default_card(sandbox, blob):
-    answer = pay(sandbox, card=blob)
-
-    assert card_of(answer.json()) == (DEFAULT.brand, DEFAULT.type, DEFAULT.masked)
-    assert (answer.json()["status"], chosen(answer)) == ("captured", ORDINARY)
-
-
-@pytest.mark.proves("assumed 1.8-reader, D13")
-def test_without_a_reader_the_default_card_is_meant(sandbox):
-    answer = pay(sandbox)
-
-    assert card_of(answer.json()) == (DEFAULT.brand, DEFAULT.type, DEFAULT.masked)
-
-
-@pytest.mark.proves("assumed D13")
-@pytest.mark.parametrize(
-    ("token", "nearest"),
-    [
-        ("tok_decline", "tok_declined"),
-        ("tok_visa_debt", "tok_visa_debit"),
-        ("tok_insuficient", "tok_insufficient"),
-    ],
-)
-def test_an_unknown_token_is_a_400_that_names_the_nearest(sandbox, token, nearest):
-    answer = pay(sandbox, card=token)
-
-    assert (answer.status, answer.json()["error"]) == (400, "validation_error")
-    assert nearest in answer.json()["detail"]
-    assert sandbox.journal(answer)["decisions"][-1]["clause"] == "assumed 6.4-unknown"
-    assert event_types(sandbox, answer) == []
-    assert all_transactions(sandbox) == 0
-
 
 UNKNOWN_NUMBERS = [
     "4242424242424242",  # another platform's test card
@@ -243,32 +150,34 @@ UNKNOWN_NUMBERS = [
 
 
 @pytest.mark.proves("assumed D13, 6.4-unknown")
-@pytest.mark.parametrize("number", UNKNOWN_NUMBERS)
-def test_a_number_that_is_not_of_the_table_is_a_400_that_does_not_repeat_it(sandbox, number):
-    answer = pay(sandbox, card=number)
-
-    assert (answer.status, answer.json()["error"]) == (400, "validation_error")
-    assert answer.json()["detail"].endswith(
-        "only the card numbers of the test cards may be sent to a sandbox"
-    )
-    assert sandbox.journal(answer)["request"]["card_reader_data"] == {"paymentCardData": "****"}
-    assert all_transactions(sandbox) == 0
-
-
-@pytest.mark.parametrize("card", ["tok_unknown", "5555555555554444"])
-def test_a_refund_refuses_an_unknown_card_as_well(sandbox, card):
+def test_a_card_that_is_not_of_the_table_is_a_400_that_does_not_repeat_a_number(sandbox):
     id = paid_id(sandbox)
+    other_stripes = (";5555555555554444=2512101?", "4000000000000002 4111111111111111")
 
-    answer = operate(sandbox, id, "refund", card_reader_data={"paymentCardData": card})
-
-    assert (answer.status, answer.json()["error"]) == (400, "validation_error")
-    assert read(sandbox, id)["status"] == "captured"
-
-
-def test_a_refund_with_another_card_of_the_table_is_served(sandbox):
-    id = paid_id(sandbox)
-
+    with unchanged(sandbox):
+        for token, nearest in {
+            "tok_decline": "tok_declined",
+            "tok_visa_debt": "tok_visa_debit",
+            "tok_insuficient": "tok_insufficient",
+        }.items():
+            answer = pay(sandbox, card=token)
+            assert error(answer) == (400, "validation_error")
+            assert nearest in answer.json()["detail"]
+            assert sandbox.journal(answer)["decisions"][-1]["clause"] == "assumed 6.4-unknown"
+        for number in UNKNOWN_NUMBERS:
+            answer = pay(sandbox, card=number)
+            assert error(answer) == (400, "validation_error")
+            assert answer.json()["detail"].endswith(
+                "only the card numbers of the test cards may be sent to a sandbox"
+            )
+            shown = sandbox.journal(answer)["request"]["card_reader_data"]
+            assert shown == {"paymentCardData": "****"}
+        for data in other_stripes:
+            assert error(pay(sandbox, card=data)) == (400, "validation_error")
+        for card in ("tok_unknown", "5555555555554444"):
+            read_now = {"paymentCardData": card}
+            answer = operate(sandbox, id, "refund", card_reader_data=read_now)
+            assert error(answer) == (400, "validation_error")
+    # A refund goes back to the card that paid; what the reader saw now does not choose.
     answer = operate(sandbox, id, "refund", card_reader_data={"paymentCardData": "tok_declined"})
-
-    # It goes back to the card that paid; what the reader saw now does not choose.
     assert (answer.json()["status"], answer.json()["card"]) == ("refunded", DEFAULT.masked)

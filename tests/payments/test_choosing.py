@@ -7,7 +7,15 @@ from sandbox.domain.payments.outcomes import Operation, Queued
 from sandbox.scenarios.outcome_choice import AttemptFacts, choose
 from sandbox.scenarios.queue import Queue
 from tests.directory.making import terminal_id
-from tests.support.payments import chosen, operate, paid_id, pay, ready_for
+from tests.support.payments import (
+    block_terminal,
+    chosen,
+    operate,
+    paid_id,
+    pay,
+    ready_for,
+    refused,
+)
 
 ORDINARY = "approved; source=default; rule=default"
 
@@ -39,62 +47,55 @@ def test_near_misses_stand_in_the_order_in_which_they_were_asked():
 
     assert told(choice) == ("approved", "default", "default")
     assert [near.split(":")[0].split(" ")[0] for near in choice.near_misses] == [
-        "header",
-        "queue",
-        "terminal",
-        "amount",
+        *("header", "queue", "terminal", "amount"),
     ]
 
 
 # --- the queue --------------------------------------------------------------------------------
 
+WAITING = [
+    (
+        Queued(outcome="general_error", operation=Operation.CAPTURE),
+        *(facts(), facts(Operation.CAPTURE), "waits for capture"),
+    ),
+    (
+        Queued(outcome="lost_card", amount=1234),
+        *(facts(amount=1233), facts(amount=1234), "waits for the amount 1234"),
+    ),
+    (
+        Queued(outcome="lost_card", amount=1234),
+        *(facts(amount=None), facts(amount=1234), "waits for the amount 1234"),
+    ),
+    (
+        Queued(outcome="refund_declined"),
+        *(facts(), facts(Operation.REFUND), "refund_declined is not for sale"),
+    ),
+]
 
-def test_an_entry_waits_for_its_operation():
-    queue = queue_of(Queued(outcome="general_error", operation=Operation.CAPTURE))
 
-    sale, capture = choose(facts(), queue), choose(facts(Operation.CAPTURE), queue)
+@pytest.mark.parametrize(("entry", "other", "fitting", "why"), WAITING)
+def test_an_entry_waits_for_its_operation_and_its_amount(entry, other, fitting, why):
+    queue = queue_of(entry)
 
-    assert told(sale) == ("approved", "default", "default")
-    assert sale.near_misses == ["queue: waits for capture"]
-    assert told(capture) == ("general_error", "queue", "queue")
+    passed, taken = choose(other, queue), choose(fitting, queue)
 
-
-def test_an_entry_waits_for_its_amount():
-    queue = queue_of(Queued(outcome="lost_card", amount=1234))
-
-    used = [choose(facts(amount=amount), queue) for amount in (1233, 1235, None, 1234)]
-
-    assert [choice.key for choice in used] == ["approved", "approved", "approved", "lost_card"]
-    assert used[0].near_misses == ["queue: waits for the amount 1234"]
-
-
-def test_an_entry_without_an_operation_waits_for_one_that_its_outcome_is_for():
-    queue = queue_of(Queued(outcome="refund_declined"))
-
-    used = [choose(facts(operation), queue) for operation in (Operation.SALE, Operation.REFUND)]
-
-    assert [choice.key for choice in used] == ["approved", "refund_declined"]
-    assert used[0].near_misses == ["queue: refund_declined is not for sale"]
+    assert told(passed) == ("approved", "default", "default")
+    assert passed.near_misses == [f"queue: {why}"]
+    assert told(taken) == (entry.outcome, "queue", "queue")
 
 
 def test_the_first_entry_that_fits_is_taken_past_those_that_do_not():
     capture = Queued(outcome="general_error", operation=Operation.CAPTURE)
-    later = Queued(outcome="stolen_card")
+    later = Queued(fault="drop_before")
     queue = queue_of(capture, Queued(outcome="lost_card"), later)
 
     choice = choose(facts(), queue)
 
     assert (choice.key, choice.near_misses) == ("lost_card", ["queue: waits for capture"])
     assert list(queue.entries) == [capture, later]
-
-
-def test_an_entry_without_an_outcome_is_an_approval_with_a_fault():
-    queue = queue_of(Queued(fault="drop_before"))
-
-    choice = choose(facts(card=CARDS["tok_declined"]), queue)
-
-    assert told(choice) == ("drop_before", "queue", "queue")
-    assert choice.outcome.key == "approved"
+    # One without an outcome is an approval with a fault.
+    fault = choose(facts(card=CARDS["tok_declined"]), queue)
+    assert (told(fault), fault.outcome.key) == (("drop_before", "queue", "queue"), "approved")
 
 
 # --- the same over HTTP -----------------------------------------------------------------------
@@ -154,48 +155,14 @@ def test_the_sources_of_a_refund_come_in_their_order(sandbox):
     ]
 
 
-@pytest.mark.proves("assumed 2.7")
-def test_a_partial_approval_of_the_queue_gives_what_the_entry_says(sandbox):
-    world_of(sandbox).queue.add(Queued(outcome="partial_approval", approved_amount=123))
-
-    answer = pay(sandbox, 1000)
-
-    assert answer.json()["status_reason"] == "partial_approval"
-    assert answer.json()["additional_details"] == {
-        "authorized_amount": 123,
-        "captured_amount": 123,
-        "remaining_amount": 877,
-    }
-
-
-def test_what_the_queue_passed_over_stands_in_the_journal(sandbox):
-    world_of(sandbox).queue.add(Queued(outcome="lost_card", amount=1234))
-
-    answer = pay(sandbox, 1000)
-
-    assert chosen(answer) == ORDINARY
-    assert sandbox.journal(answer)["near_misses"] == ["queue: waits for the amount 1234"]
-
-
-def test_what_is_refused_before_the_processor_is_asked_uses_up_nothing(sandbox):
-    queue = world_of(sandbox).queue
-    id = paid_id(sandbox)
-    queue.add(Queued(outcome="general_error"))
-
-    refused = operate(sandbox, id, "capture")
-
-    assert refused.status == 400
-    assert [one.outcome for one in queue.entries] == ["general_error"]
-
-
 @pytest.mark.proves("assumed I7, I10")
-def test_a_passthrough_or_a_misconfigured_terminal_asks_no_cardholder(sandbox):
-    world_of(sandbox).queue.add(Queued(outcome="lost_card"))
-    blocked = {"status": "blocked"}
-    path = f"/v2/terminals/{terminal_id(sandbox, 'merchant')}"
-    assert sandbox.ask("PUT", path, key="partner", json_body=blocked).status == 200
+def test_what_asks_no_cardholder_uses_up_nothing_of_the_queue(sandbox):
+    queue, id = world_of(sandbox).queue, paid_id(sandbox)
+    queue.add(Queued(outcome="lost_card"))
 
+    refused(sandbox, operate(sandbox, id, "capture"), error="invalid_capture_sequence")
     passed = pay(sandbox, at="passthrough_merchant", outcome="lost_card")
+    block_terminal(sandbox, "merchant")
     misconfigured = pay(sandbox, outcome="lost_card")
 
     # assumed I7, I10.
@@ -204,4 +171,4 @@ def test_a_passthrough_or_a_misconfigured_terminal_asks_no_cardholder(sandbox):
     assert chosen(misconfigured) == (
         f"invalid_terminal; source=terminal; rule={terminal_id(sandbox, 'merchant')}"
     )
-    assert len(world_of(sandbox).queue.entries) == 1
+    assert [one.outcome for one in queue.entries] == ["lost_card"]

@@ -1,196 +1,167 @@
-"""What a passthrough processor reports of money that went back. Source: assumed D37."""
+"""What the processor of a passthrough payment tells afterwards. Source: assumed F8, D17, D37."""
 
 import pytest
 
+from tests.directory.making import set_clock, shown
+from tests.payments.driving_money import shown_sums, sums_of
 from tests.support.payments import (
+    acted,
     ask,
     batch,
+    batches,
+    close_batch,
+    edited,
     kind,
     ledger,
     message_count,
     messages_since,
-    pay,
+    paid,
+    parts,
     read,
     refused,
     set_switch,
+    unchanged,
 )
 
+# operation; what was told before; what is told now; what it comes to; events; ledger
+TABLE = """
+sale;;status=captured;sale/captured/approved;sale;1000 1000 0 0
+auth;;status=captured;capture/captured/approved;capture;1000 1000 0 0
+auth;;status=authorized;auth/authorized/approved;authorize;1000 0 0 0
+sale;;status=refunded;refund/refunded/approved;refund;1000 1000 1000 0
+auth;;status=reversed;reverse/reversed/approved;reverse;1000 0 0 1000
+sale;;status=canceled;sale/canceled/merchant_canceled;cancel;0 0 0 0
+auth;;status=canceled;auth/canceled/merchant_canceled;cancel;0 0 0 0
+sale;;status=declined;sale/declined/declined;sale;0 0 0 0
+auth;;status=declined;auth/declined/declined;authorize;0 0 0 0
+sale;;status=error;sale/error/payment_failed;sale;0 0 0 0
+auth;;status=error;auth/error/payment_failed;authorize;0 0 0 0
+sale;;status=captured status_reason=partial_approval authorized_amount=600;\
+sale/captured/partial_approval;sale;600 600 0 0
+auth;status=authorized;status=captured;capture/captured/approved;capture;1000 1000 0 0
+auth;status=authorized;status=reversed;reverse/reversed/approved;reverse;1000 0 0 1000
+auth;status=captured;status=refunded;refund/refunded/approved;refund;1000 1000 1000 0
+auth;status=captured;status=reversed;reverse/reversed/approved;reverse;1000 1000 0 1000
+auth;status=authorized;reversed=100;reverse/authorized/approved;reverse;1000 0 0 100
+auth;status=authorized;reversed=1000;reverse/reversed/approved;reverse;1000 0 0 1000
+sale;status=captured;reversed=100;reverse/captured/approved;reverse;1000 1000 0 100
+sale;status=captured;reversed=1000;reverse/reversed/approved;reverse;1000 1000 0 1000
+sale;status=captured;refunded=200;refund/captured/approved;refund;1000 1000 200 0
+sale;status=captured;status=refunded refunded=1000;refund/refunded/approved;refund;1000 1000 1000 0
+sale;status=captured,refunded=200;refunded=1000;refund/refunded/approved;refund;1000 1000 1000 0
+sale;status=captured,refunded=200;status=refunded;refund/refunded/approved;refund;1000 1000 1000 0
+sale;;status=captured refunded=200;refund/captured/approved;sale refund;1000 1000 200 0
+sale;status=captured,refunded=200;status=captured status_reason=approved refunded=200 reversed=0;\
+refund/captured/approved;;1000 1000 200 0
+"""
 
-def sale(sandbox, *, status="captured", **more):
-    """A payment of 500 whose processor has told its outcome."""
-    id = pay(sandbox, 500, at="passthrough_merchant", **more).json()["transaction_id"]
-    assert edit(sandbox, id, status=status).status == 200
-    return id
+
+def fields(text):
+    pairs = [one.split("=") for one in text.split()]
+    return {name: int(value) if value.isdigit() else value for name, value in pairs}
 
 
-def edit(sandbox, id, *, by="partner", **body):
-    return ask(sandbox, "PUT", f"/v1/transactions/{id}", body, by=by)
+def told(sandbox, before, operation="sale"):
+    """A passthrough payment of which this was told, one edit after the other."""
+    tx = paid(sandbox, at="passthrough_merchant", operation=operation)
+    for edit in filter(None, before.split(",")):
+        edited(sandbox, tx["transaction_id"], **fields(edit))
+    return read(sandbox, tx)
 
 
-def told_since(sandbox, seen):
-    return [
-        (one["event_type"], kind(one["body"]))
-        for one in messages_since(sandbox, seen)
-        if one["event_type"] != "batch.opened"
-    ]
-
-
-def sums(sandbox, id):
-    found = batch(sandbox, read(sandbox, id)["batch_id"])
-    return found["captured_amount"], found["refunded_amount"], found["transaction_count"]
-
-
-@pytest.mark.proves("assumed D37")
-def test_a_refund_in_part_fires_its_event_enters_the_history_and_the_batch(sandbox):
-    id = sale(sandbox)
+@pytest.mark.proves("spec 3.2-pending", "assumed F8, 1.7-edit, D17, D37")
+@pytest.mark.parametrize("line", TABLE.strip().splitlines())
+def test_what_the_processor_tells_fires_its_events_and_enters_history_and_batch(sandbox, line):
+    operation, before, edit, expected, events, money = line.split(";")
+    tx = told(sandbox, before, operation)
     seen = message_count(sandbox)
 
-    answer = edit(sandbox, id, refunded=200)
+    answer = edited(sandbox, tx["transaction_id"], **fields(edit))
 
-    assert (answer.status, answer.json()["refunded"]) == (200, 200)
-    assert told_since(sandbox, seen) == [("transaction.refund", "refund/captured/approved")]
-    last = read(sandbox, id)["history"][-1]
-    assert (last["transaction_type"], last["amount"]) == ("refund", 200)
-    assert sums(sandbox, id) == (500, 200, 2)
-
-
-@pytest.mark.proves("assumed D37")
-def test_a_refund_in_parts_up_to_the_whole_is_refunded_and_the_batch_has_all_of_it(sandbox):
-    id = sale(sandbox)
-    edit(sandbox, id, refunded=200)
-    seen = message_count(sandbox)
-
-    after = edit(sandbox, id, refunded=500).json()
-
-    assert kind(after) == "refund/refunded/approved"
-    assert told_since(sandbox, seen) == [("transaction.refund", "refund/refunded/approved")]
-    assert sums(sandbox, id) == (500, 500, 3)
+    after = read(sandbox, tx)
+    assert after == answer
+    assert (kind(after), ledger(after)) == (expected, tuple(map(int, money.split())))
+    fired = [one for one in messages_since(sandbox, seen) if one["event_type"] != "batch.opened"]
+    assert [one["event_type"] for one in fired] == [f"transaction.{one}" for one in events.split()]
+    new = after["history"][len(tx["history"]) :]
+    assert after["history"] == tx["history"] + new
+    assert list(map(kind, new)) == [kind(one["body"]) for one in fired]
+    if fired:
+        assert fired[-1]["body"] == after
+        was, now = ledger(tx), ledger(after)
+        if now[2:] != was[2:]:
+            assert new[-1]["amount"] == max(now[2] - was[2], now[3] - was[3])
+    for one in batches(sandbox):
+        assert shown_sums(one) == sums_of(one["id"], [after])
+    assert (after["batch_id"] is not None) == (after["status"] in ("captured", "refunded"))
 
 
-@pytest.mark.proves("assumed D37")
-def test_the_rest_told_as_refunded_comes_into_the_batch_too(sandbox):
-    id = sale(sandbox)
-    edit(sandbox, id, refunded=200)
+@pytest.mark.proves("assumed 1.7-edit")
+def test_a_breakdown_replaces_all_of_the_old_one(sandbox):
+    waiting = paid(sandbox, at="passthrough_merchant")
+    breakdown = {"subtotal": 1500, "taxAmount": 100, "tipAmount": 300}
 
-    after = edit(sandbox, id, status="refunded").json()
+    after = edited(sandbox, waiting["transaction_id"], status="captured", breakdown=breakdown)
 
-    assert (after["refunded"], after["history"][-1]["amount"]) == (500, 300)
-    assert sums(sandbox, id) == (500, 500, 3)
+    assert (parts(after), ledger(after)) == ((1500, 100, 300, 0, 1900), (1900, 1900, 0, 0))
+    part = {"status_reason": "partial_approval", "authorized_amount": 600}
+    other = paid(sandbox, at="passthrough_merchant")
+    in_part = edited(sandbox, other["transaction_id"], status="captured", **part)
+    assert (in_part["total_amount"], in_part["additional_details"]["remaining_amount"]) == (
+        *(1000, 400),
+    )
+
+
+@pytest.mark.proves("assumed F8, F9, I7, 8.2-pending, D17")
+def test_what_was_told_is_captured_like_any_other_and_what_was_not_waits_for_good(sandbox):
+    tx, waiting = told(sandbox, "status=authorized", "auth"), told(sandbox, "")
+
+    captured = acted(sandbox, tx, "capture", amount=900)
+    shown(close_batch(sandbox, captured["batch_id"]))
+
+    assert (read(sandbox, tx)["status"], ledger(captured)) == ("settled", (1000, 900, 0, 0))
+    set_clock(sandbox, "2030-01-01T00:00:00.000Z")
+    assert read(sandbox, waiting) == waiting
 
 
 @pytest.mark.proves("assumed D37")
 def test_a_refund_in_part_is_refunded_where_the_reading_says_so(sandbox):
     set_switch(sandbox, "refund.partial_status", "refunded")
-    id = sale(sandbox)
+    tx = told(sandbox, "status=captured,refunded=200")
 
-    assert kind(edit(sandbox, id, refunded=200).json()) == "refund/refunded/approved"
-
-
-@pytest.mark.proves("assumed D37")
-@pytest.mark.parametrize(
-    ("status", "amount", "shown", "money"),
-    [
-        ("authorized", 100, "reverse/authorized/approved", (500, 0, 0, 100)),
-        ("authorized", 500, "reverse/reversed/approved", (500, 0, 0, 500)),
-        ("captured", 100, "reverse/captured/approved", (500, 500, 0, 100)),
-        ("captured", 500, "reverse/reversed/approved", (500, 500, 0, 500)),
-    ],
-)
-def test_a_reversal_fires_its_event_and_enters_the_history(sandbox, status, amount, shown, money):
-    id = sale(sandbox, status=status, operation="auth" if status == "authorized" else "sale")
-    seen = message_count(sandbox)
-
-    after = edit(sandbox, id, reversed=amount).json()
-
-    assert (kind(after), ledger(after)) == (shown, money)
-    assert told_since(sandbox, seen) == [("transaction.reverse", shown)]
-    assert read(sandbox, id)["history"][-1]["amount"] == amount
+    assert kind(tx) == "refund/refunded/approved"
+    assert batch(sandbox, tx["batch_id"])["refunded_amount"] == 200
 
 
-@pytest.mark.proves("assumed D37")
-def test_a_reversal_moves_the_sums_of_the_batch_and_a_whole_one_leaves_it(sandbox):
-    id = sale(sandbox)
-    in_batch = read(sandbox, id)["batch_id"]
-
-    edit(sandbox, id, reversed=100)
-    assert sums(sandbox, id) == (400, 0, 1)
-    edit(sandbox, id, reversed=500)
-
-    found = batch(sandbox, in_batch)
-    assert (found["captured_amount"], found["transaction_count"]) == (0, 0)
+OPEN = ("approved", "partial_approval", "pending")
+CONTRADICTIONS = {
+    **dict.fromkeys(("declined", "error", "canceled"), OPEN),
+    "captured": ("declined", "pending", "payment_failed"),
+    "refunded": ("declined", "pending", "timed_out"),
+    "reversed": ("declined", "pending", "invalid_card"),
+    "pending": ("approved",),
+}
 
 
-@pytest.mark.proves("assumed D37")
-def test_an_outcome_and_a_refund_in_one_edit_are_two_attempts(sandbox):
-    id = pay(sandbox, 500, at="passthrough_merchant").json()["transaction_id"]
-    seen = message_count(sandbox)
+@pytest.mark.proves("assumed D37, M6")
+def test_what_cannot_have_happened_is_refused_and_changes_nothing(sandbox):
+    waiting, sale = told(sandbox, ""), told(sandbox, "status=captured")
+    refunded, returned = (told(sandbox, f"status=captured,{one}=200") for one in BACK)
 
-    after = edit(sandbox, id, status="captured", refunded=200).json()
-
-    assert (kind(after), ledger(after)) == ("refund/captured/approved", (500, 500, 200, 0))
-    events = [event for event, _ in told_since(sandbox, seen)]
-    assert events == ["transaction.sale", "transaction.refund"]
-    assert sums(sandbox, id) == (500, 200, 2)
-
-
-@pytest.mark.proves("assumed D37")
-@pytest.mark.parametrize("field", ["refunded", "reversed"])
-def test_what_went_back_is_not_taken_back(sandbox, field):
-    id = sale(sandbox)
-    edit(sandbox, id, **{field: 200})
-    before = sandbox.state()
-
-    answer = edit(sandbox, id, **{field: 100})
-
-    refused(sandbox, answer)
-    assert f"{field}: 100 is less than the 200 reported before" in answer.json()["detail"]
-    assert sandbox.state() == before
+    with unchanged(sandbox):
+        for tx, body, said in (
+            *(
+                (waiting, f"status={status} status_reason={reason}", f"the status {status}")
+                for status, reasons in CONTRADICTIONS.items()
+                for reason in reasons
+            ),
+            (sale, "status_reason=declined", "declined contradicts the status captured"),
+            (sale, "status=refunded refunded=300", "300 is a part of 1000"),
+            (refunded, "refunded=100", "refunded: 100 is less than the 200 reported before"),
+            (returned, "reversed=100", "reversed: 100 is less than the 200 reported before"),
+        ):
+            path = f"/v1/transactions/{tx['transaction_id']}"
+            assert said in refused(sandbox, ask(sandbox, "PUT", path, fields(body))), body
 
 
-@pytest.mark.proves("assumed D37")
-@pytest.mark.parametrize(
-    ("status", "reason"),
-    [
-        *(("declined", reason) for reason in ("approved", "partial_approval", "pending")),
-        *(("error", reason) for reason in ("approved", "partial_approval", "pending")),
-        *(("canceled", reason) for reason in ("approved", "partial_approval", "pending")),
-        *(("captured", reason) for reason in ("declined", "pending", "payment_failed")),
-        *(("refunded", reason) for reason in ("declined", "pending", "timed_out")),
-        *(("reversed", reason) for reason in ("declined", "pending", "invalid_card")),
-        ("pending", "approved"),
-    ],
-)
-def test_a_reason_that_contradicts_the_status_is_a_400(sandbox, status, reason):
-    id = pay(sandbox, 500, at="passthrough_merchant").json()["transaction_id"]
-    before = sandbox.state()
-
-    answer = edit(sandbox, id, status=status, status_reason=reason)
-
-    refused(sandbox, answer)
-    said = f"status_reason: {reason} contradicts the status {status}"
-    assert said in answer.json()["detail"]
-    assert sandbox.state() == before
-
-
-@pytest.mark.proves("assumed D37")
-def test_a_reason_alone_is_compared_with_the_status_that_there_is(sandbox):
-    id = sale(sandbox)
-
-    answer = edit(sandbox, id, status_reason="declined")
-
-    refused(sandbox, answer)
-    assert "declined contradicts the status captured" in answer.json()["detail"]
-
-
-@pytest.mark.proves("assumed D37")
-def test_an_edit_that_repeats_what_is_known_changes_nothing(sandbox):
-    id = sale(sandbox)
-    edit(sandbox, id, refunded=200)
-    before = sandbox.state()
-
-    answer = edit(
-        sandbox, id, status="captured", status_reason="approved", refunded=200, reversed=0
-    )
-
-    assert answer.status == 200
-    assert sandbox.state() == before
+BACK = ("refunded", "reversed")

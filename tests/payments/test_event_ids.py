@@ -1,21 +1,27 @@
-"""The event_id of an attempt, and what happens when it is used again. Assumed 2.6, F38, M11."""
+"""The event_id of an attempt: given, drawn, used again. Source: assumed 2.6, 7.1, F38, M11."""
 
 import pytest
 
-from tests.directory.making import a_terminal, messages, shown
+from sandbox.domain.payments.transactions import STATUSES
+from tests.directory.making import a_terminal, messages, set_clock, shown
+from tests.payments import waits
 from tests.support.payments import (
     act,
     acted,
     ask,
     edit_batch,
+    edited,
     found,
     held,
+    in_state,
     pay,
+    prompted,
     read,
     refused,
     set_switch,
     settled,
     sold,
+    unchanged,
 )
 
 ACTIONS = {
@@ -33,145 +39,161 @@ def refused_as_duplicate(sandbox, answer, of):
     assert of["transaction_id"] in said
 
 
-# --- given and generated ----------------------------------------------------------------------
-
-
-@pytest.mark.proves("assumed 7.1-ids")
-def test_without_one_an_attempt_gets_a_fresh_uuid_in_capitals(sandbox):
-    tx = held(sandbox)
-    acted(sandbox, tx, "capture")
-
-    ids = [one["event_id"] for one in read(sandbox, tx)["history"]]
-
-    # A creation and its outcome are one attempt (assumed D11).
-    assert ids[0] == ids[1] != ids[2]
-    assert all(len(id) == 36 and id == id.upper() for id in ids)
+# --- given and drawn --------------------------------------------------------------------------
 
 
 @pytest.mark.proves("spec 2.4-event-id", "assumed 7.1-ids")
-@pytest.mark.parametrize(
-    "event_id", ["a", "A b", "5D6BC5C-", "x" * 128, "\u00fc\u0130", "123", "\U0001f4b3", "null"]
-)
-def test_one_that_is_given_is_kept_as_it_is(sandbox, event_id):
-    tx = sold(sandbox, event_id=event_id)
+def test_one_that_is_given_is_kept_as_it_is_and_else_a_uuid_in_capitals_is_drawn(sandbox):
+    for event_id in ("a", "A b", "5D6BC5C-", "x" * 128, "\u00fc\u0130", "\U0001f4b3", "null", "A"):
+        tx = sold(sandbox, event_id=event_id)
 
-    assert (tx["event_id"], read(sandbox, tx)["event_id"]) == (event_id, event_id)
-    assert {one["body"]["event_id"] for one in messages(sandbox) if "event_id" in one["body"]} == {
-        event_id
-    }
-
-
-def test_one_is_never_compared_in_another_case(sandbox):
-    # assumed 7.1: an iOS client sends capitals.
-    first = sold(sandbox, event_id="abc")
-
-    second = sold(sandbox, event_id="ABC")
-
-    assert first["transaction_id"] != second["transaction_id"]
-    assert found(sandbox, "event_id=ABC") == [second["transaction_id"]]
+        assert (tx["event_id"], read(sandbox, tx)["event_id"]) == (event_id, event_id)
+        told = [one["body"] for one in messages(sandbox) if one["subject"] == tx["transaction_id"]]
+        assert {body["event_id"] for body in told} == {event_id}
+    # One is never compared in another case: an iOS client sends capitals.
+    assert found(sandbox, "event_id=A") == [tx["transaction_id"]]
+    tx = held(sandbox)
+    acted(sandbox, tx, "capture")
+    ids = [one["event_id"] for one in read(sandbox, tx)["history"]]
+    # A creation and its outcome are one attempt (assumed D11).
+    assert ids[0] == ids[1] != ids[2]
+    assert all(len(id) == 36 and id == id.upper() for id in ids)
 
 
 @pytest.mark.proves("assumed 2.6")
 @pytest.mark.parametrize("action", ["sale", *ACTIONS])
 def test_one_that_is_not_a_text_of_1_to_128_characters_is_refused(sandbox, action):
     tx = sold(sandbox)
-    before = sandbox.state()
 
-    for event_id in ("", "x" * 129, "x" * 5000, 1, True, 1.5, [], {}, ["a"]):
-        if action == "sale":
-            answer = pay(sandbox, event_id=event_id)
-        else:
-            answer = act(sandbox, tx, action, event_id=event_id, **ACTIONS[action])
+    with unchanged(sandbox):
+        for event_id in ("", "x" * 129, "x" * 5000, 1, True, 1.5, [], {}, ["a"]):
+            if action == "sale":
+                answer = pay(sandbox, event_id=event_id)
+            else:
+                answer = act(sandbox, tx, action, event_id=event_id, **ACTIONS[action])
 
-        assert "event_id" in refused(sandbox, answer), event_id
-    assert sandbox.state() == before
+            assert "event_id" in refused(sandbox, answer), event_id
+
+
+def expired(sandbox, tx):
+    set_clock(sandbox, "2026-04-01T12:00:00.000Z")
+    after = read(sandbox, tx)
+    assert after["status"] == "canceled"
+    return after
+
+
+def failed_by_rule(sandbox, tx):
+    refused(sandbox, act(sandbox, tx, "capture"), 400, "invalid_capture_sequence")
+    return read(sandbox, tx)
+
+
+def passing(sandbox):
+    return shown(pay(sandbox, at="passthrough_merchant"))
+
+
+DRAWN = {
+    "a sale": (None, lambda sandbox, tx: sold(sandbox)),
+    "an authorization": (None, lambda sandbox, tx: held(sandbox)),
+    "a declined sale": (None, lambda sandbox, tx: shown(pay(sandbox, outcome="do_not_honor"))),
+    "a capture": (held, lambda sandbox, tx: acted(sandbox, tx, "capture")),
+    "an increment": (held, lambda sandbox, tx: acted(sandbox, tx, "increment", amount=100)),
+    "a refund": (sold, lambda sandbox, tx: acted(sandbox, tx, "refund", amount=10)),
+    "a confirmation": (prompted, lambda sandbox, tx: acted(sandbox, tx, "confirm", confirm=True)),
+    "a failure by a rule": (sold, failed_by_rule),
+    "an expired authorization": (held, expired),
+    "an expired surcharge prompt": (prompted, expired),
+    "a passthrough edit": (
+        *(passing, lambda sandbox, tx: edited(sandbox, tx["transaction_id"], status="captured")),
+    ),
+}
+"""What is there before an attempt that draws its own event_id, and the attempt."""
+
+
+def reset(sandbox):
+    assert sandbox.control("POST", f"/worlds/{sandbox.world}/reset").status == 200
+
+
+def drawn_after(sandbox, name, event_id, at="merchant"):
+    """From a fresh world: a sale of this event_id, then the attempt, which draws its own."""
+    reset(sandbox)
+    before, attempt = DRAWN[name]
+    tx = before(sandbox) if before else None
+    first = shown(pay(sandbox, event_id=event_id, at=at))
+    assert first["event_id"] == event_id
+    return attempt(sandbox, tx)["history"][-1]["event_id"]
+
+
+@pytest.mark.proves("assumed 2.6, M11, 7.1-ids")
+@pytest.mark.parametrize("name", DRAWN)
+def test_one_that_a_client_took_is_skipped_and_the_next_is_the_same_each_time(sandbox, name):
+    at = "passthrough_merchant" if name == "a passthrough edit" else "merchant"
+    drawn = drawn_after(sandbox, name, "somebody's own", at)
+
+    others = [drawn_after(sandbox, name, drawn, at) for _ in range(2)]
+
+    assert others[0] == others[1] != drawn
+
+
+def test_one_that_an_attempt_under_way_has_is_skipped_and_one_of_another_merchant_is_not(sandbox):
+    def sold_meanwhile(event_id):
+        reset(sandbox)
+        tx = held(sandbox)
+        waits.delay(sandbox)
+        capture = waits.action(tx["transaction_id"], "capture", event_id=event_id)
+        captured, sale = waits.meanwhile(sandbox, capture, waits.sale(sandbox))
+        assert shown(captured)["event_id"] == event_id
+        return shown(sale)["event_id"]
+
+    drawn = sold_meanwhile("somebody's own")
+
+    assert sold_meanwhile(drawn) != drawn
+    drawn = drawn_after(sandbox, "a sale", "somebody's own", "second_merchant")
+    assert drawn_after(sandbox, "a sale", drawn, "second_merchant") == drawn
 
 
 # --- used again: F38 --------------------------------------------------------------------------
 
 
-@pytest.mark.proves("assumed 2.6, F38, Q5, M11")
-@pytest.mark.parametrize("kind", ["sale", "auth"])
-@pytest.mark.parametrize("amount", [1000, 999])
-def test_a_second_initiation_with_it_is_refused_and_names_the_first(sandbox, kind, amount):
-    first = sold(sandbox, event_id="once")
-    before = sandbox.state()
+@pytest.mark.proves("assumed 2.6, F38, Q5, M11, D9")
+@pytest.mark.parametrize("status", STATUSES)
+def test_a_second_attempt_with_it_is_refused_whatever_it_is_and_names_the_first(sandbox, status):
+    # Looked at before the state, so that not even a rule failure is announced (assumed D9).
+    tx, other = in_state(sandbox, status), held(sandbox)
+    is_of_one_merchant = tx["account_id"] == other["account_id"]
 
-    answer = pay(sandbox, amount, operation=kind, event_id="once")
-
-    refused_as_duplicate(sandbox, answer, first)
-    assert sandbox.state() == before
-
-
-@pytest.mark.proves("assumed F38, 2.6")
-@pytest.mark.parametrize("action", ACTIONS)
-def test_every_action_with_it_is_refused_on_the_same_payment_and_on_others(sandbox, action):
-    first, other = sold(sandbox, event_id="once"), held(sandbox)
-    before = sandbox.state()
-
-    for tx in (first, other):
-        answer = act(sandbox, tx, action, event_id="once", **ACTIONS[action])
-        refused_as_duplicate(sandbox, answer, first)
-
-    assert sandbox.state() == before
+    with unchanged(sandbox):
+        for action, body in ACTIONS.items():
+            answer = act(sandbox, tx, action, **body, event_id=tx["event_id"])
+            refused_as_duplicate(sandbox, answer, tx)
+            if is_of_one_merchant:
+                answer = act(sandbox, other, action, **body, event_id=tx["event_id"])
+                refused_as_duplicate(sandbox, answer, tx)
+        for operation, amount in (("sale", 1000), ("auth", 999)) * is_of_one_merchant:
+            answer = pay(sandbox, amount, operation=operation, event_id=tx["event_id"])
+            refused_as_duplicate(sandbox, answer, tx)
 
 
-@pytest.mark.proves("assumed D11")
-def test_a_declined_or_failed_attempt_uses_its_event_id_up(sandbox):
+@pytest.mark.proves("assumed D11, M11, 2.6, 2.1-silent")
+def test_an_attempt_uses_it_up_for_its_merchant_and_a_refusal_in_silence_does_not(sandbox):
     declined = shown(pay(sandbox, outcome="do_not_honor", event_id="declined"))
-    tx = sold(sandbox)
-    shown(act(sandbox, tx, "refund", outcome="refund_declined", event_id="refund"))
-
-    refused_as_duplicate(sandbox, pay(sandbox, event_id="declined"), declined)
-    refused_as_duplicate(sandbox, act(sandbox, tx, "refund", event_id="refund"), tx)
-
-
-@pytest.mark.proves("assumed D11, 2.1-silent")
-def test_what_was_refused_in_silence_does_not_use_an_event_id_up(sandbox):
-    # assumed D11
-    tx = sold(sandbox, 1000)
-    refused(
-        sandbox,
-        act(sandbox, tx, "refund", amount=1001, event_id="x"),
-        400,
-        "refund_exceeds_captured",
-    )
-    refused(sandbox, act(sandbox, tx, "refund", amount="1", event_id="x"))
-    refused(sandbox, act(sandbox, tx, "confirm", confirm=True, event_id="x"), 400, STATE)
-    refused(sandbox, pay(sandbox, 0, event_id="x"))
-
-    assert acted(sandbox, tx, "refund", event_id="x")["event_id"] == "x"
-
-
-STATE = "invalid_transaction_state"
-
-
-@pytest.mark.proves("assumed M11, 2.6")
-def test_one_merchant_uses_it_once_on_all_its_terminals_and_another_merchant_again(sandbox):
-    first = sold(sandbox, event_id="once")
-    used = a_terminal(sandbox)["terminal_id"]
-
-    elsewhere = sold(sandbox, at="second_merchant", event_id="once")
-
-    refused_as_duplicate(sandbox, pay(sandbox, at=used, event_id="once"), first)
-    assert elsewhere["event_id"] == "once"
-
-
-@pytest.mark.proves("assumed 2.6")
-def test_it_stays_used_after_settlement_and_after_an_edit_of_its_batch(sandbox):
-    tx = sold(sandbox, event_id="once")
+    tx, used = sold(sandbox, 1000, event_id="once"), a_terminal(sandbox)["terminal_id"]
+    shown(act(sandbox, tx, "refund", outcome="refund_declined", event_id="failed"))
     shown(edit_batch(sandbox, tx["batch_id"], removed_transactions=[tx["transaction_id"]]))
     shown(edit_batch(sandbox, tx["batch_id"], added_transactions=[tx["transaction_id"]]))
     settled(sandbox, tx["batch_id"])
 
-    refused_as_duplicate(sandbox, pay(sandbox, event_id="once"), tx)
-
-
-def test_after_a_reset_it_is_free_again(sandbox):
-    sold(sandbox, event_id="once")
-
-    assert sandbox.control("POST", f"/worlds/{sandbox.world}/reset").status == 200
-
+    refused_as_duplicate(sandbox, pay(sandbox, event_id="declined"), declined)
+    refused_as_duplicate(sandbox, act(sandbox, tx, "refund", event_id="failed"), tx)
+    refused_as_duplicate(sandbox, pay(sandbox, at=used, event_id="once"), tx)
+    assert sold(sandbox, at="second_merchant", event_id="once")["event_id"] == "once"
+    too_much = act(sandbox, tx, "refund", amount=1001, event_id="x")
+    refused(sandbox, too_much, 400, "refund_exceeds_captured")
+    refused(sandbox, act(sandbox, tx, "refund", amount="1", event_id="x"))
+    confirm = act(sandbox, tx, "confirm", confirm=True, event_id="x")
+    refused(sandbox, confirm, 400, "invalid_transaction_state")
+    refused(sandbox, pay(sandbox, 0, event_id="x"))
+    assert acted(sandbox, tx, "refund", event_id="x")["event_id"] == "x"
+    reset(sandbox)
     assert sold(sandbox, event_id="once")["status"] == "captured"
 
 
@@ -189,13 +211,12 @@ def replaying(sandbox):
 def test_with_replay_the_same_initiation_is_answered_with_the_payment_as_it_is_now(replaying, kind):
     tx = shown(pay(replaying, 1000, operation=kind, event_id="once"))
     acted(replaying, tx, "reverse", amount=100)
-    before = replaying.state()
 
-    again = pay(replaying, 1000, operation=kind, event_id="once")
+    with unchanged(replaying):
+        again = pay(replaying, 1000, operation=kind, event_id="once")
 
     assert shown(again) == read(replaying, tx)
     assert shown(again)["reversed"] == 100
-    assert replaying.state() == before
 
 
 @pytest.mark.proves("assumed 2.6")
@@ -207,67 +228,39 @@ def test_with_replay_the_same_initiation_is_answered_with_the_payment_as_it_is_n
         ("increment", {"amount": 100}),
         ("reverse", {"amount": 50}),
         ("reverse", {}),
+        ("refund", {"amount": 100}),
     ],
 )
-def test_with_replay_the_same_action_is_done_once(replaying, action, body):
-    tx = held(replaying, 1000)
+def test_with_replay_the_same_action_is_done_once_by_whatever_path(replaying, action, body):
+    tx = sold(replaying) if action == "refund" else held(replaying)
     first = acted(replaying, tx, action, event_id="once", **body)
-    before = replaying.state()
 
-    again = acted(replaying, tx, action, event_id="once", **body)
-
-    assert again == first
-    assert replaying.state() == before
-
-
-def test_with_replay_the_same_refund_by_either_path_is_done_once(replaying):
-    tx = sold(replaying, 1000)
-    first = acted(replaying, tx, "refund", amount=100, event_id="once")
-    body = {"transaction_id": tx["transaction_id"], "amount": 100, "event_id": "once"}
-    before = replaying.state()
-
-    again = [
-        acted(replaying, tx, "refund", amount=100, event_id="once", version="v1"),
-        shown(ask(replaying, "POST", "/v3/refund", body)),
-    ]
-
-    assert again == [first, first]
-    assert (read(replaying, tx)["refunded"], replaying.state()) == (100, before)
+    with unchanged(replaying):
+        assert acted(replaying, tx, action, event_id="once", **body) == first
+        assert acted(replaying, tx, action, event_id="once", version="v3", **body) == first
+        if action == "refund":
+            named = body | {"transaction_id": tx["transaction_id"], "event_id": "once"}
+            assert shown(ask(replaying, "POST", "/v3/refund", named)) == first
 
 
 @pytest.mark.proves("assumed 2.6")
 def test_with_replay_another_operation_amount_or_payment_is_still_refused(replaying):
     tx, other = held(replaying, 1000, event_id="once"), held(replaying, 1000)
-    before = replaying.state()
+    sale = shown(pay(replaying, outcome="surcharge_prompt", event_id="asked"))
+    first, second = sold(replaying), sold(replaying)
+    acted(replaying, first, "refund", amount=100, event_id="refund")
 
-    answers = [
-        pay(replaying, 999, operation="auth", event_id="once"),
-        pay(replaying, 1000, operation="sale", event_id="once"),
-        act(replaying, tx, "capture", event_id="once"),
-        act(replaying, tx, "increment", amount=1000, event_id="once"),
-        act(replaying, other, "capture", amount=1000, event_id="once"),
-    ]
-
-    for answer in answers:
-        refused_as_duplicate(replaying, answer, tx)
-    assert replaying.state() == before
-
-
-def test_with_replay_a_confirmation_is_not_the_sale_that_it_confirms(replaying):
-    tx = shown(pay(replaying, outcome="surcharge_prompt", event_id="once"))
-    before = replaying.state()
-
-    answer = act(replaying, tx, "confirm", confirm=True, event_id="once")
-
-    refused_as_duplicate(replaying, answer, tx)
-    assert replaying.state() == before
-
-
-def test_with_replay_the_same_action_on_another_payment_is_refused(replaying):
-    tx, other = sold(replaying, 1000), sold(replaying, 1000)
-    acted(replaying, tx, "refund", amount=100, event_id="once")
-
-    answer = act(replaying, other, "refund", amount=100, event_id="once")
-
-    refused_as_duplicate(replaying, answer, tx)
-    assert read(replaying, other)["refunded"] == 0
+    with unchanged(replaying):
+        for answer in (
+            pay(replaying, 999, operation="auth", event_id="once"),
+            pay(replaying, 1000, operation="sale", event_id="once"),
+            act(replaying, tx, "capture", event_id="once"),
+            act(replaying, tx, "increment", amount=1000, event_id="once"),
+            act(replaying, other, "capture", amount=1000, event_id="once"),
+        ):
+            refused_as_duplicate(replaying, answer, tx)
+        answer = act(replaying, second, "refund", amount=100, event_id="refund")
+        refused_as_duplicate(replaying, answer, first)
+        # A confirmation is not the sale that it confirms.
+        answer = act(replaying, sale, "confirm", confirm=True, event_id="asked")
+        refused_as_duplicate(replaying, answer, sale)

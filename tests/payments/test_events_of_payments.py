@@ -1,65 +1,29 @@
-"""What payments and batches announce: names, order, and bodies of their own moment.
+"""What payments announce and what their history keeps: order, amounts, times.
 
 Source: spec 6.2, 6.3; order assumed 8.3-order, 8.4.
 """
 
 import pytest
 
-from tests.platform.minting import messages, set_clock
+from tests.directory.making import messages, set_clock
 from tests.support.payments import (
+    act,
     acted,
+    ask,
+    close_batch,
     event_types,
     events_of,
     held,
+    kind,
+    ledger,
     operate,
-    paid_id,
     pay,
     read,
+    sold,
 )
 
 
-def close(sandbox, id):
-    return sandbox.ask("POST", f"/v1/batches/{id}/close", key="partner", json_body={})
-
-
-# --- order and bodies within one request ------------------------------------------------------
-
-
-def test_the_journal_lists_them_in_the_same_order(sandbox):
-    answer = pay(sandbox)
-
-    ids = [one["id"] for one in events_of(sandbox, answer)]
-    assert sandbox.journal(answer)["events"] == ids
-
-
-@pytest.mark.proves("spec 6.3-transaction.create, 2.4-pending", "assumed D11")
-def test_a_creation_is_announced_as_it_was_before_any_answer(sandbox):
-    answer = pay(sandbox, 1250)
-
-    created, _, sold = (one["body"] for one in events_of(sandbox, answer))
-    # spec 6.3-transaction.create, and nothing of the answer yet.
-    assert (created["status"], created["status_reason"], created["batch_id"]) == (
-        "pending",
-        "pending",
-        None,
-    )
-    assert (created["gateway_transaction_id"], created["gateway_transaction_response"]) == (
-        None,
-        None,
-    )
-    assert (created["processor_response_code"], created["processor_response_message"]) == (
-        None,
-        None,
-    )
-    assert created["additional_details"] == {"authorized_amount": 0, "captured_amount": 0}
-    assert len(created["history"]) == 1
-    # assumed D11: one attempt, one event_id, one payment.
-    for name in ("transaction_id", "event_id", "created_at", "total_amount", "transaction_type"):
-        assert created[name] == sold[name]
-    assert set(created) == set(sold)
-
-
-@pytest.mark.proves("assumed 8.3")
+@pytest.mark.proves("assumed 8.3, D21, B9, 8.2-settlement")
 def test_a_later_change_does_not_reach_what_was_announced(sandbox):
     answer = pay(sandbox)
     before = events_of(sandbox, answer)
@@ -67,44 +31,51 @@ def test_a_later_change_does_not_reach_what_was_announced(sandbox):
     operate(sandbox, answer.json()["transaction_id"], "refund")
 
     assert events_of(sandbox, answer) == before
+    closing = close_batch(sandbox, answer.json()["batch_id"])
+    assert closing.json()["status"] == "submitted"
+    # The result is of no request and comes after the answer.
+    assert event_types(sandbox, closing) == ["batch.submitted"]
+    last = messages(sandbox)[-1]
+    assert (last["event_type"], last["request_id"]) == ("batch.accepted", None)
 
 
-# --- every batch event of spec 6.3 ------------------------------------------------------------
+# operation; body; what the history tells: type, status, amount, total, refunded, reversed
+STEPS = [
+    ("increment", {"amount": 500}, ("incremental_auth", "authorized", 500, 1500, 0, 0)),
+    ("reverse", {"amount": 100}, ("reverse", "authorized", 100, 1500, 0, 100)),
+    ("capture", {"outcome": "capture_declined"}, ("capture", "declined", 1400, 1500, 0, 100)),
+    ("adjust", {"type": "fixed", "amount": 1}, ("tip_adjust", "error", 1, 1500, 0, 100)),
+    ("refund", {}, None),
+    ("capture", {"amount": 1200}, ("capture", "captured", 1200, 1200, 0, 100)),
+    ("adjust", {"type": "fixed", "amount": 50}, ("tip_adjust", "captured", 50, 1250, 0, 100)),
+    ("refund", {"amount": 70}, ("refund", "captured", 70, 1250, 70, 100)),
+]
+TOLD = ("transaction_type", "status", "amount", "total_amount", "refunded", "reversed")
 
 
-@pytest.mark.proves("assumed D21, B9, 8.2-settlement")
-def test_the_result_is_of_no_request_and_comes_after_the_answer(sandbox):
-    batch_id = read(sandbox, paid_id(sandbox))["batch_id"]
-
-    answer = close(sandbox, batch_id)
-
-    assert answer.json()["status"] == "submitted"
-    assert event_types(sandbox, answer) == ["batch.submitted"]
-    assert messages(sandbox, subject=batch_id)[-1]["request_id"] is None
-
-
-# --- nothing where nothing happened -----------------------------------------------------------
-
-
-@pytest.mark.proves("spec 6.1.10", "assumed 2.10-order")
-def test_the_bodies_of_a_payment_are_in_strict_order_of_time_while_the_clock_stands_still(sandbox):
+@pytest.mark.proves(
+    "spec 2.4-history, 2.10-shapes, 4.3-search-v1, 6.1.10",
+    "assumed 1.7-history, 2.10, 2.10-order, M11",
+)
+def test_the_history_has_every_attempt_in_strict_order_of_time_and_only_grows(sandbox):
     tx = held(sandbox, 1000)
-    for action, body in (
-        ("increment", {"amount": 500}),
-        ("capture", {}),
-        ("adjust", {"type": "fixed", "amount": 200}),
-        ("refund", {"amount": 100}),
-        ("refund", {}),
-    ):
-        acted(sandbox, tx, action, **body)
+    path = f"/v1/transactions/{tx['transaction_id']}/history"
+    expected = [("auth", status, 1000, 1000, 0, 0) for status in ("pending", "authorized")]
 
+    for action, body, told in STEPS:
+        act(sandbox, tx, action, **body)
+        expected += [told] if told else []
+        history = ask(sandbox, "GET", path).json()
+        assert [tuple(one[name] for name in TOLD) for one in history] == expected
+        assert history == read(sandbox, tx)["history"]
+        assert history[:2] == tx["history"]
+
+    # While the clock stands still each step is a millisecond later than the one before.
+    times = [one["created_at"] for one in history]
+    assert times == [tx["created_at"] + number for number in range(len(expected))]
     bodies = [one["body"] for one in messages(sandbox) if one["subject"] == tx["transaction_id"]]
-
-    assert [len(body["history"]) for body in bodies] == [1, 2, 3, 4, 5, 6, 7]
-    steps = [body["history"][-1]["created_at"] for body in bodies]
-    begun = tx["created_at"]
-    assert steps == [begun + number for number in range(7)]
-    assert [one["created_at"] for one in bodies[-1]["history"]] == steps
+    assert [body["history"][-1]["created_at"] for body in bodies] == times
+    assert [len(body["history"]) for body in bodies] == list(range(1, len(times) + 1))
 
 
 @pytest.mark.proves("assumed 2.10-order")
@@ -116,3 +87,14 @@ def test_a_step_after_the_clock_was_set_back_is_later_than_the_one_before(sandbo
 
     times = [one["created_at"] for one in after["history"]]
     assert times == sorted(set(times))
+
+
+@pytest.mark.proves("spec 4.4-paths-refunds", "assumed 1.8-standalone")
+def test_the_standalone_refund_is_the_refund_of_the_payment_it_names(sandbox):
+    sale = sold(sandbox)
+    body = {"transaction_id": sale["transaction_id"], "amount": 400}
+
+    answer = ask(sandbox, "POST", "/v3/refund", body)
+
+    assert (answer.status, kind(answer.json())) == (200, "refund/captured/approved")
+    assert ledger(read(sandbox, sale)) == (1000, 1000, 400, 0)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.profile import Profile
 from tests.directory.making import (
     NOBODY,
@@ -19,6 +20,7 @@ from tests.directory.making import (
     account_id,
     location_id,
     set_clock,
+    shown,
     terminal_id,
 )
 from tests.driving import InProcess
@@ -37,6 +39,7 @@ from tests.support.payments import (
     search,
     settled,
     sold,
+    unchanged,
 )
 
 # --- a world with something of everything -----------------------------------------------------
@@ -84,10 +87,8 @@ def busy_world(profile: Profile = NEUTRAL) -> World:
     place = {"location_id": location_id(sandbox, "merchant_patio")}
     sold(sandbox, 900, terminal_id=terminal_id(sandbox, "merchant"), **place)
     sold(sandbox, 400, card_reader_data={"paymentCardData": "tok_mc_debit"})
-    shown = []
-    for id in found(sandbox, "limit=200&sort_order=asc"):
-        shown.append(read(sandbox, id, by="psp"))
-    return World(sandbox, tuple(shown))
+    rows = [read(sandbox, id, by="psp") for id in found(sandbox, "limit=200&sort_order=asc")]
+    return World(sandbox, tuple(rows))
 
 
 def test_the_world_of_these_tests_has_payments_in_every_status():
@@ -173,7 +174,7 @@ def values_of(world: World, name: str) -> list[str]:
         return sorted({one["event_id"] for tx in payments for one in tx["history"]} | {"no-such"})
     if name == "card_number":
         cards = {tx["card"] for tx in payments if tx["card"] is not None}
-        masked = [shown for card in cards for shown in (card[:6], card[:10], card)]
+        masked = [part for card in cards for part in (card[:6], card[:10], card)]
         return sorted({*masked, *(card[-4:] for card in cards), "0000", "999999"})
     if name in ("min_amount", "max_amount"):
         return sorted({str(tx["total_amount"] + by) for tx in payments for by in (-1, 0, 1)})
@@ -239,140 +240,90 @@ def test_filters_together_find_what_the_model_finds(pairs):
 # --- what is compared -------------------------------------------------------------------------
 
 
-def test_an_event_id_of_two_merchants_finds_the_payments_of_both_to_those_who_see_both():
+def test_what_is_searched_for_is_compared_by_those_who_see_it_and_in_either_case():
     world = busy_world()
-
+    tids = sorted({tx["tid"] for tx in world.payments})
     seen = {by: len(found(world.sandbox, "event_id=shared", by=by)) for by in ("psp", "merchant")}
 
     assert seen == {"psp": 2, "merchant": 1}
-
-
-def test_two_filters_of_one_field_that_contradict_find_nothing():
-    world = busy_world()
-    tids = sorted({tx["tid"] for tx in world.payments})
-
     assert found(world.sandbox, f"tid={tids[0]}&terminal_id={tids[1]}") == []
-
-
-@pytest.mark.parametrize("field", ["merchant_name", "card", "transaction_id", "event_id"])
-def test_a_search_term_is_looked_for_in_either_case(field):
-    world = busy_world()
-    text = world.latest[field]
-
-    for term in (text.upper(), text.lower(), text[1:-1]):
-        assert world.latest["transaction_id"] in found(
-            world.sandbox, urlencode({"search_term": term})
-        )
+    for field in ("merchant_name", "card", "transaction_id", "event_id"):
+        text = world.latest[field]
+        for term in (text.upper(), text.lower(), text[1:-1]):
+            query = urlencode({"search_term": term})
+            assert world.latest["transaction_id"] in found(world.sandbox, query), term
     assert found(world.sandbox, "search_term=no-such-thing") == []
 
 
 # --- whose payments ---------------------------------------------------------------------------
 
 
-@pytest.mark.proves("spec 4.3-search-scope")
+@pytest.mark.proves("spec 4.3-search-scope", "assumed D6, 4.7-admin")
 def test_without_an_account_a_search_covers_the_callers_own_tree():
     world = busy_world()
     names = ("psp", "partner", "other_partner", "merchant", "second_merchant", "other_merchant")
 
-    seen = {name: found(world.sandbox, "limit=200", by=name) for name in names}
-
-    for name, ids in seen.items():
+    for name in names:
+        ids = found(world.sandbox, "limit=200", by=name)
         assert ids == expected(world, [("account_id", account_id(world.sandbox, name))]), name
         assert ids
-
-
-@pytest.mark.proves("spec 4.3-search-scope", "assumed D6, 4.7-admin")
-def test_an_admin_sees_its_own_tree_unless_it_names_an_account_anywhere():
-    # spec 4.3-search-scope, assumed D6
-    world = busy_world()
-    merchant, other = (account_id(world.sandbox, one) for one in ("merchant", "other_merchant"))
-
+    # An admin's own tree is empty; it may name an account anywhere.
     assert search(world.sandbox, by="admin")["total"] == 0
+    merchant, other = (account_id(world.sandbox, one) for one in ("merchant", "other_merchant"))
     for pairs in ([("account_id", merchant)], [("account_id", merchant), ("account_id", other)]):
         ids = found(world.sandbox, f"limit=200&{urlencode(pairs)}", by="admin")
         assert ids == expected(world, pairs)
 
 
 @pytest.mark.proves("spec 4.3-search-account", "assumed 1.7-account, D20, Q21")
-@pytest.mark.parametrize("path", ["/v2/transactions", "/v1/transactions", "/v1/batches"])
-@pytest.mark.parametrize("outside", ["other_merchant", "other_partner", "psp", "admin", NOBODY])
-def test_an_account_outside_the_hierarchy_is_a_404_and_never_left_out_in_silence(path, outside):
+def test_an_account_outside_the_hierarchy_is_a_404_and_one_named_twice_counts_once():
     world = busy_world()
-    id = account_id(world.sandbox, outside)
 
-    answer = ask(world.sandbox, "GET", path, by="partner", query=f"account_id={id}")
-
-    refused(world.sandbox, answer, 404, "not_found", clause="spec 7-404")
-
-
-@pytest.mark.proves("spec 4.3-search-account", "assumed 1.7-account")
-def test_the_same_account_twice_or_with_the_one_above_it_counts_each_payment_once():
-    world = busy_world()
+    for path in ("/v2/transactions", "/v1/transactions", "/v1/batches"):
+        for outside in ("other_merchant", "other_partner", "psp", "admin", NOBODY):
+            query = f"account_id={account_id(world.sandbox, outside)}"
+            answer = ask(world.sandbox, "GET", path, by="partner", query=query)
+            refused(world.sandbox, answer, 404, "not_found", clause="spec 7-404")
     names = ["merchant", "merchant", "partner", "psp"]
     pairs = [("account_id", account_id(world.sandbox, name)) for name in names]
-
-    page = search(world.sandbox, f"limit=200&{urlencode(pairs)}")
-
-    assert page["total"] == len(world.payments)
+    assert search(world.sandbox, f"limit=200&{urlencode(pairs)}")["total"] == 18
 
 
 # --- what is refused --------------------------------------------------------------------------
 
-NUMERIC = ["min_amount", "max_amount", "start_date", "end_date", "limit", "offset"]
 NO_NUMBERS = ["", "null", "-1", "1.0", "1e3", "abc", "0x1", "+1", "%2B1", "9" * 30, "%D9%A1"]
-ENUMS = ["status", "transaction_type", "sort_by", "sort_order"]
+NO_WORDS = ["", "null", "CAPTURED", "captured,settled", "sale;auth", "x"]
+REFUSED = {
+    **dict.fromkeys(("min_amount", "max_amount", "start_date", "end_date", "offset"), NO_NUMBERS),
+    **dict.fromkeys(("status", "transaction_type", "sort_by", "sort_order"), NO_WORDS),
+    # A silent clamp would hide a client's mistake (assumed D7).
+    "limit": [*NO_NUMBERS, "0", "201", "500", "99999999"],
+    "card_number": ["12", "12345", "4761%2A%2A", "abcd", "", "4761730000000011"],
+}
+"""Values that a parameter cannot have: neither empty nor the text null may be sent."""
 
 
-@pytest.mark.proves("spec 4.3-search-min-amount, 4.3-search-empty", "assumed C12")
-@pytest.mark.parametrize("value", NO_NUMBERS)
-@pytest.mark.parametrize("name", NUMERIC)
-def test_a_numeric_filter_that_is_not_a_number_is_refused_and_named(name, value):
-    # spec 4.3-search-unused: neither empty nor the text null may be sent.
+@pytest.mark.proves(
+    "spec 4.3-search-min-amount, 4.3-search-empty, 4.3-search-page, 8-page", "assumed C12, D7"
+)
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_filter_that_cannot_be_is_refused_and_named(name):
     world = busy_world()
 
-    answer = ask(world.sandbox, "GET", "/v2/transactions", query=f"{name}={value}")
+    for value in (*REFUSED[name], f"1&{name}=1"):
+        answer = ask(world.sandbox, "GET", "/v2/transactions", query=f"{name}={value}")
 
-    assert name in refused(world.sandbox, answer)
+        assert name in refused(world.sandbox, answer), value
 
 
-@pytest.mark.proves("spec 4.3-search-empty", "assumed C12")
-@pytest.mark.parametrize("value", ["", "null", "CAPTURED", "captured,settled", "sale;auth", "x"])
-@pytest.mark.parametrize("name", ENUMS)
-def test_an_enum_filter_that_is_not_a_word_of_its_list_is_refused_and_named(name, value):
+def test_a_filter_is_not_sent_twice_and_a_misspelt_status_names_the_nearest():
     world = busy_world()
 
-    answer = ask(world.sandbox, "GET", "/v2/transactions", query=f"{name}={value}")
-
-    assert name in refused(world.sandbox, answer)
-
-
-def test_a_misspelt_status_is_refused_with_the_nearest_one():
-    world = busy_world()
-
+    for name in ("event_id", "tid", "sort_by"):
+        answer = ask(world.sandbox, "GET", "/v2/transactions", query=f"{name}=1&{name}=1")
+        assert name in refused(world.sandbox, answer)
     answer = ask(world.sandbox, "GET", "/v2/transactions", query="status=captued")
-
     assert "captured" in refused(world.sandbox, answer)
-
-
-@pytest.mark.parametrize("name", ["min_amount", "limit", "event_id", "tid", "sort_by", "end_date"])
-def test_what_is_not_repeatable_is_refused_when_it_is_sent_twice(name):
-    world = busy_world()
-
-    answer = ask(world.sandbox, "GET", "/v2/transactions", query=f"{name}=1&{name}=1")
-
-    assert name in refused(world.sandbox, answer)
-
-
-@pytest.mark.parametrize("value", ["12", "12345", "4761%2A%2A", "abcd", "", "4761730000000011"])
-def test_a_card_is_asked_for_by_its_last_four_or_by_what_is_shown_of_it(value):
-    world = busy_world()
-
-    answer = ask(world.sandbox, "GET", "/v2/transactions", query=f"card_number={value}")
-
-    refused(world.sandbox, answer)
-
-
-# --- dates under a profile's names ------------------------------------------------------------
 
 
 @pytest.mark.proves("spec 4.3-search-dates")
@@ -385,3 +336,131 @@ def test_under_a_profile_the_dates_have_its_names_and_ours_mean_nothing():
     assert ids == expected(world, [("start_date", str(first)), ("end_date", str(last))])
     assert 0 < len(ids) < len(world.payments)
     assert search(world.sandbox, f"start_date={last}&end_date={first}")["total"] == 18
+
+
+# --- pages and order --------------------------------------------------------------------------
+
+V1 = "/v1/transactions"
+
+
+def ids_of(transactions):
+    return [tx["transaction_id"] for tx in transactions]
+
+
+def made(sandbox, count, **more):
+    """The ids of new sales, oldest first."""
+    return [sold(sandbox, 100 + n, **more)["transaction_id"] for n in range(count)]
+
+
+@pytest.mark.proves("spec 4.3-search-answer, 4.3-search-page, 8-page", "assumed 0.5-lists")
+def test_a_page_shows_whole_transactions_total_limit_offset_and_page(sandbox):
+    ids = made(sandbox, 7)[::-1]
+
+    page = search(sandbox)
+
+    assert list(page) == ["transactions", "total", "limit", "offset", "page"]
+    assert page == {
+        "transactions": [read(sandbox, id) for id in ids],
+        "total": 7,
+        "limit": 50,
+        "offset": 0,
+        "page": 1,
+    }
+    for limit, offset, number in (
+        *((1, 0, 1), (3, 3, 2), (3, 5, 2), (3, 6, 3), (3, 7, 3), (200, 0, 1)),
+    ):
+        page = search(sandbox, f"limit={limit}&offset={offset}")
+        assert ids_of(page["transactions"]) == ids[offset : offset + limit]
+        assert (page["total"], page["limit"], page["page"]) == (7, limit, number)
+
+
+@pytest.mark.parametrize("size", [1, 5])
+def test_pages_put_together_are_the_whole_and_nothing_twice(size):
+    world = busy_world()
+
+    for pairs in (
+        [],
+        [("status", "captured")],
+        [("status", "captured"), ("status", "authorized"), ("sort_by", "total_amount")],
+        [("min_amount", "1000"), ("sort_by", "total_amount"), ("sort_order", "asc")],
+    ):
+        query = urlencode(pairs)
+        parts = [
+            found(world.sandbox, f"limit={size}&offset={at}&{query}") for at in range(0, 19, size)
+        ]
+        assert [id for part in parts for id in part] == expected(world, pairs), query
+
+
+def test_with_a_clock_that_was_set_back_the_newest_by_created_at_come_first(sandbox):
+    noon = sold(sandbox)["transaction_id"]
+    set_clock(sandbox, "2026-02-01T00:00:00Z")
+    earlier = made(sandbox, 2)
+    set_clock(sandbox, "2026-03-05T00:00:00Z")
+    later = sold(sandbox)["transaction_id"]
+
+    newest_first = [later, noon, *earlier[::-1]]
+
+    assert found(sandbox) == newest_first
+    assert found(sandbox, "sort_order=asc") == newest_first[::-1]
+    assert ids_of(shown(ask(sandbox, "GET", V1))) == newest_first
+    february = int(parse_rfc3339("2026-02-01T00:00:00Z").timestamp() * 1000)
+    assert found(sandbox, f"start_date={february}&end_date={february}") == earlier[::-1]
+
+
+# --- the older list ---------------------------------------------------------------------------
+
+
+@pytest.mark.proves("spec 4.3-search-v1, 4.4-paths-transactions, 9.3, 9.6", "assumed 1.7-v1, D20")
+def test_the_older_list_is_a_bare_array_of_100_newest_first_and_of_500_at_most(sandbox):
+    ids = made(sandbox, 103)[::-1]
+
+    assert shown(ask(sandbox, "GET", V1)) == [read(sandbox, id) for id in ids[:100]]
+    for query, expected_ids in {
+        "limit=101": ids[:101],
+        "limit=500": ids,
+        "offset=100": ids[100:],
+        "limit=2&offset=1": ids[1:3],
+    }.items():
+        assert ids_of(shown(ask(sandbox, "GET", V1, query=query))) == expected_ids, query
+    for value in ("0", "501", "", "null", "-1", "x"):
+        assert "limit" in refused(sandbox, ask(sandbox, "GET", V1, query=f"limit={value}"))
+
+
+@pytest.mark.proves("assumed 1.7-v1, 2.6")
+def test_the_older_list_has_the_older_filters(sandbox):
+    used = a_terminal(sandbox)["terminal_id"]
+    tx = held(sandbox, at=used, event_id="mine", reader_identifier="cd" * 32)
+    acted(sandbox, tx, "capture", event_id="the-capture")
+    other = sold(sandbox, at="second_merchant")
+    both = ids_of([other, tx])
+
+    for query, ids in {
+        **{
+            f"{name}={tx[name]}": both[1:]
+            for name in (
+                *("mid", "tid", "account_id", "gateway_transaction_id", "reader_identifier"),
+            )
+        },
+        # This is how a client that got no answer recovers (assumed 2.6).
+        "event_id=mine": both[1:],
+        "event_id=the-capture": both[1:],
+        "event_id=never": [],
+        f"location_id={other['location_id']}": both[:1],
+        f"account_id={account_id(sandbox, 'partner')}": both,
+        # What the older list has no filter for is ignored, as everywhere (assumed C8).
+        "status=refunded&min_amount=5000": both,
+        f"mid={tx['mid']}&event_id=other": [],
+    }.items():
+        assert ids_of(shown(ask(sandbox, "GET", V1, query=query))) == ids, query
+
+
+@pytest.mark.proves("spec 4.3-search-retired, 7-405, 9.3", "assumed C3")
+@pytest.mark.parametrize("by", ["merchant", "revoked", "svc_live_x", ""])
+def test_the_retired_search_is_a_405_for_every_caller_and_body(sandbox, by):
+    # Before authentication (assumed C3).
+    with unchanged(sandbox):
+        for body in ({}, {"status": ["captured"]}, None, "x"):
+            answer = sandbox.ask("POST", f"{V1}/search", key=by or None, json_body=body)
+
+            refused(sandbox, answer, 405, "method_not_allowed", clause="spec 4.3-search-retired")
+            assert answer.headers.get("allow") in (None, "GET")
