@@ -53,7 +53,7 @@ class CheckHost:
             why = "A request must have one Host header (RFC 9112, 3.2)."
             return Refusal(VALIDATION_ERROR, why)
         # A request without a Host header does not come from a browser.
-        if not named or self._hosts is None or self._hosts.accept(named[0], scope):
+        if not named or self._hosts is None or self._hosts.accepts(named[0], scope):
             return None
         why = why_refused(named[0])
         self._rare_log.warn("host", f"a request was refused (421): {why}")

@@ -149,7 +149,7 @@ def have_secret(worlds: Worlds, file: StateFile | None) -> None:
         worlds.secret = secrets.token_bytes(SECRET_BYTES)
         if file is not None:
             file.keep_secret(worlds.secret)
-    known = ", ".join(sorted(world.id for world in worlds if world.spec.keys_are_known))
+    known = ", ".join(sorted(world.id for world in worlds if world.spec.are_keys_known))
     if known:
         log.warning(
             "the API keys of these worlds are publicly known, because they began on loopback or "
@@ -300,7 +300,7 @@ def _share_worlds(
     worlds = make(saver=server.saver, system_clock=server.clock)
     worlds.secret = secret
     try:
-        spec = replace(_spec(settings, fixture), keys_are_known=worlds.known_keys)
+        spec = replace(_spec(settings, fixture), are_keys_known=worlds.known_keys)
         worlds.likeness = worlds.sketch(spec)
     except NotRestored as error:
         raise FixtureError(f"{settings.fixture}: {error}") from None

@@ -20,6 +20,26 @@ waiting wanted written
 PARTICIPLES = frozenset(_WORDS.split())
 """First words that say what a function gives, where a verb says what it does."""
 
+QUESTIONS = re.compile(r"_*(is|are|was|has|can|may|should|needs|matches|accepts)(_|$)")
+"""How the names of booleans begin."""
+
+_WORDS = """
+allowed bypass delivered disabled expired genuine possible proved signed_in
+surcharge_applied surcharge_confirmation_required tells_amounts
+before confirm include_transactions more ok pure strict wait
+before_answer drop stale_timestamp
+as_json explain_headers known_keys log_requests reasons receives_webhooks shared tls watch
+"""
+FACES = frozenset(_WORDS.split())
+"""Booleans that users see by these names: fields of the APIs, of files and of the kit, options."""
+
+_WORDS = """
+answer approve_in_part begin_use carry delete exchange field_title_should_be_set forward learn
+remove reserve_key wait_for_more_than
+"""
+ACTIONS = frozenset(_WORDS.split())
+"""Functions that do something, and tell whether they could."""
+
 GIVES_A_VALUE = {"property", "cached_property", "fixture", "contextmanager", "asynccontextmanager"}
 """Decorators of functions that are read like a value, which nouns name."""
 
@@ -56,3 +76,36 @@ def test_functions_are_named_by_verbs():
     ]
 
     assert found == []
+
+
+def _booleans() -> Iterator[tuple[str, str]]:
+    """Yield the functions that give a boolean, and the attributes that are one, with places."""
+    for path in _modules():
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.FunctionDef(name=name, returns=kind) if kind:
+                    pass
+                case ast.AsyncFunctionDef(name=name, returns=kind) if kind:
+                    pass
+                case ast.AnnAssign(target=ast.Name(id=name), annotation=kind):
+                    pass
+                case ast.AnnAssign(target=ast.Attribute(attr=name), annotation=kind):
+                    pass
+                case _:
+                    continue
+            if re.fullmatch(r"(Annotated\[)?bool\b.*", ast.unparse(kind)):
+                yield name, f"{path.relative_to(ROOT)}:{node.lineno} {name}"
+
+
+def test_booleans_are_named_by_questions():
+    found = dict(_booleans())
+
+    allowed = FACES | ACTIONS
+    assert [
+        place
+        for name, place in found.items()
+        if not QUESTIONS.match(name)
+        and not name.startswith("__")
+        and name.lstrip("_") not in allowed
+    ] == []
+    assert allowed - {name.lstrip("_") for name in found} == set()

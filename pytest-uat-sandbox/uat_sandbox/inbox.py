@@ -47,11 +47,11 @@ class Inbox:
     """The webhooks that arrived for one world, and the answer to the next. Thread-safe.
 
     `secret` is the signing secret; without one no webhook is genuine. Webhooks that are
-    `dated_by_world` may have any timestamp.
+    `is_dated_by_world` may have any timestamp.
     """
 
     secret: str | None = field(default=None, repr=False)
-    dated_by_world: bool = False
+    is_dated_by_world: bool = False
     _arrivals: list[Arrival] = field(default_factory=list)
     _attempts: Counter[str] = field(default_factory=Counter)
     _planned: deque[Reply] = field(default_factory=deque)
@@ -88,7 +88,7 @@ class Inbox:
         """Store a webhook, and return the answer to it."""
         prefix = _prefix(headers)
         named = {f"webhook-{part}": headers.get(f"{prefix}-{part}", "") for part in _PARTS}
-        problem = _problem(self.secret, named, raw, dated_by_world=self.dated_by_world)
+        problem = _problem(self.secret, named, raw, is_dated_by_world=self.is_dated_by_world)
         id = named["webhook-id"]
         with self._changed:
             if problem is not None:
@@ -121,7 +121,7 @@ def _prefix(headers: Mapping[str, str]) -> str:
 
 
 def _problem(
-    secret: str | None, headers: dict[str, str], raw: bytes, *, dated_by_world: bool
+    secret: str | None, headers: dict[str, str], raw: bytes, *, is_dated_by_world: bool
 ) -> str | None:
     """Why a receiver with this secret must refuse it; None if it must not."""
     from standardwebhooks import Webhook, WebhookVerificationError
@@ -131,7 +131,7 @@ def _problem(
     try:
         Webhook(secret).verify(raw, headers)
     except (WebhookVerificationError, ValueError) as error:
-        if dated_by_world and _is_signed(secret, headers, raw):
+        if is_dated_by_world and _is_signed(secret, headers, raw):
             return None
         return str(error) or type(error).__name__
     return None

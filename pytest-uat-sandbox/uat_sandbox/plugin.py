@@ -191,11 +191,11 @@ def sandbox_server(
     pytestconfig.stash[_SERVER] = opened
     if _captures(pytestconfig):
         opened.take_captures()
-    opened.derives_seeds, opened.seed = _seeds(pytestconfig, sandbox_settings)
+    opened.should_derive_seeds, opened.seed = _seeds(pytestconfig, sandbox_settings)
     opened.begin_test(_current_test())
     try:
         yield opened
-        if _wants_coverage(pytestconfig):
+        if _has_coverage_option(pytestconfig):
             with _without_traceback("--sandbox-coverage", SandboxError):
                 pytestconfig.stash[_COVERAGE].append(opened.coverage())
     finally:
@@ -276,13 +276,13 @@ def sandbox(request: pytest.FixtureRequest, sandbox_server: "Server") -> "Iterat
 
     options = _of_marker(request.node)
     name = request.node.nodeid.partition("[")[0][-200:]
-    if sandbox_server.derives_seeds:
+    if sandbox_server.should_derive_seeds:
         from uat_sandbox.seeds import seed_of
 
         options.setdefault("seed", seed_of(request.node.nodeid))
     with _without_traceback("the world of this test", SandboxError, ValueError):
         world = sandbox_server.world(**{"name": name, **options})
-    world.notes_coverage = _wants_coverage(request.config)
+    world.notes_coverage = _has_coverage_option(request.config)
     yield world
     world.close()
 
@@ -358,7 +358,7 @@ def _why(report: pytest.TestReport) -> str:
     return text.strip().partition("\n")[0]
 
 
-def _wants_coverage(config: pytest.Config) -> bool:
+def _has_coverage_option(config: pytest.Config) -> bool:
     return config.getoption("sandbox_coverage") is not None
 
 
@@ -403,7 +403,7 @@ def pytest_terminal_summary(
 ) -> None:
     """Print which parts of the platform the tests used."""
     _tell_of_captures(terminalreporter, config)
-    if not _wants_coverage(config):
+    if not _has_coverage_option(config):
         return
     from uat_sandbox.coverage import merged, table
 

@@ -55,7 +55,7 @@ class _Test:
     id: str = ""
     worlds: int = 0
     is_under_way: bool = False
-    takes_captures: bool = False
+    should_capture: bool = False
     captures: list[tuple[str, bytes]] = field(default_factory=list)
     ended: list[Observed] = field(default_factory=list)
 
@@ -65,8 +65,8 @@ class Server:
     """A sandbox that answers at `url`, and creates the worlds of tests.
 
     `why_no_receiver` says why webhooks of its worlds cannot reach this process; None if they can.
-    `is_own` says whether this process alone uses it. With `derives_seeds`, worlds of a test get
-    seeds from its id; else they get `seed`, or the server's.
+    `is_own` says whether this process alone uses it. With `should_derive_seeds`, worlds of a test
+    get seeds from its id; else they get `seed`, or the server's.
     """
 
     url: str
@@ -76,7 +76,7 @@ class Server:
     why_no_receiver: str | None = None
     embedded: "Embedded | None" = None
     is_own: bool = False
-    derives_seeds: bool = False
+    should_derive_seeds: bool = False
     seed: int | None = None
     _transports: "list[HTTPTransport]" = field(default_factory=list)
     _coverage: list[Coverage] = field(default_factory=list)
@@ -183,7 +183,7 @@ class Server:
 
     def _next_seed(self) -> int | None:
         """Return the seed of a world for which none was chosen."""
-        if not self.derives_seeds:
+        if not self.should_derive_seeds:
             return self.seed
         self._test.worlds += 1
         return seed_of(self._test.id, self._test.worlds)
@@ -195,7 +195,7 @@ class Server:
         """
         if self._worlds.pop(world.id, None) is not None and self._test.is_under_way:
             self._test.ended.append(observed(world))
-            if self._test.takes_captures:
+            if self._test.should_capture:
                 self._test.captures.append((world.id, self._capture(world)))
 
     def _capture(self, world: "World") -> bytes:
@@ -236,7 +236,7 @@ class Server:
 
     def take_captures(self) -> None:
         """From now on capture worlds that a test closes itself: the test may fail afterwards."""
-        self._test.takes_captures = True
+        self._test.should_capture = True
 
     def list_captures(self) -> list[tuple[str, bytes]]:
         """Return a capture of each world that the test used, with its id. Raises SandboxError."""

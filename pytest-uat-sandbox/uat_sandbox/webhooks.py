@@ -186,7 +186,7 @@ class Webhooks:
     def note_switches(self, switches: Mapping[str, Any]) -> None:
         """Take timestamps as these switches of the world have them."""
         if "webhooks.timestamp" in switches:
-            self._box.dated_by_world = switches["webhooks.timestamp"] == "world"
+            self._box.is_dated_by_world = switches["webhooks.timestamp"] == "world"
 
     def expect_accepted(self) -> None:
         """Check that each attempt at a webhook, to any endpoint, was answered with 2xx.

@@ -130,7 +130,7 @@ class _Listener:
         """Use the existing endpoint with the wanted settings, or else register a new one."""
         listed = self.world.read("GET", "endpoints")["endpoints"]
         same_url = [one for one in listed if one["url"] == self.wanted["url"]]
-        fitting = [one for one in same_url if self._fits(one)]
+        fitting = [one for one in same_url if self._matches(one)]
         if fitting:
             self.endpoint = fitting[0]
             return
@@ -142,7 +142,7 @@ class _Listener:
         self.is_ours = True
         self._share_secret()
 
-    def _fits(self, endpoint: dict[str, Any]) -> bool:
+    def _matches(self, endpoint: dict[str, Any]) -> bool:
         if endpoint["disabled"] or endpoint["account_id"] or endpoint["filters"]:
             return False
         events = self.wanted.get("event_types", [])

@@ -133,7 +133,7 @@ def _choose_message(named: str, listed: list[dict[str, Any]], world_id: str) -> 
     elif named == _LAST:
         fitting, missing = listed, f"{world_id} has no message yet"
     else:
-        fitting = [one for one in listed if len(named) > 1 and _begins(one, named)]
+        fitting = [one for one in listed if len(named) > 1 and _has_prefix(one, named)]
         missing = f"no message of {world_id} has an id that begins with {quote_word(named)}"
         missing += "; name a message, a payment, `last` or `failed`"
         code = EXIT_UNUSABLE
@@ -144,7 +144,7 @@ def _choose_message(named: str, listed: list[dict[str, Any]], world_id: str) -> 
     return fitting[-1]
 
 
-def _begins(message: Mapping[str, Any], named: str) -> bool:
+def _has_prefix(message: Mapping[str, Any], named: str) -> bool:
     return any(message[name].startswith(named) for name in ("id", "subject"))
 
 

@@ -47,7 +47,7 @@ _SETTINGS: Final = {
 }
 
 
-def ends_connection(error: BaseException) -> bool:
+def is_fatal(error: BaseException) -> bool:
     """Whether a connection is of no use after this error."""
     if not isinstance(error, asyncpg.PostgresError):
         return True
@@ -106,7 +106,7 @@ class Database:
                 f"{self.name} cannot be used: it is a standby, which only answers reads; name the "
                 "primary in the URL, or all hosts of which one is the primary"
             )
-        if isinstance(error, ValueError) or not ends_connection(error):
+        if isinstance(error, ValueError) or not is_fatal(error):
             return StoreError(
                 f"{self.name} cannot be used: {describe(error)}; mend the URL, or the database"
             )
@@ -134,7 +134,7 @@ class Database:
                 async with self.connection() as connection:
                     return await question(connection, *values, **more)
             except FAILURES as error:
-                if not ends_connection(error) or time.monotonic() > deadline_s:
+                if not is_fatal(error) or time.monotonic() > deadline_s:
                     raise self.unreachable(error) from error
             await asyncio.sleep(AGAIN_S)
 

@@ -260,10 +260,10 @@ class ClusterSaver:
             change = owned.log.take()
             if change is None:
                 self._finish(owned, noted)
-            elif change.replaces and len(change.puts) > ROWS_AT_ONCE:
+            elif change.is_replacement and len(change.puts) > ROWS_AT_ONCE:
                 self._write_aside(owned, change, noted)
             else:
-                is_replaced = change.replaces and owned.n > 0
+                is_replaced = change.is_replacement and owned.n > 0
                 wid = secrets.randbits(63) if is_replaced else owned.wid
                 batch.append((owned, owned.head(wid, rows.add(change, wid)), noted))
         if gone:

@@ -20,7 +20,7 @@ from sandbox.cluster.database import (
     PATIENCE_S,
     Database,
     describe,
-    ends_connection,
+    is_fatal,
 )
 from sandbox.cluster.setup import OWNERS
 from sandbox.store.files.port import StoreError, Unavailable
@@ -239,7 +239,7 @@ class OwnerSession:
                 async with asyncio.timeout(within_s):
                     result = await statement(connection, *values, **more)
             except BaseException as error:
-                if ends_connection(error) or connection.is_closed():
+                if is_fatal(error) or connection.is_closed():
                     self._lose(connection, error)
                     if isinstance(error, FAILURES):
                         raise SessionLost(self.problem) from error

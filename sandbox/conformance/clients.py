@@ -219,7 +219,7 @@ class Platform(AbstractContextManager["Platform"]):
 
     def __call__(self, request: ProbeRequest, /) -> HttpAnswer:
         """Return the answer. Raises OSError without one."""
-        headers = {} if request.without_accept else {"accept": "application/json"}
+        headers = {"accept": "application/json"} if request.has_accept else {}
         if key := self._key if request.key is None else request.key:
             headers[self._header] = key
         body = None

@@ -53,7 +53,7 @@ def form_of(value: Any) -> str:
     return re.sub(r"[0-9]", "0", str(value))
 
 
-def looks_like_id(value: str) -> bool:
+def is_id(value: str) -> bool:
     """Whether the text is an id wherever it stands."""
     return bool(_UUID.fullmatch(value))
 

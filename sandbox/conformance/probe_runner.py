@@ -214,7 +214,7 @@ class Asker:
     def _find(self, probe: Probe) -> Finding:
         answers: list[HttpAnswer] = []
         for step in probe.requests:
-            if step.if_refused and not (answers and 400 <= answers[-1].status < 500):
+            if step.is_after_refusal and not (answers and 400 <= answers[-1].status < 500):
                 continue
             try:
                 answers.append(self._take(step, probe.id))

@@ -13,7 +13,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from sandbox.conformance.clients import Request, Target, control
-from sandbox.conformance.differences import Difference, Names, differences, looks_like_id
+from sandbox.conformance.differences import Difference, Names, differences, is_id
 from sandbox.conformance.har import Recorded, Recording
 from sandbox.domain.instants import to_wire
 from sandbox.domain.json_text import value_of
@@ -251,12 +251,12 @@ def _ids(entry: Recorded) -> Iterator[tuple[str, str]]:
     """Yield the ids of a request, each with the name of its field or the segment before it."""
     parts = entry.path.split("/")
     for before, part in pairwise(parts):
-        if looks_like_id(part):
+        if is_id(part):
             yield before, part
     for name, value in entry.query:
-        yield from ((name, part) for part in value.split(",") if looks_like_id(part))
+        yield from ((name, part) for part in value.split(",") if is_id(part))
     texts = _texts("", value_of(entry.body))
-    yield from ((name, text) for name, text in texts if looks_like_id(text))
+    yield from ((name, text) for name, text in texts if is_id(text))
 
 
 def _texts(name: str, value: Any) -> Iterator[tuple[str, str]]:

@@ -113,11 +113,11 @@ def plan_lines(wanted: Wanted, base: str) -> Iterator[str]:
 def _step_lines(step: Step, wanted: Wanted) -> Iterator[str]:
     query = "&".join(f"{name}={_fill_in(value, wanted)}" for name, value in step.query)
     path = _fill_in(step.path, wanted)
-    without = "  (without Accept)" if step.without_accept else ""
+    without = "" if step.has_accept else "  (without Accept)"
     by = {"": "", "none": "  (without a key)", "partner": "  (partner's key)"}.get(
         step.key, f"  (key {{{step.key}}})"
     )
-    only = "  (only if the one before is refused)" if step.if_refused else ""
+    only = "  (only if the one before is refused)" if step.is_after_refusal else ""
     yield f"  {step.method} {path}{'?' + query if query else ''}{without}{by}{only}"
     if step.body is not None:
         yield f"    {_fill_in(json.dumps(step.body), wanted)}"

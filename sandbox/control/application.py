@@ -265,7 +265,7 @@ class Control:
             _must_hold_no_secret(bytes(body), worlds.profile.key_format)
         shown = row.run(request, **given)
         if isawaitable(shown):
-            shown = await (wire.unless_gone(shown, receive) if row.ends_with_client else shown)
+            shown = await (wire.unless_gone(shown, receive) if row.is_ended_by_client else shown)
         if worlds.saver is None:
             return shown
         try:

@@ -254,7 +254,7 @@ def unknown_world(services: Services, id: str, who: Identity) -> ControlFault | 
 
 def unknown_among(ids: Iterable[str], id: str, who: Identity) -> ControlFault:
     """No world of these that is within reach has this id."""
-    known = islice((one for one in ids if who.reaches(one)), COMPARED_MAX)
+    known = islice((one for one in ids if who.can_reach(one)), COMPARED_MAX)
     return ControlFault(
         404, "unknown_world", f"there is no world {id!r}", nearest=nearest(id, known)
     )

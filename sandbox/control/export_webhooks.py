@@ -88,7 +88,7 @@ class ExportedWebhooks(Struct, frozen=True):
             if message.only_for is None:
                 first.setdefault(what, body)
             subject = known.get(message.subject)
-            if subject is not None and _came(deliveries):
+            if subject is not None and _has_arrived(deliveries):
                 asked = [repr(message.event_type), f"subject={subject}"]
                 before = first.get(what, body)
                 differ = {name: one for name, one in body.items() if before.get(name) != one}
@@ -97,7 +97,7 @@ class ExportedWebhooks(Struct, frozen=True):
             yield from block
 
 
-def _came(deliveries: list[Delivery]) -> bool:
+def _has_arrived(deliveries: list[Delivery]) -> bool:
     """Whether a receiver that is there accepts the first attempt as genuine."""
     sent = ((one, one.attempts[0].sent if one.attempts else None) for one in deliveries)
     return any(one.status != "dropped" and (head is None or not head.spoilt) for one, head in sent)

@@ -275,7 +275,7 @@ async def _choose_entries(world: World, body: ExportBody) -> list[Entry]:
     if body.since is not None:
         entries = [one for one in entries if one.at >= body.since]
     if (subject := body.subject) is not None:
-        entries = await select(entries, lambda one: _concerns(world, one, subject))
+        entries = await select(entries, lambda one: _is_about(world, one, subject))
     size, first = 0, len(entries)
     for entry in reversed(entries[-ENTRIES_MAX:]):
         size += len(entry.request or b"") + len(entry.response or b"")
@@ -285,7 +285,7 @@ async def _choose_entries(world: World, body: ExportBody) -> list[Entry]:
     return entries[first:]
 
 
-def _concerns(world: World, entry: Entry, subject: str) -> bool:
+def _is_about(world: World, entry: Entry, subject: str) -> bool:
     messages = filter(None, map(world.store.message, entry.events))
     return subject in entry.path.split("/") or any(one.subject == subject for one in messages)
 

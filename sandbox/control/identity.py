@@ -30,7 +30,7 @@ class Identity(Struct, frozen=True, gc=False):
     team: str = OPERATOR
     token_id: str = ""
 
-    def reaches(self, world_id: str) -> bool:
+    def can_reach(self, world_id: str) -> bool:
         """Whether the world is theirs; the operator reaches all."""
         return self.team in (OPERATOR, team_of(world_id))
 
@@ -47,7 +47,7 @@ class Identity(Struct, frozen=True, gc=False):
 
     def worlds(self, worlds: Worlds) -> list[World]:
         """All worlds within their reach."""
-        return [world for world in worlds if self.reaches(world.id)]
+        return [world for world in worlds if self.can_reach(world.id)]
 
 
 THE_OPERATOR: Final = Identity()

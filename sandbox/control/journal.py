@@ -173,15 +173,15 @@ async def list_requests(request: ControlRequest, query: RequestsQuery) -> Reques
         if end is None:
             raise invalid("before: the journal has no request with this id, or no longer has it")
 
-    def fits(entry: Entry) -> bool:
-        return _is_of(entry, query, account, key_id) and _fits(world, entry, query)
+    def matches(entry: Entry) -> bool:
+        return _is_of(entry, query, account, key_id) and _matches(world, entry, query)
 
-    older = await select(entries[:end], fits)
-    newer = [] if end is None else await select(entries[end:], fits)
+    older = await select(entries[:end], matches)
+    newer = [] if end is None else await select(entries[end:], matches)
     waits: list[RequestRow] = []
     if query.shape == "row" and query.before is None and not query.offset:
         waits = list_waiting(
-            world, lambda one: _is_of(one, query, account, key_id) and _waits(one, query)
+            world, lambda one: _is_of(one, query, account, key_id) and _matches_waiting(one, query)
         )[-query.limit :]
     left = query.limit - len(waits)
     # Where those that wait fill the page, the others need a larger limit.
@@ -211,22 +211,22 @@ def _is_of(
     )
 
 
-def _fits(world: World, entry: Entry, query: RequestsQuery) -> bool:
+def _matches(world: World, entry: Entry, query: RequestsQuery) -> bool:
     return (
         query.status in (None, entry.status)
         and query.status_class in (None, f"{entry.status // 100}xx" if entry.status else "none")
         and query.outcome in (None, entry.choice and entry.choice.key)
-        and (query.q is None or _mentions(entry, query.q.lower()))
+        and (query.q is None or _has_text(entry, query.q.lower()))
         and (query.subject is None or _is_about(world, entry, query.subject))
     )
 
 
-def _waits(one: WaitingRequest, query: RequestsQuery) -> bool:
+def _matches_waiting(one: WaitingRequest, query: RequestsQuery) -> bool:
     unanswered = (query.status, query.status_class, query.outcome, query.q)
     return all(word is None for word in unanswered) and query.subject in (None, one.payment)
 
 
-def _mentions(entry: Entry, text: str) -> bool:
+def _has_text(entry: Entry, text: str) -> bool:
     words = (entry.id, entry.path, entry.query)
     bodies = (entry.request or b"", entry.response or b"")
     return any(text in word.lower() for word in words) or any(
@@ -305,9 +305,11 @@ def request_row(world: World, entry: Entry) -> RequestRow:
     )
 
 
-def list_waiting(world: World, fits: Callable[[WaitingRequest], bool] = bool) -> list[RequestRow]:
+def list_waiting(
+    world: World, matches: Callable[[WaitingRequest], bool] = bool
+) -> list[RequestRow]:
     """Return the requests that wait for a card or their processor, the first one first."""
-    return [_view_waiting(world, one) for one in world.journal.waiting.values() if fits(one)]
+    return [_view_waiting(world, one) for one in world.journal.waiting.values() if matches(one)]
 
 
 def _view_waiting(world: World, one: WaitingRequest) -> RequestRow:

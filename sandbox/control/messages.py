@@ -145,7 +145,7 @@ async def list_messages(request: ControlRequest, query: MessagesQuery) -> Messag
     must_be_known("event_type", query.event_type, EVENTS)
     must_be_known("delivery", query.delivery, DELIVERY_STATUSES)
     messages = world.store.messages_now()
-    fitting = await select(messages, lambda one: _fits(world, one, query))
+    fitting = await select(messages, lambda one: _matches(world, one, query))
     older = fitting
     if query.before is not None:
         if (end := world.store.place_of(query.before)) is None:
@@ -157,7 +157,7 @@ async def list_messages(request: ControlRequest, query: MessagesQuery) -> Messag
     return Messages.of(page, messages=shown, total=len(fitting))
 
 
-def _fits(world: World, message: Message, query: MessagesQuery) -> bool:
+def _matches(world: World, message: Message, query: MessagesQuery) -> bool:
     ids = (message.id, message.subject, message.account_id, message.request_id or "")
     return (
         query.event_type in (None, message.event_type)
@@ -310,7 +310,7 @@ class NearMiss(View):
     why: str
 
 
-@get(f"{WORLD}/wait", "messages.wait", ends_with_client=True, refuses=(408, 429))
+@get(f"{WORLD}/wait", "messages.wait", is_ended_by_client=True, refuses=(408, 429))
 async def wait_for_message(request: ControlRequest, query: WaitQuery) -> MessageView:
     """Wait for a message.
 

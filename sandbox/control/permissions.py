@@ -288,7 +288,7 @@ def _view_action(
 ) -> Move:
     operation, body = ACTIONS[name]
     confirms = body.get("confirm", True)
-    action = ActionRequest(operation=operation, amount=body.get("amount"), confirms=confirms)
+    action = ActionRequest(operation=operation, amount=body.get("amount"), is_confirmed=confirms)
     row = PERMITTED[name.partition(" ")[0]]
     shown: dict[str, Any] = {
         "operation": row.name,
@@ -335,7 +335,7 @@ def _limits(context: OperationContext, payment: Payment, action: ActionRequest) 
     The search starts from the amount that an omitted one stands for.
     """
 
-    def fits(amount: int) -> bool:
+    def is_allowed(amount: int) -> bool:
         try:
             row_if_approved(context, payment, replace(action, amount=amount))
         except Refusal:
@@ -344,17 +344,17 @@ def _limits(context: OperationContext, payment: Payment, action: ActionRequest) 
 
     known = plan(payment, action).amount
     least = 0 if action.operation is Operation.ADJUST else 1
-    return _last(fits, known, least), _last(fits, known, AMOUNT_MAX)
+    return _last(is_allowed, known, least), _last(is_allowed, known, AMOUNT_MAX)
 
 
-def _last(fits: Callable[[int], bool], known: int, end: int) -> int:
+def _last(is_allowed: Callable[[int], bool], known: int, end: int) -> int:
     """Return the amount nearest to `end` that fits, where all between it and `known` fit."""
-    if fits(end):
+    if is_allowed(end):
         return end
     good, bad = known, end
     while abs(bad - good) > 1:
         middle = (good + bad) // 2
-        good, bad = (middle, bad) if fits(middle) else (good, middle)
+        good, bad = (middle, bad) if is_allowed(middle) else (good, middle)
     return good
 
 

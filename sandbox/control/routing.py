@@ -31,7 +31,7 @@ class ControlRow(Struct, frozen=True, kw_only=True, eq=False):
     `is_for_default` rows are answered by the server that has the world `default`.
     `is_open` rows need no token, and `is_for_operator` rows that of the operator.
     The result of an `is_stream` row is sent piece by piece; all others answer with `media_type`.
-    An `ends_with_client` row can take long, and is canceled when the client disconnects.
+    An `is_ended_by_client` row can take long, and is canceled when the client disconnects.
     `refuses` lists the statuses of the function itself. `kind` selects other headers than those
     that follow from the rest.
     """
@@ -52,7 +52,7 @@ class ControlRow(Struct, frozen=True, kw_only=True, eq=False):
     is_for_default: bool = False
     is_raw: bool = False
     is_stream: bool = False
-    ends_with_client: bool = False
+    is_ended_by_client: bool = False
     media_type: str = JSON
     kind: AnswerKind | None = None
     refuses: tuple[int, ...] = ()

@@ -99,7 +99,7 @@ async def list_stored_worlds(
 
     No server has them, or none that answers.
     """
-    return [one for one in await others.list_others(known) if request.who.reaches(one.id)]
+    return [one for one in await others.list_others(known) if request.who.can_reach(one.id)]
 
 
 def read_stored_state(kept: KeptWorld) -> WorldState:
@@ -122,7 +122,7 @@ def build_stored_world(request: ControlRequest, kept: KeptWorld) -> World:
         seed=begins.seed,
         fixture=library.fixture_of(begins.fixture, None),
         clock=begins.clock,
-        keys_are_known=begins.keys != OF_THE_SERVER,
+        are_keys_known=begins.keys != OF_THE_SERVER,
     )
     return request.services.worlds.sketch(spec)
 

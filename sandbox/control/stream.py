@@ -110,7 +110,7 @@ FULL_VIEWS: Final[Views] = {
     events.MESSAGE: lambda world, message: view_content(message),
     events.ATTEMPT: lambda world, tried: _attempt(tried),
     events.CLOCK: lambda world, clock: clock,
-    events.TAP: lambda world, event: vars(TapView.of(event.tap)) | {"waits": event.waits},
+    events.TAP: lambda world, event: vars(TapView.of(event.tap)) | {"waits": event.is_waiting},
     events.RECORD: _record,
     events.ENDPOINT: lambda world, endpoint: _endpoint(endpoint),
     events.AGENDA: lambda world, nothing: _agenda(world),

@@ -250,7 +250,7 @@ async def build_world(request: ControlRequest, spec: WorldSpec) -> World:
 def own_id(request: ControlRequest, name: str | None) -> str:
     """Return the id of a new world with this name; empty if it has none. Raises ControlFault."""
     id = "" if name is None else request.who.meant(name)
-    if id and not request.who.reaches(id):
+    if id and not request.who.can_reach(id):
         raise invalid(f"id: must be a plain name, or end with @{request.who.team}")
     return id
 

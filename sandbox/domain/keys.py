@@ -208,11 +208,11 @@ class KeyFormat:
         """Return the plaintext of a legacy key."""
         return f"{self._legacy_prefix}_{token}"
 
-    def mentions_production(self, text: str) -> bool:
+    def has_production_key(self, text: str) -> bool:
         """Whether the text contains something that looks like a production key."""
         return self._production in text and bool(self._production_anywhere.search(text))
 
-    def mentions_whole_key(self, text: str) -> bool:
+    def has_whole_key(self, text: str) -> bool:
         """Whether the text contains a key of this environment, with its secret."""
         return self.hint in text and bool(self._whole_key_anywhere.search(text))
 
@@ -220,7 +220,7 @@ class KeyFormat:
         """Return the keys of this environment in the text, with their secrets."""
         return self._whole_key_anywhere.findall(text)
 
-    def mentions_key(self, text: str) -> bool:
+    def has_key(self, text: str) -> bool:
         """Whether the text contains something that looks like a key, of any environment."""
         return self.hint in text and bool(self._anywhere.search(text))
 
@@ -249,7 +249,7 @@ def digest_of(salt: str, secret: str) -> str:
     return sha256(f"{salt}{secret}".encode()).hexdigest()
 
 
-def secret_fits(key: ApiKey, secret: str) -> bool:
+def matches_secret(key: ApiKey, secret: str) -> bool:
     """Whether this is the key's secret, compared in constant time."""
     return compare_digest(digest_of(key.salt, secret), key.digest)
 

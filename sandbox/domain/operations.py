@@ -65,7 +65,7 @@ def find_operations(
         for one in API.values()
         if (words is None or not set(words).isdisjoint(one.names))
         and (methods is None or one.method in methods)
-        and (paths is None or any(_meet(path, _as_pattern(one.path)) for path in paths))
+        and (paths is None or any(_can_meet(path, _as_pattern(one.path)) for path in paths))
     ]
     if found or not API:
         return found
@@ -89,7 +89,7 @@ def _as_pattern(path: str) -> str:
     return re.sub(r"\{\w+\}", "*", path)
 
 
-def _meet(one: str, other: str) -> bool:
+def _can_meet(one: str, other: str) -> bool:
     """Whether some text fits both patterns."""
     seen, left = set(), [(0, 0)]
     while left:
@@ -112,7 +112,7 @@ def _meet(one: str, other: str) -> bool:
 def _check_path(path: str) -> str:
     """Return the path, if some operation has such a one. Raises UnknownWord with the nearest."""
     paths = {_as_pattern(one.path) for one in API.values()}
-    if paths and not any(_meet(path, one) for one in paths):
+    if paths and not any(_can_meet(path, one) for one in paths):
         raise UnknownWord(f"no operation has the path {path[:80]!r}", path, paths)
     return path
 

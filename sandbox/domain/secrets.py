@@ -296,9 +296,9 @@ def may_hold_secret(body: bytes, key_format: KeyFormat) -> bool:
 
 def find_secret(text: str, key_format: KeyFormat) -> Secret | None:
     """Return the first kind of secret that is in the text."""
-    if key_format.mentions_production(text):
+    if key_format.has_production_key(text):
         return PRODUCTION_KEY
-    if key_format.mentions_whole_key(text):
+    if key_format.has_whole_key(text):
         return API_KEY
     return CARD_NUMBER if has_card(text) else None
 

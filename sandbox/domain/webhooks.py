@@ -154,7 +154,7 @@ class Endpoint(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
         """Whether nothing is sent there."""
         return self.disabled_reason is not None
 
-    def subscribes_to(self, event_type: str, path: tuple[str, ...]) -> bool:
+    def is_subscribed_to(self, event_type: str, path: tuple[str, ...]) -> bool:
         """Whether the event is for it: its type, and an account of its own or below.
 
         `path` is the event's account and all above it. Source: assumed 8.3-audience.

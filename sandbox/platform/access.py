@@ -175,11 +175,15 @@ def _must_reach(
 ) -> None:
     """Raise Refusal unless the key's permission reaches the account."""
     assert context.caller
-    if account is not None and account.deleted_at is not None and _shows_deleted(context, target):
+    if (
+        account is not None
+        and account.deleted_at is not None
+        and _should_show_deleted(context, target)
+    ):
         account = structs.replace(account, deleted_at=None)
     relation = target.relate(context.caller.account, account)
     cell = access.decide(context.holds, relation)
-    if cell.verdict is AccessVerdict.DENIED and row.method == "GET" and sees_all(context):
+    if cell.verdict is AccessVerdict.DENIED and row.method == "GET" and can_see_all(context):
         cell = access.decide(Holds.BOTH, relation)  # assumed D35-admin
     if cell.verdict is not AccessVerdict.OK:
         raise _refuse(
@@ -190,7 +194,7 @@ def _must_reach(
     context.explain("target", "ok", cell.reason, cell.source)
 
 
-def _shows_deleted(context: RequestContext, target: Target) -> bool:
+def _should_show_deleted(context: RequestContext, target: Target) -> bool:
     """Whether this reads a record of the directory even deleted. Source: assumed D35-deleted."""
     return (
         context.incoming.method == "GET"
@@ -285,7 +289,7 @@ def _account_of(context: RequestContext, target: Target, id: str) -> Account | N
     if record is None:
         return None
     if record.deleted_at is not None and not (
-        target.even_deleted or _shows_deleted(context, target)
+        target.may_be_deleted or _should_show_deleted(context, target)
     ):
         return None
     if context.record is None or target.where == "path":
@@ -298,7 +302,7 @@ def _account_of(context: RequestContext, target: Target, id: str) -> Account | N
 _FINDERS = {"path": _target_in_path, "body": _targets_in_body, "query": _targets_in_query}
 
 
-def sees_all(context: OperationContext) -> bool:
+def can_see_all(context: OperationContext) -> bool:
     """Whether the caller is an admin that sees all accounts, as a reading has it."""
     caller = context.known_caller.account
     return caller.type is AccountType.ADMIN and context.world.readings[readings.ADMIN_SEES] == "all"

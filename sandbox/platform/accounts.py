@@ -246,7 +246,7 @@ for _row in rows_of(sys.modules[__name__])[:4]:
     response=records.Extended(Account, {"api_key": ApiKeyView | None, "application_id": str}),
     status=201,
     events=("account.created", "api_key.created"),
-    shows_key=True,
+    is_key_shown=True,
     refuses=(faults.FORBIDDEN,),
     source="spec 4.4-paths-provisioning",
 )

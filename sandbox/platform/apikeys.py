@@ -21,7 +21,7 @@ from sandbox.domain.keys import ApiKey, ApiKeyView
 from sandbox.domain.permissions import ALL, CONCRETE, LEGACY_ALL, PERMISSIONS
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import OneOf, did_you_mean
-from sandbox.platform.access import sees_all
+from sandbox.platform.access import can_see_all
 from sandbox.platform.context import OperationContext
 from sandbox.platform.operation import ACCOUNT_IN_QUERY, Target, operation
 
@@ -93,7 +93,7 @@ _KEY_IN_PATH: Final = Target("path", "key_id", ApiKey, relate=relate_with_admin_
     body=_create_key,
     status=201,
     events=("api_key.created",),
-    shows_key=True,
+    is_key_shown=True,
     refuses=(FORBIDDEN,),
     source="spec 4.1",
     example={"name": "Till 2", "permissions": ["payments:read"]},
@@ -278,7 +278,7 @@ def _withheld(context: OperationContext) -> tuple[str, ...]:
     "/v5/apikeys",
     needs=need("apikeys:read", sub=True),
     target=ACCOUNT_IN_QUERY,
-    shows_key=True,
+    is_key_shown=True,
     source="spec 4.2",
 )
 def list_all(context: OperationContext) -> list[ApiKeyView]:
@@ -292,7 +292,7 @@ def _accounts_in_view(context: OperationContext) -> list[str]:
     if context.account is not None:
         return [context.account.id]
     own = context.known_caller.account
-    is_all = sees_all(context)
+    is_all = can_see_all(context)
     if context.holds is Holds.BASE and not is_all:
         return [own.id]
     # For an admin every other account is a descendant (spec 4.2-admin; assumed 4.1).
@@ -308,7 +308,7 @@ def _accounts_in_view(context: OperationContext) -> list[str]:
     "/v5/apikeys/{key_id}",
     needs=need("apikeys:read", sub=True),
     target=_KEY_IN_PATH,
-    shows_key=True,
+    is_key_shown=True,
     source="spec 4.2",
 )
 def read(context: OperationContext, key: ApiKey) -> ApiKeyView:
@@ -323,7 +323,7 @@ def read(context: OperationContext, key: ApiKey) -> ApiKeyView:
     needs=need("apikeys:edit", sub=True),
     target=_KEY_IN_PATH,
     events=("api_key.revoked", "api_key.reinstated"),
-    shows_key=True,
+    is_key_shown=True,
     source="spec 4.3-keys",
     example={"status": "revoked"},
 )
@@ -369,9 +369,9 @@ def move(context: OperationContext, key: ApiKey, trigger: str) -> ApiKey:
     "DELETE",
     "/v5/apikeys/{key_id}",
     needs=need("apikeys:delete", sub=True),
-    target=structs.replace(_KEY_IN_PATH, even_deleted=True),
+    target=structs.replace(_KEY_IN_PATH, may_be_deleted=True),
     events=("api_key.deleted",),
-    shows_key=True,
+    is_key_shown=True,
     source="spec 4.4-delete",
 )
 def delete(context: OperationContext, key: ApiKey) -> ApiKeyView:

@@ -165,7 +165,7 @@ class Platform:
         while True:
             presented = self._identify(incoming)
             if self._forwarder is not None and (
-                presented.world is None or self._forwarder.brings_key(incoming)
+                presented.world is None or self._forwarder.may_bring_key(incoming)
             ):
                 if await self._forwarder.forward(incoming, scope, receive, send):
                     return None
@@ -311,7 +311,7 @@ class Platform:
             if context.choice is not None:
                 headers.append((OUTCOME_HEADER, responses.explain(context.choice)))
         match = context.incoming.match
-        if match is not None and match.row is not None and match.row.shows_key:
+        if match is not None and match.row is not None and match.row.is_key_shown:
             headers += SHOWS_KEY
         if context.quota is not None:
             headers += gateway.headers_of(context, context.quota)
@@ -338,6 +338,6 @@ def _has_body(incoming: IncomingRequest) -> bool:
 def _key_hint(headers: Headers, form: KeyFormat) -> str:
     """` in its header, but authorization has one` if a key was sent in a wrong header."""
     for name, value in headers:
-        if form.hint_bytes in value and form.mentions_key(value.decode("latin-1")):
+        if form.hint_bytes in value and form.has_key(value.decode("latin-1")):
             return f" in its header, but {name.decode('latin-1')} has one"
     return ""

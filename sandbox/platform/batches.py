@@ -119,7 +119,7 @@ def read(context: OperationContext, batch: Batch, query: ReadBatch) -> Any:
     target=Target("body", "terminal_id", Terminal, is_required=True),
     status=201,
     events=("batch.opened",),
-    stops_at_block=True,
+    can_be_blocked=True,
     refuses=(CONFLICT,),
     source="spec 4.4-paths-batches",
     example={"terminal_id": "{terminals.merchant}"},
@@ -233,7 +233,7 @@ def _bad_member(field: str, id: str, problem: str) -> Refusal:
     needs="batches:close",
     target=_BATCH,
     events=("batch.submitted", "batch.accepted", "batch.rejected", "batch.partially_accepted"),
-    stops_at_block=True,
+    can_be_blocked=True,
     words=("close_batch",),
     source="spec 4.4-paths-batches",
 )

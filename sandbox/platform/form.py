@@ -228,7 +228,7 @@ def read_object(context: RequestContext) -> dict[str, Any]:
 
 def _refuse_production_key(context: RequestContext, sent: dict[str, Any]) -> None:
     """Refuse a production key anywhere in a body; nothing of it is stored (assumed D5)."""
-    if context.world.profile.key_format.mentions_production(write_out(sent)):
+    if context.world.profile.key_format.has_production_key(write_out(sent)):
         note = "a production key was sent to a sandbox, in a body; it was not stored"
         context.note(note)
         raise Refusal(
@@ -267,7 +267,7 @@ def _set_card_data_apart(fields: dict[str, Any], key_format: KeyFormat) -> None:
     reader = reader if isinstance(reader, dict) else {}
     within = reader.get(CARD_FIELD)
     data = within or fields.get(CARD_FIELD)
-    if not isinstance(data, str) or key_format.mentions_whole_key(data):
+    if not isinstance(data, str) or key_format.has_whole_key(data):
         return
     if within:
         fields[READER_FIELD] = {**reader, CARD_FIELD: None}

@@ -36,7 +36,7 @@ class Forwarder:
         self._profile = profile = worlds.profile
         self._key_header = profile.api_key_header_bytes
 
-    def brings_key(self, incoming: IncomingRequest) -> bool:
+    def may_bring_key(self, incoming: IncomingRequest) -> bool:
         """Whether the body may hold a key, which all servers have to agree on."""
         body = incoming.body
         return bool(body) and self._profile.key_format.hint_bytes in (body or b"")
@@ -61,7 +61,7 @@ class Forwarder:
         """
         path, profile = incoming.path, self._profile
         try:
-            if self.brings_key(incoming):
+            if self.may_bring_key(incoming):
                 await self._agree_on_keys(incoming)
             while (peer := await self._peer(incoming)) is not None:
                 if was_forwarded(incoming.headers):

@@ -69,7 +69,7 @@ class Hosts:
     def __init__(self, given: Iterable[str]) -> None:
         self._given = frozenset(map(plain_host, given))
 
-    def accept(self, value: bytes, scope: Scope) -> bool:
+    def accepts(self, value: bytes, scope: Scope) -> bool:
         """Whether the server answers for this Host header."""
         host = host_in(value.decode("latin-1"))
         if host is None:

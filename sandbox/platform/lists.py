@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BaseModel
 
 from sandbox.domain.directory import Account
 from sandbox.domain.text import did_you_mean
-from sandbox.platform.access import sees_all
+from sandbox.platform.access import can_see_all
 from sandbox.platform.context import OperationContext
 
 _NO_CONDITIONS: Final = frozenset(
@@ -36,7 +36,7 @@ def scopes_of(context: OperationContext) -> list[str]:
     """
     if context.account is not None:
         return [context.account.id]
-    if not sees_all(context):
+    if not can_see_all(context):
         return [context.known_caller.account.id]
     found, _ = context.unit.find(Account, {})
     return [account.id for account in found if not account.parent_account_ids]

@@ -42,7 +42,7 @@ class Target(Struct, frozen=True, eq=False):
 
     `name` is the parameter or field with the id of a record of this `kind`. Without an account's id
     in the body or the query, the target is the caller's own account, unless it `is_required`.
-    `relate` gives the relation of that account to the caller's. `even_deleted` finds deleted
+    `relate` gives the relation of that account to the caller's. `may_be_deleted` finds deleted
     records too. The body may name `others` as well or instead, and everything that it names must be
     within reach. `aliases` are other places of the body for the id: an object in it, if any, and a
     field. An `is_repeatable` parameter may be sent several times.
@@ -52,7 +52,7 @@ class Target(Struct, frozen=True, eq=False):
     name: str
     kind: type = Account
     relate: Relate = relate
-    even_deleted: bool = False
+    may_be_deleted: bool = False
     is_required: bool = False
     is_repeatable: bool = False
     others: "tuple[Target, ...]" = ()
@@ -115,12 +115,12 @@ class Row(Struct, frozen=True, kw_only=True, eq=False, dict=True):
 
     `narrow` selects the needed permission by the body, if the row leaves it open. `needs_besides`
     are words of the body, each with the permission that it needs besides `need`. `secrets` are
-    fields of the body that the journal always masks. With `stops_at_block` a blocked account gets
+    fields of the body that the journal always masks. With `can_be_blocked` a blocked account gets
     423. A row of status 204 has its `response` only where a reading shows what was deleted; then
     the status is 200. `may` checks the target before the body is read. A row that `attempts` an
     operation asks the processor, so its outcome can be forced: the row of a sale attempts an
     authorization too. `words` are those of scenarios for what it does, if they are others than that
-    operation. A row that `shows_key` may answer with the plaintext of an API key. With
+    operation. A row that `is_key_shown` may answer with the plaintext of an API key. With
     `is_async` the result of `run` is awaited. `refuses` lists the faults of the operation itself,
     besides those of the pipeline; `refuses_where` those of a reading, with its id and value.
     """
@@ -142,11 +142,11 @@ class Row(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     status: int = 200
     events: tuple[str, ...] = ()
     secrets: tuple[str, ...] = CARD_FIELDS
-    stops_at_block: bool = False
+    can_be_blocked: bool = False
     may: Callable[[Any], None] | None = None
     attempts: Operation | None = None
     words: tuple[str, ...] = ()
-    shows_key: bool = False
+    is_key_shown: bool = False
     refuses: tuple[Fault, ...] = ()
     refuses_where: tuple[tuple[str, str, Fault], ...] = ()
     example: Example = Example()
@@ -154,7 +154,7 @@ class Row(Struct, frozen=True, kw_only=True, eq=False, dict=True):
     def is_stopped_by(self, block: str) -> bool:
         """Whether a block stops it, by the reading block_stops (assumed D35-block-stops)."""
         if block == "payments":
-            return self.stops_at_block
+            return self.can_be_blocked
         if block == "new_payments":
             return self.attempts is Operation.SALE
         target = self.target

@@ -68,7 +68,7 @@ class Recorder:
             status,
             duration_ms,
             capture_body(sent, profile, secrets, may_hold_secret=context.may_hold_secret),
-            capture_answer(body, profile, has_key=row is None or row.shows_key),
+            capture_answer(body, profile, has_key=row is None or row.is_key_shown),
             context.decisions,
             context.events,
             context.notes,

@@ -218,12 +218,12 @@ def coming_result(
     if planned:
         return _planned(from_json(planned), members)
     result = batches.result_of(members)
-    if result == batches.ACCEPTED and _repeats_a_number(context, batch):
+    if result == batches.ACCEPTED and _is_number_repeated(context, batch):
         return Result(answer="rejected", reason="duplicate_batch")
     return result
 
 
-def _repeats_a_number(context: OperationContext, batch: Batch) -> bool:
+def _is_number_repeated(context: OperationContext, batch: Batch) -> bool:
     """Whether the terminal used the number for a batch that settled a few days ago.
 
     Source: assumed 3.3-repeated.

@@ -54,7 +54,7 @@ class AttemptFacts(Struct, frozen=True, gc=False):
     header: str | None = None
     terminal_outcome: str | None = None
     armed: tuple[Operation, str, int] | None = None
-    heeds_amounts: bool = True
+    should_heed_amounts: bool = True
     scenario: Running | None = None
     more: Callable[[], Words] = dict
 
@@ -77,8 +77,8 @@ class ChosenOutcome(Struct, frozen=True, gc=False):
 
     A request that is not an attempt has only a `fault`, which is a transport fault, perhaps `until`
     some moment. `arms` and `settlement` are stored with a payment for later;
-    `disarms` marks an armed outcome as used. With `tap` the payment waits that long for a card,
-    whose issuer then answers unless `is_final`. `follow` lists the follow-ups.
+    `should_disarm` marks an armed outcome as used. With `tap` the payment waits that long for a
+    card, whose issuer then answers unless `is_final`. `follow` lists the follow-ups.
     """
 
     outcome: Outcome
@@ -89,7 +89,7 @@ class ChosenOutcome(Struct, frozen=True, gc=False):
     approved_amount: int | None = None
     arms: tuple[Operation, str, int] | None = None
     settlement: str | None = None
-    disarms: bool = False
+    should_disarm: bool = False
     tap: timedelta | None = None
     is_final: bool = True
     follow: Sequence[FollowUp] = ()
@@ -155,7 +155,7 @@ def choose(facts: AttemptFacts, queue: Queue | None) -> ChosenOutcome:
     )
     if choice is None or (not choice.is_final and choice.tap is None):
         own = (
-            (_by_card(facts, near) if facts.card.speaks else None)
+            (_by_card(facts, near) if facts.card.can_choose else None)
             or _by_terminal(facts, near)
             or _by_amount(facts, near)
         )
@@ -209,7 +209,7 @@ def _is_left_alone(facts: AttemptFacts) -> bool:
         and facts.terminal_outcome is None
         and facts.armed is None
         and facts.amount not in TRIGGERS
-        and not facts.card.speaks
+        and not facts.card.can_choose
     )
 
 
@@ -323,11 +323,11 @@ def _by_amount(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
         _, word, amount = facts.armed
         outcome = for_operation(word, facts.operation)
         assert outcome
-        return ChosenOutcome(outcome, "amount", f"amount:{amount}", disarms=True)
+        return ChosenOutcome(outcome, "amount", f"amount:{amount}", should_disarm=True)
     row = TRIGGERS.get(facts.amount) if facts.amount is not None else None
     if row is None:
         return None
-    if not facts.heeds_amounts:
+    if not facts.should_heed_amounts:
         near.append(f"{row.rule}: triggers.enabled is off")
         return None
     if row.kind in ("outcome", "fault"):

@@ -82,7 +82,7 @@ class WebhookThen(Part):
 
     @model_validator(mode="after")
     def _goes_together(self) -> "WebhookThen":
-        given = [name for name in WebhookThen.model_fields if self._says(name)]
+        given = [name for name in WebhookThen.model_fields if self._is_given(name)]
         if not given:
             raise ValueError("says nothing")
         if self.drop and len(given) > 1:
@@ -91,7 +91,7 @@ class WebhookThen(Part):
             raise ValueError("before_answer: a delayed webhook cannot come before the answer")
         return self
 
-    def _says(self, name: str) -> bool:
+    def _is_given(self, name: str) -> bool:
         given = getattr(self, name)
         return name != "times" and given is not None and given is not False
 

@@ -106,7 +106,7 @@ def facts_of(sandbox: Sandbox, settings: Settings) -> dict[str, Any]:
         "clock": world.clock.view(),
         "api_key_header": settings.profile.api_key_header,
         "keys": {name: key for name, (_, key) in world.cast.keys.items()},
-        "known_keys": world.spec.keys_are_known,
+        "known_keys": world.spec.are_keys_known,
         "terminals": world.cast.terminals,
         "has_ca": settings.ca is not None,
     }

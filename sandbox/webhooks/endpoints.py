@@ -74,7 +74,7 @@ def subscribers(
     path = _path(message, store)
     fields: dict[str, Any] | None = None
     for endpoint in list(endpoints.values()):
-        if endpoint.is_disabled or not endpoint.subscribes_to(message.event_type, path):
+        if endpoint.is_disabled or not endpoint.is_subscribed_to(message.event_type, path):
             continue
         if endpoint.filters:
             fields = from_json(body_of(message)) if fields is None else fields

@@ -68,7 +68,7 @@ class Delayed:
         jobs, _ = self._held.pop(id)
         self._release(jobs)
 
-    def holds(self, id: str) -> bool:
+    def has_attempt(self, id: str) -> bool:
         """Whether an attempt at the delivery with this id is still to come."""
         return any(job.delivery_id == id for jobs, _ in self._held.values() for job in jobs)
 
@@ -383,7 +383,7 @@ class Outbox:
         waiting = self._waiting.get(delivery.endpoint_id, ())
         return (
             delivery.next_attempt_at is not None
-            or self._delayed.holds(delivery.id)
+            or self._delayed.has_attempt(delivery.id)
             or any(job.delivery_id == delivery.id for job in (*waiting, *self._under_way.values()))
         )
 

@@ -72,7 +72,7 @@ class TapEvent(NamedTuple):
     """A payment that waits for a tap, or no longer."""
 
     tap: Tap
-    waits: bool
+    is_waiting: bool
 
 
 class Removed(NamedTuple):
@@ -221,8 +221,8 @@ class Subscriptions:
             self._clock = view
             self._tell(CLOCK, view)
 
-    def _tapped(self, tap: Tap, waits: bool) -> None:
-        self._tell(TAP, TapEvent(tap, waits))
+    def _tapped(self, tap: Tap, is_waiting: bool) -> None:
+        self._tell(TAP, TapEvent(tap, is_waiting))
 
     def _committed(self, unit: UnitOfWork) -> None:
         for record in unit.records:

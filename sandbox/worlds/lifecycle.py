@@ -144,7 +144,7 @@ def spec_of(saved: SavedWorld, fixture_of: FixtureOf, *, id: str) -> WorldSpec:
             fixture=fixture_of(begins.fixture, fields_of(own[0]) if own else None),
             clock=begins.clock,
             generated_data=begins.generated_data,
-            keys_are_known=begins.keys != OF_THE_SERVER,
+            are_keys_known=begins.keys != OF_THE_SERVER,
         )
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from sandbox.domain.keys import ApiKey, ParsedKey, secret_fits
+from sandbox.domain.keys import ApiKey, ParsedKey, matches_secret
 from sandbox.domain.profile import Profile
 from sandbox.domain.teams import OPERATOR, team_of, world_of
 from sandbox.store.world_documents import NotRestored, SavedWorld
@@ -134,7 +134,7 @@ class Worlds:
         Raises WorldTaken, TooManyWorlds, or NotRestored if its saved world cannot be used; then
         nothing changed.
         """
-        spec = replace(spec, keys_are_known=self.known_keys)
+        spec = replace(spec, are_keys_known=self.known_keys)
         with self._reserved(spec):
             world = self._make(spec)
         self._begin_use(world, OPERATOR, is_numbered=False)
@@ -155,7 +155,7 @@ class Worlds:
 
     def _candidates(self, spec: WorldSpec, team: str) -> Iterator[WorldSpec]:
         """Yield the spec, or without an id those of the team's next numbers. Raises WorldTaken."""
-        spec = replace(spec, keys_are_known=self.known_keys)
+        spec = replace(spec, are_keys_known=self.known_keys)
         if spec.id:
             yield spec
             return
@@ -272,9 +272,9 @@ class Worlds:
         if not saved.is_from_file:
             # The world gets keys of its own, independent of the saved world's keys.
             before = self._by_id.get(spec.id)
-            known = self.known_keys if before is None else before.spec.keys_are_known
-            return replace(spec, keys_are_known=known)
-        if not (spec.keys_are_known or self.secret):
+            known = self.known_keys if before is None else before.spec.are_keys_known
+            return replace(spec, are_keys_known=known)
+        if not (spec.are_keys_known or self.secret):
             raise NotRestored("its keys are made of the server's secret, which the file has lost")
         return spec
 
@@ -304,7 +304,7 @@ class Worlds:
                     continue
                 secret, its_secret = self._secret(world, key), self._secret(other, its)
                 known = secret or its_secret
-                if known is None or (secret_fits(key, known) and secret_fits(its, known)):
+                if known is None or (matches_secret(key, known) and matches_secret(its, known)):
                     # A team does not learn of the worlds of others.
                     is_own = team_of(world.id) in (OPERATOR, team_of(id))
                     whose = f"the world {id!r}" if is_own else "another world"
@@ -318,7 +318,7 @@ class Worlds:
         known = [plaintext for id, plaintext in world.cast.keys.values() if id == key.id]
         for plaintext in (*known, key.readable_key):
             parsed = self.profile.key_format.parse(plaintext or "")
-            if parsed.lookup == key.lookup and secret_fits(key, parsed.secret):
+            if parsed.lookup == key.lookup and matches_secret(key, parsed.secret):
                 return parsed.secret
         return None
 
@@ -451,7 +451,7 @@ class Worlds:
         for world_id in self.key_holders.of(parsed.lookup):
             world = self._by_id[world_id]
             key = world.store.one(ApiKey, "lookup", parsed.lookup)
-            if key is not None and secret_fits(key, parsed.secret):
+            if key is not None and matches_secret(key, parsed.secret):
                 return world, key
         return None
 

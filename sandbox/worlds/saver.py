@@ -42,13 +42,8 @@ class ChangeLog:
         self._store = store
         self._fixture = fixture
         self._on_change = on_change
-        self._begins = False
+        self._is_anew = False
         self.forget()
-
-    @property
-    def begins(self) -> bool:
-        """Whether everything is to be written."""
-        return self._begins
 
     def forget(self) -> None:
         """Forget all changes: the store is as the file has it."""
@@ -60,7 +55,7 @@ class ChangeLog:
     def begin_anew(self) -> None:
         """Have the next write write everything."""
         self.forget()
-        self._begins = True
+        self._is_anew = True
         self._on_change()
 
     def note(self, unit: UnitOfWork) -> None:
@@ -81,11 +76,11 @@ class ChangeLog:
         """Return the changes up to now; None if there are none."""
         puts: list[Put] = []
         gone: list[tuple[str, str]] = []
-        if self._begins:
-            self._begins = False
+        if self._is_anew:
+            self._is_anew = False
             self.forget()
             puts += Moment(self._store, self._fixture).documents()
-            return Change(self._world_id, puts, gone, replaces=True)
+            return Change(self._world_id, puts, gone, is_replacement=True)
         for (table, id), records in self._changed.items():
             record = records.by_id.get(id)
             if record is None:
@@ -224,7 +219,7 @@ class FileSaver:
     def _take(self) -> Iterator[list[Change]]:
         """Take the changes that are written in the block; they are kept if that fails."""
         noted, changes, began_s = self._noted, self._unwritten, monotonic()
-        changes += [Change(id, replaces=True) for id in self._gone]
+        changes += [Change(id, is_replacement=True) for id in self._gone]
         for world_id in self._dirty:
             change = self._change_of(self._logs[world_id])
             if change is not None:

@@ -52,7 +52,7 @@ DEFAULT_WORLD: Final = "default"
 class WorldSpec(Struct, frozen=True, kw_only=True, gc=False):
     """How a world begins, and the state to which a reset returns it.
 
-    `keys_are_known`: its key material follows from seed and id alone, and from no secret.
+    `are_keys_known`: its key material follows from seed and id alone, and from no secret.
     """
 
     id: str
@@ -63,7 +63,7 @@ class WorldSpec(Struct, frozen=True, kw_only=True, gc=False):
     switches: Mapping[str, Any] = field(default_factory=dict)
     readings: Mapping[str, str] = field(default_factory=dict)
     generated_data: GeneratedData | None = None
-    keys_are_known: bool = True
+    are_keys_known: bool = True
 
     def beginning(self) -> Beginning:
         """Return the spec as the store has it."""
@@ -72,7 +72,7 @@ class WorldSpec(Struct, frozen=True, kw_only=True, gc=False):
             name=self.name,
             seed=self.seed,
             # Omitted for documented keys, as in files from before other keys existed.
-            keys="" if self.keys_are_known else OF_THE_SERVER,
+            keys="" if self.are_keys_known else OF_THE_SERVER,
             clock=self.clock,
             generated_data=self.generated_data,
         )

@@ -106,7 +106,7 @@ class World:
         secret: bytes = b"",
     ) -> None:
         self.spec = spec
-        self._secret = b"" if spec.keys_are_known else secret
+        self._secret = b"" if spec.are_keys_known else secret
         self.system_clock = system_clock
         self.profile = profile
         self.key_is_free = key_is_free
@@ -327,9 +327,9 @@ class World:
             self.outbox.accept(messages)
         self._tell_changed(*messages)
 
-    def _tap_changed(self, tap: Tap, waits: bool) -> None:
+    def _tap_changed(self, tap: Tap, is_waiting: bool) -> None:
         if self.subscriptions.on_tap is not None:
-            self.subscriptions.on_tap(tap, waits)
+            self.subscriptions.on_tap(tap, is_waiting)
 
     @property
     def waits(self) -> int:

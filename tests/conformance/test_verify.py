@@ -11,7 +11,7 @@ import pytest
 from sandbox.conformance import verification_report as report
 from sandbox.conformance.clients import InProcess, Platform, control
 from sandbox.conformance.probe_runner import Asker, HttpAnswer, Pace, Register, Run, Sends, Stopped
-from sandbox.conformance.probes.conditions import ConditionError, holds, parse_condition
+from sandbox.conformance.probes.conditions import ConditionError, is_met, parse_condition
 from sandbox.conformance.probes.table import PHASES, Probe, ProbeError, probes_of, read_probes
 from sandbox.conformance.probes.table import ProbeRequest as Asked
 from sandbox.conformance.verification import ask as ask_platform
@@ -245,7 +245,7 @@ def test_a_condition_that_does_more_than_compare_is_refused(text, words):
 
 
 @pytest.mark.parametrize(
-    ("text", "is_met"),
+    ("text", "expected"),
     [
         ("status == 200 and not body.total > 1", True),
         ("body.items[0].id == 'a' and body['items'][1].id == 'b'", True),
@@ -256,11 +256,11 @@ def test_a_condition_that_does_more_than_compare_is_refused(text, words):
         ("headers.etag == 'e' and answers[0].status == 200", True),
     ],
 )
-def test_a_condition_compares_what_was_answered(text, is_met):
+def test_a_condition_compares_what_was_answered(text, expected):
     answer = {"status": 200, "headers": {"etag": "e"}}
     answer["body"] = {"total": 1, "items": [{"id": "a"}, {"id": "b"}]}
 
-    assert holds(parse_condition(text), {**answer, "answers": [answer]}) is is_met
+    assert is_met(parse_condition(text), {**answer, "answers": [answer]}) is expected
 
 
 ROW = """

@@ -69,7 +69,7 @@ class Uat(AbstractContextManager["Uat"]):
         """The answer of the sandbox, whatever trouble there is."""
         key = self.keys["own"] if request.key is None else request.key
         headers = {"x-service-apikey": key} if key else {}
-        if not request.without_accept:
+        if request.has_accept:
             headers["accept"] = "application/json"
         body = None
         if request.body is not None:

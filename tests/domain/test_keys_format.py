@@ -11,7 +11,7 @@ from sandbox.domain.keys import (
     KeyKind,
     digest_of,
     legacy_lookup,
-    secret_fits,
+    matches_secret,
 )
 from tests.profiles import NEUTRAL
 
@@ -209,7 +209,7 @@ def test_what_stands_around_a_key_stays():
     ],
 )
 def test_a_production_key_is_recognized_anywhere_in_a_text(text, expected):
-    assert NEUTRAL.key_format.mentions_production(text) is expected
+    assert NEUTRAL.key_format.has_production_key(text) is expected
 
 
 # --- secrets ----------------------------------------------------------------------------------
@@ -240,6 +240,6 @@ def test_only_the_secret_itself_fits(salt, secret, other):
         created_at=at,
     )
 
-    assert secret_fits(key, secret)
-    assert secret_fits(key, other) is (other == secret)
+    assert matches_secret(key, secret)
+    assert matches_secret(key, other) is (other == secret)
     assert secret not in repr(key)

@@ -13,7 +13,7 @@ READS = [row.path for row in OPERATIONS if row.method == "GET" and "{" not in ro
 OWN = [
     row.path.replace("{w}", "default")
     for row in CONTROL
-    if row.method == "GET" and "{" not in row.path.replace("{w}", "") and not row.ends_with_client
+    if row.method == "GET" and "{" not in row.path.replace("{w}", "") and not row.is_ended_by_client
 ]
 
 

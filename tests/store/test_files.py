@@ -128,7 +128,7 @@ def test_a_world_that_begins_again_forgets_what_it_had_and_no_other_does(path: P
         write(path, document("m", 1), world=world, table=RECORDS)
 
     with closing(open_file(path)) as file:
-        file.write([Change("demo", puts=[("terminals", document("t", 1))], replaces=True)])
+        file.write([Change("demo", puts=[("terminals", document("t", 1))], is_replacement=True)])
     assert loaded(path) == {
         "demo": {"terminals": [("t", 1, {})]},
         "demo-2": {"accounts": [("a", 1, {}), ("b", 2, {})], RECORDS: [("m", 1, {})]},
@@ -140,7 +140,7 @@ def test_a_world_that_begins_again_with_nothing_is_deleted(path: Path):
     write(path, document("m", 1), table=RECORDS)
 
     with closing(open_file(path)) as file:
-        file.write([Change("demo", replaces=True)])
+        file.write([Change("demo", is_replacement=True)])
 
     assert loaded(path) == {}
 
@@ -150,7 +150,7 @@ def test_changes_of_one_write_follow_each_other(path: Path):
         file.write(
             [
                 Change("demo", puts=[("accounts", document("a", 1))]),
-                Change("demo", puts=[("accounts", document("b", 2))], replaces=True),
+                Change("demo", puts=[("accounts", document("b", 2))], is_replacement=True),
                 Change("demo", puts=[("accounts", document("c", 3))]),
                 Change("demo", gone=[("accounts", "b")]),
             ]
@@ -178,7 +178,7 @@ def test_on_a_full_disk_nothing_is_lost_and_the_same_changes_can_be_tried_again(
 ):
     put(file, document("a", 1, name="before"))
     changes = [
-        Change("demo", puts=[("accounts", document("a", 1, name="x" * 1000))], replaces=True),
+        Change("demo", puts=[("accounts", document("a", 1, name="x" * 1000))], is_replacement=True),
         Change("demo", puts=[("accounts", document("b", 2, name="x" * 200_000))]),
     ]
 

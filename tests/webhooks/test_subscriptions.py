@@ -8,7 +8,7 @@ from tests.webhooks.calling import add, reached, sample, types_reached, world_of
 
 @pytest.mark.proves("assumed 8.3-audience")
 @pytest.mark.parametrize(
-    ("owner", "subscribes_to"),
+    ("owner", "is_subscribed_to"),
     [
         ("merchant", True),
         ("partner", True),
@@ -19,13 +19,13 @@ from tests.webhooks.calling import add, reached, sample, types_reached, world_of
         ("other_merchant", False),
     ],
 )
-def test_an_endpoint_receives_events_of_its_account_and_below(sandbox, owner, subscribes_to):
+def test_an_endpoint_receives_events_of_its_account_and_below(sandbox, owner, is_subscribed_to):
     account_id = None if owner is None else sandbox.account(owner)
     id = add(sandbox, account_id=account_id, event_types=["transaction.sale"])["id"]
 
     pay(sandbox, at="merchant")
 
-    assert types_reached(sandbox, id) == (["transaction.sale"] if subscribes_to else [])
+    assert types_reached(sandbox, id) == (["transaction.sale"] if is_subscribed_to else [])
 
 
 @pytest.mark.proves("assumed 8.3-audience")

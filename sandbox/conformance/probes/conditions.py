@@ -47,7 +47,7 @@ def parse_condition(text: str) -> Condition:
     return _compiled(tree)
 
 
-def holds(condition: Condition, names: Names) -> bool:
+def is_met(condition: Condition, names: Names) -> bool:
     """Whether a condition holds. A comparison of values that have no order does not."""
     try:
         return bool(condition(names))
@@ -60,10 +60,10 @@ def _compiled(node: ast.expr) -> Condition:
         case ast.BoolOp(op=op, values=values):
             parts = list(map(_compiled, values))
             decide = all if isinstance(op, ast.And) else any
-            return lambda names: decide(holds(part, names) for part in parts)
+            return lambda names: decide(is_met(part, names) for part in parts)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             denied = _compiled(operand)
-            return lambda names: not holds(denied, names)
+            return lambda names: not is_met(denied, names)
         case ast.Compare(left=one, ops=[op], comparators=[other]) if type(op) in _COMPARED:
             left, compare, right = _compiled(one), _COMPARED[type(op)], _compiled(other)
             return lambda names: compare(left(names), right(names))

@@ -22,7 +22,7 @@ from pydantic import (
     model_validator,
 )
 
-from sandbox.conformance.probes.conditions import Condition, holds, parse_condition
+from sandbox.conformance.probes.conditions import Condition, is_met, parse_condition
 from sandbox.domain.profile import Profile
 from sandbox.domain.readings import READINGS
 from sandbox.domain.switches import SWITCHES
@@ -90,23 +90,23 @@ class ProbeRequest(BaseModel, extra="forbid", frozen=True):
     path: Annotated[str, StringConstraints(pattern="^/v[0-9]")]
     query: Annotated[tuple[tuple[str, str], ...], BeforeValidator(_pairs)] = ()
     body: dict[str, Any] | None = Field(None, repr=False)
-    without_accept: bool = False
+    has_accept: bool = True
     key: str | None = Field(None, repr=False)
 
 
 class Step(ProbeRequest):
     """A request of a row. `key` is empty for the user's own, or partner, made.<name> or none.
 
-    With `if_refused` it is sent only after an answer that refuses.
+    With `is_after_refusal` it is sent only after an answer that refuses.
     """
 
     makes: Annotated[Kind | None, PlainValidator(_kind_named)] = None
     called: str = ""
     key: str = ""
-    if_refused: bool = False
+    is_after_refusal: bool = False
 
     @property
-    def changes(self) -> bool:
+    def is_write(self) -> bool:
         """Whether it may change something."""
         return self.method != "GET"
 
@@ -121,7 +121,7 @@ class Step(ProbeRequest):
         body = self.body or {}
         if self.makes is None:
             names_ours = any(map(_OURS.search, (self.path, str(body))))
-            if self.changes and not names_ours:
+            if self.is_write and not names_ours:
                 raise ValueError(
                     "path: a request that changes something names what the run made or was given"
                 )
@@ -139,7 +139,7 @@ def fill(step: Step, names: Mapping[str, Any]) -> ProbeRequest:
     key = f"{step.key}.key" if step.key.startswith("made.") else step.key
     return ProbeRequest(
         method=step.method,
-        without_accept=step.without_accept,
+        has_accept=step.has_accept,
         key="" if key == NO_KEY else _look_up(key, names) if key else None,
         **{name: _filled(getattr(step, name), names) for name in ("path", "query", "body")},
     )
@@ -229,7 +229,7 @@ class Probe(BaseModel, extra="forbid", frozen=True):
         `own` is the record of the key that asks, or None if it is not known.
         """
         names = {**answers[-1], "answers": list(answers), "own": own}
-        held = [one.value for one in self.values if holds(one.when, names)]
+        held = [one.value for one in self.values if is_met(one.when, names)]
         return held[0] if len(held) == 1 else None
 
     def of_sandbox(self, profile: Profile) -> Any:
@@ -267,6 +267,6 @@ def read_probes(path: Path, *, reads_only: bool = True) -> list[Probe]:
     for number, probe in enumerate(probes):
         if probe.id in {one.id for one in probes[:number]}:
             raise ProbeError(f"{path.name}: probe.{number}.id: {probe.id!r} is taken")
-        if reads_only and any(one.changes for one in probe.requests):
+        if reads_only and any(one.is_write for one in probe.requests):
             raise ProbeError(f"{path.name}: probe.{number}: only GET where nothing may change")
     return probes

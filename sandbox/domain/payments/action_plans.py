@@ -28,7 +28,7 @@ HEADROOM_PERCENTS: Final = {"nothing": 0, "small_tip": 20}
 class ActionRequest(Struct, frozen=True, kw_only=True, gc=False):
     """A client's request for an action. Amounts are minor units; None means not stated.
 
-    `confirms` is False if the cardholder declined the surcharge; `percentage` is the tip in
+    `is_confirmed` is False if the cardholder declined the surcharge; `percentage` is the tip in
     percent of the subtotal. `limit` is the reading `above_the_hold`. With `is_new_total` the amount
     of an increment is what is held afterwards (the reading `increment_amount`).
     """
@@ -38,7 +38,7 @@ class ActionRequest(Struct, frozen=True, kw_only=True, gc=False):
     tip_amount: int | None = None
     percentage: float | None = None
     breakdown: Breakdown | None = None
-    confirms: bool = True
+    is_confirmed: bool = True
     limit: str = "tip_and_surcharge"
     is_new_total: bool = False
 
@@ -46,7 +46,7 @@ class ActionRequest(Struct, frozen=True, kw_only=True, gc=False):
 class Plan(Struct, frozen=True, kw_only=True, gc=False):
     """The money after the action. `amount` is that of the operation.
 
-    `exceeds` means that the action asks for more than there is; `is_full` that it leaves nothing.
+    `is_excessive`: the action asks for more than there is. `is_full`: it leaves nothing.
     """
 
     amount: int
@@ -56,7 +56,7 @@ class Plan(Struct, frozen=True, kw_only=True, gc=False):
     tip_type: str
     tip_capture_mode: TipCapture | None
     is_partial: bool
-    exceeds: bool = False
+    is_excessive: bool = False
     is_full: bool = False
 
 
@@ -70,7 +70,7 @@ def headroom(amounts: Amounts, limit: str = "") -> int:
     return amounts.subtotal * HEADROOM_PERCENTS.get(limit, TIP_HEADROOM_PERCENT) // 100
 
 
-def _exceeds(amounts: Amounts, held: int, limit: str) -> bool:
+def _is_above_hold(amounts: Amounts, held: int, limit: str) -> bool:
     """Whether a capture of these components is above the hold. Source: assumed D35-above."""
     if limit == "nothing":
         return amounts.total > held
@@ -109,11 +109,11 @@ def _capture(payment: Payment, action: ActionRequest) -> Plan:
     if rest < 1:
         raise ValueError("tip_amount: leaves nothing of the amount")
     if (amount if action.limit == "nothing" else rest) > held:
-        return _plan(payment, amount, exceeds=True)
+        return _plan(payment, amount, is_excessive=True)
     # A partial approval keeps showing the requested amount (assumed 2.7).
     amounts = payment.amounts if payment.is_partial else payment.amounts.scaled_to(rest)
     if action.limit != "nothing" and tip > headroom(amounts, action.limit):
-        return _plan(payment, amount, exceeds=True)
+        return _plan(payment, amount, is_excessive=True)
     changes: dict[str, Any] = {}
     if tip:
         amounts = amounts.with_tip(amounts.tip + tip)
@@ -146,7 +146,7 @@ def _capture_as_stated(payment: Payment, action: ActionRequest, stated: Breakdow
         ledger=ledger,
         rates=_rates(payment, stated, amounts),
         is_partial=False,
-        exceeds=_exceeds(amounts, held, action.limit),
+        is_excessive=_is_above_hold(amounts, held, action.limit),
         **_tip_changes(payment, stated, amounts, "capture"),
     )
 
@@ -252,14 +252,14 @@ def _adjust(payment: Payment, action: ActionRequest) -> Plan:
         if amounts.total > AMOUNT_MAX:
             raise ValueError(f"amount: the authorization would exceed {AMOUNT_MAX}")
         ledger = replace(payment.ledger, authorized=payment.ledger.authorized + more)
-        exceeds = ledger.held < 1 or tip > headroom(amounts, action.limit)
+        is_excessive = ledger.held < 1 or tip > headroom(amounts, action.limit)
     else:
         captured = payment.ledger.captured + more
         limit = held + headroom(amounts, action.limit)
         if action.limit == "tip_tax_and_surcharge":
             limit += amounts.tax
         ledger = replace(payment.ledger, captured=captured, added=max(0, captured - held))
-        exceeds = not 0 < captured <= limit
+        is_excessive = not 0 < captured <= limit
     return _plan(
         payment,
         tip,
@@ -267,7 +267,7 @@ def _adjust(payment: Payment, action: ActionRequest) -> Plan:
         ledger=ledger,
         tip_type=tip_type,
         tip_capture_mode="adjust" if tip else None,
-        exceeds=exceeds,
+        is_excessive=is_excessive,
     )
 
 
@@ -290,13 +290,15 @@ def _reverse(payment: Payment, action: ActionRequest) -> Plan:
         if amount < whole:
             raise ValueError(f"amount: a payment that timed out is reversed as a whole, {whole}")
         ledger = replace(ledger, voided=ledger.authorized)
-        return _plan(payment, amount, ledger=ledger, exceeds=amount > whole, is_full=True)
+        return _plan(payment, amount, ledger=ledger, is_excessive=amount > whole, is_full=True)
     is_captured = payment.status == "captured"
     there = ledger.kept if is_captured else ledger.held
     amount = there if action.amount is None else action.amount
     part = "reversed" if is_captured else "voided"
     after = replace(ledger, **{part: getattr(ledger, part) + amount})
-    return _plan(payment, amount, ledger=after, exceeds=amount > there, is_full=amount == there)
+    return _plan(
+        payment, amount, ledger=after, is_excessive=amount > there, is_full=amount == there
+    )
 
 
 def _refund(payment: Payment, action: ActionRequest) -> Plan:
@@ -310,7 +312,7 @@ def _refund(payment: Payment, action: ActionRequest) -> Plan:
         payment,
         amount,
         ledger=replace(ledger, refunded=ledger.refunded + amount),
-        exceeds=amount > ledger.refundable,
+        is_excessive=amount > ledger.refundable,
         is_full=amount == ledger.refundable,
     )
 
@@ -324,7 +326,7 @@ def _confirm(payment: Payment, action: ActionRequest) -> Plan:
     An amount alone is the whole total: the surcharge takes the difference.
     """
     amounts, rates = payment.amounts, payment.rates
-    if not action.confirms:
+    if not action.is_confirmed:
         back = amounts.without_surcharge()
         return _plan(payment, back.total, amounts=back)
     changes: dict[str, Any] = {}

@@ -59,7 +59,7 @@ class Card:
         return mask_card(self.pan)
 
     @cached_property
-    def speaks(self) -> bool:
+    def can_choose(self) -> bool:
         """Whether the card ever chooses how an attempt ends."""
         return bool(self.outcome or self.later or self.limit is not None)
 

@@ -35,17 +35,19 @@ def broken(payment: Payment) -> list[tuple[str, str]]:
         ("M5", "no more can be reversed than was authorized"): (
             ledger.reversed_in_all <= ledger.authorized + ledger.added
         ),
-        ("M6", "the amounts do not fit the status"): _money_fits(payment.status, ledger),
+        ("M6", "the amounts do not fit the status"): _is_ledger_consistent(payment.status, ledger),
         ("M7", "the total is neither what was authorized nor what was captured"): (
-            _total_is_approved(payment)
+            _is_total_approved(payment)
         ),
-        ("M8", "the surcharge does not fit the card or the status"): _surcharge_fits(payment),
+        ("M8", "the surcharge does not fit the card or the status"): _is_surcharge_consistent(
+            payment
+        ),
         ("M1", "the amounts shown do not follow from the money"): tx == shown,
     }
     return [clause for clause, holds in invariants.items() if not holds]
 
 
-def _money_fits(status: str, ledger: Ledger) -> bool:
+def _is_ledger_consistent(status: str, ledger: Ledger) -> bool:
     if status == "authorized":
         return ledger.captured == ledger.refunded == 0 and ledger.held > 0
     if status in ("captured", "settled"):
@@ -59,7 +61,7 @@ def _money_fits(status: str, ledger: Ledger) -> bool:
     return ledger.captured == ledger.refunded == ledger.reversed == voided == 0
 
 
-def _total_is_approved(payment: Payment) -> bool:
+def _is_total_approved(payment: Payment) -> bool:
     total, ledger = payment.amounts.total, payment.ledger
     if payment.is_partial:
         return total > (ledger.captured or ledger.authorized)
@@ -68,7 +70,7 @@ def _total_is_approved(payment: Payment) -> bool:
     return payment.status not in ("captured", "settled", "refunded") or total == ledger.captured
 
 
-def _surcharge_fits(payment: Payment) -> bool:
+def _is_surcharge_consistent(payment: Payment) -> bool:
     is_charged, card = payment.amounts.surcharge > 0, payment.card
     if is_charged and not card.is_credit and card is not NOT_READ:
         return False

@@ -29,14 +29,14 @@ from sandbox.domain.payments.transitions import Conclusion, Transition, gateway_
 class Case(Struct, eq=False, kw_only=True):
     """The facts that decide the row of a follow-up.
 
-    `batch_is_closed`: the batch of the payment was submitted or has its result. `readings` are
+    `is_batch_closed`: the batch of the payment was submitted or has its result. `readings` are
     those of the world. The plan is made when a row first asks for it, because it may be refused
     (ValueError) as nonsense.
     """
 
     payment: Payment
     action: ActionRequest
-    batch_is_closed: bool = False
+    is_batch_closed: bool = False
     readings: Mapping[str, str] = field(default_factory=lambda: readings.DEFAULTS)
     known_plan: Plan | None = None
 
@@ -89,15 +89,15 @@ class Case(Struct, eq=False, kw_only=True):
 CONDITIONS: Final[Mapping[str, Callable[[Case], bool]]] = {
     "": lambda case: True,
     "before settlement": lambda case: True,
-    "the payer declines": lambda case: not case.action.confirms,
-    "above the limit": lambda case: case.plan.exceeds,
+    "the payer declines": lambda case: not case.action.is_confirmed,
+    "above the limit": lambda case: case.plan.is_excessive,
     "in full": lambda case: case.plan.is_full,
     "approved in part": lambda case: case.plan.ledger.captured < case.plan.amount,
     "refunded in part, or its batch closed": lambda case: (
-        case.payment.ledger.refunded > 0 or case.batch_is_closed
+        case.payment.ledger.refunded > 0 or case.is_batch_closed
     ),
     "refunded or reversed in part, or its batch closed": lambda case: (
-        case.payment.ledger.refunded > 0 or case.payment.ledger.reversed > 0 or case.batch_is_closed
+        case.payment.ledger.refunded > 0 or case.payment.ledger.reversed > 0 or case.is_batch_closed
     ),
 }
 """The words under `when` in the rows of a follow-up, but for those about the answer."""
@@ -245,7 +245,7 @@ def conclude(
         tip_capture_mode=plan.tip_capture_mode,
         gateway_transaction_id=tx.gateway_transaction_id or gateway_id(tx.transaction_id),
         is_partial=plan.is_partial,
-        batch_id=None if taken.leaves_batch else batch_id if is_captured else tx.batch_id,
+        batch_id=None if taken.should_leave_batch else batch_id if is_captured else tx.batch_id,
     )
     settles_in = batch_id if taken.batch_entry else after.batch_id
     after = with_attempt(after, case.amount, at, batch_id=settles_in)

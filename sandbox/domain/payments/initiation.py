@@ -35,7 +35,7 @@ class Start(Struct, frozen=True, kw_only=True, gc=False):
     """The facts that decide the row of an initiation.
 
     `outcome` is None if no processor answered. `approved_amount` is the issuer's maximum;
-    `shows_approved` is whether a partial approval shows that amount as its total.
+    `should_show_approved` is whether a partial approval shows that amount as its total.
     """
 
     payment: Payment
@@ -44,7 +44,7 @@ class Start(Struct, frozen=True, kw_only=True, gc=False):
     is_passthrough: bool = False
     is_misconfigured: bool = False
     approved_amount: int | None = None
-    shows_approved: bool = False
+    should_show_approved: bool = False
 
     @property
     def approved_part(self) -> int | None:
@@ -82,7 +82,7 @@ def _has_verdict(verdict: Verdict) -> Callable[[Start], bool]:
     return lambda start: start.outcome is not None and start.outcome.verdict is verdict
 
 
-def _asks_the_payer(start: Start) -> bool:
+def _should_prompt(start: Start) -> bool:
     assert start.outcome
     return start.price.needs_prompt and start.outcome is not PARTIAL
 
@@ -97,7 +97,7 @@ CONDITIONS: Final[Mapping[str, Callable[[Start], bool]]] = {
     "timed out with a hold": lambda start: start.outcome is HELD,
     "host failure": _has_verdict(Verdict.ERROR),
     "approved in part": lambda start: start.approved_part is not None,
-    "surcharge to be confirmed": _asks_the_payer,
+    "surcharge to be confirmed": _should_prompt,
 }
 """The words under `when` in the rows of an initiation."""
 
@@ -126,7 +126,7 @@ _APPROVED: Final = {
 }
 
 
-def resolves_prompt(start: Start) -> bool:
+def should_resolve_prompt(start: Start) -> bool:
     """Whether the prompt is shown and answered within the request. Source: assumed 5.2-prompt."""
     return (
         start.outcome is not None
@@ -179,7 +179,7 @@ def _money(start: Start, taken: Transition) -> dict[str, Any]:
     part = start.approved_part
     approved = total if part is None else part
     ledger = Ledger(authorized=approved, captured=approved if taken.money == "captured" else 0)
-    if part is not None and start.shows_approved:
+    if part is not None and start.should_show_approved:
         # Source: assumed D35-partial-approval.
         return {"amounts": start.payment.amounts.scaled_to(part), "ledger": ledger}
     return {"ledger": ledger, "is_partial": part is not None}

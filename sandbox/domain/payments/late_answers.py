@@ -78,7 +78,7 @@ def case_now(
     waiting: UnansweredAction,
     payment: Payment,
     *,
-    batch_is_closed: bool,
+    is_batch_closed: bool,
     readings: Mapping[str, str],
 ) -> Case | None:
     """Return the case of the action on the payment as it is now.
@@ -92,7 +92,7 @@ def case_now(
     elif payment.status != waiting.status and operation is not Operation.REFUND:
         return None
     case = Case(
-        payment=payment, action=waiting.action, batch_is_closed=batch_is_closed, readings=readings
+        payment=payment, action=waiting.action, is_batch_closed=is_batch_closed, readings=readings
     )
     try:
         return case if rule_for(case) is None else None

@@ -66,9 +66,9 @@ class Transition(Struct, frozen=True, kw_only=True, gc=False):
     `shown_status` and `reason` are those of the attempt, in the answer and the event. `fault` is
     the 400 of a refusal. With an `event` too the row is a rule failure: the attempt is announced
     and stored in the history (assumed 2.1-rule). `batch_entry` is the new entry in a batch;
-    `leaves_batch` removes the payment from its own. `status_reading` names the reading that may
-    have another status stored, `shown_reading` the one that may have it shown in the answer and the
-    event alone.
+    `should_leave_batch` removes the payment from its own. `status_reading` names the reading that
+    may have another status stored, `shown_reading` the one that may have it shown in the answer and
+    the event alone.
     """
 
     id: str
@@ -82,7 +82,7 @@ class Transition(Struct, frozen=True, kw_only=True, gc=False):
     fault: Fault | None
     event: str | None
     batch_entry: Entry | None
-    leaves_batch: bool
+    should_leave_batch: bool
     status_reading: str | None
     shown_reading: str | None
 
@@ -158,7 +158,7 @@ def _rows(table: str) -> Iterator[Transition]:
                 fault=getattr(faults, fault) if fault else None,
                 event=EVENT_OF[trigger] if event == "own" else event or None,
                 batch_entry=batch if batch in ("capture", "refund") else None,  # type: ignore[arg-type]
-                leaves_batch=batch == "left",
+                should_leave_batch=batch == "left",
                 status_reading=reading if stored_or_shown == "stored" else None,
                 shown_reading=reading if stored_or_shown == "shown" else None,
             )

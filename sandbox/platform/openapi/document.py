@@ -335,7 +335,7 @@ def refusals_of(row: Row) -> tuple[Fault, ...]:
     found = [*_ANYWHERE, *row.refuses]
     if row.body is not None:
         found += [faults.BODY_TOO_LARGE, faults.UNSUPPORTED_MEDIA_TYPE]
-    if row.stops_at_block:
+    if row.can_be_blocked:
         found.append(faults.ACCOUNT_BLOCKED)
     if row.attempts:
         found += [fault.answer for fault in TRANSPORT_FAULTS.values() if fault.answer is not None]
@@ -374,7 +374,7 @@ def _by_readings(row: Row, profile: Profile) -> Iterator[Fault]:
         yield faults.UNPROCESSABLE
     block = faults.BLOCK_FAULTS[chosen[BLOCK_ANSWER]]
     if row.is_stopped_by(chosen[BLOCK_STOPS]) and (
-        block is not faults.ACCOUNT_BLOCKED or not row.stops_at_block
+        block is not faults.ACCOUNT_BLOCKED or not row.can_be_blocked
     ):
         yield block
     for reading, value, fault in row.refuses_where:

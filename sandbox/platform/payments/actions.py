@@ -95,7 +95,7 @@ def _action(
                 target=Target("path", "id", Payment),
                 response=Transaction,
                 events=events,
-                stops_at_block=True,
+                can_be_blocked=True,
                 attempts=kind,
                 refuses=_refusals(kind),
                 source="spec 4.4-paths-actions",
@@ -208,7 +208,7 @@ def confirm(context: RequestContext, payment: Payment, body: Confirm) -> ActionR
         operation=Operation.CONFIRM,
         amount=body.amount,
         breakdown=parts_of(context, body.breakdown),
-        confirms=body.confirm,
+        is_confirmed=body.confirm,
     )
 
 
@@ -220,7 +220,7 @@ def confirm(context: RequestContext, payment: Payment, body: Confirm) -> ActionR
     target=Target("body", "transaction_id", Payment, is_required=True),
     response=Transaction,
     events=("batch.opened", "transaction.refund"),
-    stops_at_block=True,
+    can_be_blocked=True,
     attempts=Operation.REFUND,
     refuses=_refusals(Operation.REFUND),
     source="spec 4.4-paths-refunds",
@@ -306,7 +306,7 @@ def _finish(
         outcome = APPROVED
         context.choice = replace(choice, outcome=outcome)
     taken = follow_ups.transition_for(case, outcome)
-    return _conclude(context, case, taken, outcome, event_id, disarms=choice.disarms)
+    return _conclude(context, case, taken, outcome, event_id, should_disarm=choice.should_disarm)
 
 
 def row_if_approved(
@@ -347,7 +347,7 @@ def _choose(context: RequestContext, payment: Payment, action: ActionRequest) ->
 def _case(context: OperationContext, payment: Payment, action: ActionRequest) -> Case:
     is_closed = settlement.is_closed(context, payment.batch_id)
     return Case(
-        payment=payment, action=action, batch_is_closed=is_closed, readings=context.world.readings
+        payment=payment, action=action, is_batch_closed=is_closed, readings=context.world.readings
     )
 
 
@@ -358,7 +358,7 @@ def _conclude(
     outcome: Outcome | None,
     event_id: str,
     *,
-    disarms: bool = False,
+    should_disarm: bool = False,
 ) -> Payment | Refusal:
     """Store the result of the row and fire its events.
 
@@ -375,7 +375,7 @@ def _conclude(
         at=context.now_ms,
         batch_id=batch.id if batch else None,
     )
-    if disarms:
+    if should_disarm:
         conclusion = follow_ups.disarmed(conclusion)
     conclusion = conclusions.save(context, conclusion, payment, batch)
     if taken.answer == "failed" and outcome is not None and outcome.key in TIMED_OUT:

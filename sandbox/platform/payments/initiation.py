@@ -90,7 +90,7 @@ def need_to_tap(sent: dict[str, Any]) -> Need:
         "transaction.authorize",
         "transaction.cancel",
     ),
-    stops_at_block=True,
+    can_be_blocked=True,
     attempts=Operation.SALE,
     words=("sale", "auth"),
     refuses=(DUPLICATE_EVENT,),
@@ -114,7 +114,7 @@ async def create(context: RequestContext, body: StartPayment) -> Payment | Refus
     target=_PLACE,
     response=Transaction,
     events=("transaction.create", "batch.opened", "transaction.authorize", "transaction.cancel"),
-    stops_at_block=True,
+    can_be_blocked=True,
     attempts=Operation.SALE,
     words=("auth",),
     refuses=(DUPLICATE_EVENT,),
@@ -310,9 +310,9 @@ def _finish(
         is_passthrough=begun.known.is_passthrough,
         is_misconfigured=begun.known.problem is not None,
         approved_amount=choice.approved_amount if choice else None,
-        shows_approved=readings[TOTAL_OF_PARTIAL_APPROVAL] == "approved",
+        should_show_approved=readings[TOTAL_OF_PARTIAL_APPROVAL] == "approved",
     )
-    if initiation.resolves_prompt(start):
+    if initiation.should_resolve_prompt(start):
         conclusion = initiation.prompt_and_resolve(start, context.now_ms)
         conclusions.save(context, conclusion, start.payment)
         return conclusion.shown

@@ -109,7 +109,7 @@ def _effect(context: OperationContext, payment: Payment, key: str, event_id: str
     case = case_now(
         action,
         payment,
-        batch_is_closed=settlement.is_closed(context, payment.batch_id),
+        is_batch_closed=settlement.is_closed(context, payment.batch_id),
         readings=context.world.readings,
     )
     if outcome is None or case is None:

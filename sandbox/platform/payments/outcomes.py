@@ -89,7 +89,7 @@ def decide_at_tap(
             card=tapped.card,
             terminal_id=terminal_id,
             terminal_outcome=context.world.state.terminal_outcomes.get(terminal_id),
-            heeds_amounts=context.world.switches["triggers.enabled"],
+            should_heed_amounts=context.world.switches["triggers.enabled"],
         )
         choice = _as_read(context, choose_at_tap(facts, waiting))
         why = f"{tapped.card.token} was tapped"

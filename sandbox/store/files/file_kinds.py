@@ -41,7 +41,7 @@ def copy(source: StateFile, target: StateFile) -> None:
     changes = []
     for world, tables in worlds.items():
         puts = [(table, one) for table, documents in tables.items() for one in documents]
-        changes.append(Change(world, puts=puts, replaces=True))
+        changes.append(Change(world, puts=puts, is_replacement=True))
     if source.secret:
         # The keys of the worlds are made of it.
         target.keep_secret(source.secret)

@@ -225,7 +225,7 @@ class JsonFile(StateFile):
 
     def _apply(self, change: Change) -> None:
         """Make one change in memory. Raises ValueError."""
-        if change.replaces:
+        if change.is_replacement:
             for name in self._database.tables():
                 if name.startswith(f"{change.world}."):
                     self._database.drop_table(name)

@@ -68,13 +68,13 @@ class Change(NamedTuple):
     """The changes of one commit of a world.
 
     `puts` are documents to add or replace, by table; `gone` are the table and id of deleted ones.
-    With `replaces` the world is emptied first; a deleted world is emptied and gets no documents.
+    With `is_replacement` the world is emptied first; a deleted world is emptied and gets none.
     """
 
     world: str
     puts: Sequence[tuple[str, Document]] = ()
     gone: Sequence[tuple[str, str]] = ()
-    replaces: bool = False
+    is_replacement: bool = False
 
 
 Tables = Mapping[str, Sequence[Document]]

@@ -191,7 +191,7 @@ class SqliteFile(StateFile):
     def _apply(self, change: Change) -> None:
         """Make one change within a transaction. Raises sqlite3.Error."""
         database, world = self._database, change.world
-        if change.replaces:
+        if change.is_replacement:
             database.execute("DELETE FROM documents WHERE world = ?", (world,))
         query = "DELETE FROM documents WHERE world = ? AND kind = ? AND id = ?"
         database.executemany(query, [(world, kind, id) for kind, id in change.gone])
