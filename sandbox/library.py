@@ -123,7 +123,7 @@ def fixture_of(name: str, document: Any) -> Fixture:
     if document is None:
         return fixture(name)
     if isinstance(document, dict) and FILE in document:
-        return _rewind(Fixture(name, {}, {}, {}, {}, document=document, snapshot=document))
+        return _rewind(Fixture(name, document=document, snapshot=document))
     return replace(parse_fixture(name, document), document=document)
 
 

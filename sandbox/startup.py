@@ -410,8 +410,7 @@ def _register(urls: Sequence[str], world: World) -> None:
             [
                 endpoint_of(
                     next(free),
-                    {"url": url, "description": "given at the start"},
-                    created_at=world.now(),
+                    {"url": url, "description": "given at the start", "created_at": world.now()},
                     chars_of=world.draws.chars_of,
                 )
                 for url in new

@@ -38,6 +38,7 @@ from sandbox.store.documents import DocumentModel, NotJson, model_of, read_json
 from sandbox.store.files.port import FILE
 from sandbox.store.ids import Ids
 from sandbox.store.store import Store
+from sandbox.store.tables import NAMES
 
 Documents = Mapping[str, Mapping[str, Any]]
 """Cast name to the fields that a document gives, with the values that records have."""
@@ -55,13 +56,13 @@ class Fixture(Struct, frozen=True, gc=False):
     """
 
     name: str
-    accounts: Documents
-    terminals: Documents
-    locations: Documents
-    api_keys: Documents
+    accounts: Documents = field(default_factory=dict)
+    terminals: Documents = field(default_factory=dict)
+    locations: Documents = field(default_factory=dict)
+    api_keys: Documents = field(default_factory=dict)
+    endpoints: Documents = field(default_factory=dict)
     document: Mapping[str, Any] | None = None
     snapshot: Mapping[str, Any] | None = None
-    endpoints: Documents = field(default_factory=dict)
 
 
 _CastName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
@@ -80,69 +81,49 @@ class _Document(DocumentModel):
         return created_at
 
 
-_DOCUMENTS: Final[Mapping[str, type[_Document]]] = {
-    # `parent` is the cast name of the immediate parent.
-    "accounts": model_of(
-        Account,
-        _Document,
-        without={"id", "organization_id", "parent_account_ids", "updated_at"},
-        parent=(_CastName | None, None),
-    ),
-    # `account` is the cast name of the account, here and below.
-    "terminals": model_of(
-        Terminal,
-        _Document,
-        without={
-            *("terminal_id", "account_id", "updated_at"),
-            *("transactions", "var_sheet", "batching"),
-        },
-        account=(_CastName, ...),
-    ),
-    # `terminal` is the cast name of the terminal that it points at.
-    "locations": model_of(
-        Location,
-        _Document,
-        without={"id", "account_id", "terminal_id", "metadata", "updated_at"},
-        account=(_CastName, ...),
-        terminal=(_CastName | None, None),
-    ),
+_GIVEN_BY_THE_WORLD: Final = {
+    *("id", "terminal_id", "account_id", "organization_id", "parent_account_ids", "metadata"),
+    *("updated_at", "last_used_at", "transactions", "var_sheet", "batching"),
+    *("salt", "digest", "key", "key_last4", "readable_key"),
+    *("old_secrets", "replaced_secret", "disabled_reason", "failing_since"),
+}
+"""The fields of records that their documents do not have."""
+
+_ACCOUNT: Final = (_CastName, ...)
+"""The cast name of the account that it belongs to."""
+
+_OWN: Final[Mapping[type, Mapping[str, Any]]] = {
+    # The cast name of the immediate parent.
+    Account: {"parent": (_CastName | None, None)},
+    Terminal: {"account": _ACCOUNT},
+    # The cast name of the terminal that it points at.
+    Location: {"account": _ACCOUNT, "terminal": (_CastName | None, None)},
     # `lookup` is the fixed lookup of the key in the world `default`.
-    "api_keys": model_of(
-        ApiKey,
-        _Document,
-        without={
-            *("id", "account_id", "salt", "digest", "key_last4", "readable_key"),
-            *("key", "last_used_at"),
-        },
-        account=(_CastName, ...),
-        lookup=(FixtureLookup, ...),
-        expires_at=(Instant | None, None),
-    ),
+    ApiKey: {
+        "account": _ACCOUNT,
+        "lookup": (FixtureLookup, ...),
+        "expires_at": (Instant | None, None),
+    },
     # The cast name is the endpoint's id. Without `account` it receives those of the whole world.
-    "endpoints": model_of(
-        Endpoint,
-        _Document,
-        without={
-            *("id", "account_id", "secret", "old_secrets", "replaced_secret"),
-            *("disabled_reason", "failing_since"),
-        },
-        account=(_CastName | None, None),
-        secret=(WebhookSecret | None, None),
-    ),
+    Endpoint: {"account": (_CastName | None, None), "secret": (WebhookSecret | None, None)},
+}
+"""The fields that the documents of each kind of record have besides."""
+
+_DOCUMENTS: Final[Mapping[str, type[_Document]]] = {
+    NAMES[kind]: model_of(kind, _Document, without=_GIVEN_BY_THE_WORLD, **own)
+    for kind, own in _OWN.items()
 }
 
-
-def _table_of(name: str) -> Any:
-    """Return the type of a table and its default: only accounts must be there."""
-    document = _DOCUMENTS[name]
-    default: Any = ... if name == "accounts" else Field(default_factory=dict)
-    return dict[str, document], default  # type: ignore[valid-type]
-
+_FIELDS: Final[Any] = {
+    # Only accounts must be there.
+    table: (Mapping[str, document], ... if table == "accounts" else Field(default_factory=dict))  # type: ignore[valid-type]
+    for table, document in _DOCUMENTS.items()
+}
 
 _Tables: Final = create_model(
     "_Tables",
     __config__=ConfigDict(extra="forbid", frozen=True, defer_build=True),
-    **{table: _table_of(table) for table in _DOCUMENTS},
+    **_FIELDS,
 )
 
 
@@ -151,7 +132,7 @@ def read_fixture(path: Path) -> Fixture:
     try:
         document = read_json(path.read_bytes())
         if isinstance(document, dict) and FILE in document:
-            return Fixture(path.stem, {}, {}, {}, {}, document=document, snapshot=document)
+            return Fixture(path.stem, document=document, snapshot=document)
         return replace(parse_fixture(path.stem, document), document=document)
     except OSError as error:
         raise FixtureError(f"{path}: cannot be read: {error}") from error
@@ -172,11 +153,6 @@ def parse_fixture(name: str, document: Any) -> Fixture:
     return fixture
 
 
-def _read_given(document: _Document) -> dict[str, Any]:
-    """Return the fields that the document gives, read; the others are the record's defaults."""
-    return {name: getattr(document, name) for name in document.model_fields_set - {"cast"}}
-
-
 def _mistake(error: ErrorDetails) -> str:
     where = ".".join(map(str, error["loc"]))
     if error["type"] != "extra_forbidden":
@@ -191,7 +167,9 @@ def _by_cast(table: str, documents: Mapping[str, _Document]) -> dict[str, dict[s
     for number, document in documents.items():
         if document.cast in by_cast:
             raise FixtureError(f"{table}.{number}.cast: {document.cast!r} is taken")
-        by_cast[document.cast] = _read_given(document)
+        # The other fields are the record's defaults.
+        given = document.model_fields_set - {"cast"}
+        by_cast[document.cast] = {field: getattr(document, field) for field in given}
     return by_cast
 
 
@@ -249,6 +227,14 @@ class Cast(Struct):
         ids: dict[str, str] = getattr(self, f"{kind}s")
         return ids
 
+    def resolve(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of a document, with ids in place of cast names."""
+        fields = dict(document)
+        for name, ids in (("account", self.accounts), ("terminal", self.terminals)):
+            if (named := fields.pop(name, None)) is not None:
+                fields[f"{name}_id"] = ids[named]
+        return fields
+
     def of_those(self, is_there: Callable[[str, str], bool]) -> "Cast":
         """Return the part of the cast whose records exist.
 
@@ -277,8 +263,7 @@ def seed(
 
     With `fixed_chars` keys have the fixture's lookups, and secrets from that function.
     """
-    cast = Cast()
-    put_all(store, _records(cast, fixture, draws, key_format, fixed_chars))
+    put_all(store, _records(cast := Cast(), fixture, draws, key_format, fixed_chars))
     return cast
 
 
@@ -299,21 +284,16 @@ def _records(
 ) -> Iterator[Record]:
     """Yield the records of a fixture, parents before children; the cast is filled on the way."""
     for name, document in fixture.accounts.items():
-        fields = dict(document)
         id = cast.accounts[name] = draws.uuid_of(f"account:{name}")
+        fields = dict(document)
         path = _path(fixture, cast, fields.pop("parent", None))
         yield Account(id=id, parent_account_ids=path, **fields)
     for name, document in fixture.terminals.items():
-        fields = dict(document)
         id = cast.terminals[name] = draws.uuid_of(f"terminal:{name}")
-        yield Terminal(terminal_id=id, account_id=cast.accounts[fields.pop("account")], **fields)
+        yield Terminal(terminal_id=id, **cast.resolve(document))
     for name, document in fixture.locations.items():
-        fields = dict(document)
         id = cast.locations[name] = draws.uuid_of(f"location:{name}")
-        fields["account_id"] = cast.accounts[fields.pop("account")]
-        pointed_at = fields.pop("terminal", None)
-        fields["terminal_id"] = cast.terminals[pointed_at] if pointed_at else None
-        yield Location(id=id, **fields)
+        yield Location(id=id, **cast.resolve(document))
     for name, document in fixture.api_keys.items():
         key, plaintext = _key(name, document, cast, draws, key_format, fixed_chars)
         cast.keys[name] = (key.id, plaintext)
@@ -337,9 +317,8 @@ def _key(
     key_format: KeyFormat,
     fixed_chars: Callable[[str, int], str] | None,
 ) -> tuple[ApiKey, str]:
-    fields = dict(document)
-    account_id, lookup = cast.accounts[fields.pop("account")], fields.pop("lookup")
-    chars = fixed_chars or draws.chars_of
+    fields = cast.resolve(document)
+    lookup, chars = fields.pop("lookup"), fixed_chars or draws.chars_of
     secret = chars(f"secret:{name}", keys.SECRET_CHARS)
     is_readable = fields.get("is_legacy") or fields.get("always_retrievable")
     if fields.get("is_legacy"):
@@ -352,7 +331,6 @@ def _key(
     salt = draws.chars_of(f"salt:{name}", 16)
     key = ApiKey(
         id=draws.uuid_of(f"key:{name}"),
-        account_id=account_id,
         lookup=lookup,
         salt=salt,
         digest=keys.digest_of(salt, secret),

@@ -1,8 +1,7 @@
 """The records of one table in memory: a dictionary by id, and one for each lookup."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
-from heapq import nlargest, nsmallest
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
@@ -15,6 +14,7 @@ from sandbox.store.tables import (
     Row,
     Table,
     Where,
+    set_of,
 )
 
 _PUT_BITS: Final = 40
@@ -22,9 +22,6 @@ _PUT_BITS: Final = 40
 
 FEW: Final = 8
 """Comparing all records is faster than a lookup that leads to a larger part of them."""
-
-Claims = Sequence[tuple[str, str]]
-"""Names of unique lookups, each with a value that a record newly takes."""
 
 
 class Records:
@@ -71,30 +68,30 @@ class Records:
         found = [self.by_id[id] for id in self.lookups[name].get(value, ())]
         return [one for one in found if one.deleted_at is None]
 
-    def claims(self, id: str, record: Any) -> Claims:
-        """Return the values that the record newly takes in unique lookups.
+    def claim(self, id: str, record: Any, claimed: dict[tuple[str, str, str], str]) -> None:
+        """Check that no other record has a value of this one in a unique lookup.
 
-        Raises DuplicateValue if another record has one.
+        The values are added to `claimed`. Raises DuplicateValue.
         """
-        found = []
         for name, values_of in self.table.unique.items():
-            taken = self.unique[name]
             for value in values_of(record):
-                holder = taken.get(value)
-                if holder is None:
-                    found.append((name, value))
-                elif holder != id:
+                holder = claimed.setdefault((self.table.name, name, value), id)
+                if holder != id or self.unique[name].get(value, id) != id:
                     raise DuplicateValue(f"{self.table.name}: another record has this {name}")
-        return found
 
-    def put(self, id: str, record: Any, claims: Claims, number: int | None = None) -> None:
+    def add(self, id: str, record: Any, number: int | None = None) -> None:
+        """Add a record by itself. Raises DuplicateValue."""
+        self.claim(id, record, {})
+        self.put(id, record, number)
+
+    def put(self, id: str, record: Any, number: int | None = None) -> None:
         """Add or replace the record; a record of a file comes with its number."""
         old = self.by_id.get(id)
         self.by_id[id] = record
         if old is None:
             self._give_number(id, record, number)
-        for name, value in claims:
-            self.unique[name][value] = id
+        for name, values_of in self.table.unique.items():
+            self.unique[name] |= dict.fromkeys(values_of(record), id)
         for entries, values_of in self._lookups:
             before: Sequence[str] = () if old is None else values_of(old)
             after = values_of(record)
@@ -146,77 +143,51 @@ class Records:
             start = 0 if first is None else bisect_left(found, first, key=moment)
             end = None if last is None else bisect_right(found, last, key=moment)
             found = found[start:end]
-        total = len(found)
         if order.by:
-            key, count = self.table.orders[order.by], total if limit is None else offset + limit
-            if order.is_descending:
-                return nlargest(count, reversed(found), key=key)[offset:], total
-            return nsmallest(count, found, key=key)[offset:], total
-        if not order.is_descending:
-            return found[offset : None if limit is None else offset + limit], total
-        end = max(total - offset, 0)
-        page = found[0 if limit is None else max(end - limit, 0) : end]
-        page.reverse()
-        return page, total
+            found.sort(key=self.table.orders[order.by])
+        if order.is_descending:
+            found.reverse()
+        return found[offset : None if limit is None else offset + limit], len(found)
 
     def _matching(self, where: Where) -> list[Any]:
         """All records that match every condition, oldest first.
 
         It begins with those that a lookup leads to, unless all are compared sooner.
         """
-        table, text_name = self.table, self.table.texts[0] if self.table.texts else ""
-        pieces = [str(wanted).lower() for name, wanted in where.items() if name == text_name]
-        conditions = self._conditions(where)
-        narrowest = self._narrowest(conditions)
-        if narrowest is not None:
-            conditions.remove(narrowest)
-            found = self._looked_up(*narrowest)
-        elif pieces:
-            texts, piece = self._all_texts(), pieces.pop()
-            ids = [id for id, text in texts.items() if piece in text]
-            found = self._with_ids(ids, is_in_order=self._is_in_order)
+        conditions: dict[str, Any] = dict(where)
+        if (scope := conditions.pop("scope", None)) is not None:
+            self._restrict_to(scope, conditions)
+        counts = {
+            name: sum(len(entries.get(value, ())) for value in set_of(conditions[name]))
+            for name, entries in self.lookups.items()
+            if name in conditions
+        }
+        narrowest = min(counts, key=counts.__getitem__, default="")
+        if narrowest and counts[narrowest] <= len(self.by_id) // FEW:
+            found = self._looked_up(narrowest, conditions.pop(narrowest))
         else:
             found = self._in_order()
-        if table.has_deleted and where:
+        if self.table.has_deleted and where:
             found = [one for one in found if one.deleted_at is None]
-        for name, values in conditions:
-            found = self._those_with(name, values, found)
-        for name, fitting in table.filters.items():
-            if name in where:
-                found = fitting(found, where[name])
-        for piece in pieces:
-            found = [one for one in found if piece in self._text_of(one)]
+        for name, wanted in conditions.items():
+            found = self._those_with(name, wanted, found)
         return found
 
-    def _conditions(self, where: Where) -> list[tuple[str, set[str]]]:
-        """Return the names of lookups and fields, each with the values of which one must match."""
-        table, conditions = self.table, []
-        for name, wanted in where.items():
-            if name == "scope":
-                accounts, entries = self._accounts_within(wanted), self.lookups["account"]
-                count = sum(len(entries[id]) for id in accounts if id in entries)
-                if EVERYTHING not in accounts and count < len(self.by_id):
-                    conditions.append(("account", accounts))
-            elif name not in table.filters and (table.texts is None or name != table.texts[0]):
-                conditions.append((name, _set_of(wanted)))
-        return conditions
+    def _restrict_to(self, scope: Any, conditions: dict[str, Any]) -> None:
+        """Add the condition that records belong to these accounts, or to some below them."""
+        wanted, below = set_of(scope), self._accounts.lookups["ancestor"]
+        accounts = {*wanted, *(id for one in wanted for id in below.get(one, ()))}
+        if EVERYTHING not in accounts:
+            conditions["account"] = accounts & set_of(conditions.get("account", accounts))
 
-    def _narrowest(self, conditions: list[tuple[str, set[str]]]) -> tuple[str, set[str]] | None:
-        """Return the condition whose lookup leads to the fewest records, if these are few."""
-        narrowest, least = None, len(self.by_id) // FEW
-        for name, values in conditions:
-            if name in self.lookups:
-                entries = self.lookups[name]
-                count = sum(len(entries[value]) for value in values if value in entries)
-                if count <= least or (narrowest is None and name not in self.table.fields):
-                    narrowest, least = (name, values), count
-        return narrowest
-
-    def _those_with(self, name: str, values: set[str], records: list[Any]) -> list[Any]:
-        """Those of the records that have one of the values."""
-        if name in self.table.fields:
-            return self.table.fields[name](records, values)
-        values_of = self.table.lookups[name]
+    def _those_with(self, name: str, wanted: Any, records: list[Any]) -> list[Any]:
+        """Those of the records that match one condition."""
+        if self.table.texts is not None and name == self.table.texts[0]:
+            texts, piece = self._all_texts(), wanted.lower()
+            return [one for one in records if piece in texts[self.id_of(one)]]
+        if name in self.table.conditions:
+            return self.table.conditions[name](records, wanted)
+        values, values_of = set_of(wanted), self.table.lookups[name]
         return [one for one in records if not values.isdisjoint(values_of(one))]
 
     def _in_order(self) -> list[Any]:
@@ -230,16 +201,11 @@ class Records:
             self._is_in_order = True
         return list(self.by_id.values())
 
-    def _with_ids(self, ids: Iterable[str], *, is_in_order: bool = False) -> list[Any]:
-        """Return the records with these ids, oldest first."""
-        if not is_in_order:
-            ids = sorted(ids, key=self.numbers.__getitem__)
-        return [self.by_id[id] for id in ids]
-
-    def _looked_up(self, name: str, values: set[str]) -> list[Any]:
+    def _looked_up(self, name: str, wanted: Any) -> list[Any]:
         """Return the records with any of the values in the lookup, oldest first."""
         entries = self.lookups[name]
-        return self._with_ids({id for value in values for id in entries.get(value, ())})
+        ids = {id for value in set_of(wanted) for id in entries.get(value, ())}
+        return [self.by_id[id] for id in sorted(ids, key=self.numbers.__getitem__)]
 
     def _all_texts(self) -> dict[str, str]:
         if self._texts is None:
@@ -250,12 +216,3 @@ class Records:
         """Return the texts of a record for its search, in lower case."""
         assert self.table.texts
         return "\0".join(text for text in self.table.texts[1](record) if text).lower()
-
-    def _accounts_within(self, scopes: Any) -> set[str]:
-        """Return the ids of these accounts and of all below them."""
-        wanted, below = _set_of(scopes), self._accounts.lookups["ancestor"]
-        return {*wanted, *(id for scope in wanted for id in below.get(scope, ()))}
-
-
-def _set_of(wanted: Any) -> set[str]:
-    return {wanted} if isinstance(wanted, str) else set(wanted)

@@ -13,13 +13,12 @@ from typing import Any, Final, Protocol
 from sandbox.domain.clock import Timer
 from sandbox.domain.directory import Account
 from sandbox.domain.events import Message
-from sandbox.store.records import Claims, Records
+from sandbox.store.records import Records
 from sandbox.store.tables import (
     ANY_TIME,
     NEWEST_FIRST,
     TABLES,
     Between,
-    DuplicateValue,
     Order,
     R,
     Row,
@@ -229,29 +228,26 @@ class Store:
 class UnitOfWork:
     """One consistent change of one world.
 
-    `removed` has kind and id of the records to remove, `emitted` the messages to announce, and
-    `timed` the timers to set, with kind, subject and tag of those to cancel.
+    `changed` has the records to put, and None for those to remove, by table and id. `emitted` are
+    the messages to announce, and `timed` the timers to set, with kind, subject and tag of those to
+    cancel. It `is_open` until it is committed.
     """
 
-    __slots__ = ("_open", "_put", "_store", "emitted", "removed", "timed")
+    __slots__ = ("_store", "changed", "emitted", "is_open", "timed")
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._put: dict[tuple[type, str], tuple[Records, str, Row]] = {}
-        self.removed: dict[tuple[type, str], Records] = {}
+        self.changed: dict[tuple[Records, str], Row | None] = {}
         self.emitted: list[Message] = []
         self.timed: list[Timer | tuple[str, str, str]] = []
-        self._open = True
+        self.is_open = True
 
     def get(self, kind: type[R], id: str) -> R | None:
         """Return the record with this id, as this unit sees it, or None."""
-        if self._put:
-            own = self._put.get((kind, id))
-            if own is not None:
-                return own[2]  # type: ignore[return-value]
-        if self.removed and (kind, id) in self.removed:
-            return None
-        return self._store._tables[kind].by_id.get(id)
+        rows = self._store._tables[kind]
+        if (rows, id) in self.changed:
+            return self.changed[rows, id]  # type: ignore[return-value]
+        return rows.by_id.get(id)
 
     def one(self, kind: type[R], lookup: str, value: str) -> R | None:
         """Return the committed record that has this value in a unique lookup.
@@ -295,15 +291,11 @@ class UnitOfWork:
         An account is put before what belongs to it, and never changes its parents.
         """
         self._must_be_open()
-        kind = type(record)
-        rows = self._store._tables[kind]
-        id = rows.id_of(record)
-        self._put[kind, id] = (rows, id, record)
+        rows = self._store._tables[type(record)]
+        self.changed[rows, rows.id_of(record)] = record
         if rows.table.derives is not None:
             for derived in rows.table.derives(record):
                 self.put(derived)
-        if self.removed:
-            self.removed.pop((kind, id), None)
 
     def remove(self, kind: type[R], id: str) -> None:
         """Remove the record, if there is one, when this unit is committed.
@@ -311,8 +303,7 @@ class UnitOfWork:
         Only for kinds without lookups: the records of the platform are marked as deleted and stay.
         """
         self._must_be_open()
-        self._put.pop((kind, id), None)
-        self.removed[kind, id] = self._store._tables[kind]
+        self.changed[self._store._tables[kind], id] = None
 
     def emit(self, message: Message) -> None:
         """Announce the message when this unit is committed."""
@@ -332,21 +323,21 @@ class UnitOfWork:
     def commit(self) -> None:
         """Apply everything at once. Afterwards the unit takes nothing more."""
         self._must_be_open()
-        self._open = False
-        if not (self._put or self.emitted or self.timed or self.removed):
+        self.is_open = False
+        if not (self.changed or self.emitted or self.timed):
             return
         store = self._store
-        puts = list(self._put.values())
         # Everything is checked before anything is changed.
-        claims = [rows.claims(id, record) if rows.unique else () for rows, id, record in puts]
-        if sum(map(bool, claims)) > 1:
-            _must_differ(puts, claims)
-        for (rows, id, record), claimed in zip(puts, claims, strict=True):
-            rows.put(id, record, claimed)
+        claimed: dict[tuple[str, str, str], str] = {}
+        for (rows, id), record in self.changed.items():
+            rows.claim(id, record, claimed)
+        for (rows, id), record in self.changed.items():
+            if record is None:
+                rows.remove(id)
+                continue
+            rows.put(id, record)
             if (watcher := store._watchers.get(type(record))) is not None:
                 watcher(record)
-        for (_, id), rows in self.removed.items():
-            rows.remove(id)
         store.add_messages(self.emitted)
         for timed in self.timed:
             if isinstance(timed, Timer):
@@ -363,35 +354,6 @@ class UnitOfWork:
         if store.on_commit is not None:
             store.on_commit(self)
 
-    # --- for those who follow commits
-
-    @property
-    def records(self) -> list[Row]:
-        """The records that were put."""
-        return [record for _, _, record in self._put.values()]
-
-    def list_changed(self) -> Iterator[tuple[Records, str]]:
-        """Yield the records that were put or removed: table and id."""
-        for rows, id, _ in self._put.values():
-            yield rows, id
-        for (_, id), rows in self.removed.items():
-            yield rows, id
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it takes changes: it was not committed."""
-        return self._open
-
     def _must_be_open(self) -> None:
-        if not self._open:
+        if not self.is_open:
             raise UnitClosed("this unit of work was committed; begin another")
-
-
-def _must_differ(puts: list[tuple[Records, str, Row]], claims: list[Claims]) -> None:
-    """Two records that are put together must not claim one value either."""
-    seen: set[tuple[str, str, str]] = set()
-    for (rows, _, _), claimed in zip(puts, claims, strict=True):
-        for name, value in claimed:
-            if (claim := (rows.table.name, name, value)) in seen:
-                raise DuplicateValue(f"{rows.table.name}: another record has this {name}")
-            seen.add(claim)

@@ -37,13 +37,13 @@ class Table(Struct, frozen=True, kw_only=True, gc=False):
     """One kind of record: its name in files, the field that identifies it, and how it is found.
 
     A value in a `unique` lookup belongs to one record forever, deleted or not. `lookups` lead from
-    a value to the records that have it; that of `account` answers queries within a scope. `fields`
-    give those of the records that have one of the wanted values, and `filters` those that fit the
-    wanted argument; a lookup among the fields is faster for many records. `texts` are the name of
-    the text search, and what it searches. `orders` are orders other than creation. With a `moment`,
-    in Unix milliseconds, records are listed by it and can be queried by time. A change of a
-    `can_wait` table alone need not be durable before an answer: a state file gets it with the next
-    change. A record is put together with those that `derives` makes of it.
+    a value to the records that have it; that of `account` answers queries within a scope.
+    `conditions` give those of the records that fit the wanted value; a lookup that is a condition
+    too is faster for many records. `texts` are the name of the text search, and what it searches.
+    `orders` are orders other than creation. With a `moment`, in Unix milliseconds, records are
+    listed by it and can be queried by time. A change of a `can_wait` table alone need not be
+    durable before an answer: a state file gets it with the next change. A record is put together
+    with those that `derives` makes of it.
     """
 
     name: str
@@ -51,9 +51,8 @@ class Table(Struct, frozen=True, kw_only=True, gc=False):
     key: str
     unique: Mapping[str, Values] = field(default_factory=dict)
     lookups: Mapping[str, Values] = field(default_factory=dict)
-    fields: Mapping[str, Fitting] = field(default_factory=dict)
+    conditions: Mapping[str, Fitting] = field(default_factory=dict)
     texts: tuple[str, Texts] | None = None
-    filters: Mapping[str, Fitting] = field(default_factory=dict)
     orders: Mapping[str, Rank] = field(default_factory=dict)
     moment: Rank | None = None
     has_deleted: bool = False
@@ -129,10 +128,20 @@ def _texts_of(payment: Payment) -> tuple[str | None, ...]:
     )
 
 
+def set_of(wanted: str | Collection[str]) -> set[str]:
+    """Return the wanted values, of which one must match."""
+    return {wanted} if isinstance(wanted, str) else set(wanted)
+
+
 def _having(field_name: str) -> Fitting:
     """Those whose field has one of the values."""
     value_of = attrgetter(field_name)
-    return lambda records, values: [one for one in records if value_of(one) in values]
+
+    def fitting(records: list[Any], wanted: Any) -> list[Any]:
+        values = set_of(wanted)
+        return [one for one in records if value_of(one) in values]
+
+    return fitting
 
 
 def _fields(*names: str, within: str = "", **attributes: str) -> dict[str, Fitting]:
@@ -157,10 +166,10 @@ TABLES: Final[tuple[Table, ...]] = (
         kind=Account,
         key="id",
         lookups={"account": _one("id"), "ancestor": attrgetter("parent_account_ids")},
-        fields={
+        conditions={
             **_fields("status", "type", account="id"),
-            "parent": lambda accounts, values: [
-                one for one in accounts if not values.isdisjoint(one.parent_account_ids[-1:])
+            "parent": lambda accounts, wanted: [
+                one for one in accounts if wanted in one.parent_account_ids[-1:]
             ],
         },
         texts=("search", lambda account: (account.name,)),
@@ -174,7 +183,7 @@ TABLES: Final[tuple[Table, ...]] = (
             "account": _one("account_id"),
             "processor_identity": lambda terminal: (processor_identity(terminal),),
         },
-        fields=_fields("status", "processor_config_id", "mid", "tid", account="account_id"),
+        conditions=_fields("status", "processor_config_id", "mid", "tid", account="account_id"),
         texts=("search", lambda terminal: (terminal.name, terminal.mid, terminal.tid)),
         has_deleted=True,
     ),
@@ -183,7 +192,7 @@ TABLES: Final[tuple[Table, ...]] = (
         kind=Location,
         key="id",
         lookups={"account": _one("account_id"), "terminal": _one("terminal_id")},
-        fields=_fields("status", account="account_id"),
+        conditions=_fields("status", account="account_id"),
         texts=("search", lambda location: (location.name,)),
         has_deleted=True,
     ),
@@ -192,7 +201,7 @@ TABLES: Final[tuple[Table, ...]] = (
         kind=Credential,
         key="id",
         lookups={"account": _one("account_id"), "code": _one("code")},
-        fields=_fields(account="account_id"),
+        conditions=_fields(account="account_id"),
         has_deleted=True,
     ),
     Table(
@@ -202,7 +211,7 @@ TABLES: Final[tuple[Table, ...]] = (
         unique={"lookup": _one("lookup")},
         # Deleted keys are not listed; revoked and expired ones are (assumed 4.5-deleted).
         lookups={"account": _one("account_id")},
-        fields=_fields(account="account_id"),
+        conditions=_fields(account="account_id"),
         texts=("search", lambda key: (key.name,)),
         has_deleted=True,
     ),
@@ -219,7 +228,7 @@ TABLES: Final[tuple[Table, ...]] = (
             "refund_batch_id": refund_batches,
             "refused_in": attrgetter("refused_in"),
         },
-        fields=_fields(
+        conditions=_fields(
             "status",
             "transaction_id",
             "mid",
@@ -237,8 +246,8 @@ TABLES: Final[tuple[Table, ...]] = (
             within="transaction.",
             account="account_id",
             terminal_id="tid",
-        ),
-        filters={
+        )
+        | {
             "event_id": _with_event,
             "card_number": _with_card,
             "min_amount": lambda payments, least: [
@@ -260,7 +269,7 @@ TABLES: Final[tuple[Table, ...]] = (
             "terminal_id": _one("terminal_id"),
             "open_at_terminal": _open_batch,
         },
-        fields=_fields("status", "processor_config_id", account="account_id"),
+        conditions=_fields("status", "processor_config_id", account="account_id"),
     ),
     Table(name="applications", kind=Application, key="account_id"),
     Table(name="endpoints", kind=Endpoint, key="id"),
@@ -285,11 +294,11 @@ NAMES: Final[Mapping[type, str]] = {table.kind: table.name for table in TABLES}
 R = TypeVar("R", bound=Row)
 
 Where = Mapping[str, str | int | Collection[str]]
-"""Name of a lookup or a field to the wanted value, or to several values of which one must match.
+"""Name of a lookup or a condition to the wanted value, or to several of which one must match.
 
 `scope` is the id of an account, or several: the record belongs to one or is below it. For a text
 search the value is a piece of text that may be anywhere in the record's texts, in upper or lower
-case. For a filter it is the argument of the filter.
+case.
 """
 
 Between = tuple[int | None, int | None]

@@ -5,7 +5,8 @@ body as it is.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from contextlib import contextmanager
+from typing import Any, Final, TypeVar
 
 from msgspec import Struct, structs
 
@@ -18,7 +19,7 @@ from sandbox.store.files import port
 from sandbox.store.files.port import Document
 from sandbox.store.records import Records
 from sandbox.store.store import Store
-from sandbox.store.tables import TABLES, DuplicateValue
+from sandbox.store.tables import TABLES
 from sandbox.store.world_state import Counters, WorldState
 
 BODY: Final = "body"
@@ -34,6 +35,8 @@ PaymentOf = Callable[[str], Payment | None]
 
 Fixture = Mapping[str, Any]
 """The document of a fixture of the user's own."""
+
+T = TypeVar("T")
 
 Put = tuple[str, Document]
 """A document, after the name of its table."""
@@ -147,23 +150,16 @@ class SavedWorld(Struct, frozen=True):
         return from_own if self.is_trusted else from_document
 
 
-class Place:
-    """Adds the table and the document to every error inside the block."""
-
-    def __init__(self, table: str, id: str) -> None:
-        self._place = f"{table}, {id[:80]}"
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        # A field may be of any type until it was checked, and a number of any size.
-        expected = (
-            *(ValueError, DuplicateValue, LookupError, TypeError, AttributeError),
-            ArithmeticError,
-        )
-        if isinstance(error, expected) and not isinstance(error, NotRestored):
-            raise NotRestored(f"{self._place}: {_message_of(error)}") from None
+@contextmanager
+def place(table: str, id: str) -> Iterator[None]:
+    """Add the table and the document to every error inside the block."""
+    try:
+        yield
+    except NotRestored:
+        raise
+    # A field may be of any type until it was checked, and a number of any size.
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
+        raise NotRestored(f"{table}, {id[:80]}: {_message_of(error)}") from None
 
 
 def _message_of(error: BaseException) -> str:
@@ -173,30 +169,29 @@ def _message_of(error: BaseException) -> str:
 
 def state_of(saved: SavedWorld) -> WorldState:
     """Return the state of the world. Raises NotRestored."""
-    state: WorldState = _only(saved, port.WORLD, WorldState)
-    _must_be(saved.tables[port.WORLD][0].id, state.id, port.WORLD)
-    return state
+    return _only(saved, port.WORLD, WorldState)
 
 
 def counters_of(saved: SavedWorld) -> Counters:
     """Return the counts of the world. Raises NotRestored."""
-    counters: Counters = _only(saved, port.COUNTERS, Counters)
-    _must_be(saved.tables[port.COUNTERS][0].id, port.COUNTERS, port.COUNTERS)
-    return counters
+    return _only(saved, port.COUNTERS, Counters)
 
 
-def _must_be(id: str, expected: str, table: str) -> None:
-    """Refuse a document of another id: a file would get a second one."""
-    if id != expected:
-        raise NotRestored(f"{table}, {id[:80]}: its id must be {expected[:80]}")
-
-
-def _only(saved: SavedWorld, table: str, kind: type) -> Any:
+def _only(saved: SavedWorld, table: str, kind: type[T]) -> T:
     documents = saved.tables.get(table) or ()
     if len(documents) != 1:
         raise NotRestored(f"{table}: must have one document, and has {len(documents)}")
-    with Place(table, documents[0].id):
-        return from_document(kind, port.fields_of(documents[0]))
+    (document,) = documents
+    with place(table, document.id):
+        read: T = from_document(kind, port.fields_of(document))
+        _must_be(document.id, getattr(read, "id", table))
+        return read
+
+
+def _must_be(id: str, expected: str) -> None:
+    """Refuse a document of another id: a file would get a second one."""
+    if id != expected:
+        raise Unreadable(f"its id must be {expected[:80]}")
 
 
 def load(store: Store, saved: SavedWorld) -> None:
@@ -207,9 +202,9 @@ def load(store: Store, saved: SavedWorld) -> None:
             _load_table(records, saved)
     _load_messages(store, saved)
     for document in saved.tables.get(port.TIMERS, ()):
-        with Place(port.TIMERS, document.id):
+        with place(port.TIMERS, document.id):
             timer: Timer = saved.read(Timer, port.fields_of(document))
-            _must_be(document.id, timer.id, port.TIMERS)
+            _must_be(document.id, timer.id)
             store.timers.restore(timer, document.number)
 
 
@@ -217,11 +212,11 @@ def _load_table(records: Records, saved: SavedWorld) -> None:
     table = records.table
     for document in saved.tables.get(table.name, ()):
         id = document.id
-        with Place(table.name, id):
+        with place(table.name, id):
             record = saved.read(table.kind, port.fields_of(document))
             if records.id_of(record) != id or id in records.by_id:
                 raise Unreadable(f"its id must be {id[:80]}, once")
-            records.put(id, record, records.claims(id, record), document.number)
+            records.add(id, record, document.number)
 
 
 def _load_messages(store: Store, saved: SavedWorld) -> None:
@@ -229,16 +224,16 @@ def _load_messages(store: Store, saved: SavedWorld) -> None:
     bodies = {one.id: one for one in saved.tables.get(port.RECORDS, ())}
     for document in saved.tables.get(port.MESSAGES, ()):
         id = document.id
-        with Place(port.MESSAGES, id):
+        with place(port.MESSAGES, id):
             fields = port.fields_of(document)
             subject = fields["subject"]
         if id not in bodies:
             raise NotRestored(f"{port.RECORDS}: there is nothing of the message {id[:80]}")
-        with Place(port.RECORDS, id):
+        with place(port.RECORDS, id):
             record = read_body(port.fields_of(bodies[id]), subject, payments.get, saved.read)
-        with Place(port.MESSAGES, id):
+        with place(port.MESSAGES, id):
             message = read_message(fields, record, saved.read)
-            _must_be(id, message.id, port.MESSAGES)
+            _must_be(id, message.id)
             found.append(message)
     store.add_messages(found)
 
@@ -249,5 +244,5 @@ def replace_all(store: Store, kind: type, replacements: Sequence[Any]) -> None:
     records.forget()
     for record in replacements:
         id = records.id_of(record)
-        with Place(records.table.name, id):
-            records.put(id, record, records.claims(id, record))
+        with place(records.table.name, id):
+            records.add(id, record)

@@ -4,7 +4,6 @@ Source: spec 6.1.3, 6.1.11; assumed 8.3-declared, 8.3-audience, 8.3-filters.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
 from typing import Any
 
 from msgspec.structs import replace
@@ -24,16 +23,14 @@ class TooManyEndpoints(ValueError):
     """The world would have more endpoints than it may; nothing was stored."""
 
 
-def endpoint_of(
-    id: str, fields: Mapping[str, Any], *, created_at: datetime, chars_of: NamedChars
-) -> Endpoint:
+def endpoint_of(id: str, fields: Mapping[str, Any], *, chars_of: NamedChars) -> Endpoint:
     """Return the endpoint with these fields.
 
     Without a secret it gets one that follows from its id.
     """
     given = {name: value for name, value in fields.items() if value is not None}
     given.setdefault("secret", write_secret(chars_of(f"webhook:{id}", KEY_BYTES).encode()))
-    return Endpoint(id=id, created_at=created_at, **given)
+    return Endpoint(id=id, **given)
 
 
 def declare(store: Store, endpoints: Iterable[Endpoint]) -> None:

@@ -6,7 +6,7 @@ queue holds the objects themselves, which the endpoint renders.
 """
 
 from asyncio import Event, Queue
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -45,7 +45,11 @@ KINDS: Final = (*USUAL, TAP, RECORD, ENDPOINT, AGENDA, SCENARIO, WORLD)
 _OF_COMMITS: Final = frozenset({RECORD, ENDPOINT, AGENDA, SCENARIO, WORLD})
 """The kinds that follow from what is stored."""
 
-_RECORDS: Final = (Payment, Batch, Account, Terminal, Location, Credential, ApiKey)
+_RECORDS: Final[Mapping[type, str]] = {
+    **dict.fromkeys((Payment, Batch, Account, Terminal, Location, Credential, ApiKey), RECORD),
+    Endpoint: ENDPOINT,
+}
+"""The kinds of events, by the kinds of records that change."""
 
 GAP: Final = "gap"
 """Marks the place at which a slow subscriber missed events."""
@@ -225,16 +229,11 @@ class Subscriptions:
         self._tell(TAP, TapEvent(tap, is_waiting))
 
     def _committed(self, unit: UnitOfWork) -> None:
-        for record in unit.records:
-            if isinstance(record, _RECORDS):
-                self._tell(RECORD, record)
-            elif isinstance(record, Endpoint):
-                self._tell(ENDPOINT, record)
-            elif isinstance(record, WorldState):
+        for (rows, id), record in unit.changed.items():
+            if isinstance(record, WorldState):
                 self._tell_state(record)
-        for kind, id in unit.removed:
-            if kind in _RECORDS or kind is Endpoint:
-                self._tell(ENDPOINT if kind is Endpoint else RECORD, Removed(kind, id))
+            elif (kind := rows.table.kind) in _RECORDS:
+                self._tell(_RECORDS[kind], record or Removed(kind, id))
         if unit.timed:
             self._tell(AGENDA, None)
 

@@ -46,10 +46,10 @@ from sandbox.store.store import Store
 from sandbox.store.tables import NAMES
 from sandbox.store.world_documents import (
     NotRestored,
-    Place,
     SavedWorld,
     counters_of,
     load,
+    place,
     replace_all,
     state_of,
 )
@@ -114,10 +114,10 @@ def _declare_endpoints(world: World, scenario: Scenario) -> None:
             try:
                 account_id = world.find_named("account", account_id)
             except UnknownWord as error:
-                place = f"endpoint {number} {one.name!r}, account"
-                raise ScenarioError(f"{place}: {error}", error.nearest) from None
-        fields, chars_of = one.fields(account_id), world.draws.chars_of
-        endpoints.append(endpoint_of(one.name, fields, created_at=now, chars_of=chars_of))
+                where = f"endpoint {number} {one.name!r}, account"
+                raise ScenarioError(f"{where}: {error}", error.nearest) from None
+        fields = {**one.fields(account_id), "created_at": now}
+        endpoints.append(endpoint_of(one.name, fields, chars_of=world.draws.chars_of))
     try:
         declare(world.store, endpoints)
     except TooManyEndpoints as error:
@@ -136,7 +136,7 @@ def spec_of(saved: SavedWorld, fixture_of: FixtureOf, *, id: str) -> WorldSpec:
     """How the world of these documents began. Raises NotRestored."""
     own = saved.tables.get(FIXTURE) or ()
     begins = state_of(saved).begins
-    with Place(WORLD, id):
+    with place(WORLD, id):
         return WorldSpec(
             id=id,
             name=begins.name,
@@ -178,7 +178,7 @@ def restore(
     if not saved.is_trusted:
         _check_messages(world, tables.get(MESSAGES, ()))
         _check_timers(world)
-    with Place(WORLD, state.id):
+    with place(WORLD, state.id):
         _restore_state(world, state, counters, is_beginning=is_beginning)
 
 
@@ -278,7 +278,7 @@ def _check_references(store: Store, rows: Sequence[References]) -> None:
 def _check_timers(world: World) -> None:
     """Check that every timer can be carried out."""
     for timer in world.store.timers:
-        with Place(TIMERS, timer.id):
+        with place(TIMERS, timer.id):
             if timer.kind == LATE_ANSWER and timer.detail.partition(" ")[0] not in OUTCOMES:
                 raise Unreadable("detail: must be a known outcome")
             if timer.kind == BATCH_CLOSES:
@@ -298,14 +298,14 @@ def _check_schedule(detail: str) -> None:
 def _check_messages(world: World, documents: Sequence[Document]) -> None:
     """Check that every message can be read and sent, and every delivery is one of a message."""
     ids: set[str] = set()
-    for place, document in enumerate(documents):
-        with Place(MESSAGES, document.id):
-            message = world.store.messages()[place]
+    for number, document in enumerate(documents):
+        with place(MESSAGES, document.id):
+            message = world.store.messages()[number]
             if message.id in ids:
                 raise Unreadable("id: must be that of the document, once")
             if message.event_type not in EVENTS:
                 raise Unreadable("event_type: must be a known event")
-        with Place(RECORDS, document.id):
+        with place(RECORDS, document.id):
             # It can be written.
             body_of(message)
         ids.add(document.id)
@@ -395,10 +395,7 @@ def _begin(world: World) -> None:
 def _endpoints(world: World) -> Iterator[Endpoint]:
     """Yield the webhook endpoints of the fixture, each known by its cast name."""
     for name, document in world.spec.fixture.endpoints.items():
-        fields = dict(document)
-        account, created_at = fields.pop("account", None), fields.pop("created_at")
-        fields["account_id"] = world.cast.accounts[account] if account else None
-        yield endpoint_of(name, fields, created_at=created_at, chars_of=world.draws.chars_of)
+        yield endpoint_of(name, world.cast.resolve(document), chars_of=world.draws.chars_of)
 
 
 def _seed(world: World, store: Store, draws: Ids) -> Cast:

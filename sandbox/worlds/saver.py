@@ -61,7 +61,7 @@ class ChangeLog:
     def note(self, unit: UnitOfWork) -> None:
         """Note that a unit of work was committed."""
         must_wait = bool(unit.emitted or unit.timed)
-        for records, id in unit.list_changed():
+        for records, id in unit.changed:
             self._changed[records.table.name, id] = records
             must_wait = must_wait or not records.table.can_wait
         first = len(self._store.messages()) - len(unit.emitted)
