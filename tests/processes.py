@@ -25,6 +25,7 @@ WARM = [
     "sandbox.scenarios.scenario",
     "sandbox.worlds.lifecycle",
     "sandbox.store.files.file_kinds",
+    "sandbox.cluster.server",
     "aiohttp",
     "httpx2",
     "pytest",

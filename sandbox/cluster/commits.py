@@ -1,7 +1,9 @@
 """Reading and writing worlds: every commit checks that the session still owns each world."""
 
+import asyncio
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 import asyncpg
@@ -17,9 +19,6 @@ KEYS: Final = NAMES[ApiKey]
 
 CHUNK_ROWS: Final = 1_000
 """The most rows of one statement when a whole world is written."""
-
-_READ_AHEAD: Final = 500
-"""Rows that are taken at a time; other requests get their turn in between."""
 
 
 class Head(NamedTuple):
@@ -136,15 +135,17 @@ async def delete(connection: asyncpg.Connection, session: int, wids: list[int]) 
 
 
 async def load(connection: asyncpg.Connection, wid: int) -> SavedWorld:
-    """Return the world whose rows have this number, as of one moment."""
+    """Return the world whose rows have this number, as of the moment of this one statement."""
+    rows = await connection.fetch(
+        "SELECT tbl, id, number, text FROM uat_sandbox.documents WHERE wid = $1", wid
+    )
+    return await asyncio.to_thread(_sort, rows)
+
+
+def _sort(rows: Iterable[Sequence[Any]]) -> SavedWorld:
     tables: dict[str, list[Document]] = defaultdict(list)
-    async with connection.transaction(isolation="repeatable_read", readonly=True):
-        async for table, id, number, text in connection.cursor(
-            "SELECT tbl, id, number, text FROM uat_sandbox.documents WHERE wid = $1",
-            wid,
-            prefetch=_READ_AHEAD,
-        ):
-            tables[table].append(Document(id, int(number), text))
+    for table, id, number, text in rows:
+        tables[table].append(Document(id, int(number), text))
     for documents in tables.values():
-        documents.sort(key=lambda document: document.number)
+        documents.sort(key=attrgetter("number"))
     return SavedWorld(tables, is_from_file=True, is_trusted=True)

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
@@ -47,7 +47,7 @@ _SETTINGS: Final = {
 }
 
 
-def is_fatal(error: BaseException) -> bool:
+def is_fatal(error: BaseException | None) -> bool:
     """Whether a connection is of no use after this error."""
     if not isinstance(error, asyncpg.PostgresError):
         return True
@@ -77,23 +77,23 @@ class Database:
     async def open(self) -> None:
         """Have connections be made as they are needed."""
         self._pool = await asyncpg.create_pool(
-            self._url, min_size=0, max_size=CONNECTIONS_MAX, command_timeout=ANSWER_S, **_SETTINGS
+            self._url, min_size=0, max_size=CONNECTIONS_MAX, reset=_leave_as_it_is, **_SETTINGS
         )
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[asyncpg.Connection]:
-        """Yield a connection of a database that is used inside the block only.
+        """Yield a connection of its own for as long as the block lasts.
 
         Raises StoreError, with a sentence for what is wrong.
         """
-        await self.open()
         try:
-            async with self.connection() as connection:
+            connection = await self.connect()
+            try:
                 yield connection
+            finally:
+                await connection.close(timeout=CONNECT_S)
         except (ValueError, *FAILURES) as error:
             raise self.refusal(error) from error
-        finally:
-            await self.close()
 
     async def connect(self) -> asyncpg.Connection:
         """Return a connection of its own, which no pool resets or closes."""
@@ -116,10 +116,23 @@ class Database:
         """Say that PostgreSQL cannot be reached at the moment."""
         return Unavailable(f"{self.name} cannot be reached: {describe(error)}")
 
-    def connection(self) -> AbstractAsyncContextManager[asyncpg.Connection]:
-        """Return a connection for one or more statements."""
+    @asynccontextmanager
+    async def connection(self, within_s: float = ANSWER_S) -> AsyncIterator[asyncpg.Connection]:
+        """Yield a connection for statements that take no longer than this. Raises Unavailable.
+
+        One that takes longer is closed: otherwise its end, too, would wait for an answer.
+        """
         assert self._pool is not None
-        return self._pool.acquire(timeout=CONNECT_S)  # type: ignore[no-any-return]
+        loop = asyncio.get_running_loop()
+        try:
+            async with self._pool.acquire(timeout=CONNECT_S) as connection:
+                limit = loop.call_later(within_s, connection.terminate)
+                try:
+                    yield connection
+                finally:
+                    limit.cancel()
+        except FAILURES as error:
+            raise self.unreachable(error) from error
 
     async def ask(
         self,
@@ -133,9 +146,9 @@ class Database:
             try:
                 async with self.connection() as connection:
                     return await question(connection, *values, **more)
-            except FAILURES as error:
-                if not is_fatal(error) or time.monotonic() > deadline_s:
-                    raise self.unreachable(error) from error
+            except Unavailable as error:
+                if not is_fatal(error.__cause__) or time.monotonic() > deadline_s:
+                    raise
             await asyncio.sleep(AGAIN_S)
 
     async def close(self) -> None:
@@ -145,6 +158,10 @@ class Database:
                 await asyncio.wait_for(self._pool.close(), CONNECT_S)
             self._pool.terminate()
             self._pool = None
+
+
+async def _leave_as_it_is(connection: asyncpg.Connection) -> None:
+    """Do not ask PostgreSQL to reset a connection: no statement changes its session."""
 
 
 def describe(error: Any) -> str:

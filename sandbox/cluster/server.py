@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from hashlib import sha256
 from typing import Any, Final
 
@@ -19,7 +20,6 @@ from sandbox.domain.keys import KeyKind, ParsedKey
 from sandbox.store.files.port import FORMAT, StoreError, Unavailable
 from sandbox.store.fixture import FixtureError
 from sandbox.store.world_documents import NotRestored
-from sandbox.worlds.background import Alone
 from sandbox.worlds.elsewhere import KeptWorld, Peer, ServerRow, WorldLost
 from sandbox.worlds.lifecycle import FixtureOf, spec_of
 from sandbox.worlds.registry import Worlds
@@ -40,6 +40,9 @@ SPREAD_MAX: Final = 5
 _SOON_S: Final = 0.02
 _FOUND_S: Final = 8.0
 """How long a request looks for the owner of its world: longer than a silent one is left alone."""
+
+_LOAD_S: Final = 60.0
+"""How long reading a world may take. A large one is read on after its request was refused."""
 
 _LEAVE_S: Final = 10.0
 _LAST_ROUNDS: Final = 4
@@ -87,7 +90,7 @@ class ClusterServer:
         self._supervisor = Supervisor(self._session.lose)
         # The owners of worlds, by key.
         self._routes: dict[bytes, Peer] = {}
-        self._claiming = Alone()
+        self._claiming: dict[str, asyncio.Future[None]] = {}
         # Worlds that are not looked for again unless a client asks for them.
         self._unreadable: set[str] = set()
         self._is_leaving = False
@@ -97,7 +100,14 @@ class ClusterServer:
 
     async def have_world(self, id: str) -> Peer | None:
         """Have the world be here; else the server that has it; None without one."""
-        deadline_s = time.monotonic() + _FOUND_S
+        try:
+            async with asyncio.timeout(_FOUND_S):
+                return await self._find(id)
+        except TimeoutError:
+            why = f"no server has the world {id!r}, and this one cannot claim it"
+            raise Unavailable(why) from None
+
+    async def _find(self, id: str) -> Peer | None:
         while self.worlds.get(id) is None:
             # One that is being given away or deleted is not looked for before that is done.
             if not self.saver.has(id):
@@ -108,8 +118,6 @@ class ClusterServer:
                     return peer
                 if self.worlds.get(id) is not None:
                     break
-            if time.monotonic() > deadline_s:
-                raise Unavailable(f"no server has the world {id!r}, and this one cannot claim it")
             await asyncio.sleep(_SOON_S)
         return None
 
@@ -141,8 +149,7 @@ class ClusterServer:
                     "of that version"
                 )
             if not self._is_leaving:
-                # A request may be cancelled, but not what it has begun.
-                await asyncio.shield(asyncio.ensure_future(self._claim(found)))
+                await self._claim_once(found)
                 return None
             others = await self._database.ask(ownership.others, self._session.number)
             if not others:
@@ -152,18 +159,26 @@ class ClusterServer:
 
     # --- claiming
 
+    async def _claim_once(self, found: Found) -> None:
+        """Claim a world for all that ask for it now. They may give up, but that goes on."""
+        claiming = self._claiming.get(found.id)
+        if claiming is None:
+            claiming = self._claiming[found.id] = asyncio.ensure_future(self._claim(found))
+            claiming.add_done_callback(lambda _: self._claiming.pop(found.id))
+        await asyncio.shield(claiming)
+
     async def _claim(self, found: Found) -> None:
-        async with self._claiming.with_(found.id):
-            session = await self._session.ready()
-            if self._is_known(found.id):
-                return
-            claimed = await self._database.ask(ownership.claim, found, session)
-            if claimed is not None:
-                await self._take(found.id, claimed)
+        session = await self._session.ready()
+        if self._is_known(found.id):
+            return
+        claimed = await self._database.ask(ownership.claim, found, session)
+        if claimed is not None:
+            await self._take(found.id, claimed)
 
     async def _take(self, id: str, claimed: Claim) -> None:
         """Read a claimed world: by another statement, so what is read is younger than the claim."""
-        saved = await self._database.ask(commits.load, claimed.wid)
+        async with self._database.connection(_LOAD_S) as connection:
+            saved = await commits.load(connection, claimed.wid)
         if id == DEFAULT_WORLD:
             # The owner of `default` keeps the tokens of teams, and has to know the latest.
             with suppress(SessionLost):
@@ -200,13 +215,10 @@ class ClusterServer:
         Raises WorldTaken, TooManyWorlds, or StoreError.
         """
         session = await self._session.ready()
-        try:
-            async with self._database.connection() as connection:
-                id, claimed = await ownership.reserve(
-                    connection, id, team, session=session, limits=self.worlds.limits
-                )
-        except FAILURES as error:
-            raise self._database.unreachable(error) from error
+        async with self._database.connection() as connection:
+            id, claimed = await ownership.reserve(
+                connection, id, team, session=session, limits=self.worlds.limits
+            )
         self.saver.claims[id] = claimed
         try:
             yield id
@@ -299,15 +311,14 @@ class ClusterServer:
 
     # --- sweeping
 
-    async def _keep_sweeping(self) -> None:
+    async def _repeat(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do this each second, until cancelled."""
         while True:
             await asyncio.sleep(SWEEP_S)
             try:
-                await self._watch_others()
-                if not self._is_leaving and self._session.number:
-                    await self._sweep()
+                await work()
             except (StoreError, SessionLost) as error:
-                log.warning("worlds with something due were not looked for: %s", describe(error))
+                log.warning("other servers and their worlds are not seen: %s", describe(error))
 
     async def _watch_others(self) -> None:
         """End sessions of servers that do not answer, and what is under way at those that ended."""
@@ -320,6 +331,8 @@ class ClusterServer:
 
     async def _sweep(self) -> None:
         """Claim what is due and has no owner, delete what is left over, and spread worlds."""
+        if self._is_leaving or not self._session.number:
+            return
         unused_s = self.worlds.limits.unused_after_s
         number, made = self._session.number, self.saver.unwritten
         await self._database.ask(ownership.sweep, number, made, unused_s)
@@ -372,7 +385,11 @@ class ClusterServer:
             raise self._database.unreachable(error) from error
         self._supervisor.run("keeping the session", self._session.keep)
         self._supervisor.run("writing to PostgreSQL", self.saver.keep_writing)
-        self._supervisor.run("looking for worlds with something due", self._keep_sweeping)
+        for purpose, work in (
+            ("watching the other servers", self._watch_others),
+            ("looking for worlds with something due", self._sweep),
+        ):
+            self._supervisor.run(purpose, partial(self._repeat, work))
         await self._have_default()
 
     async def _have_default(self) -> None:

@@ -12,7 +12,7 @@ from typing import Final
 
 import asyncpg
 
-from sandbox.cluster.database import Database
+from sandbox.cluster.database import ANSWER_S, Database
 from sandbox.store.files.port import SECRET_BYTES, StoreError
 
 PROGRAM: Final = "uat-sandbox"
@@ -98,7 +98,7 @@ def agree(url: str, common: Mapping[str, str]) -> tuple[bytes, str]:
 
 async def _agree(url: str, common: Mapping[str, str]) -> tuple[bytes, str]:
     database = Database(url)
-    async with database.opened() as one, database.connection() as other:
+    async with database.opened() as one, database.opened() as other, asyncio.timeout(ANSWER_S):
         await refuse_pooler(one, other, database.name)
         await prepare(one, database.name)
         found = await share(one, database.name, common)

@@ -10,6 +10,7 @@ import signal
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from math import ceil
 from pathlib import Path
 from random import Random
@@ -37,10 +38,13 @@ from tests.webhooks.receiving import receiving
 STRUCK = int(os.environ.get("SANDBOX_STRIKES", len(STRIKES)))
 CHECKED_EACH = 4
 MOMENTS = 40
+ANSWERED_S = 15.0
+"""No request waits for longer, whatever happens: for a connection, an answer, and a session."""
 
 TASKS = (
     "keeping the session",
     "writing to PostgreSQL",
+    "watching the other servers",
     "looking for worlds with something due",
 )
 
@@ -161,11 +165,22 @@ def test_a_server_that_nothing_reaches_drops_its_worlds_and_comes_back(
         through = url.replace(f":{postgres.port}/", f":{cutter.port}/")
         with serving(through, tmp_path, "one") as one, serving(url, tmp_path, "two") as other:
             made = pay(one).json()["transaction_id"]
-            with cutter.holding():
+            with cutter.holding(), ThreadPoolExecutor() as threads:
+                asked = [
+                    threads.submit(one.control, method, path, timeout=ANSWERED_S, **body)
+                    for method, path, body in (
+                        ("POST", "/worlds", {"json": {"id": "new"}}),
+                        ("GET", "/worlds/other", {}),
+                        ("DELETE", "/worlds/other", {}),
+                        ("GET", "/worlds", {}),
+                    )
+                ]
                 until(lambda: pay(one).status_code == 503)
                 assert one.control("GET", "/health").status_code == 503
                 until(lambda: works(other))
                 later = payments(other)
+                for answer in asked:
+                    assert answer.result().status_code == 503, answer.result().text
             until(lambda: works(one))
 
             assert {made} <= later <= payments(one)
