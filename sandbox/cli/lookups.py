@@ -35,7 +35,7 @@ from sandbox.cli.output import (
     styled,
 )
 from sandbox.cli.platform_client import KEY
-from sandbox.control.catalogues import TriggerView, card_view, fault_view, outcome_view
+from sandbox.control.catalogues import FaultView, TriggerView, card_view, outcome_view
 from sandbox.control.ledger import CHECKOUT_COMMAND, read_ledger
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.outcomes import OUTCOMES, TRIGGERS, Operation, Outcome, for_operation
@@ -339,7 +339,7 @@ def outcomes(search: tuple[str, ...], operation: str | None) -> Result:
     if operation is not None:
         rows = (for_operation(key, Operation(operation)) for key in OUTCOMES)
     found = _search((outcome_view(row) for row in rows if row is not None), search)
-    faults = _search(map(fault_view, TRANSPORT_FAULTS.values()), search)
+    faults = _search(map(FaultView.of, TRANSPORT_FAULTS.values()), search)
     _expect("outcome", search, [*OUTCOMES, *TRANSPORT_FAULTS], found or faults)
     return Result({"outcomes": found, "total": len(found), "faults": faults}, _show_outcomes)
 

@@ -27,8 +27,8 @@ from sandbox.control.identity import (
     SharedSessions,
     TooManyTokens,
 )
-from sandbox.control.models import JSON, Accepted, NoQuery, Written
-from sandbox.control.routing import PREFIX, SNAPSHOT_BYTES_MAX, ControlRow
+from sandbox.control.models import NoQuery
+from sandbox.control.routing import JSON, PREFIX, SNAPSHOT_BYTES_MAX, Accepted, ControlRow, Written
 from sandbox.control.servers import forward, unavailable
 from sandbox.domain.batches import UnknownZone
 from sandbox.domain.faults import UNAVAILABLE, Refusal

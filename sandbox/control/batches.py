@@ -10,8 +10,18 @@ from pydantic import Field
 
 from sandbox.control.clock import view_timer
 from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, parse_words
-from sandbox.control.models import TOTAL, Body, PageQuery, Query, Time, View, Words, Written, shows
-from sandbox.control.routing import WORLD, delete, get, post, put
+from sandbox.control.models import (
+    TOTAL,
+    Body,
+    PageQuery,
+    Query,
+    Time,
+    View,
+    Words,
+    attribute,
+    shows,
+)
+from sandbox.control.routing import WORLD, Written, delete, get, post, put
 from sandbox.domain import batches
 from sandbox.domain.clock import BATCH_CLOSES, BATCH_RESULT, Timer
 from sandbox.domain.currencies import in_letters
@@ -21,7 +31,7 @@ from sandbox.domain.payments.transactions import Attempt, Payment
 from sandbox.domain.records import to_bytes
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext
-from sandbox.store.tables import EVERYTHING, LAST_DIGITS, OLDEST_FIRST
+from sandbox.store.tables import EVERYTHING, OLDEST_FIRST
 from sandbox.worlds.world import World
 
 
@@ -78,10 +88,10 @@ class BatchRow(View):
     `refused` is the number of records that the processor sent back, null without a result.
     """
 
-    number: str | None
+    number: str | None = attribute("processor_batch_id")
     merchant: str | None
     terminal: str | None
-    processor: str
+    processor: str = attribute("processor_name")
     currency: str
     refused: int | None
 
@@ -101,17 +111,17 @@ class BatchEntry(View):
     the transaction_id of the action's own record, where a reading gives it one.
     """
 
-    transaction_id: str
+    transaction_id: str = attribute("id")
     record_id: str | None
     event_id: str
     kind: EntryKind
     amount: int
-    brand: str
-    last4: str
+    brand: str = attribute("card.brand")
+    last4: str = attribute("card.last4")
     at: Time
     status: str
     result: EntryResult | None
-    now_in: str | None
+    now_in: str | None = attribute("batch_id")
 
 
 class EntrySums(View):
@@ -220,10 +230,8 @@ def batch_row(world: World, batch: batches.Batch) -> BatchRow:
     terminal = world.store.get(Terminal, batch.terminal_id)
     return BatchRow.of(
         batch,
-        number=batch.processor_batch_id,
         merchant=account and account.name,
         terminal=terminal and terminal.name,
-        processor=batch.processor_name,
         currency=in_letters(None if terminal is None else terminal.currency_code),
         refused=_sum_refused(batch),
     )
@@ -245,16 +253,13 @@ def _entries(batch: batches.Batch, payment: Payment) -> Iterator[BatchEntry]:
         kind: EntryKind, amount: int, attempt: Attempt, result: EntryResult | None
     ) -> BatchEntry:
         return BatchEntry.of(
-            payment.transaction,
+            payment,
             record_id=record_id(payment, attempt.event_id),
             event_id=attempt.event_id,
             kind=kind,
             amount=amount,
-            brand=payment.card.brand,
-            last4=payment.card.masked[-LAST_DIGITS:],
             at=attempt.created_at,
             result=result,
-            now_in=payment.batch_id,
         )
 
     result: EntryResult | None = _RESULTS.get(batch.status)

@@ -28,7 +28,7 @@ from sandbox.control.endpoints import EndpointView, view_endpoint
 from sandbox.control.journal import REFUSED_FROM, JournalEntry, RequestRow, request_row, view_entry
 from sandbox.control.ledger import read_ledger
 from sandbox.control.messages import MessageRow, MessageView, message_row, view_message
-from sandbox.control.models import GZIP, HTML, Time, View, Written
+from sandbox.control.models import Time, View, attribute
 from sandbox.control.outcomes import TapView, list_taps
 from sandbox.control.payments import PaymentRow, Story, payment_row, view_story
 from sandbox.control.permissions import (
@@ -42,7 +42,7 @@ from sandbox.control.permissions import (
     view_permissions,
 )
 from sandbox.control.receivers import VerifyView, check_attempt
-from sandbox.control.routing import PREFIX, WORLD, get
+from sandbox.control.routing import GZIP, HTML, PREFIX, WORLD, Written, get
 from sandbox.control.scenarios import RunningScenario, view_running
 from sandbox.control.worlds import WorldBase, view_world
 from sandbox.domain.batches import Batch
@@ -96,7 +96,7 @@ class CapturedServer(View):
 
     version: str
     platform_url: str
-    api_key_header: str
+    api_key_header: str = attribute("worlds.profile.api_key_header")
 
 
 class Totals(View):
@@ -182,7 +182,7 @@ def _pack(capture: Capture, scrub: Callable[[bytes], bytes]) -> bytes:
 
 
 async def _take_capture(request: ControlRequest) -> Capture:
-    world, services, now = request.world, request.services, request.world.now()
+    world, now = request.world, request.world.now()
     unit, everything = world.store.begin(), {"scope": EVERYTHING}
     payments, total = unit.find(Payment, everything, limit=PAYMENTS_MAX)
     batches, _ = unit.find(Batch, everything, limit=BATCHES_MAX)
@@ -198,7 +198,7 @@ async def _take_capture(request: ControlRequest) -> Capture:
         program=PROGRAM,
         capture=CAPTURE_FORMAT,
         taken_at=now,
-        server=CapturedServer.of(services, api_key_header=services.worlds.profile.api_key_header),
+        server=CapturedServer.of(request.services),
         world=CapturedWorld.of(view_world(world)),
         scenario=view_running(world),
         switches=world.switches,

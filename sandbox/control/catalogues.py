@@ -3,7 +3,7 @@
 from typing import Annotated, Final
 
 from sandbox.control.context import ControlRequest, not_found
-from sandbox.control.models import TOTAL, View, shows
+from sandbox.control.models import TOTAL, View, attribute, shows
 from sandbox.control.routing import PREFIX, get
 from sandbox.domain.batches import BATCH_LIFE
 from sandbox.domain.directory import ACCOUNTS, LOCATIONS, TERMINALS
@@ -14,7 +14,7 @@ from sandbox.domain.payments.outcomes import OUTCOMES, TRIGGERS, Outcome, Trigge
 from sandbox.domain.payments.transitions import SAME, TRANSITIONS
 from sandbox.domain.states import Machine, Step
 from sandbox.domain.text import OneOf, nearest
-from sandbox.domain.transport_faults import TRANSPORT_FAULTS, TransportFault, When
+from sandbox.domain.transport_faults import TRANSPORT_FAULTS, When
 
 OutcomeKey = Annotated[str, OneOf(OUTCOMES)]
 FaultKey = Annotated[str, OneOf(TRANSPORT_FAULTS)]
@@ -30,10 +30,10 @@ class CatalogueOutcome(View):
 
     key: OutcomeKey
     operations: list[str]
-    status: str
+    status: str = attribute("verdict")
     status_reason: str
     response_code: str | None
-    processor_response_code: str | None
+    processor_response_code: str | None = attribute("host_code")
     message: str | None
     latency_ms: int
     retry: str
@@ -44,7 +44,7 @@ class FaultView(View):
 
     key: FaultKey
     when: When
-    status: int | None
+    status: int | None = attribute("answer.status", None)
     effect: str
 
 
@@ -62,23 +62,13 @@ def list_outcomes(request: ControlRequest) -> Outcomes:
 
     Source: assumed 5.2, 5.3.
     """
-    faults = list(map(fault_view, TRANSPORT_FAULTS.values()))
+    faults = list(map(FaultView.of, TRANSPORT_FAULTS.values()))
     return Outcomes(outcomes=list(map(outcome_view, OUTCOMES.values())), faults=faults)
 
 
 def outcome_view(row: Outcome) -> CatalogueOutcome:
     """Return an outcome as it is shown."""
-    return CatalogueOutcome.of(
-        row,
-        operations=operations_of(row.key),
-        status=row.verdict,
-        processor_response_code=row.host_code,
-    )
-
-
-def fault_view(row: TransportFault) -> FaultView:
-    """Return a transport fault as it is shown."""
-    return FaultView.of(row, status=row.answer and row.answer.status)
+    return CatalogueOutcome.of(row, operations=operations_of(row.key))
 
 
 class CardView(View):
@@ -88,11 +78,11 @@ class CardView(View):
     """
 
     token: str
-    number: str
+    number: str = attribute("masked")
     brand: str
     type: str
     outcome: OutcomeKey
-    above_amount: int | None
+    above_amount: int | None = attribute("limit")
     later: dict[str, str]
 
 
@@ -114,13 +104,8 @@ def list_cards(request: ControlRequest) -> Cards:
 
 def card_view(card: Card) -> CardView:
     """Return a test card as it is shown."""
-    return CardView.of(
-        card,
-        number=card.masked,
-        outcome=card.outcome or (PARTIAL_APPROVAL if card.limit is not None else "approved"),
-        above_amount=card.limit,
-        later=dict(card.later),
-    )
+    otherwise = PARTIAL_APPROVAL if card.limit is not None else "approved"
+    return CardView.of(card, outcome=card.outcome or otherwise)
 
 
 @shows(Trigger)
@@ -155,12 +140,12 @@ class MachineRow(View):
     or the outcome decides.
     """
 
-    id: str | None
+    id: str | None = None
     state: str
     when: str
     to: str
-    error: str | None
-    clause: str
+    error: str | None = attribute("fault.code", None)
+    clause: str = attribute("source")
 
 
 class MachineView(View):
@@ -218,8 +203,6 @@ def _of_payments() -> list[MachineRow]:
             state=state,
             when=", ".join(part for part in (row.when, row.answer) if part),
             to=state if row.next_status == SAME else row.next_status,
-            error=row.fault and row.fault.code,
-            clause=row.source,
         )
         for row in TRANSITIONS
         for state in row.states
@@ -227,7 +210,4 @@ def _of_payments() -> list[MachineRow]:
 
 
 def _of_life(life: Machine) -> list[MachineRow]:
-    return [
-        MachineRow.of(step, id=None, when="", to=step.target, error=None, clause=step.source)
-        for step in life.steps
-    ]
+    return [MachineRow.of(step, when="", to=step.target) for step in life.steps]

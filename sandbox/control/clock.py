@@ -14,7 +14,7 @@ from msgspec import Struct
 from pydantic import Field, field_validator, model_validator
 
 from sandbox.control.context import ControlRequest, invalid, must_be_known
-from sandbox.control.models import PAGE_MAX, Body, DurationText, Query, Time, View
+from sandbox.control.models import PAGE_MAX, Body, DurationText, Query, Time, View, attribute
 from sandbox.control.routing import WORLD, get, post, put
 from sandbox.domain import clock
 from sandbox.domain.batches import BATCH_LIFE, TRIGGER_OF_ANSWER, Batch
@@ -93,7 +93,7 @@ class Advance(Body):
 class FiredTimer(View):
     """Something that fell due while a clock was advanced."""
 
-    at: Time
+    at: Time = attribute("due")
     kind: str
     subject: str
 
@@ -132,7 +132,7 @@ async def advance_clock(request: ControlRequest, body: Advance) -> Advanced:
     world = request.world
     soonest = world.store.next_timer()
     end = body.end(world.clock.now(), None if soonest is None else soonest.due)
-    fired = [FiredTimer.of(timer, at=timer.due) for timer in await advance_to(world, end)]
+    fired = await advance_to(world, end)
     return Advanced(now=world.clock.now(), fired=fired)
 
 

@@ -18,8 +18,7 @@ from starlette.responses import HTMLResponse, Response
 
 from sandbox import __version__
 from sandbox.control.context import ControlRequest, not_found
-from sandbox.control.models import CSS, HTML, JAVASCRIPT, Written
-from sandbox.control.routing import PREFIX, get
+from sandbox.control.routing import CSS, HTML, JAVASCRIPT, PREFIX, Written, get
 from sandbox.platform.routing import ROOT_PATH, path_of
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
 

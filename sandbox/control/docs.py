@@ -15,8 +15,8 @@ from pydantic_core import from_json, to_json
 from sandbox import library
 from sandbox.control.context import ControlRequest, not_found
 from sandbox.control.messages import NearMiss
-from sandbox.control.models import CSS, HTML, JAVASCRIPT, Document, Query, Written
-from sandbox.control.routing import PREFIX, ControlRow, get
+from sandbox.control.models import Document, Query
+from sandbox.control.routing import CSS, HTML, JAVASCRIPT, PREFIX, ControlRow, Written, get
 from sandbox.domain.readings import READINGS
 from sandbox.platform.openapi import document as platform
 from sandbox.platform.openapi.examples import Cast

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from pydantic import Field
 
 from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known
-from sandbox.control.models import TOTAL, Body, Time, View, shows
+from sandbox.control.models import TOTAL, Body, Time, View, attribute, shows
 from sandbox.control.routing import WORLD, delete, get, patch, post
 from sandbox.domain import webhooks
 from sandbox.domain.directory import Account
@@ -89,7 +89,7 @@ class EndpointView(View):
     event_types: list[EventType]
     filters: dict[str, list[str]]
     old_secrets: list[OldSecretView]
-    disabled: bool
+    disabled: bool = attribute("is_disabled")
     disables_at: Time | None
 
 
@@ -129,7 +129,6 @@ def view_endpoint(endpoint: webhooks.Endpoint, now: datetime) -> EndpointView:
         endpoint,
         application_id=endpoint.account_id and webhooks.application_id(endpoint.account_id),
         old_secrets=[one for one in endpoint.old_secrets if now < one.until],
-        disabled=endpoint.is_disabled,
         disables_at=None if since is None or endpoint.is_disabled else since + webhooks.DEAD_AFTER,
     )
 

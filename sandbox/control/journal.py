@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, ValidationError
 from pydantic_core import from_json
 
 from sandbox.control.context import ControlFault, ControlRequest, invalid, must_be_known, not_found
-from sandbox.control.models import BackwardsListing, Milliseconds, Time, View
+from sandbox.control.models import BackwardsListing, Milliseconds, Time, View, attribute
 from sandbox.control.routing import WORLD, delete, get
 from sandbox.domain.directory import Account
 from sandbox.domain.instants import Instant
@@ -17,7 +17,6 @@ from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform.routes import OPERATIONS
 from sandbox.scenarios.matcher import show_near_misses
-from sandbox.store.tables import LAST_DIGITS
 from sandbox.worlds.background import collect, select
 from sandbox.worlds.journal import Decision, Entry, Origin, Scrub, WaitingRequest, client_of
 from sandbox.worlds.world import World
@@ -55,13 +54,13 @@ _WHY_CHARS_MAX: Final = 200
 class PaymentOfRow(View):
     """The payment of an answer, as it was answered. `total` is in minor units of `currency`."""
 
-    id: str
+    id: str = attribute("transaction_id")
     status: str
-    total: int
+    total: int = attribute("total_amount")
     currency: str
-    merchant: str | None
-    brand: str | None = None
-    last4: str | None = None
+    merchant: str | None = attribute("merchant_name")
+    brand: str | None = attribute("card_brand")
+    last4: Annotated[str, AfterValidator(lambda card: card[-4:])] | None = attribute("card")
 
 
 class DecisionView(View):
@@ -103,7 +102,7 @@ class JournalEntry(View):
     request: Any
     response: Any
     decisions: list[DecisionView]
-    outcome: OutcomeView | None
+    outcome: OutcomeView | None = attribute("choice")
     near_misses: list[str]
     events: list[str]
     notes: list[str]
@@ -135,9 +134,9 @@ class RequestRow(View):
     account_id: str | None
     subject: str | None
     status: int | None = None
-    outcome: str | None = None
-    decided_by: str | None = None
-    rule: str | None = None
+    outcome: str | None = attribute("choice.key", None)
+    decided_by: str | None = attribute("choice.source", None)
+    rule: str | None = attribute("choice.rule", None)
     why: str | None = None
     clause: str | None = None
     events: int = 0
@@ -262,7 +261,6 @@ def view_entry(world: World, entry: Entry) -> JournalEntry:
         response=view_body(entry.response),
         # Reasons and notes may quote names.
         decisions=[view_decision(one, scrub) for one in entry.decisions],
-        outcome=choice,
         near_misses=show_near_misses(entry.near_misses, choice.near_misses if choice else ()),
         notes=map(scrub, entry.notes),
     )
@@ -288,15 +286,11 @@ def request_row(world: World, entry: Entry) -> RequestRow:
     if is_refused(entry) and entry.decisions:
         _, _, reason, clause = entry.decisions[-1]
         why = world.profile.scrub(reason)[:_WHY_CHARS_MAX]
-    choice = entry.choice
     amount = _fields(entry.request, b"amount").get("amount")
     return RequestRow.of(
         entry,
         summary=_SUMMARIES.get(entry.route or ""),
         key_name=world.journal.key_name(entry),
-        outcome=choice and choice.key,
-        decided_by=choice and choice.source,
-        rule=choice and choice.rule,
         why=why,
         clause=clause,
         events=len(entry.events),
@@ -314,11 +308,7 @@ def list_waiting(
 
 def _view_waiting(world: World, one: WaitingRequest) -> RequestRow:
     known = world.store.get(Payment, one.payment)
-    payment: PaymentOfRow | None = None
-    if known is not None:
-        tx = known.transaction
-        about = {"total": tx.total_amount, "merchant": tx.merchant_name}
-        payment = PaymentOfRow.of(tx, id=known.id, **about)
+    payment = known and PaymentOfRow.of(known.transaction, card_brand=None, card=None)
     return RequestRow.of(
         one,
         summary=_SUMMARIES.get(one.route),
@@ -339,17 +329,8 @@ def _fields(body: bytes | None, name: bytes) -> dict[str, Any]:
 def _payment(told: dict[str, Any]) -> PaymentOfRow | None:
     """Return the payment of an answer; None for other answers."""
     try:
-        digits = told["card"]
-        return PaymentOfRow(
-            id=told["transaction_id"],
-            status=told["status"],
-            total=told["total_amount"],
-            currency=told["currency"],
-            merchant=told["merchant_name"],
-            brand=told["card_brand"],
-            last4=None if digits is None else digits[-LAST_DIGITS:],
-        )
-    except (ValueError, KeyError, TypeError):
+        return PaymentOfRow.model_validate(told)
+    except ValidationError:
         return None
 
 

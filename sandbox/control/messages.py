@@ -11,7 +11,15 @@ from pydantic_core import from_json
 
 from sandbox import library
 from sandbox.control.context import ControlFault, ControlRequest, conflict, invalid, must_be_known
-from sandbox.control.models import BackwardsListing, Body, Milliseconds, Query, View, shows
+from sandbox.control.models import (
+    BackwardsListing,
+    Body,
+    Milliseconds,
+    Query,
+    View,
+    attribute,
+    shows,
+)
 from sandbox.control.routing import WORLD, get, post
 from sandbox.domain.events import EVENTS, EventType, Message, MessageHead, body_of, status_of
 from sandbox.domain.instants import Instant
@@ -65,7 +73,7 @@ class SentView(View):
     """What an attempt sent, without the secret; `spoilt` names what a scenario changed in it."""
 
     id: str
-    bytes: int
+    bytes: int = attribute("size")
 
 
 @shows(DeliveryAttempt)
@@ -224,7 +232,7 @@ def _view_delivery(delivery: Delivery) -> DeliveryView:
 def view_attempt(attempt: DeliveryAttempt, message_id: str) -> DeliveryAttemptView:
     """Show an attempt at a delivery of that message."""
     head = attempt.sent
-    sent = None if head is None else SentView.of(head, id=message_id, bytes=head.size)
+    sent = None if head is None else SentView.of(head, id=message_id)
     return DeliveryAttemptView.of(attempt, sent=sent)
 
 

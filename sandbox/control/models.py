@@ -10,7 +10,6 @@ from typing import (
     Annotated,
     Any,
     Final,
-    Generic,
     Self,
     TypeVar,
     Union,
@@ -23,6 +22,7 @@ from typing import (
 from msgspec import Struct
 from pydantic import (
     AfterValidator,
+    AliasPath,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -36,16 +36,8 @@ from pydantic_core import CoreSchema, core_schema
 
 from sandbox.domain.instants import from_ms, parse_duration, to_wire
 from sandbox.platform.openapi.schemas import as_class
-from sandbox.platform.wire import Body as Bytes
 
-T = TypeVar("T")
 ViewT = TypeVar("ViewT", bound="View")
-
-JSON: Final = "application/json"
-GZIP: Final = "application/gzip"
-HTML: Final = "text/html; charset=utf-8"
-CSS: Final = "text/css; charset=utf-8"
-JAVASCRIPT: Final = "text/javascript; charset=utf-8"
 
 LIST_MAX: Final = 1_000
 PAGE_MAX: Final = 500
@@ -104,7 +96,20 @@ class PageQuery(Query):
     before: Annotated[int, Field(ge=0)] | None = None
 
 
-_ABSENT: Final = object()
+class _With:
+    """A record, with further attributes in the place of its own."""
+
+    def __init__(self, record: Any, more: dict[str, Any]) -> None:
+        self.__dict__ = more
+        self._record = record
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._record, name)
+
+
+def attribute(path: str, default: Any = ...) -> Any:
+    """Of a field of a view: where the record has it; the default is for a part that is None."""
+    return Field(default, validation_alias=AliasPath(*path.split(".")))
 
 
 class View(BaseModel):
@@ -123,10 +128,7 @@ class View(BaseModel):
     @classmethod
     def of(cls, record: Any, **more: Any) -> Self:
         """Show a record: its attributes of the same names, and further fields in their place."""
-        for name in cls.__pydantic_fields__:
-            if name not in more and (value := getattr(record, name, _ABSENT)) is not _ABSENT:
-                more[name] = value
-        return cls.model_validate(more)
+        return cls.model_validate(_With(record, more))
 
     @classmethod
     def extend(cls, view: "View", **more: Any) -> Self:
@@ -220,22 +222,6 @@ Words = Annotated[str, Field(min_length=1, max_length=200)]
 
 Document = dict[str, Any]
 """A document with a shape of its own: a snapshot, a JSON Schema, an OpenAPI document."""
-
-
-class Written(Struct, Generic[T]):
-    """An answer of the class `T`, already written out as the bytes to send.
-
-    `media_type` is only given where it is not that of the row.
-    """
-
-    body: Bytes
-    media_type: str | None = None
-
-
-class Accepted(Struct, Generic[T]):
-    """An answer of the class `T` with the status 202: the work goes on after it."""
-
-    content: T
 
 
 class ItemPage(Struct, frozen=True):

@@ -8,7 +8,7 @@ from sandbox.control.clock import DueView, view_timer
 from sandbox.control.context import ControlRequest
 from sandbox.control.journal import RequestRow, list_waiting, request_row
 from sandbox.control.messages import DeliveryMark, delivery_marks
-from sandbox.control.models import Time, View
+from sandbox.control.models import Time, View, attribute
 from sandbox.control.routing import WORLD, get
 from sandbox.control.scenarios import RunningScenario, view_running
 from sandbox.domain.batches import Batch
@@ -62,7 +62,7 @@ class EndpointHealth(View):
     id: str
     url: str
     description: str
-    disabled: bool
+    disabled: bool = attribute("is_disabled")
     failing_since: Time | None
     last: list[DeliveryStatus]
 
@@ -220,9 +220,7 @@ def _endpoints(world: World) -> list[EndpointHealth]:
             statuses = last.get(delivery.endpoint_id)
             if statuses is not None and len(statuses) < DELIVERIES_MAX:
                 statuses.append(delivery.status)
-    return [
-        EndpointHealth.of(one, disabled=one.is_disabled, last=last[one.id][::-1]) for one in known
-    ]
+    return [EndpointHealth.of(one, last=last[one.id][::-1]) for one in known]
 
 
 # --- the feed ---------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from pydantic import Field
 from sandbox.control.clock import view_timer
 from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, parse_words
 from sandbox.control.journal import OutcomeView, has_named, is_refused
-from sandbox.control.models import Body, LikeType, PageQuery, Time, View, Words, shows
+from sandbox.control.models import Body, LikeType, PageQuery, Time, View, Words, attribute, shows
 from sandbox.control.routing import WORLD, get, post
 from sandbox.domain.batches import Batch
 from sandbox.domain.clock import BATCH_RESULT
@@ -33,7 +33,7 @@ from sandbox.domain.text import nearest
 from sandbox.platform.context import OperationContext
 from sandbox.platform.payments import late_answers
 from sandbox.platform.payments.late_answers import OpenAttempt
-from sandbox.store.tables import EVERYTHING, LAST_DIGITS, NEWEST_FIRST, OLDEST_FIRST, Order
+from sandbox.store.tables import EVERYTHING, NEWEST_FIRST, OLDEST_FIRST, Order
 from sandbox.worlds.journal import Entry
 from sandbox.worlds.world import World
 
@@ -77,21 +77,21 @@ class PaymentRow(View):
     """A payment in a list. Amounts are minor units."""
 
     id: str
-    created_at: Time
+    created_at: Time = attribute("transaction.created_at")
     updated_at: Time
-    type: str
+    type: str = attribute("transaction.transaction_type")
     status: str
-    status_reason: str
-    currency: str
-    total: int
-    tip: int
-    refunded: int
-    reversed: int
-    brand: str
-    last4: str
+    status_reason: str = attribute("transaction.status_reason")
+    currency: str = attribute("transaction.currency")
+    total: int = attribute("transaction.total_amount")
+    tip: int = attribute("transaction.tip_amount")
+    refunded: int = attribute("transaction.refunded")
+    reversed: int = attribute("transaction.reversed")
+    brand: str = attribute("card.brand")
+    last4: str = attribute("card.last4")
     account_id: str
-    merchant: str | None
-    terminal_id: str
+    merchant: str | None = attribute("transaction.merchant_name")
+    terminal_id: str = attribute("transaction.tid")
     batch_id: str | None
 
 
@@ -105,19 +105,7 @@ class PaymentsPage(View):
 
 def payment_row(payment: Payment) -> PaymentRow:
     """Return a payment as lists show it."""
-    tx, card = payment.transaction, payment.card
-    return PaymentRow.of(
-        tx,
-        id=payment.id,
-        updated_at=tx.history[-1].created_at,
-        type=tx.transaction_type,
-        total=tx.total_amount,
-        tip=tx.tip_amount,
-        brand=card.brand,
-        last4=card.masked[-LAST_DIGITS:],
-        merchant=tx.merchant_name,
-        terminal_id=tx.tid,
-    )
+    return PaymentRow.of(payment, updated_at=payment.history[-1].created_at)
 
 
 @get(f"{WORLD}/payments", "payments.search")
@@ -175,8 +163,8 @@ class Money(View):
     authorized: int
     captured: int
     released: int
-    reversed_before: int
-    reversed_after: int
+    reversed_before: int = attribute("voided")
+    reversed_after: int = attribute("reversed")
     refunded: int
     refundable: int
     remaining: int
@@ -187,7 +175,7 @@ class BatchOfPayment(View):
 
     id: str
     status: str
-    number: str | None
+    number: str | None = attribute("processor_batch_id")
 
 
 StepKind = Literal["attempt", "request", "message", "due"]
@@ -253,7 +241,7 @@ def view_story(world: World, payment: Payment, messages: Sequence[Message]) -> S
         payment=_view(payment),
         ledger=_money(payment),
         outcome=first and first.choice,
-        batch=_view_batch(world, payment),
+        batch=world.store.get(Batch, payment.batch_id or ""),
         unanswered=late_answers.open_attempts(OperationContext.of_world(world), payment),
         story=[*steps, *_due(world, payment, asked)],
     )
@@ -277,10 +265,8 @@ def answer_payment(request: ControlRequest, body: LateAnswerBody) -> Story:
 
     Source: assumed D24, D24-late.
     """
-    context, payment = (
-        OperationContext.of_world(request.world),
-        request.get_record(Payment, "payment"),
-    )
+    context = OperationContext.of_world(request.world)
+    payment = request.get_record(Payment, "payment")
     must_be_known("outcome", body.outcome, OUTCOMES)
     attempt = _choose_attempt(late_answers.open_attempts(context, payment), body.event_id)
     why_not = why_no_answer(body.outcome, attempt.operation)
@@ -321,15 +307,8 @@ def _money(payment: Payment) -> Money:
     return Money.of(
         money,
         released=max(money.held + money.added - money.captured, 0) if is_captured else 0,
-        reversed_before=money.voided,
-        reversed_after=money.reversed,
         remaining=money.refundable if is_captured else money.held,
     )
-
-
-def _view_batch(world: World, payment: Payment) -> BatchOfPayment | None:
-    batch = world.store.get(Batch, payment.batch_id or "")
-    return None if batch is None else BatchOfPayment.of(batch, number=batch.processor_batch_id)
 
 
 def _attempts(payment: Payment) -> Iterator[StoryStep]:

@@ -10,8 +10,8 @@ from pydantic_core import from_json
 from sandbox.control.context import ControlRequest, conflict, invalid
 from sandbox.control.export_tests import IN_A_QUERY
 from sandbox.control.journal import get_entry
-from sandbox.control.models import Accepted, Body, HeaderFields, KeyWord, Milliseconds, View
-from sandbox.control.routing import PREFIX, WORLD, post
+from sandbox.control.models import Body, HeaderFields, KeyWord, Milliseconds, View
+from sandbox.control.routing import PREFIX, WORLD, Accepted, post
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.transport_faults import NEED_BODY
 from sandbox.platform.context import Headers

@@ -3,15 +3,19 @@
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, Final, TypeVar, get_args, get_origin
+from typing import Any, Final, Generic, TypeVar, get_args, get_origin
 
 from msgspec import Struct
 from pydantic import BaseModel
 
-from sandbox.control.models import JSON, Accepted, NoQuery, Written
+from sandbox.control.models import NoQuery
 from sandbox.platform.operation import summary_of
 from sandbox.platform.routing import register
 from sandbox.platform.security_headers import AnswerKind
+from sandbox.platform.wire import Body
+
+T = TypeVar("T")
+EndpointT = TypeVar("EndpointT", bound=Callable[..., Any])
 
 PREFIX: Final = "/_sandbox"
 WORLD: Final = f"{PREFIX}/worlds/{{w}}"
@@ -19,7 +23,27 @@ WORLD: Final = f"{PREFIX}/worlds/{{w}}"
 SNAPSHOT_BYTES_MAX: Final = 256 * 1_048_576
 """A larger snapshot is refused with 413. Source: assumed D25-bodies."""
 
-EndpointT = TypeVar("EndpointT", bound=Callable[..., Any])
+JSON: Final = "application/json"
+GZIP: Final = "application/gzip"
+HTML: Final = "text/html; charset=utf-8"
+CSS: Final = "text/css; charset=utf-8"
+JAVASCRIPT: Final = "text/javascript; charset=utf-8"
+
+
+class Written(Struct, Generic[T]):
+    """An answer of the class `T`, already written out as the bytes to send.
+
+    `media_type` is only given where it is not that of the row.
+    """
+
+    body: Body
+    media_type: str | None = None
+
+
+class Accepted(Struct, Generic[T]):
+    """An answer of the class `T` with the status 202: the work goes on after it."""
+
+    content: T
 
 
 class ControlRow(Struct, frozen=True, kw_only=True, eq=False):

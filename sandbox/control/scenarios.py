@@ -11,12 +11,11 @@ from pydantic import ConfigDict, Field, RootModel, model_validator
 from sandbox import library
 from sandbox.control.clock import Advance, advance_clock
 from sandbox.control.context import ControlFault, ControlRequest, PlayedExample, conflict, invalid
-from sandbox.control.models import TOTAL, Body, Document, Time, View, shows
+from sandbox.control.models import TOTAL, Body, Document, Time, View
 from sandbox.control.outcomes import TapBody, tap_card
 from sandbox.control.routing import PREFIX, WORLD, delete, get, post, put
 from sandbox.domain.text import nearest
 from sandbox.scenarios import parser
-from sandbox.scenarios.matcher import RuleView
 from sandbox.scenarios.scenario import Example, Scenario
 from sandbox.scenarios.schema import scenario_schema
 from sandbox.worlds.background import run_in_thread
@@ -75,10 +74,13 @@ def read_scenario_schema(request: ControlRequest) -> Document:
     return scenario_schema()
 
 
-@shows(RuleView)
 class RuleInUse(View):
     """A rule of the scenario that runs, and the last request of the journal that it decided."""
 
+    name: str
+    fitted: int
+    applied: int
+    is_used_up: bool
     last_request_id: str | None
 
 
@@ -105,21 +107,16 @@ def read_scenario(request: ControlRequest) -> RunningScenario:
 
 def view_running(world: World) -> RunningScenario | None:
     """Return the scenario that runs in a world; None without one."""
-    if world.scenario is None:
+    if (runs := world.scenario) is None:
         return None
-    shown = world.scenario.view()
     decided, faults = _last_requests(world)
-    rules, webhooks = (
-        [RuleInUse(**one, last_request_id=last.get(one["name"])) for one in used]
-        for used, last in ((shown["rules"], decided), (shown["webhooks"], faults))
-    )
     return RunningScenario.of(
-        world.scenario.scenario,
+        runs.scenario,
         since=world.state.scenario_since,
         toml=parser.to_toml(world.state.scenario or {}),
-        rules=rules,
-        webhooks=webhooks,
-        examples=_names_of_examples(world.scenario.scenario),
+        rules=[RuleInUse.of(one, last_request_id=decided.get(one.name)) for one in runs.attempts],
+        webhooks=[RuleInUse.of(one, last_request_id=faults.get(one.name)) for one in runs.webhooks],
+        examples=_names_of_examples(runs.scenario),
     )
 
 
@@ -171,7 +168,7 @@ def read_scenario_file(request: ControlRequest) -> ScenarioFile:
         name=name,
         title=one.name,
         toml=library.scenario_text(name),
-        document=one.model_dump(mode="json", exclude_unset=True),
+        json=one.model_dump(mode="json", exclude_unset=True),
         examples=_names_of_examples(one),
     )
 

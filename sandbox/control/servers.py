@@ -10,8 +10,8 @@ from starlette.types import Receive, Scope, Send
 from sandbox import library
 from sandbox.control.context import ControlFault, ControlRequest, Services, unknown_among
 from sandbox.control.identity import Identity
-from sandbox.control.models import TOTAL, View, Written, shows
-from sandbox.control.routing import PREFIX, ControlRow, get
+from sandbox.control.models import TOTAL, View, shows
+from sandbox.control.routing import PREFIX, ControlRow, Written, get
 from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE
 from sandbox.platform.forwarding import FORWARDED, was_forwarded
 from sandbox.platform.routing import path_of

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from sandbox.control import identity
 from sandbox.control.context import ControlFault, ControlRequest, invalid, not_found
-from sandbox.control.models import TOTAL, Body, DurationText, View, shows
+from sandbox.control.models import TOTAL, Body, DurationText, View, attribute, shows
 from sandbox.control.routing import PREFIX, delete, get, post
 from sandbox.domain.field_types import WorldName
 from sandbox.domain.instants import Instant, from_ms, parse_duration
@@ -62,7 +62,7 @@ class SessionView(View):
     team: str | None
     version: str
     platform_url: str
-    api_key_header: str
+    api_key_header: str = attribute("worlds.profile.api_key_header")
 
 
 @get(f"{PREFIX}/session", "session.read", is_open=True, kind=AnswerKind.CONTROL)
@@ -105,14 +105,8 @@ def end_session(request: ControlRequest) -> None:
 
 
 def _view_session(request: ControlRequest, who: identity.Identity) -> SessionView:
-    services = request.services
-    is_team = who not in (identity.ANONYMOUS, identity.THE_OPERATOR)
-    return SessionView.of(
-        services,
-        signed_in=who != identity.ANONYMOUS,
-        team=who.team if is_team else None,
-        api_key_header=services.worlds.profile.api_key_header,
-    )
+    team = None if who in (identity.ANONYMOUS, identity.THE_OPERATOR) else who.team
+    return SessionView.of(request.services, signed_in=who != identity.ANONYMOUS, team=team)
 
 
 def _cookie(request: ControlRequest, value: str, seconds: int) -> str:

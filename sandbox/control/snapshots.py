@@ -4,8 +4,8 @@ from msgspec.structs import replace
 
 from sandbox import library
 from sandbox.control.context import ControlFault, ControlRequest, conflict, exclusive_world
-from sandbox.control.models import TOTAL, Body, Document, View, Written, shows
-from sandbox.control.routing import WORLD, delete, get, post, put
+from sandbox.control.models import TOTAL, Body, Document, View, shows
+from sandbox.control.routing import WORLD, Written, delete, get, post, put
 from sandbox.control.worlds import WorldView, build_world, own_id, set_name, view_world
 from sandbox.domain.field_types import WorldId, WorldName
 from sandbox.store.fixture import FixtureError

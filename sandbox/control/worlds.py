@@ -12,8 +12,8 @@ from sandbox.control import servers
 from sandbox.control.clock import ClockBody
 from sandbox.control.context import ControlFault, ControlRequest, exclusive_world, invalid
 from sandbox.control.endpoints import CreateEndpoint, create_endpoint
-from sandbox.control.models import TOTAL, Body, LikeType, Query, View, Written
-from sandbox.control.routing import PREFIX, WORLD, delete, get, patch, post
+from sandbox.control.models import TOTAL, Body, LikeType, Query, View, attribute
+from sandbox.control.routing import PREFIX, WORLD, Written, delete, get, patch, post
 from sandbox.control.scenarios import choose_scenario
 from sandbox.control.switches import readings_apart
 from sandbox.domain import readings, switches
@@ -114,15 +114,15 @@ class WorldBase(View):
     """A world, with the ids of its cast."""
 
     id: str
-    name: str
-    seed: int
-    fixture: str
-    scenario: str | None
+    name: str = attribute("spec.name")
+    seed: int = attribute("spec.seed")
+    fixture: str = attribute("spec.fixture.name")
+    scenario: str | None = attribute("scenario.scenario.name", None)
     readings: dict[str, str]
     clock: ClockShown
-    accounts: dict[str, str]
-    terminals: dict[str, str]
-    locations: dict[str, str]
+    accounts: dict[str, str] = attribute("cast.accounts")
+    terminals: dict[str, str] = attribute("cast.terminals")
+    locations: dict[str, str] = attribute("cast.locations")
 
 
 class WorldView(WorldBase):
@@ -143,9 +143,9 @@ class WorldRow(View):
     """
 
     id: str
-    name: str
+    name: str = attribute("spec.name")
     clock: ClockShown
-    scenario: str | None
+    scenario: str | None = attribute("scenario.scenario.name", None)
     payments: int
     requests: int
     refused: int
@@ -173,18 +173,9 @@ def running_name(world: World) -> str | None:
 
 def view_world(world: World) -> WorldView:
     """Return the world as the control API shows it, with the cast and the plaintext of its keys."""
-    spec, cast = world.spec, world.cast
-    return WorldView.of(
-        cast,
-        id=spec.id,
-        name=spec.name,
-        seed=spec.seed,
-        fixture=spec.fixture.name,
-        scenario=running_name(world),
-        readings=readings_apart(world),
-        clock=world.clock.view(),
-        keys={name: KeyOfCast(id=id, key=key) for name, (id, key) in cast.keys.items()},
-    )
+    keys = {name: KeyOfCast(id=id, key=key) for name, (id, key) in world.cast.keys.items()}
+    clock = world.clock.view()
+    return WorldView.of(world, readings=readings_apart(world), clock=clock, keys=keys)
 
 
 @post(
@@ -382,9 +373,8 @@ def rename_world(request: ControlRequest, body: RenameBody) -> WorldView:
 def world_row(world: World, server: str | None = None) -> WorldRow:
     """Return a world as lists show it, and the server that has it."""
     return WorldRow.of(
-        world.spec,
+        world,
         clock=world.clock.view(),
-        scenario=running_name(world),
         payments=len(world.store.all(Payment)),
         requests=world.store.counters.requests,
         refused=sum(

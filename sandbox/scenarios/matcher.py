@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple, TypedDict
+from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
@@ -65,24 +65,6 @@ _LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 Draw = Callable[[str], float]
 """Gives for a name a number from 0 to 1."""
-
-
-class RuleView(TypedDict):
-    """A rule of the scenario that runs: how often it fitted, and how often it applied."""
-
-    name: str
-    fitted: int
-    applied: int
-    is_used_up: bool
-
-
-class RunningView(TypedDict):
-    """The scenario that runs in a world."""
-
-    name: str
-    about: str
-    rules: list[RuleView]
-    webhooks: list[RuleView]
 
 
 class MatchedRule(NamedTuple):
@@ -150,14 +132,6 @@ class _Entry(Struct):
         self.counts[1] += 1
         return None
 
-    def view(self) -> RuleView:
-        return {
-            "name": self.name,
-            "fitted": self.fitted,
-            "applied": self.applied,
-            "is_used_up": self.is_used_up,
-        }
-
 
 class Wanted:
     """The values of one word of a rule, of which any will do."""
@@ -197,12 +171,12 @@ class Running(Struct, eq=False):
     resolve: Resolve
     draw: Draw = lambda _: 0.0
     since: datetime = _LONG_AGO
-    _attempts: list[_Entry] = []
-    _webhooks: list[_Entry] = []
+    attempts: list[_Entry] = []
+    webhooks: list[_Entry] = []
 
     def __post_init__(self) -> None:
-        self._attempts = self._entries("rule", self.scenario.rule)
-        self._webhooks = self._entries("webhook", self.scenario.webhook)
+        self.attempts = self._entries("rule", self.scenario.rule)
+        self.webhooks = self._entries("webhook", self.scenario.webhook)
 
     def _entries(self, kind: str, rules: Sequence[Rule | WebhookRule]) -> list[_Entry]:
         return [
@@ -257,7 +231,7 @@ class Running(Struct, eq=False):
         rules after it count a request that fits them all the same. Source: assumed D40.
         """
         found: MatchedRule | None = None
-        for entry in self._attempts:
+        for entry in self.attempts:
             then: Then = entry.rule.then  # type: ignore[assignment]
             mismatch, why_not = entry.mismatch(words), None
             if mismatch is not None:
@@ -282,7 +256,7 @@ class Running(Struct, eq=False):
     @property
     def is_about_webhooks(self) -> bool:
         """Whether it has rules for webhooks."""
-        return bool(self._webhooks)
+        return bool(self.webhooks)
 
     def for_webhook(self, words: Words) -> "MatchedWebhookRule | None":
         """Return the first rule that applies to a delivery, or None; those after it count it too.
@@ -290,7 +264,7 @@ class Running(Struct, eq=False):
         The words are those of `WebhookWhen`: `endpoint` is all its names. Source: assumed D40.
         """
         found: MatchedWebhookRule | None = None
-        for entry in self._webhooks:
+        for entry in self.webhooks:
             if entry.mismatch(words) is not None:
                 continue
             if found is not None:
@@ -301,7 +275,7 @@ class Running(Struct, eq=False):
 
     def counts(self) -> list[RuleCounts]:
         """Return the counts of each rule, in order. They go on counting."""
-        return [one.counts for one in (*self._attempts, *self._webhooks)]
+        return [one.counts for one in (*self.attempts, *self.webhooks)]
 
     def begin_again(self, since: datetime) -> "Running":
         """Return the same scenario from its beginning, which is then."""
@@ -309,15 +283,6 @@ class Running(Struct, eq=False):
 
     def go_on_from(self, counts: Sequence[Sequence[int]]) -> None:
         """Take over the counts of an earlier run. Raises ValueError if they are of other rules."""
-        entries = (*self._attempts, *self._webhooks)
+        entries = (*self.attempts, *self.webhooks)
         for entry, (fitted, applied) in zip(entries, counts, strict=True):
             entry.counts[:] = fitted, applied
-
-    def view(self) -> RunningView:
-        """Return the scenario as the control API shows it."""
-        return {
-            "name": self.scenario.name,
-            "about": self.scenario.about,
-            "rules": [entry.view() for entry in self._attempts],
-            "webhooks": [entry.view() for entry in self._webhooks],
-        }

@@ -58,6 +58,11 @@ class Card:
         """First six and last four, a star for every digit between. Source: assumed 2.11."""
         return mask_card(self.pan)
 
+    @property
+    def last4(self) -> str:
+        """Its last digits, empty if it was not read."""
+        return self.pan[-4:]
+
     @cached_property
     def can_choose(self) -> bool:
         """Whether the card ever chooses how an attempt ends."""
