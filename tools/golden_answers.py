@@ -29,7 +29,7 @@ _SECRETS: Final = (
     (re.compile(r"svc_[A-Za-z0-9]{32}\b"), "svc_" + "x" * 32),
     (re.compile(r"whsec_[A-Za-z0-9+/=]+"), "whsec_ZXhhbXBsZS1vZi1hLXNlY3JldC1vZi1hLWhvb2s="),
 )
-_EXAMPLES: Final = {row.name: row.example for row in CONTROL}
+_EXAMPLES: Final = {row.name: row.body.EXAMPLE for row in CONTROL if row.body is not None}
 _HOOK: Final = {"url": "http://127.0.0.1:9/hook"}
 _TOKEN: Final = {
     "id": "tok_4f2a9c01b7d3",
@@ -146,7 +146,7 @@ def _of_control() -> dict[str, Any]:
 
 def _control_answer(row: ControlRow) -> Any:
     asked = InProcess("demo", NOW)
-    body: Any = with_ids(row.example, _cast(asked))
+    body: Any = with_ids(_EXAMPLES.get(row.name), _cast(asked))
     if row.is_raw:
         body = asked.ask("GET", f"{WORLD}/snapshot")
     id = _prepared(asked, row)

@@ -46,7 +46,7 @@ class BatchesQuery(PageQuery):
     terminal: Words | None = None
 
 
-class BatchAnswer(Body):
+class BatchAnswer(Body, example={"answer": "rejected", "reason": "hash_mismatch"}):
     """The processor's result for a batch.
 
     `reason` is a word of the list of reasons or a sentence; `rejected` are transaction ids, or a
@@ -58,7 +58,7 @@ class BatchAnswer(Body):
     rejected: int | list[str] | None = None
 
 
-class BatchScheduleBody(Body):
+class BatchScheduleBody(Body, example={"times": ["23:30"], "zone": "America/New_York"}):
     """When a terminal's batches close: local times of 24 hours in a time zone, on some days."""
 
     times: Annotated[
@@ -308,12 +308,7 @@ _WHY: Final[Mapping[batches.BatchStatus, str]] = {
 # --- batches ----------------------------------------------------------------------------------
 
 
-@post(
-    f"{WORLD}/batches/{{id}}/answer",
-    "batches.answer",
-    refuses=(409,),
-    example={"answer": "rejected", "reason": "hash_mismatch"},
-)
+@post(f"{WORLD}/batches/{{id}}/answer", "batches.answer", refuses=(409,))
 def answer_batch(request: ControlRequest, body: BatchAnswer) -> Written[batches.Batch]:
     """Give a submitted batch its result.
 
@@ -389,11 +384,7 @@ def list_schedules(request: ControlRequest) -> BatchSchedules:
     return BatchSchedules(schedules=[_view_schedule(timer) for timer in timers if timer])
 
 
-@put(
-    f"{WORLD}/batch-schedules/{{id}}",
-    "schedules.set",
-    example={"times": ["23:30"], "zone": "America/New_York"},
-)
+@put(f"{WORLD}/batch-schedules/{{id}}", "schedules.set")
 def set_schedule(request: ControlRequest, body: BatchScheduleBody) -> BatchScheduleView:
     """Close the batches of a terminal at local times."""
     terminal_id, world = _find_terminal(request), request.world

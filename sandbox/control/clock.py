@@ -38,7 +38,7 @@ MOMENT = timedelta(milliseconds=1)
 """Clocks count milliseconds."""
 
 
-class ClockBody(Body):
+class ClockBody(Body, example={"mode": "frozen"}):
     """How to set a clock; omitted values stay."""
 
     now: Instant | None = None
@@ -57,7 +57,7 @@ class ClockBody(Body):
         return ClockSetting(**self.__dict__)
 
 
-class Advance(Body):
+class Advance(Body, example={"by": "3d"}):
     """How far to move a clock ahead: by a duration, to an instant, or to what falls due next.
 
     With `before` it stops just before that moment, so that what falls due then does not happen.
@@ -111,7 +111,7 @@ def read_clock(request: ControlRequest) -> ClockView:
     return request.world.clock.view()
 
 
-@put(f"{WORLD}/clock", "clock.set", example={"mode": "frozen"})
+@put(f"{WORLD}/clock", "clock.set")
 async def set_clock(request: ControlRequest, body: ClockBody) -> ClockView:
     """Set a world's clock.
 
@@ -126,7 +126,7 @@ async def set_clock(request: ControlRequest, body: ClockBody) -> ClockView:
     return read_clock(request)
 
 
-@post(f"{WORLD}/clock/advance", "clock.advance", example={"by": "3d"})
+@post(f"{WORLD}/clock/advance", "clock.advance")
 async def advance_clock(request: ControlRequest, body: Advance) -> Advanced:
     """Advance a world's clock; everything due on the way happens."""
     world = request.world

@@ -256,7 +256,7 @@ def _add_operation(writer: Writer, row: ControlRow, *, needs_token: bool) -> Non
     elif row.body is not None:
         # Where all fields may be left out, so may the body.
         is_required = bool(writer.schemas[row.body.__name__].get("required"))
-        example = writer.fill(row.example)
+        example = writer.fill(row.body.EXAMPLE)
         body = body_of(writer.read(row.body), example, is_required=is_required)
     writer.add(
         row.method,

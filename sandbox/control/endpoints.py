@@ -32,7 +32,7 @@ class Filters(Body):
     processor: _EndpointWords | None = None
 
 
-class ChangeEndpoint(Body):
+class ChangeEndpoint(Body, example={"disabled": True}):
     """Changes of an endpoint.
 
     `account_id` is the id of an account or its name in the cast; null subscribes to the whole
@@ -48,21 +48,28 @@ class ChangeEndpoint(Body):
     disabled: bool | None = None
 
 
-class CreateEndpoint(ChangeEndpoint):
+class CreateEndpoint(
+    ChangeEndpoint,
+    example={
+        "url": "http://127.0.0.1:9000/hook",
+        "account_id": "{accounts.merchant}",
+        "event_types": ["transaction.sale"],
+    },
+):
     """Where webhooks are to go, and which. No event types means all of them."""
 
     id: EndpointId | None = None
     url: HttpUrl
 
 
-class Rotate(Body):
+class Rotate(Body, example={"grace_s": 3600}):
     """A new secret for an endpoint; for some seconds of the world the old one signs too."""
 
     secret: WebhookSecret | None = None
     grace_s: Annotated[float, Field(ge=0, le=604_800, allow_inf_nan=False)] | None = None
 
 
-class Recover(Body):
+class Recover(Body, example={"since": "2026-03-01T12:00:00Z"}):
     """From which moment of the world on missed messages are sent again."""
 
     since: Instant
@@ -133,17 +140,7 @@ def view_endpoint(endpoint: webhooks.Endpoint, now: datetime) -> EndpointView:
     )
 
 
-@post(
-    f"{WORLD}/endpoints",
-    "endpoints.create",
-    status=201,
-    refuses=(409,),
-    example={
-        "url": "http://127.0.0.1:9000/hook",
-        "account_id": "{accounts.merchant}",
-        "event_types": ["transaction.sale"],
-    },
-)
+@post(f"{WORLD}/endpoints", "endpoints.create", status=201, refuses=(409,))
 def create_endpoint(request: ControlRequest, body: CreateEndpoint) -> EndpointView:
     """Register a webhook endpoint."""
     if body.id is not None and body.id in request.world.outbox.endpoints:
@@ -255,7 +252,7 @@ def read_endpoint(request: ControlRequest) -> EndpointView:
     return view_endpoint(_find_endpoint(request), request.world.now())
 
 
-@patch(f"{WORLD}/endpoints/{{id}}", "endpoints.change", example={"disabled": True})
+@patch(f"{WORLD}/endpoints/{{id}}", "endpoints.change")
 def change_endpoint(request: ControlRequest, body: ChangeEndpoint) -> EndpointView:
     """Change a webhook endpoint."""
     endpoint, outbox = _find_endpoint(request), request.world.outbox
@@ -278,12 +275,7 @@ def delete_endpoint(request: ControlRequest) -> None:
     request.world.outbox.remove(_find_endpoint(request).id)
 
 
-@post(
-    f"{WORLD}/endpoints/{{id}}/rotate-secret",
-    "endpoints.rotate",
-    refuses=(409,),
-    example={"grace_s": 3600},
-)
+@post(f"{WORLD}/endpoints/{{id}}/rotate-secret", "endpoints.rotate", refuses=(409,))
 def rotate_secret(request: ControlRequest, body: Rotate) -> EndpointView:
     """Give a webhook endpoint a new secret.
 
@@ -312,13 +304,7 @@ def enable_endpoint(request: ControlRequest) -> EndpointView:
     return view_endpoint(request.world.outbox.enable(endpoint.id), request.world.now())
 
 
-@post(
-    f"{WORLD}/endpoints/{{id}}/recover",
-    "endpoints.recover",
-    status=202,
-    refuses=(409,),
-    example={"since": "2026-03-01T12:00:00Z"},
-)
+@post(f"{WORLD}/endpoints/{{id}}/recover", "endpoints.recover", status=202, refuses=(409,))
 async def recover_messages(request: ControlRequest, body: Recover) -> Recovered:
     """Send a webhook endpoint the messages that it missed.
 

@@ -19,20 +19,10 @@ from urllib.parse import quote
 
 from pydantic_core import to_jsonable_python
 
+from sandbox.control import export_checks as checks
 from sandbox.control.context import cast_names, conflict
-from sandbox.control.export_outcomes import CHOSEN, fault_of, is_spared, queue_again
-from sandbox.control.export_retries import (
-    YOUR_RETRY,
-    YOUR_WAIT,
-    advance_line,
-    ask_yours,
-    find_retries,
-    find_waits,
-    wait_as_yours,
-    was_sent_once,
-)
-from sandbox.control.export_webhooks import YOUR_RECORD, ExportedWebhooks
-from sandbox.control.journal import JournalEntry
+from sandbox.control.export_checks import fault_of, is_spared
+from sandbox.control.journal import REFUSED_FROM, JournalEntry
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.readings import DEFAULTS as READINGS_AS_USUAL
 from sandbox.domain.switches import SWITCHES
@@ -136,7 +126,7 @@ async def write_test(case: ExportCase, steps: list[dict[str, Any]]) -> str:
     for number, scenario in enumerate(scenarios):
         lines += [f"{_scenario_name(number)} = {_code(scenario)}", ""]
     texts = await collect(_test_lines(case, steps, scenarios), every=1)
-    for yours in (YOUR_RECORD, YOUR_RETRY, YOUR_WAIT):
+    for yours in (checks.YOUR_RECORD, checks.YOUR_RETRY, checks.YOUR_WAIT):
         called = yours.partition("(")[0].removeprefix("\ndef ") + "("
         if any(called in text for text in texts):
             lines += [*yours.splitlines(), ""]
@@ -194,7 +184,7 @@ async def add_needed(world: World, entries: list[Entry]) -> list[Entry]:
 
 def _find_made(entry: Entry) -> Iterator[str]:
     """Yield the id of the record that a request made, and of the batch that it opened."""
-    if entry.method == "POST" and entry.response is not None and entry.status < _REFUSED_FROM:
+    if entry.method == "POST" and entry.response is not None and entry.status < REFUSED_FROM:
         yield from _MADE.findall(_decode(entry.response))
 
 
@@ -204,7 +194,6 @@ def _decode(body: bytes | None) -> str:
 
 _ID: Final = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MADE: Final = re.compile(f'"(?:transaction_id|id|batch_id)":"({_ID.pattern})"')
-_REFUSED_FROM: Final = 400
 
 
 # --- requests ---------------------------------------------------------------------------------
@@ -275,8 +264,8 @@ def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
         outcome, response = view.outcome, view.response
         if is_found := isinstance(response, list) and len(response) == 1:
             response = response[0]
-        if outcome is not None and outcome.source in CHOSEN and not is_spared(view):
-            before.append(("POST", "/scenario/next", queue_again(view)))
+        if outcome is not None and outcome.source in checks.CHOSEN and not is_spared(view):
+            before.append(("POST", "/scenario/next", checks.queue_again(view)))
         fault = fault_of(view)
         is_whole = isinstance(response, dict) and fault not in (*LOST, *NEED_BODY)
         answer = response if is_whole else {}
@@ -305,36 +294,40 @@ def _test_lines(
     case: ExportCase, steps: list[dict[str, Any]], scenarios: list[Mapping[str, Any]]
 ) -> Iterator[str]:
     """Yield the lines of each request, and of the webhooks that came of it."""
-    known = _Known(case)
-    webhooks = ExportedWebhooks(case.world)
-    retries = find_retries(case.world, case.views)
-    waits = find_waits(case.world, case.views)
+    world, known = case.world, _Known(case)
+    retries = checks.find_retries(world, case.views)
+    waits = checks.find_waits(case.views, retries)
     has_waited = False
     repeated: set[str] = set()
     for number, (view, step) in enumerate(zip(case.views, steps, strict=True), start=1):
-        lines: list[str] = []
-        payment = step["made"].get("transaction_id")
-        if view.id in retries:
+        payment, through = step["made"].get("transaction_id"), ""
+        if view.id in waits:
+            through = f"your_retry_after(sandbox, answer_{waits[view.id]}, lambda: "
+        elif view.id in retries:
             repeated.add(payment)
+            through = "your_retry(sandbox, lambda: " if step["status"] else ""
         elif payment in repeated:
             # It depends on what your software does.
             step = {**step, "asserted": {}}
+        lines: list[str] = []
         for _, path, body in step["before"]:
             if path != ADVANCE:
                 lines += _preparation(path, body, scenarios)
             elif view.id not in waits:
-                lines.append(advance_line(body["to"], has_waited=has_waited))
+                lines.append(checks.advance_line(body["to"], has_waited=has_waited))
         client = repr(step["key"]) if step["key"] != UNKNOWN_KEY else f"plaintext={UNKNOWN_KEY!r}"
-        lines += [*webhooks.faults(view), *_request_lines(known, number, view, step, client)]
+        lines += checks.fault_lines(world, view)
+        lines += _request_lines(known, number, view, step, client, through)
+        seen = list(_answer_lines(number, view, step))
         for field, id in step["made"].items():
             known.setdefault(id, _Text(f'seen_{number}["{field}"]'))
-        lines += [*webhooks.wait_lines(view, known, client), ""]
-        if view.id in waits:
-            has_waited, lines = True, wait_as_yours(number, lines, waits[view.id])
-        elif view.id in retries and step["status"]:
-            lines = ask_yours(number, lines)
-        yield "\n".join(lines)
-    yield "\n".join(was_sent_once(retries, case.views, has_waited=has_waited))
+        seen += [*checks.wait_lines(world, view, known, client), ""]
+        if through and view.id in retries:
+            lines.append(f"    if answer_{number} is not None:")
+            seen = [indent(line, "    ") for line in seen]
+        has_waited = has_waited or view.id in waits
+        yield "\n".join([*lines, *seen])
+    yield "\n".join(checks.was_sent_once(retries, case.views, has_waited=has_waited))
 
 
 def _preparation(path: str, body: Any, scenarios: list[Mapping[str, Any]]) -> list[str]:
@@ -350,23 +343,34 @@ def _preparation(path: str, body: Any, scenarios: list[Mapping[str, Any]]) -> li
 
 
 def _request_lines(
-    known: _Known, number: int, view: JournalEntry, step: dict[str, Any], client: str
+    known: _Known,
+    number: int,
+    view: JournalEntry,
+    step: dict[str, Any],
+    client: str,
+    through: str,
 ) -> Iterator[str]:
+    """Yield the lines of a request, which is perhaps handed to a function of yours."""
     asked = [repr(view.method), known.path(view.path, view.query)]
     if view.request is not None:
         sent = pformat(known.of(view.request), width=_WIDTH - 14, sort_dicts=False)
         asked.append(("content=" if isinstance(view.request, str) else "json=") + sent)
     if step["headers"]:
         asked.append(f"headers={step['headers']!r}")
-    is_lost = step["status"] == 0
+    margin, answer = "    ", f"answer_{number} = "
     yield f"    # {view.id}"
-    if is_lost:
+    if step["status"] == 0:
         yield "    with pytest.raises(httpx2.TransportError):"
-    yield (" " * 8 if is_lost else f"    answer_{number} = ") + f"sandbox.client({client}).request("
+        margin, answer = "        ", ""
+    yield f"{margin}{answer}{through}sandbox.client({client}).request("
     for part in asked:
-        yield indent(part, " " * (12 if is_lost else 8)) + ","
-    yield " " * (8 if is_lost else 4) + ")"
-    if is_lost:
+        yield indent(part, f"{margin}    ") + ","
+    yield f"{margin})" + (")" if through else "")
+
+
+def _answer_lines(number: int, view: JournalEntry, step: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines that assert what the answer was."""
+    if step["status"] == 0:
         return
     yield f"    assert answer_{number}.status_code == {view.status}"
     if step["is_whole"]:

@@ -19,8 +19,7 @@ from pydantic import Field
 
 from sandbox import library
 from sandbox.control.context import ControlRequest, cast_names, conflict, exclusive_world, invalid
-from sandbox.control.export_outcomes import fault_of, queue_again
-from sandbox.control.export_retries import put_looks_after
+from sandbox.control.export_checks import fault_of, put_looks_after, queue_again
 from sandbox.control.export_tests import (
     STEP_S,
     ExportCase,
@@ -145,7 +144,7 @@ def _plain(text: str) -> str:
 ExportFormat = Literal["curl", "har", "markdown", "pytest", "scenario"]
 
 
-class ExportBody(Body):
+class ExportBody(Body, example={"as": "curl"}):
     """Which requests of the journal to write, and as what; without a choice the newest ones."""
 
     format: Annotated[ExportFormat, Field(alias="as")]
@@ -170,7 +169,7 @@ class ExportedFile(View):
     requests: int
 
 
-@post(f"{WORLD}/export", "requests.export", refuses=(409,), example={"as": "curl"})
+@post(f"{WORLD}/export", "requests.export", refuses=(409,))
 async def export_requests(request: ControlRequest, body: ExportBody) -> ExportedFile:
     """Write requests of the journal as curl, HAR, Markdown or a test.
 

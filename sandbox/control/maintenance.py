@@ -7,7 +7,7 @@ from sandbox.domain.clock import LATEST
 from sandbox.domain.instants import parse_duration
 
 
-class MaintenanceBody(Body):
+class MaintenanceBody(Body, example={"lasts": "10m"}):
     """How long the maintenance lasts from now on, on the world's clock."""
 
     lasts: DurationText
@@ -26,7 +26,7 @@ def read_maintenance(request: ControlRequest) -> Maintenance:
     return Maintenance(until=None if until is None or until <= request.world.now() else until)
 
 
-@put(f"{WORLD}/maintenance", "maintenance.begin", example={"lasts": "10m"})
+@put(f"{WORLD}/maintenance", "maintenance.begin")
 def begin_maintenance(request: ControlRequest, body: MaintenanceBody) -> Maintenance:
     """Begin a maintenance of a world, or change how long it lasts.
 

@@ -36,7 +36,7 @@ from sandbox.worlds.background import collect, select
 from sandbox.worlds.world import DEFAULT_WORLD, World
 
 
-class Sample(Body):
+class Sample(Body, example={"event_type": "transaction.sale"}):
     """An event to send for real, with changes to its body."""
 
     event_type: str
@@ -239,7 +239,7 @@ def view_attempt(attempt: DeliveryAttempt, message_id: str) -> DeliveryAttemptVi
 # --- sending ----------------------------------------------------------------------------------
 
 
-@post(f"{WORLD}/messages", "messages.send", status=202, example={"event_type": "transaction.sale"})
+@post(f"{WORLD}/messages", "messages.send", status=202)
 def send_sample(request: ControlRequest, body: Sample) -> MessageView:
     """Send a sample of an event."""
     must_be_known("event_type", body.event_type, EVENTS)
@@ -259,7 +259,7 @@ def send_sample(request: ControlRequest, body: Sample) -> MessageView:
     return view_message(world, message)
 
 
-@post(f"{WORLD}/messages/{{id}}/resend", "messages.resend", status=202, refuses=(409,), example={})
+@post(f"{WORLD}/messages/{{id}}/resend", "messages.resend", status=202, refuses=(409,))
 def resend_message(request: ControlRequest, body: Resend) -> Resent:
     """Resend a message.
 

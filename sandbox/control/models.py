@@ -1,7 +1,7 @@
 """The base classes of bodies, queries and answers, and the parts that several of them share."""
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial, reduce
 from operator import or_
@@ -9,7 +9,9 @@ from types import GenericAlias, UnionType
 from typing import (
     Annotated,
     Any,
+    ClassVar,
     Final,
+    Generic,
     Self,
     TypeVar,
     Union,
@@ -28,6 +30,7 @@ from pydantic import (
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
+    RootModel,
     create_model,
     model_validator,
 )
@@ -37,6 +40,7 @@ from pydantic_core import CoreSchema, core_schema
 from sandbox.domain.instants import from_ms, parse_duration, to_wire
 from sandbox.platform.openapi.schemas import as_class
 
+T = TypeVar("T")
 ViewT = TypeVar("ViewT", bound="View")
 
 LIST_MAX: Final = 1_000
@@ -44,7 +48,23 @@ PAGE_MAX: Final = 500
 """The most items of one answer."""
 
 
-class Body(BaseModel):
+class _Example:
+    """A body of a request, with an `example` that succeeds in a demo world."""
+
+    EXAMPLE: ClassVar[Mapping[str, Any]] = {}
+
+    def __init_subclass__(cls, example: Mapping[str, Any] = EXAMPLE, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        cls.EXAMPLE = example
+
+
+class WholeBody(_Example, RootModel[T], Generic[T]):
+    """The body of a request that is a value of this type."""
+
+    model_config = ConfigDict(defer_build=True)
+
+
+class Body(_Example, BaseModel):
     """The body of a request. Unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)

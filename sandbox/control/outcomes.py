@@ -20,7 +20,7 @@ from sandbox.scenarios.parser import ScenarioError
 from sandbox.worlds.tap_desk import Waiting
 
 
-class NextOutcome(Body):
+class NextOutcome(Body, example={"outcome": "lost_card", "operation": "sale"}):
     """How the next request that fits is to end. Source: assumed D24.
 
     `operation` is what is done to a payment, or the name of any operation of the platform; `path`
@@ -38,7 +38,7 @@ class NextOutcome(Body):
     approved_amount: PositiveAmount | None = None
 
 
-class TapBody(Body):
+class TapBody(Body, example={"card": "tok_visa_credit"}):
     """The result of a waiting payment: one of the three."""
 
     card: Annotated[str, Field(max_length=100)] | None = None
@@ -71,13 +71,7 @@ class Queue(View):
     total: int = TOTAL
 
 
-@post(
-    f"{WORLD}/scenario/next",
-    "next.add",
-    status=201,
-    refuses=(409,),
-    example={"outcome": "lost_card", "operation": "sale"},
-)
+@post(f"{WORLD}/scenario/next", "next.add", status=201, refuses=(409,))
 def queue_outcome(request: ControlRequest, body: NextOutcome) -> QueuedView:
     """Queue an outcome, or a transport fault, for the next request that matches.
 
@@ -168,7 +162,7 @@ def list_taps(request: ControlRequest) -> Taps:
     return Taps(taps=[one.tap for one in request.world.tap_desk if not one.came.done()])
 
 
-@post(f"{WORLD}/taps/{{id}}", "taps.tap", refuses=(409,), example={"card": "tok_visa_credit"})
+@post(f"{WORLD}/taps/{{id}}", "taps.tap", refuses=(409,))
 async def tap_card(request: ControlRequest, body: TapBody) -> TappedView:
     """Tap a card for a waiting payment, choose its outcome, or cancel it.
 
@@ -223,7 +217,13 @@ def _find_outcome(word: str, operation: outcomes.Operation, field: str) -> Any:
     return outcome
 
 
-class NewWebhookFault(Body):
+class NewWebhookFault(
+    Body,
+    example={
+        "then": {"delay_ms": 1500, "contradict": {"status": "declined"}},
+        "when": {"event": "transaction.sale"},
+    },
+):
     """What to do to the next deliveries that match: `when` and `then` of a webhook rule."""
 
     then: dict[str, Any]
@@ -243,16 +243,7 @@ class WebhookFaultQueue(View):
     total: int = TOTAL
 
 
-@post(
-    f"{WORLD}/webhooks/next",
-    "webhooks.next.add",
-    status=201,
-    refuses=(409,),
-    example={
-        "then": {"delay_ms": 1500, "contradict": {"status": "declined"}},
-        "when": {"event": "transaction.sale"},
-    },
-)
+@post(f"{WORLD}/webhooks/next", "webhooks.next.add", status=201, refuses=(409,))
 def add_fault(request: ControlRequest, body: NewWebhookFault) -> WebhookFaultView:
     """Inject a fault into the next delivery that matches.
 

@@ -247,19 +247,14 @@ def view_story(world: World, payment: Payment, messages: Sequence[Message]) -> S
     )
 
 
-class LateAnswerBody(Body):
+class LateAnswerBody(Body, example={"outcome": "approved"}):
     """The processor's late answer. Without an `event_id` it is for the newest open attempt."""
 
     outcome: str = "approved"
     event_id: str | None = None
 
 
-@post(
-    f"{WORLD}/payments/{{id}}/answer",
-    "payments.answer",
-    refuses=(409,),
-    example={"outcome": "approved"},
-)
+@post(f"{WORLD}/payments/{{id}}/answer", "payments.answer", refuses=(409,))
 def answer_payment(request: ControlRequest, body: LateAnswerBody) -> Story:
     """Answer an attempt for the processor that timed out or left it pending.
 

@@ -34,7 +34,9 @@ from sandbox.worlds.background import select
 from sandbox.worlds.world import World
 
 
-class LensBody(Body):
+class LensBody(
+    Body, example={"key": "merchant_read_only", "operation": "accounts.read", "target": "merchant"}
+):
     """Which key, for which operation, on which record: ids, or names of the cast."""
 
     key: Words
@@ -99,11 +101,7 @@ def key_name(world: World, key: ApiKey) -> KeyName:
     return KeyName.of(key, cast=cast_names(world, "key").get(key.id))
 
 
-@post(
-    f"{WORLD}/lens",
-    "lens.simulate",
-    example={"key": "merchant_read_only", "operation": "accounts.read", "target": "merchant"},
-)
+@post(f"{WORLD}/lens", "lens.simulate")
 async def simulate_permission(request: ControlRequest, body: LensBody) -> LensView:
     """Find out what a key would be answered, without a request."""
     world = request.world

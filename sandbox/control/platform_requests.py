@@ -21,7 +21,19 @@ from sandbox.worlds.journal import CUT_OFF, MASK, Entry
 PATH_CHARS_MAX: Final = 8_192
 
 
-class SendBody(Body):
+class SendBody(
+    Body,
+    example={
+        "method": "POST",
+        "path": "/v3/payment",
+        "key": "merchant",
+        "body": {
+            "amount": 2500,
+            "terminal_id": "{terminals.merchant}",
+            "card_reader_data": {"paymentCardData": "tok_visa_credit"},
+        },
+    },
+):
     """A request to the platform.
 
     The `key` is named by its name in the cast or by its id; without one the request has no key.
@@ -78,20 +90,7 @@ class Begun(View):
     request_id: str
 
 
-@post(
-    f"{WORLD}/send",
-    "send",
-    example={
-        "method": "POST",
-        "path": "/v3/payment",
-        "key": "merchant",
-        "body": {
-            "amount": 2500,
-            "terminal_id": "{terminals.merchant}",
-            "card_reader_data": {"paymentCardData": "tok_visa_credit"},
-        },
-    },
-)
+@post(f"{WORLD}/send", "send")
 async def send_request(request: ControlRequest, body: SendBody) -> Answered | Accepted[Begun]:
     """Send a request to the platform.
 
@@ -105,7 +104,7 @@ async def send_request(request: ControlRequest, body: SendBody) -> Answered | Ac
     return await _send(request, body, body.method, path, query, _payload(body.body), body.key)
 
 
-@post(f"{WORLD}/requests/{{id}}/replay", "requests.replay", refuses=(409,), example={})
+@post(f"{WORLD}/requests/{{id}}/replay", "requests.replay", refuses=(409,))
 async def replay_request(request: ControlRequest, body: ReplayBody) -> Answered | Accepted[Begun]:
     """Send a request of the journal again."""
     entry = get_entry(request)

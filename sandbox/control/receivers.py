@@ -23,7 +23,7 @@ from sandbox.webhooks.signing import Verification, verify
 from sandbox.worlds.world import World
 
 
-class NewReceiver(Body):
+class NewReceiver(Body, example={"answers": [500, 500, 200]}):
     """A receiver inside: the status for each attempt at a message, after a delay.
 
     Later attempts get the last of `answers`. No event types means all of them.
@@ -84,13 +84,7 @@ class ReceivedPage(View):
     offset: int
 
 
-@post(
-    f"{WORLD}/receivers",
-    "receivers.create",
-    status=201,
-    refuses=(409,),
-    example={"answers": [500, 500, 200]},
-)
+@post(f"{WORLD}/receivers", "receivers.create", status=201, refuses=(409,))
 def create_receiver(request: ControlRequest, body: NewReceiver) -> ReceiverView:
     """Have webhooks go to a receiver inside, with programmed answers."""
     url = receivers.url_of(receivers.Program(tuple(body.answers), body.delay_ms))
@@ -160,7 +154,14 @@ class VerifyQuery(Query):
     attempt: Annotated[int, Field(ge=1)] | None = None
 
 
-class VerifyBody(Body):
+class VerifyBody(
+    Body,
+    example={
+        "secret": "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ=",
+        "headers": {"webhook-id": "msg_1", "webhook-timestamp": "1", "webhook-signature": "v1,x"},
+        "body": "{}",
+    },
+):
     """A webhook as it came: its headers, and its body as text, to the byte.
 
     The secret is given, or is that of an endpoint.
@@ -260,15 +261,7 @@ def _get_endpoint(world: World, id: str) -> Endpoint:
     return endpoints[id]
 
 
-@post(
-    f"{WORLD}/verify",
-    "verify",
-    example={
-        "secret": "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ=",
-        "headers": {"webhook-id": "msg_1", "webhook-timestamp": "1", "webhook-signature": "v1,x"},
-        "body": "{}",
-    },
-)
+@post(f"{WORLD}/verify", "verify")
 def verify_webhook(request: ControlRequest, body: VerifyBody) -> VerifyView:
     """Check the signature of a webhook that you have."""
     world = request.world

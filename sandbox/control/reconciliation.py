@@ -32,7 +32,7 @@ _ALIKE: Final = 0.8
 """A column that is so much like a known one was meant to be it."""
 
 
-class ReconciliationBody(Body):
+class ReconciliationBody(Body, example={"text": "transaction_id,amount,status\n"}):
     """A file, and which transactions of the world it should have: all, or those that fit.
 
     `account` is an id or a name of the cast, `batch` an id. Words of `status` are separated by
@@ -85,11 +85,7 @@ class _Entry(Struct, frozen=True, gc=False):
     status: str | None
 
 
-@post(
-    f"{WORLD}/reconciliation",
-    "payments.reconcile",
-    example={"text": "transaction_id,amount,status\n"},
-)
+@post(f"{WORLD}/reconciliation", "payments.reconcile")
 def reconcile(request: ControlRequest, body: ReconciliationBody) -> ReconciliationView:
     """Compare the transactions of a world with those of a file."""
     statuses = parse_words("status", body.status, STATUSES)

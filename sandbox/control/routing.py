@@ -1,18 +1,18 @@
 """The row of a control endpoint, and the decorator that registers it."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, Generic, TypeVar, get_args, get_origin
 
 from msgspec import Struct
 from pydantic import BaseModel
 
-from sandbox.control.models import NoQuery
+from sandbox.control.models import Body, NoQuery, WholeBody
+from sandbox.platform import wire
 from sandbox.platform.operation import summary_of
 from sandbox.platform.routing import register
 from sandbox.platform.security_headers import AnswerKind
-from sandbox.platform.wire import Body
 
 T = TypeVar("T")
 EndpointT = TypeVar("EndpointT", bound=Callable[..., Any])
@@ -36,7 +36,7 @@ class Written(Struct, Generic[T]):
     `media_type` is only given where it is not that of the row.
     """
 
-    body: Body
+    body: wire.Body
     media_type: str | None = None
 
 
@@ -51,7 +51,7 @@ class ControlRow(Struct, frozen=True, kw_only=True, eq=False):
 
     `body`, `query` and `answer` are the classes in the signature of `run`; `accepted` is that of an
     answer with 202, of a function that may go on after it. `is_raw` rows take a body as it is, up
-    to SNAPSHOT_BYTES_MAX, and `example` is a body that succeeds in a demo world.
+    to SNAPSHOT_BYTES_MAX.
     `is_for_default` rows are answered by the server that has the world `default`.
     `is_open` rows need no token, and `is_for_operator` rows that of the operator.
     The result of an `is_stream` row is sent piece by piece; all others answer with `media_type`.
@@ -66,11 +66,10 @@ class ControlRow(Struct, frozen=True, kw_only=True, eq=False):
     summary: str
     run: Callable[..., Any]
     status: int
-    body: type[BaseModel] | None = None
+    body: type[Body | WholeBody[Any]] | None = None
     query: type[BaseModel] = NoQuery
     answer: Any = None
     accepted: Any = None
-    example: Mapping[str, Any] | None = None
     is_open: bool = False
     is_for_operator: bool = False
     is_for_default: bool = False

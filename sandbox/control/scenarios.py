@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Annotated, Any, Self, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import ConfigDict, Field, RootModel, model_validator
+from pydantic import Field, model_validator
 
 from sandbox import library
 from sandbox.control.clock import Advance, advance_clock
 from sandbox.control.context import ControlFault, ControlRequest, PlayedExample, conflict, invalid
-from sandbox.control.models import TOTAL, Body, Document, Time, View
+from sandbox.control.models import TOTAL, Body, Document, Time, View, WholeBody
 from sandbox.control.outcomes import TapBody, tap_card
 from sandbox.control.routing import PREFIX, WORLD, delete, get, post, put
 from sandbox.domain.text import nearest
@@ -25,13 +25,13 @@ from sandbox.worlds.world import World
 T = TypeVar("T")
 
 
-class ScenarioBody(RootModel[dict[str, Any]]):
+class ScenarioBody(WholeBody[dict[str, Any]], example={"name": "batch_partially_accepted"}):
     """The name of a scenario of the library, or a whole one."""
 
-    model_config = ConfigDict(defer_build=True)
 
-
-class CheckBody(Body):
+class CheckBody(
+    Body, example={"toml": 'name = "mine"\n[[rule]]\nthen = { outcme = "lost_card" }\n'}
+):
     """A scenario to check: the text of its file, or a document."""
 
     toml: Annotated[str, Field(max_length=500_000)] | None = None
@@ -140,7 +140,7 @@ def _last_requests(world: World) -> tuple[dict[str, str], dict[str, str]]:
     return decided, faults
 
 
-@put(f"{WORLD}/scenario", "scenario.run", example={"name": "batch_partially_accepted"})
+@put(f"{WORLD}/scenario", "scenario.run")
 def put_scenario(request: ControlRequest, body: ScenarioBody) -> RunningScenario:
     """Run a scenario in a world."""
     run_scenario(request.world, choose_scenario(request, body.root))
@@ -190,11 +190,7 @@ class Problems(View):
     total: int
 
 
-@post(
-    f"{PREFIX}/scenarios/check",
-    "scenarios.check",
-    example={"toml": 'name = "mine"\n[[rule]]\nthen = { outcme = "lost_card" }\n'},
-)
+@post(f"{PREFIX}/scenarios/check", "scenarios.check")
 async def check_scenario(request: ControlRequest, body: CheckBody) -> Problems:
     """List the mistakes of a scenario.
 
@@ -286,7 +282,7 @@ class ProveBody(Body):
     toml: Annotated[str, Field(max_length=500_000)] | None = None
 
 
-class PlayBody(Body):
+class PlayBody(Body, example={"example": 1}):
     """Which example of the running scenario to play: its number, from 1, or its name.
 
     Those before it are played too, since they are its story; `from` names a later beginning.
@@ -317,7 +313,7 @@ class Proof(View):
     total: int = TOTAL
 
 
-@post(f"{WORLD}/scenario/prove", "scenario.prove", example={})
+@post(f"{WORLD}/scenario/prove", "scenario.prove")
 async def prove_scenario(request: ControlRequest, body: ProveBody) -> Proof:
     """Run the examples of a scenario in a sandbox of their own.
 
@@ -355,7 +351,7 @@ class Play(View):
     now: Time
 
 
-@post(f"{WORLD}/scenario/play", "scenario.play", refuses=(409,), example={"example": 1})
+@post(f"{WORLD}/scenario/play", "scenario.play", refuses=(409,))
 async def play_example(request: ControlRequest, body: PlayBody) -> Play:
     """Play an example of the running scenario in its world.
 

@@ -20,13 +20,15 @@ from sandbox.platform.security_headers import AnswerKind
 from sandbox.tokens import TeamToken
 
 
-class SessionBody(Body):
+class SessionBody(Body, example={"token": "the-token-of-your-server"}):
     """The token of the control API, which the server was given or printed at its start."""
 
     token: Annotated[str, Field(max_length=4_096)]
 
 
-class TokenBody(Body):
+class TokenBody(
+    Body, example={"team": "mobile", "name": "CI of the mobile team", "expires_in": "90d"}
+):
     """A token for a team. Without `expires_at` or `expires_in` it does not expire."""
 
     team: Annotated[str, Field(pattern=TEAM_PATTERN)]
@@ -72,12 +74,7 @@ def read_session(request: ControlRequest) -> SessionView:
 
 
 @post(
-    f"{PREFIX}/session",
-    "session.begin",
-    is_open=True,
-    kind=AnswerKind.CONTROL,
-    refuses=(401, 403),
-    example={"token": "the-token-of-your-server"},
+    f"{PREFIX}/session", "session.begin", is_open=True, kind=AnswerKind.CONTROL, refuses=(401, 403)
 )
 def begin_session(request: ControlRequest, body: SessionBody) -> SessionView:
     """Exchange the token for a cookie."""
@@ -147,7 +144,6 @@ class TokensOfTeams(View):
     is_for_operator=True,
     is_for_default=True,
     refuses=(409,),
-    example={"team": "mobile", "name": "CI of the mobile team", "expires_in": "90d"},
 )
 def create_token(request: ControlRequest, body: TokenBody) -> NewToken:
     """Issue a token to a team.

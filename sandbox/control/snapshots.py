@@ -17,14 +17,14 @@ from sandbox.worlds.snapshot import read_aside, refuse_secrets, write_aside
 from sandbox.worlds.world import Mark, World
 
 
-class ForkBody(Body):
+class ForkBody(Body, example={"name": "A copy"}):
     """The id and the name of a copy; without them the next free id, and the name of the world."""
 
     id: WorldId | None = None
     name: WorldName | None = None
 
 
-class MarkBody(Body):
+class MarkBody(Body, example={"name": "before the refund"}):
     """What to call a mark."""
 
     name: WorldName = ""
@@ -81,7 +81,7 @@ class MarksOfWorld(View):
     total: int = TOTAL
 
 
-@post(f"{WORLD}/fork", "worlds.fork", status=201, refuses=(409,), example={"name": "A copy"})
+@post(f"{WORLD}/fork", "worlds.fork", status=201, refuses=(409,))
 async def fork_world(request: ControlRequest, body: ForkBody) -> WorldView:
     """Copy a world.
 
@@ -113,7 +113,7 @@ def _view_mark(mark: Mark) -> MarkView:
     return MarkView.of(mark, bytes=sum(map(len, mark.parts)))
 
 
-@post(f"{WORLD}/marks", "marks.add", status=201, example={"name": "before the refund"})
+@post(f"{WORLD}/marks", "marks.add", status=201)
 async def add_mark(request: ControlRequest, body: MarkBody) -> MarkView:
     """Mark a world as it is now.
 

@@ -2,10 +2,10 @@
 
 from typing import Annotated, Any, Final
 
-from pydantic import ConfigDict, RootModel, WithJsonSchema
+from pydantic import WithJsonSchema
 
 from sandbox.control.context import ControlRequest
-from sandbox.control.models import View, shows
+from sandbox.control.models import View, WholeBody, shows
 from sandbox.control.routing import PREFIX, WORLD, get, put
 from sandbox.domain import readings, switches
 from sandbox.domain.directory_readings import Reading
@@ -38,16 +38,18 @@ def _record(fields: dict[str, Any], **more: Any) -> WithJsonSchema:
 _SWITCHES: Final = {name: _describe_switch(one) for name, one in switches.SWITCHES.items()}
 
 
-class Switches(RootModel[Annotated[dict[str, Any], _record(_SWITCHES)]]):
+class Switches(
+    WholeBody[Annotated[dict[str, Any], _record(_SWITCHES)]],
+    example={"batch.settlement": "manual"},
+):
     """Switch name to value."""
 
-    model_config = ConfigDict(defer_build=True)
 
-
-class Readings(RootModel[Annotated[dict[str, str | None], _record(_describe_readings(None))]]):
+class Readings(
+    WholeBody[Annotated[dict[str, str | None], _record(_describe_readings(None))]],
+    example={"stored_transaction_type": "first"},
+):
     """Reading to value; null returns to the profile's."""
-
-    model_config = ConfigDict(defer_build=True)
 
 
 SwitchValues = Annotated[dict[str, Any], _record(_SWITCHES, required=list(_SWITCHES))]
@@ -60,7 +62,7 @@ def read_switches(request: ControlRequest) -> SwitchValues:
     return dict(request.world.switches)
 
 
-@put(f"{WORLD}/switches", "switches.set", example={"batch.settlement": "manual"})
+@put(f"{WORLD}/switches", "switches.set")
 def set_switches(request: ControlRequest, body: Switches) -> SwitchValues:
     """Set switches of a world.
 
@@ -120,7 +122,7 @@ def read_readings(request: ControlRequest) -> ReadingValues:
     return dict(request.world.readings)
 
 
-@put(f"{WORLD}/readings", "readings.set", example={"stored_transaction_type": "first"})
+@put(f"{WORLD}/readings", "readings.set")
 def set_readings(request: ControlRequest, body: Readings) -> ReadingValues:
     """Choose readings of a world.
 

@@ -61,7 +61,7 @@ def _or_an_instant(schema: dict[str, Any]) -> None:
     schema["anyOf"] = [{"type": "string", "format": "date-time"}, *schema["anyOf"]]
 
 
-class CreateWorld(Body):
+class CreateWorld(Body, example={"seed": 7, "clock": "2026-03-01T12:00:00Z"}):
     """How a new world begins. An instant as `clock` freezes it there (assumed D21).
 
     `endpoints` are registered before anything happens in the world.
@@ -92,7 +92,7 @@ class WorldsQuery(Query):
     shape: Literal["row", "full"] = "full"
 
 
-class RenameBody(Body):
+class RenameBody(Body, example={"name": "Release 7"}):
     """The new name of a world, for people."""
 
     name: WorldName
@@ -178,13 +178,7 @@ def view_world(world: World) -> WorldView:
     return WorldView.of(world, readings=readings_apart(world), clock=clock, keys=keys)
 
 
-@post(
-    f"{PREFIX}/worlds",
-    "worlds.create",
-    status=201,
-    refuses=(409,),
-    example={"seed": 7, "clock": "2026-03-01T12:00:00Z"},
-)
+@post(f"{PREFIX}/worlds", "worlds.create", status=201, refuses=(409,))
 async def create_world(request: ControlRequest, body: CreateWorld) -> WorldView:
     """Create a world.
 
@@ -363,7 +357,7 @@ def set_name(world: World, name: str) -> None:
     world.put_state(begins=world.spec.beginning())
 
 
-@patch(WORLD, "worlds.change", example={"name": "Release 7"})
+@patch(WORLD, "worlds.change")
 def rename_world(request: ControlRequest, body: RenameBody) -> WorldView:
     """Rename a world."""
     set_name(request.world, body.name)

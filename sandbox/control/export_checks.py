@@ -1,0 +1,293 @@
+"""What exported tests check beside answers: webhooks, retries, and waits.
+
+A test queues again what chose the outcomes and faults of requests, and waits for their webhooks.
+
+A request may come again after a time-out, a lost answer, or one that says when to come again. If
+the first was carried out late, the operation happened twice. The test then asks your software
+whether it sends the second, and fails as long as it does. If the first was refused for a while, the
+test asks your software for the second, and fails as long as that does not wait and come again.
+Source: assumed D24-late, D25-export.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from pydantic_core import from_json
+
+from sandbox.control.journal import REFUSED_FROM, JournalEntry
+from sandbox.domain.events import Message, body_of
+from sandbox.domain.instants import from_ms, to_wire
+from sandbox.domain.payments.outcomes import APPROVED, PARTIAL, TIMED_OUT, Verdict
+from sandbox.domain.payments.transactions import Payment
+from sandbox.domain.transport_faults import LOST, TRANSPORT_FAULTS
+from sandbox.domain.webhooks import Delivery
+from sandbox.platform.application import AGAIN_LATER
+from sandbox.scenarios.queue import RULE_OF_QUEUE
+from sandbox.worlds.world import World
+
+CHOSEN: Final = ("queue", "header")
+"""What chose an outcome for one request: the other world has to be told."""
+
+
+def fault_of(view: JournalEntry) -> str | None:
+    """Return the transport fault that the answer of a request met, if any."""
+    notes = str(view.notes)
+    return next((key for key in TRANSPORT_FAULTS if f"transport fault {key}: " in notes), None)
+
+
+def is_spared(view: JournalEntry) -> bool:
+    """Whether a look asked to be left alone by faults."""
+    outcome = view.outcome
+    if view.method != "GET" or outcome is None:
+        return False
+    return (outcome.source, outcome.key) == ("header", APPROVED.key)
+
+
+def queue_again(view: JournalEntry) -> dict[str, Any]:
+    """Return what to queue so that the outcome and the fault are chosen again."""
+    assert view.outcome
+    key, response, fault = view.outcome.key, view.response, fault_of(view)
+    if key in TRANSPORT_FAULTS:
+        return {"fault": key}
+    again: dict[str, Any] = {"outcome": key} if fault is None else {"outcome": key, "fault": fault}
+    if key == PARTIAL.key and isinstance(response, dict):
+        told = response.get("additional_details") or {}
+        again["approved_amount"] = told.get("captured_amount") or told.get("authorized_amount")
+    return again
+
+
+# --- webhooks ---------------------------------------------------------------------------------
+
+_PATHS: Final = {"transaction": "/v1/transactions/", "batch": "/v1/batches/"}
+"""Where a record is read, by the first part of the name of its events."""
+
+_NEAR: Final = 200
+"""A message that contradicts others of its request was made at most this many messages later."""
+
+_LATE_S: Final = 5.0
+"""The seconds beyond its delay for which a test waits for a webhook."""
+
+YOUR_RECORD: Final = '''
+def your_record(sandbox, webhook):
+    """What your software says of the payment or batch of a webhook, once it has the webhook.
+
+    As it stands it believes the webhook, so the test fails. Hand your software webhook.raw and
+    webhook.headers instead, and return what it says then.
+    """
+    return webhook.body
+'''
+
+_OF_WAIT_FOR: Final = frozenset({"event_type", "subject", "after", "timeout_s"})
+"""Words of `wait_for`, which cannot name a field."""
+
+
+def _list_sent(world: World, view: JournalEntry) -> Iterator[tuple[Message, list[Delivery]]]:
+    """Yield the messages of a request that were for an endpoint, with their deliveries.
+
+    Those that a rule made up to contradict one of them are included.
+    """
+    store = world.store
+    messages = list(filter(None, map(store.message, view.events)))
+    if messages and (last := store.place_of(view.events[-1])) is not None:
+        near = store.messages_now()[last : last + _NEAR]
+        messages += [one for one in near if one.only_for and one.request_id == view.id]
+    for message in messages:
+        if deliveries := world.outbox.deliveries_of(message.id):
+            yield message, list(deliveries)
+
+
+def fault_lines(world: World, view: JournalEntry) -> Iterator[str]:
+    """Yield the lines that, before a request, queue what was done to its webhooks."""
+    for message, deliveries in _list_sent(world, view):
+        if (then := _queued(world, deliveries)) is not None:
+            yield f"    sandbox.spoil({then!r}, when={{'event': {message.event_type!r}}})"
+
+
+def _queued(world: World, deliveries: list[Delivery]) -> dict[str, Any] | None:
+    """Return what the queue of faults did to one of them."""
+    for one in deliveries:
+        if one.rule is not None and one.rule.startswith(RULE_OF_QUEUE):
+            used = world.webhook_faults.used.get(one.rule.removeprefix(RULE_OF_QUEUE))
+            if used is not None:
+                return dict(used)
+    return None
+
+
+def wait_lines(
+    world: World, view: JournalEntry, known: Mapping[str, str], client: str
+) -> Iterator[str]:
+    """Yield the lines that wait for the webhooks of a request, after it was answered.
+
+    `known` names ids, and `client` is the name of the key that reads records, as code.
+    """
+    sent = list(_list_sent(world, view))
+    delays = ((_queued(world, one) or {}).get("delay_ms") or 0 for _, one in sent)
+    late_ms = max(delays, default=0)
+    late = [f"timeout_s={late_ms / 1000 + _LATE_S:g}"] if late_ms else []
+    first: dict[tuple[str, str], Mapping[str, Any]] = {}
+    blocks: dict[tuple[str, ...], None] = {}
+    for message, deliveries in sent:
+        body: dict[str, Any] = from_json(body_of(message))
+        what = message.event_type, message.subject
+        if message.only_for is None:
+            first.setdefault(what, body)
+        subject = known.get(message.subject)
+        if subject is not None and _has_arrived(deliveries):
+            before = first.get(what, body)
+            # What contradicts the webhook before it.
+            differ = {name: one for name, one in body.items() if before.get(name) != one}
+            told = {"status": body["status"]} if isinstance(body.get("status"), str) else {}
+            fields = {
+                name: one for name, one in (told | differ).items() if name not in _OF_WAIT_FOR
+            }
+            words = [f"**{fields!r}"] if fields else []
+            asked = [repr(message.event_type), f"subject={subject}", *words, *late]
+            path = _PATHS.get(message.event_type.partition(".")[0])
+            wait = f"sandbox.webhooks.wait_for({', '.join(asked)})"
+            blocks[tuple(_check_lines(wait, differ, path, client))] = None
+    for block in blocks:
+        yield from block
+
+
+def _has_arrived(deliveries: list[Delivery]) -> bool:
+    """Whether a receiver that is there accepts the first attempt as genuine."""
+    sent = ((one, one.attempts[0].sent if one.attempts else None) for one in deliveries)
+    return any(one.status != "dropped" and (head is None or not head.spoilt) for one, head in sent)
+
+
+def _check_lines(wait: str, differ: Iterable[str], path: str | None, client: str) -> Iterator[str]:
+    """Yield the lines that wait for one webhook, and ask your software where it contradicts."""
+    if not differ or path is None:
+        yield f"    {wait}"
+        return
+    yield f"    webhook = {wait}"
+    yield f"    record = sandbox.client({client}).request('GET', {path!r} + webhook.subject).json()"
+    for name in differ:
+        yield f"    assert your_record(sandbox, webhook).get({name!r}) == record.get({name!r})"
+
+
+# --- retries and waits ------------------------------------------------------------------------
+
+YOUR_RETRY: Final = '''
+def your_retry(sandbox, send):
+    """What your software does after a time-out, while it does not know how the attempt ended.
+
+    As it stands it sends the request again, so the test fails. Have your software look the attempt
+    up by its event_id instead, and return None if it sends nothing.
+    """
+    return send()
+'''
+
+YOUR_WAIT: Final = '''
+def your_retry_after(sandbox, answer, send):
+    """What your software does with an answer that says when to come again.
+
+    As it stands it gives up, so the test fails. Have your software wait for the seconds of the
+    header Retry-After on the world's clock, as sandbox.advance("600s") does, and send the request
+    again. Return the last answer.
+    """
+    return answer
+'''
+
+_LOST_AFTER: Final = ("drop_after", "half_answer")
+_NOT_DONE: Final = ("pending", Verdict.DECLINED, Verdict.ERROR)
+
+
+def find_retries(world: World, views: Sequence[JournalEntry]) -> dict[str, str]:
+    """Return the ids of requests that were sent again, each with when the first was carried out."""
+    found: dict[str, str] = {}
+    timed_out: dict[str, str] = {}
+    for number, view in enumerate(views, start=1):
+        asked, is_done = _as_asked(view), view.status < REFUSED_FROM
+        if asked in timed_out and is_done and not _is_named_later(view, views[number:]):
+            found[view.id] = timed_out[asked]
+        elif (at := _carried_out_at(world, view)) is not None:
+            timed_out[asked] = at
+    return found
+
+
+def _as_asked(view: JournalEntry) -> str:
+    """Return the request without its event_id, which a retry may change."""
+    body = view.request
+    if isinstance(body, dict):
+        body = {name: one for name, one in body.items() if name != "event_id"}
+    return json.dumps([view.method, view.path, view.query, view.key_id, body], sort_keys=True)
+
+
+def _carried_out_at(world: World, view: JournalEntry) -> str | None:
+    """When the attempt that timed out was carried out; None if it never was."""
+    outcome, response = view.outcome, view.response
+    is_unknown = fault_of(view) in _LOST_AFTER or (outcome and outcome.key in TIMED_OUT)
+    if not is_unknown or not isinstance(response, dict):
+        return None
+    payment = world.store.get(Payment, str(response.get("transaction_id")))
+    event_id = response.get("event_id")
+    attempts = [one for one in payment.history if one.event_id == event_id] if payment else []
+    if not attempts or attempts[-1].status in _NOT_DONE:
+        return None
+    return to_wire(from_ms(attempts[-1].created_at))
+
+
+def _is_named_later(view: JournalEntry, later: Sequence[JournalEntry]) -> bool:
+    """Whether later requests name the payment that this one made."""
+    response: Any = view.response
+    id = response.get("transaction_id") if isinstance(response, dict) else None
+    if id is None or id in view.path:
+        return False
+    return any(id in f"{one.path} {one.request}" for one in later)
+
+
+def find_waits(views: Sequence[JournalEntry], retries: Mapping[str, str]) -> dict[str, int]:
+    """Return the ids of requests that succeeded once the platform was there again.
+
+    Each has the number, from 1, of the request that was refused for a while.
+    """
+    found: dict[str, int] = {}
+    refused: dict[str, int] = {}
+    for number, view in enumerate(views, start=1):
+        if is_spared(view):
+            continue
+        asked = _as_asked(view)
+        before = refused.pop(asked, None)
+        is_done = view.status < REFUSED_FROM and fault_of(view) not in LOST
+        if view.status in AGAIN_LATER:
+            refused[asked] = number
+        elif before is not None and is_done and view.id not in retries:
+            found[view.id] = before
+    return found
+
+
+def put_looks_after(world: World, views: Sequence[JournalEntry]) -> list[JournalEntry]:
+    """Return the requests, with looks after the request for which your software waits.
+
+    The clock was advanced before these looks, and your software has to do that.
+    """
+    waits, looks = find_waits(views, find_retries(world, views)), list[JournalEntry]()
+    ordered: list[JournalEntry] = []
+    for view in views:
+        if is_spared(view):
+            looks.append(view)
+            continue
+        ordered += [view, *looks] if view.id in waits else [*looks, view]
+        looks.clear()
+    return ordered + looks
+
+
+def advance_line(to: str, *, has_waited: bool) -> str:
+    """Return the line that advances the clock, which your software may have done before."""
+    at = f'max(sandbox.clock["now"], {to!r})' if has_waited else repr(to)
+    return f"    sandbox.advance(to={at})"
+
+
+def was_sent_once(
+    retries: dict[str, str], views: Sequence[JournalEntry], *, has_waited: bool
+) -> Iterator[str]:
+    """Yield the lines at the end of the test: what was carried out late was sent once."""
+    latest = max(retries.values(), default="")
+    if latest > views[-1].at:
+        yield advance_line(latest, has_waited=has_waited)
+    for number, view in enumerate(views, start=1):
+        if view.id in retries:
+            why = f"the first was carried out at {retries[view.id]}, and this one too"
+            yield f"    assert answer_{number} is None, {why!r}"
