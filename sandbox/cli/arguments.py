@@ -6,7 +6,7 @@ None of these words needs a server. Those that do are in `platform_client`.
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any, Final, TypeVar, get_args
 
@@ -297,13 +297,8 @@ def settings(*names: str, **more: Any) -> Callable[[C], C]:
 
     `more` goes to each option.
     """
-
-    def with_options(command: C) -> C:
-        for name in reversed(names):
-            command = _option_of(name, more)(command)
-        return command
-
-    return with_options
+    options = [_option_of(name, more) for name in reversed(names)]
+    return lambda command: reduce(lambda done, option: option(done), options, command)
 
 
 def _option_of(name: str, more: dict[str, Any]) -> Callable[[C], C]:
@@ -365,12 +360,11 @@ def _choose_token(token: str | None, file: Path | None) -> str | None:
     """Return the token: an option counts before a variable. Refuses two of a kind."""
     if token is not None and file is not None:
         source = click.get_current_context().get_parameter_source
-        sources = source("token"), source("token_file")
-        if sources[0] is sources[1] is ParameterSource.COMMANDLINE:
-            refuse("--token and --token-file: give one of them")
-        if sources[0] is sources[1]:
-            refuse("SANDBOX_TOKEN and SANDBOX_TOKEN_FILE: set one of them")
-        if sources[0] is ParameterSource.COMMANDLINE:
+        is_option = source("token") is ParameterSource.COMMANDLINE
+        if source("token") is source("token_file"):
+            variables = "SANDBOX_TOKEN and SANDBOX_TOKEN_FILE: set one of them"
+            refuse("--token and --token-file: give one of them" if is_option else variables)
+        if is_option:
             return token
     if file is None:
         return token

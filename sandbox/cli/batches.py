@@ -75,18 +75,17 @@ _COLUMNS: Final[Columns] = {
 
 def _show_batch(batch: Mapping[str, Any]) -> None:
     """Print a batch in one line, which a narrow terminal wraps between its parts."""
-    parts: list[str] = [
+    step = "next: sandbox clock advance 1m, sandbox batch list"
+    parts = [
         batch["id"],
         styled_status(batch["status"]),
         count_things(batch["transaction_count"], "payment"),
         f"captured {in_units(batch['captured_amount'])}",
         f"refunded {in_units(batch['refunded_amount'])}",
+        _rejection(batch),
+        step if batch["status"] == "submitted" else None,
     ]
-    if (why := _rejection(batch)) is not None:
-        parts.append(why)
-    if batch["status"] == "submitted":
-        parts.append("next: sandbox clock advance 1m, sandbox batch list")
-    say_parts(parts)
+    say_parts(filter(None, parts))
 
 
 @batch.command(name="open", cls=ActorCommand)
@@ -159,11 +158,9 @@ def answer(
             "--rejected belongs to the result partially_accepted, which needs it"
         )
     id, _ = stage.batch(batch, "submitted")
-    body: dict[str, Any] = {"answer": result}
-    if reason is not None:
-        body["reason"] = reason
-    if rejected:
-        body["rejected"] = [stage.payment(one).id for one in rejected]
+    payments = [stage.payment(one).id for one in rejected]
+    given = {"answer": result, "reason": reason, "rejected": payments}
+    body = {name: value for name, value in given.items() if value}
     return Result(stage.remote.read("POST", "batches", id, "answer", body=body), _show_batch)
 
 

@@ -207,9 +207,7 @@ def _show_agenda(shown: dict[str, Any]) -> None:
 
 def _then(one: dict[str, Any]) -> str | None:
     then = one["then"]
-    if then is None or then["status_reason"] is None:
-        return then and str(then["status"])
-    return f"{then['status']}: {then['status_reason']}"
+    return then and ": ".join(filter(None, (then["status"], then["status_reason"])))
 
 
 _COLUMNS: Final[Columns] = {

@@ -24,9 +24,10 @@ from sandbox.cli.output import (
     say_lines,
     working,
 )
-from sandbox.conformance import clients, differences, probe_runner, replay, verification
-from sandbox.conformance import verification_report as report
+from sandbox.conformance import clients, replay, verification
+from sandbox.conformance.differences import CaptureError, compared, read_folder
 from sandbox.conformance.har import HarError, read_har
+from sandbox.conformance.probe_runner import GONE, Cleaner, Pace, RegisterError, read_register
 from sandbox.conformance.probes.table import PHASES
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import did_you_mean
@@ -83,11 +84,11 @@ def compare(
     """
     with refusing(HarError, clients.TargetError, FixtureError, ScenarioError, SettingsError):
         recording = read_har(file, profile)
-        target: clients.Served | clients.InProcess = (
-            clients.Served(server, token)
-            if server
-            else clients.InProcess(profile, fixture or "demo")
-        )
+        target: clients.Served | clients.InProcess
+        if server:
+            target = clients.Served(server, token)
+        else:
+            target = clients.InProcess(profile, fixture or "demo")
         with working(f"replaying {file.name}"), target:
             play = replay.Play(target, profile.api_key_header, seed, fixture if server else None)
             casting = replay.cast(recording, play)
@@ -199,8 +200,8 @@ def verify(
         base = clients.check_base(base, profile)
     wanted = _parse_wanted(allowed, account, tx, is_cleaning=clean is not None)
     if is_plan:
-        plan = {"base": base, "run": wanted.run, "requests": report.requests(wanted)}
-        return Result(plan, lambda _: say_lines(report.plan_lines(wanted, base)))
+        plan = {"base": base, "run": wanted.run, "requests": verification.requests(wanted)}
+        return Result(plan, lambda _: say_lines(verification.plan_lines(wanted, base)))
     keys = {
         "own": _key(key_env, key_file, profile),
         "partner": _key(partner_key_env, None, profile) if partner_key_env else None,
@@ -212,12 +213,11 @@ def verify(
     # SIGTERM ends a run as Ctrl+C does, so that it deletes what it made.
     signal.signal(signal.SIGTERM, _interrupt)
     captured = [] if clean else _compared_webhooks(deliveries, secret_env, profile)
-    pace = probe_runner.Pace(time.monotonic, time.sleep)
     with clients.Platform(base, keys["own"] or "", profile) as platform:
         if clean is not None:
-            _clean(clean, platform, pace, out, keys)
+            _clean(clean, platform, out, keys)
             return None
-        result, files = verification.ask(platform, profile, wanted, pace, out, keys, captured)
+        result, files = verification.ask(platform, profile, wanted, _pace(), out, keys, captured)
     return _leave(result, files, out)
 
 
@@ -232,19 +232,18 @@ def _compared_webhooks(
     secret = os.environ.get(secret_env) if secret_env else None
     if secret_env and not secret:
         refuse(f"--secret-env: the variable {secret_env} has no secret")
-    with refusing(differences.CaptureError, before="--deliveries "):
-        return differences.compared(differences.read_folder(folder), profile, secret)
+    with refusing(CaptureError, before="--deliveries "):
+        return compared(read_folder(folder), profile, secret)
 
 
 def _parse_wanted(
     allowed: str, account: str | None, tx: tuple[str, ...], *, is_cleaning: bool
-) -> report.Wanted:
+) -> verification.Wanted:
     """Return what the run may do. Ends the command if the options do not fit together."""
-    phases = _split(allowed)
-    for name in phases:
-        if name not in PHASES[1:]:
-            known = ", ".join(PHASES[1:])
-            refuse(f"--allow: {name!r} is none of {known}{did_you_mean(name, PHASES[1:])}")
+    phases, known = _split(allowed), PHASES[1:]
+    if wrong := next((name for name in phases if name not in known), None):
+        hint = did_you_mean(wrong, known)
+        refuse(f"--allow: {wrong!r} is none of {', '.join(known)}{hint}")
     if phases and account is None and not is_cleaning:
         refuse("--allow: needs --account ID, the account that the key belongs to")
     if account is not None and not _ID.fullmatch(account):
@@ -254,7 +253,7 @@ def _parse_wanted(
         refuse("--tx: is for --allow payments")
     if "payments" in phases and not named:
         refuse("--allow payments: needs --tx, the transactions that may be changed")
-    return report.Wanted(run=verification.new_run(), allowed=phases, account=account, tx=named)
+    return verification.Wanted(allowed=phases, account=account, tx=named)
 
 
 def _split(text: str) -> list[str]:
@@ -283,22 +282,20 @@ def _interrupt(number: int, frame: object) -> None:
     raise KeyboardInterrupt
 
 
-def _clean(
-    run: str,
-    platform: clients.Platform,
-    pace: probe_runner.Pace,
-    out: Path,
-    keys: Mapping[str, str | None],
-) -> None:
+def _pace() -> Pace:
+    return Pace(time.monotonic, time.sleep)
+
+
+def _clean(run: str, platform: clients.Platform, out: Path, keys: Mapping[str, Any]) -> None:
     """Delete what a run left."""
     if not _ID.fullmatch(run):
         refuse(f"--clean: {run!r} is not the name of a run")
-    with refusing(probe_runner.RegisterError, before="--clean: "):
-        register = probe_runner.read_register(out, run)
+    with refusing(RegisterError, before="--clean: "):
+        register = read_register(out, run)
     before = register.list_left()
     if any(one.by == "partner" for one in before) and keys["partner"] is None:
         refuse("--clean: the run used a partner's key; name its variable with --partner-key-env")
-    left = probe_runner.Cleaner(register, platform, pace, keys).clean()
+    left = Cleaner(register, platform, _pace(), keys).clean()
     say(f"{len(before) - len(left)} of {len(before)} deleted")
     if left:
         refuse(_describe_left(run, [f"{one.kind} {one.name}" for one in left]), EXIT_UNUSABLE)
@@ -316,11 +313,10 @@ def _leave(result: dict[str, Any], files: Mapping[str, str], out: Path) -> Resul
         refuse(f"--out {out}: cannot be written: {reason_of(error)}")
 
     def show(_: Any) -> None:
-        say_lines(report.lines(result))
+        say_lines(verification.lines(result))
         say(f"the results are in {out}")
 
-    gone = probe_runner.GONE
-    left = [f"{one['kind']} {one['name']}" for one in result["made"] if one["state"] != gone]
+    left = [f"{one['kind']} {one['name']}" for one in result["made"] if one["state"] != GONE]
     if left:
         return Result(result, show, EXIT_UNUSABLE, [_describe_left(result["run"], left)])
     if result["stopped"]:

@@ -38,24 +38,19 @@ SILENCE_S: Final = 45.0
 class Unanswered(Refused):
     """A request that failed, which ends the command unless it is caught.
 
-    `status` is that of the answer, or None without one. `is_away`: no server answered, which may
-    change.
+    `status` is that of the answer, or None without one.
     """
 
-    def __init__(
-        self,
-        message: str,
-        code: int = EXIT_UNUSABLE,
-        *,
-        status: int | None = None,
-        is_away: bool = False,
-    ) -> None:
+    def __init__(self, message: str, code: int = EXIT_UNUSABLE, status: int | None = None) -> None:
         super().__init__(message, code)
         self.status = status
-        self.is_away = is_away
 
 
-class Dropped(Unanswered):
+class Away(Unanswered):
+    """No server answered, which may change."""
+
+
+class Dropped(Away):
     """A connection that ended without an answer."""
 
 
@@ -178,15 +173,12 @@ class Remote:
                     f"{self.url}: its certificate is not trusted ({error}); name the certificate "
                     "of its authority with SANDBOX_CA, which it serves at /_sandbox/ca.pem"
                 ) from None
-            raise Unanswered(
+            raise Away(
                 f"no server answers at {self.url} ({error}); start one with `sandbox serve`, or "
-                "name another with --url",
-                is_away=True,
+                "name another with --url"
             ) from None
         except httpx2.HTTPError as error:
-            raise Dropped(
-                f"{self.url}: no answer: {error or type(error).__name__}", is_away=True
-            ) from None
+            raise Dropped(f"{self.url}: no answer: {error or type(error).__name__}") from None
 
     def _trust(self) -> SSLContext | bool:
         """Return the means to check the certificate of the server, if it has one."""
@@ -207,7 +199,7 @@ class Remote:
                 f"{self.url} wants its bearer token, which it was given or printed at its start: "
                 "give it with SANDBOX_TOKEN, --token-file or --token",
                 EXIT_REFUSED,
-                status=status,
+                status,
             )
         if not {"error", "message"} <= refusal.keys():
             raise Unanswered(
@@ -215,10 +207,8 @@ class Remote:
                 "does; if that has a port of its own (--control-port), name it with --url",
                 status=status,
             )
-        message = str(refusal["message"])
         hint = f"; did you mean {refusal['nearest']!r}?" if refusal.get("nearest") else ""
-        if not message.endswith(hint):
-            message += hint
+        message = str(refusal["message"]).removesuffix(hint) + hint
         if refusal.get("details"):
             message += f" ({refusal['details']})"
         error = str(refusal["error"])
@@ -226,7 +216,7 @@ class Remote:
             message += self._worlds_there()
         # A word that is misspelt is unusable input, wherever that is noticed.
         code = EXIT_UNUSABLE if status == 400 or error.startswith("unknown_") else EXIT_REFUSED
-        raise Unanswered(message, code, status=status)
+        raise Unanswered(message, code, status)
 
     def _worlds_there(self) -> str:
         """Return a few of the worlds, in words; nothing if they cannot be listed."""
@@ -240,10 +230,8 @@ class Remote:
 def read_for_completion(ctx: click.Context, path: Callable[["RemoteWorld"], str]) -> Any:
     """Return what the server shows, for completing words at a shell.
 
-    None if it does not answer at once.
-
-    `path` gives the path for the world. Server, token and world are those of the command line so
-    far, or of the environment.
+    None if it does not answer at once. `path` gives the path for the world. Server, token and
+    world are those of the command line so far, or of the environment.
     """
     url, token = ctx.params.get("url") or DEFAULT_URL, ctx.params.get("token")
     server = Remote(url=url, token=token, answer_s=COMPLETES_S, connect_s=COMPLETES_S)

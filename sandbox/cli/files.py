@@ -264,11 +264,7 @@ def postman(out: Path | None, *, server: str, profile: Profile) -> None:
         version=__version__,
         url=server.rstrip("/"),
         keys={name: key for name, (_, key) in cast.keys.items()},
-        cast={
-            "accounts": cast.accounts,
-            "terminals": cast.terminals,
-            "locations": cast.locations,
-        },
+        cast={kind: getattr(cast, kind) for kind in ("accounts", "terminals", "locations")},
     )
     if out is None:
         show_json(shown)
@@ -312,8 +308,8 @@ def requests(
       sandbox export requests --as pytest --out test_what_was_seen.py
       sandbox export requests --as scenario --out what-was-seen.toml
     """
-    chosen = {"requests": list(ids) or None, "subject": subject, "since": since}
-    body = {"as": kind} | {name: value for name, value in chosen.items() if value is not None}
+    chosen = {"as": kind, "requests": list(ids) or None, "subject": subject, "since": since}
+    body = {name: value for name, value in chosen.items() if value is not None}
     shown = world.read("POST", "export", body=body)
 
     def show(_: Any) -> None:

@@ -72,18 +72,10 @@ def listen(
         arrived.setdefault(received.message_id, deque(maxlen=100)).append(received)
 
     with receiving(note) if target is None else nullcontext() as receiver:
-        wanted = {
-            "url": target if receiver is None else receiver.url,
-            "event_types": list(events or ()),
-            **more,
-        }
-        listener = _Listener(
-            world=world,
-            wanted={name: value for name, value in wanted.items() if value},
-            as_json=as_json,
-            receiver=receiver,
-            arrived=arrived,
-        )
+        url = target if receiver is None else receiver.url
+        wanted = {"url": url, "event_types": list(events or ()), **more}
+        wanted = {name: value for name, value in wanted.items() if value}
+        listener = _Listener(world, wanted, as_json, receiver, arrived)
         if print_secret:
             listener.register()
             say(listener.endpoint["secret"])
@@ -96,7 +88,7 @@ def listen(
                 listener.leave()
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class _Listener:
     """An endpoint, and the events of its world that were shown. `wanted` has its settings.
 
@@ -135,12 +127,15 @@ class _Listener:
             self.endpoint = fitting[0]
             return
         if same_url:
-            say(
-                f"sandbox: {same_url[0]['id']}, which has other settings, sends there too", err=True
-            )
-        self.endpoint = self.world.read("POST", "endpoints", body=self.wanted)
+            other = same_url[0]["id"]
+            say(f"sandbox: {other}, which has other settings, sends there too", err=True)
+        self._create()
+
+    def _create(self, **again: str) -> None:
+        self.endpoint = self.world.read("POST", "endpoints", body=self.wanted | again)
         self.is_ours = True
-        self._share_secret()
+        if self.receiver is not None:
+            self.receiver.secret = self.endpoint["secret"]
 
     def _matches(self, endpoint: dict[str, Any]) -> bool:
         if endpoint["disabled"] or endpoint["account_id"] or endpoint["filters"]:
@@ -152,10 +147,6 @@ class _Listener:
             if name in self.wanted
         )
 
-    def _share_secret(self) -> None:
-        if self.receiver is not None:
-            self.receiver.secret = self.endpoint["secret"]
-
     def _see_to_endpoint(self) -> None:
         """Register it again with its id and secret if a restarted server has lost it."""
         try:
@@ -164,10 +155,7 @@ class _Listener:
             if error.status != 404:
                 raise
             self.times_lost += 1
-            again = {name: self.endpoint[name] for name in ("id", "secret")}
-            self.endpoint = self.world.read("POST", "endpoints", body=self.wanted | again)
-            self.is_ours = True
-            self._share_secret()
+            self._create(id=self.endpoint["id"], secret=self.endpoint["secret"])
             say("sandbox: the endpoint was gone and is registered again", err=True)
 
     def leave(self) -> None:
@@ -233,13 +221,9 @@ class _Listener:
         else:
             _show_attempt(data)
             if data["error"] is not None:
-                self._show_failure(data)
-
-    def _show_failure(self, attempt: dict[str, Any]) -> None:
-        """Print the answer of the receiver, and the time of the next attempt."""
-        reply = ": ".join(word for word in (attempt["error"], attempt["response"]) if word)
-        say(_INDENT + printable(reply)[:_SAID_MAX])
-        say(_INDENT + self._what_next(attempt))
+                reply = ": ".join(filter(None, (data["error"], data["response"])))
+                say(_INDENT + printable(reply)[:_SAID_MAX])
+                say(_INDENT + self._what_next(data))
 
     def _what_next(self, attempt: dict[str, Any]) -> str:
         message = self.world.read("GET", "messages", attempt["message_id"])
@@ -255,15 +239,10 @@ class _Listener:
 
 def _show_message(message: dict[str, Any]) -> None:
     status = fields_of(message["body"]).get("status")
-    words = [
-        message["created_at"][11:23],
-        "-->",
-        styled(message["event_type"], bold=True),
-        *([status] if isinstance(status, str) else []),
-        message["id"],
-        *(["not sent: the endpoint was not there"] if "is_sent" in message else []),
-    ]
-    say(*words, between="  ")
+    known = [status] if isinstance(status, str) else []
+    lost = ["not sent: the endpoint was not there"] if "is_sent" in message else []
+    event = styled(message["event_type"], bold=True)
+    say(message["created_at"][11:23], "-->", event, *known, message["id"], *lost, between="  ")
 
 
 def _show_attempt(attempt: dict[str, Any]) -> None:

@@ -271,7 +271,7 @@ def ledger(search: tuple[str, ...], *, unproved: bool, profile: Profile) -> Resu
     if not clauses:
         refuse(f"no clause has {text!r} in its id, title or summary", EXIT_REFUSED)
     if unproved:
-        clauses = [clause for clause in clauses if _is_unproved(clause)]
+        clauses = [one for one in clauses if not (one["proved"] or one["needs_no_proof"])]
     return Result({"clauses": clauses, "total": len(clauses)}, _show_clauses)
 
 
@@ -290,16 +290,11 @@ def _show_clauses(found: Mapping[str, Any]) -> None:
         say(f"{count_things(len(clauses), 'clause')}; name one to see it whole")
 
 
-def _is_unproved(clause: Mapping[str, Any]) -> bool:
-    return not (clause["proved"] or clause["needs_no_proof"])
-
-
 def _show_clause(clause: Mapping[str, Any]) -> None:
     say(styled(clause["id"], bold=True), f"  {clause['title']}")
     say(f"  {clause['summary']}")
     for name in ("fills", "code", "rows", "tests", "parts"):
-        for value in clause.get(name) or ():
-            say(f"  {name:<5}  {value}")
+        say_lines(f"  {name:<5}  {value}" for value in clause.get(name) or ())
     if clause["verified"]:
         say(f"  verified on the platform on {clause['verified']}")
     if clause["needs_no_proof"]:

@@ -239,9 +239,9 @@ async def _played(
             if waits:
                 _wait_for_key(f"-- any key: step {number} --")
             say("")
-            name = example.name or f"example {number}"
-            title = f"{number}. {example.name}" if example.name else f"{number}."
+            title = f"{number}. {example.name or ''}".rstrip()
             say(styled(title, bold=True), _words(example.send), between="  ")
+            name = example.name or f"example {number}"
             mistakes, result = await runner.play(number, name, example)
             if result is not None:
                 _show(stage, example, result)
@@ -257,24 +257,20 @@ def _words(send: Send) -> str:
         return f"the clock advances by {send.by}"
     if send.operation == "find":
         return f"find the payment with event_id {send.event_id}"
-    words = [send.operation.replace("_", " ")]
-    if send.operation in ("sale", "auth") or send.amount is not None:
-        words.append(in_units(1000 if send.amount is None else send.amount))
-    if send.tip_amount is not None:
-        words.append(f"tip {in_units(send.tip_amount)}")
-    if send.operation == "confirm":
-        words.append("yes" if send.confirm else "no")
-    if send.operation in BLOCKS:
-        words.append(send.account)
-    if send.terminal != "merchant":
-        words.append(f"at {send.terminal}")
-    words.append(f"as {send.key}")
-    if send.card is not None:
-        words.append(f"with {send.card}")
-    if send.tap is not None:
-        tap = send.tap.model_dump(exclude_none=True)
-        words[-1] += ", tap: " + ", ".join(f"{name} {value}" for name, value in tap.items())
-    return " ".join(words)
+    has_amount = send.operation in ("sale", "auth") or send.amount is not None
+    words = [
+        send.operation.replace("_", " "),
+        has_amount and in_units(1000 if send.amount is None else send.amount),
+        send.tip_amount is not None and f"tip {in_units(send.tip_amount)}",
+        send.operation == "confirm" and ("yes" if send.confirm else "no"),
+        send.operation in BLOCKS and send.account,
+        send.terminal != "merchant" and f"at {send.terminal}",
+        f"as {send.key}",
+        send.card is not None and f"with {send.card}",
+    ]
+    said = " ".join(word for word in words if word)
+    tap = send.tap.model_dump(exclude_none=True) if send.tap else {}
+    return said + (", tap: " if tap else "") + ", ".join(f"{name} {tap[name]}" for name in tap)
 
 
 def _show(stage: RemoteStage, example: Example, result: ExampleResult) -> None:
@@ -299,14 +295,16 @@ def _show(stage: RemoteStage, example: Example, result: ExampleResult) -> None:
 
 def _facts(shown: Mapping[str, Any]) -> list[str]:
     """Sum up a payment or a batch for people: status, reason, amounts."""
-    reason = shown.get("status_reason")
-    facts = [f"{shown['status']}: {reason}" if reason else str(shown["status"])]
     more = shown.get("additional_details") or {}
-    for name in _AMOUNTS.split():
-        if value := shown.get(name) or more.get(name):
-            amount = in_units(value, shown.get("currency"))
-            facts.append(f"{name.removesuffix('_amount')} {amount}")
-    return facts
+    amounts = {name: shown.get(name) or more.get(name) for name in _AMOUNTS.split()}
+    return [
+        ": ".join(filter(None, (shown["status"], shown.get("status_reason")))),
+        *(
+            f"{name.removesuffix('_amount')} {in_units(value, shown.get('currency'))}"
+            for name, value in amounts.items()
+            if value
+        ),
+    ]
 
 
 # --- the group of commands ----------------------------------------------------------------------

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 import click
 
 from sandbox.cli.arguments import STATUSES
-from sandbox.cli.control_client import RemoteWorld, Unanswered, WorldCommand
+from sandbox.cli.control_client import Away, RemoteWorld, WorldCommand
 from sandbox.cli.output import (
     count_things,
     refuse,
@@ -36,11 +36,6 @@ _GRACE_S: Final = 0.25
 
 _REMEMBERED_MAX: Final = 10_000
 """More than the server lists of past events at once."""
-
-_GAP: Final = "gap"
-"""The kind of what a server sends where it left out events."""
-
-_LEFT: Final = "what the world still has comes now"
 
 
 class Happened(NamedTuple):
@@ -83,14 +78,17 @@ def follow(
                 for event in events:
                     data: Any = event.json()
                     happened = Happened(event.event, data)
-                    if happened.kind == _GAP:
+                    if happened.kind == "gap":
                         missed = count_things(data["missed"], "event")
-                        _tell(f"{missed} came faster than could be read; {_LEFT}")
+                        _tell(
+                            f"{missed} came faster than could be read; what the world still has "
+                            "comes now"
+                        )
                         yield past.catch_up()
                     elif past.is_new(happened):
                         yield False, [happened]
-        except Unanswered as error:
-            if not (was_connected and error.is_away):
+        except Away as error:
+            if not was_connected:
                 raise
             why = str(error)
         if is_connected:
@@ -217,7 +215,6 @@ _SHORTEST_KEY: Final = 32
 
 _INDENT: Final = " " * 10
 _COLORS: Final = {"2": "green", "3": "cyan", "4": "yellow", "5": "red"}
-_VERDICTS: Final = {"ok": "green"}
 
 
 @click.command(cls=WorldCommand, json="flag")
@@ -323,10 +320,13 @@ class _Tail:
             ((kind, data),) = events
             if kind == "request":
                 self._show_all([data])
-            elif kind == "attempt" and not self.as_json:
+            elif self.as_json:
+                continue
+            elif kind == "attempt":
                 self._show_attempt(data)
-            elif kind == "clock" and not self.as_json:
-                _show_clock(data)
+            elif kind == "clock":
+                mode = f"{data['mode']} at {data['now']}"
+                say(data["now"][11:23], styled("clock", bold=True), mode, between="  ")
 
     def show_last(self, limit: int) -> None:
         """Show the last requests of the past. Raises Unanswered."""
@@ -341,8 +341,7 @@ class _Tail:
     def _show_all(
         self, entries: list[dict[str, Any]], last: int = _LIST_MAX, *, with_webhooks: bool = False
     ) -> None:
-        fitting = list(filter(self.is_wanted, entries))
-        fitting = fitting[max(len(fitting) - last, 0) :]
+        fitting = list(deque(filter(self.is_wanted, entries), maxlen=last))
         is_long = with_webhooks and bool(fitting) and not self.as_json
         webhooks = self._webhooks() if is_long else {}
         for entry in fitting:
@@ -364,24 +363,17 @@ class _Tail:
         is_taken = attempt["error"] is None and attempt["at"] is not None
         result = str(attempt["status_code"] or attempt["error"] or attempt["delivery_status"])
         rule = [styled(f"rule {attempt['rule']!r}", fg="yellow")] if attempt["rule"] else []
-        say_parts(
-            [
-                _INDENT + "->",
-                attempt["event_type"],
-                styled(result, fg="green" if is_taken else "red"),
-                *rule,
-                *([attempt["at"][11:23]] if attempt["at"] else []),
-                attempt["message_id"],
-            ],
-            between="  ",
-        )
+        shown = styled(result, fg="green" if is_taken else "red")
+        at = [attempt["at"][11:23]] if attempt["at"] else []
+        event, id = attempt["event_type"], attempt["message_id"]
+        say_parts([_INDENT + "->", event, shown, *rule, *at, id])
 
     def _show(self, entry: dict[str, Any]) -> None:
         if self.as_json:
             show_json_line(entry)
             return
         self.shown.append(entry["id"])
-        say_parts(self._line(entry), between="  ")
+        say_parts(self._line(entry))
         if self.reasons:
             for words in _reasons(entry):
                 say(_INDENT, *words)
@@ -407,11 +399,6 @@ class _Tail:
         return named[0] if len(named) == 1 else key
 
 
-def _show_clock(clock: Mapping[str, Any]) -> None:
-    mode = f"{clock['mode']} at {clock['now']}"
-    say(clock["now"][11:23], styled("clock", bold=True), mode, between="  ")
-
-
 def _identify(happened: Happened) -> Hashable:
     kind, data = happened
     return (data["id"], data["at"], data["duration_ms"]) if kind == "request" else None
@@ -419,13 +406,13 @@ def _identify(happened: Happened) -> Hashable:
 
 def _reasons(entry: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     """Yield the decisions behind the answer, one line each."""
-    steps = [str(decision["step"]) for decision in entry["decisions"]]
-    width = max([len(step) for step in steps] + [len("near miss")])
-    for step, decision in zip(steps, entry["decisions"], strict=True):
-        verdict = decision["verdict"]
+    steps = [decision["step"] for decision in entry["decisions"]]
+    width = max(map(len, ["near miss", *steps]))
+    for decision in entry["decisions"]:
+        step, verdict = decision["step"], decision["verdict"]
         yield (
             f"{step:<{width}}  ",
-            styled(verdict, fg=_VERDICTS.get(verdict, "yellow")),
+            styled(verdict, fg="green" if verdict == "ok" else "yellow"),
             f"  {decision['reason']}  ",
             styled(f"[{decision['clause']}]", dim=True),
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import click
 
@@ -28,7 +28,7 @@ from sandbox.domain.text import suggest_words
 from sandbox.webhooks.signing import why_not_genuine
 
 _FAILED: Final = "failed"
-_LAST: Final = "last"
+_ENDED: Final = ("delivered", "dropped")
 _LOOKS_FIRST_S: Final = 0.02
 _LOOKS_AT_LEAST_EVERY_S: Final = 0.5
 
@@ -82,10 +82,9 @@ def trigger(
     sent = world.read("POST", "messages", body=body)
     with working("waiting for what the receivers answer"):
         message = _wait_for_attempts(world, sent["id"], timeout_s, {})
-    is_refused = any(one["status"] not in ("delivered", "dropped") for one in message["deliveries"])
-    return Result(
-        message, lambda _: _show_message(message, world), EXIT_REFUSED if is_refused else 0
-    )
+    is_refused = any(one["status"] not in _ENDED for one in message["deliveries"])
+    status = EXIT_REFUSED if is_refused else 0
+    return Result(message, lambda _: _show_message(message, world), status)
 
 
 @click.command(cls=WorldCommand)
@@ -120,7 +119,8 @@ def resend(message: str, *, endpoint: str | None, timeout_s: float, world: Remot
         say(f"{found['event_type']} of {found['subject']}")
         _show_message(sent, world)
 
-    is_accepted = all(_is_accepted(one) for one in sent["deliveries"])
+    last = [one["attempts"][-1:] for one in sent["deliveries"]]
+    is_accepted = all(attempt and attempt[0]["error"] is None for attempt in last)
     return Result(sent, show, 0 if is_accepted else EXIT_REFUSED)
 
 
@@ -130,10 +130,14 @@ def _choose_message(named: str, listed: list[dict[str, Any]], world_id: str) -> 
     if named == _FAILED:
         fitting = [one for one in listed if not all(map(_is_done, one["deliveries"]))]
         missing = f"no webhook of {world_id} failed; `sandbox resend last` sends the last one again"
-    elif named == _LAST:
+    elif named == "last":
         fitting, missing = listed, f"{world_id} has no message yet"
     else:
-        fitting = [one for one in listed if len(named) > 1 and _has_prefix(one, named)]
+        fitting = [
+            one
+            for one in listed
+            if len(named) > 1 and (one["id"].startswith(named) or one["subject"].startswith(named))
+        ]
         missing = f"no message of {world_id} has an id that begins with {quote_word(named)}"
         missing += "; name a message, a payment, `last` or `failed`"
         code = EXIT_UNUSABLE
@@ -144,18 +148,9 @@ def _choose_message(named: str, listed: list[dict[str, Any]], world_id: str) -> 
     return fitting[-1]
 
 
-def _has_prefix(message: Mapping[str, Any], named: str) -> bool:
-    return any(message[name].startswith(named) for name in ("id", "subject"))
-
-
 def _is_done(delivery: Mapping[str, Any]) -> bool:
     """Whether the receiver accepted it, or it was never to be sent, or its turn is to come."""
-    return delivery["status"] in ("delivered", "dropped") or not delivery["attempts"]
-
-
-def _is_accepted(delivery: Mapping[str, Any]) -> bool:
-    attempts = delivery["attempts"]
-    return bool(attempts) and attempts[-1]["error"] is None
+    return delivery["status"] in _ENDED or not delivery["attempts"]
 
 
 # --- deliveries
@@ -172,19 +167,16 @@ def _wait_for_attempts(
     wait_s = _LOOKS_FIRST_S
     while True:
         message: dict[str, Any] = world.read("GET", "messages", id)
-        is_open = any(_is_open(one, before) for one in message["deliveries"])
+        is_open = any(
+            one["attempts"] == before.get(one["endpoint_id"], [])
+            and (one["endpoint_id"] in before or one["status"] == "pending")
+            for one in message["deliveries"]
+        )
         left_s = until - time.monotonic()
         if not is_open or left_s <= 0:
             return message
         time.sleep(min(wait_s, left_s))
         wait_s = min(2 * wait_s, _LOOKS_AT_LEAST_EVERY_S)
-
-
-def _is_open(delivery: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
-    """Whether its attempt did not end yet."""
-    if delivery["endpoint_id"] in before:
-        return bool(delivery["attempts"] == before[delivery["endpoint_id"]])
-    return delivery["status"] == "pending" and not delivery["attempts"]
 
 
 def _show_message(message: dict[str, Any], world: RemoteWorld) -> None:
@@ -222,8 +214,7 @@ _BODY_BYTES_MAX: Final = 1_048_576
 _TAKEN, _REFUSED, _TOO_LARGE = 204, 401, 413
 
 
-@dataclass(frozen=True, slots=True)
-class Received:
+class Received(NamedTuple):
     """One webhook as it arrived. `body` is None if it is not JSON.
 
     `problem` says what is wrong with its signature; None if nothing is.
@@ -258,12 +249,10 @@ class Receiver:
 
 def _read(secret: str, body: bytes, headers: Mapping[str, str]) -> Received:
     """Return a webhook by its bytes and its headers with names in lower case."""
-    prefix = next(
-        (name.removesuffix("-signature") for name in headers if name.endswith("-signature")),
-        "webhook",
-    )
-    message_id = headers.get(f"{prefix}-id", "")
-    return Received(message_id, why_not_genuine(prefix, secret, body, headers), value_of(body))
+    signature = next((name for name in headers if name.endswith("-signature")), "webhook-signature")
+    prefix = signature.removesuffix("-signature")
+    problem = why_not_genuine(prefix, secret, body, headers)
+    return Received(headers.get(f"{prefix}-id", ""), problem, value_of(body))
 
 
 @contextmanager

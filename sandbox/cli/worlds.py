@@ -183,13 +183,12 @@ def delete(*, yes: bool, world: RemoteWorld) -> Result:
 
 
 def _show(world: dict[str, Any]) -> None:
-    clock = world["clock"]
+    clock, known = world["clock"], ("fixture", "seed", "scenario")
     called = f" ({world['name']})" if world["name"] else ""
-    facts = [f"world {world['id']}{called}:"]
-    known = ("fixture", "seed", "scenario")
-    facts += [f"{name} {world[name]}," for name in known if world[name] is not None]
+    facts = [f"{name} {world[name]}," for name in known if world[name] is not None]
     facts += [f"reading {id}={value}," for id, value in world["readings"].items()]
-    say_parts([*facts, f"clock {clock['mode']} at {clock['now']}"], between=" ")
+    facts.append(f"clock {clock['mode']} at {clock['now']}")
+    say_parts([f"world {world['id']}{called}:", *facts], between=" ")
     say()
     kinds = {"account": "accounts", "terminal": "terminals", "location": "locations"}
     cast = [
@@ -286,21 +285,18 @@ def readings(choices: tuple[tuple[str, Any], ...], *, world: RemoteWorld) -> Res
       sandbox readings refund_before_settlement=refused --world uat-7
       sandbox readings refund_before_settlement=null
     """
-    if choices:
-        values = world.read("PUT", "readings", body=dict(choices))
-    else:
-        values = world.read("GET", "readings")
-    return Result(values, lambda _: _show_readings(values, world))
-
-
-def _show_readings(values: dict[str, Any], world: RemoteWorld) -> None:
-    listed = world.server.read("GET", "/readings")["readings"]
+    body = dict(choices) or None
+    values = world.read("PUT" if body else "GET", "readings", body=body)
     columns: Columns = {
         "reading": "id",
         "value": lambda one: values[one["id"]],
         "values": lambda one: ", ".join(value["name"] for value in one["values"]),
     }
-    show_table(listed, columns)
+
+    def show(_: Any) -> None:
+        show_table(world.server.read("GET", "/readings")["readings"], columns)
+
+    return Result(values, show)
 
 
 # --- the tokens of teams that share a server ----------------------------------------------------

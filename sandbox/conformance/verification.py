@@ -1,38 +1,159 @@
-"""A whole run: the probes, the pace, the end of what was made, and the files that it leaves."""
+"""A verification: what it may do and will ask, the run itself, and the files that it leaves.
+
+Those are a profile, the switches, the differences, and the evidence without data.
+"""
 
 import json
 import secrets
 import string
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import reduce
+from operator import getitem
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 from uuid import uuid4
 
-from sandbox.conformance import verification_report as report
 from sandbox.conformance.probe_runner import (
+    INTERVAL_S,
+    REQUESTS_MAX,
     Asker,
     Cleaner,
     Finding,
     Pace,
     Register,
+    Run,
     Sends,
     Stopped,
+    as_json,
     register_file,
 )
-from sandbox.conformance.probes.table import ProbeRequest
-from sandbox.conformance.verification_report import Wanted
+from sandbox.conformance.probes.table import PHASES, Probe, ProbeRequest, Step, probes_of
 from sandbox.domain.json_text import fields_of
 from sandbox.domain.keys import LOOKUP_CHARS, SECRET_CHARS
 from sandbox.domain.profile import Profile
+from sandbox.scenarios.parser import to_toml
 
 KEY_LIFE: Final = timedelta(hours=1)
 _LETTERS: Final = string.ascii_letters + string.digits
+
+ABOUT: Final[Mapping[str, str]] = {
+    "looking": "Requests that only read.",
+    "keys": "Makes API keys in your account. They expire in an hour and are deleted at the end. "
+    "Each holds one permission, but for one that asks for all: if the platform makes it, it is "
+    "deleted at once.",
+    "directory": "Makes a merchant under the partner's account, with what belongs to it. Blocks "
+    "and unblocks it. All of it is deleted at the end.",
+    "payments": "Changes the transactions that you named, by one minor unit at a time. A refund "
+    "cannot be taken back, and the last probe captures the hold and releases most of it.",
+}
+"""What each phase does, in the order of `PHASES`."""
 
 
 def new_run() -> str:
     """Return a name for a run: eight letters and digits."""
     return secrets.token_hex(4)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a run may do. `tx` are transactions of the user by what they are, such as `auth`."""
+
+    run: str = field(default_factory=new_run)
+    allowed: Sequence[str] = ()
+    account: str | None = None
+    tx: Mapping[str, str] = field(default_factory=dict)
+
+    def phases(self) -> Iterator[tuple[str, list[Probe]]]:
+        """Yield the phases that are allowed, in order, with their probes."""
+        for phase in PHASES:
+            if phase == PHASES[0] or phase in self.allowed:
+                yield phase, probes_of(phase)
+
+    def fill_in(self, text: str) -> str:
+        """Fill in what is known before the run: the account, and the named transactions."""
+        for name, id in self.tx.items():
+            text = text.replace(f"{{tx.{name}}}", id)
+        return text.replace("{account}", self.account or "{account}")
+
+
+def requests(wanted: Wanted) -> list[dict[str, Any]]:
+    """Every request of the run, as JSON."""
+    found: list[dict[str, Any]] = []
+    if wanted.account is not None:
+        own = Step(path="/v5/apikeys", query={"account_id": wanted.account})
+        found.append(_request("account", "account", own, wanted))
+    for phase, probes in wanted.phases():
+        found += [
+            _request(phase, probe.id, step, wanted) for probe in probes for step in probe.requests
+        ]
+    return found
+
+
+def _request(phase: str, probe: str, step: Step, wanted: Wanted) -> dict[str, Any]:
+    return {
+        "phase": phase,
+        "probe": probe,
+        "method": step.method,
+        "path": wanted.fill_in(step.path),
+        "query": [[name, wanted.fill_in(value)] for name, value in step.query],
+        "key": step.key or "own",
+        "body": step.body,
+        "makes": step.makes.name if step.makes else None,
+    }
+
+
+def plan_lines(wanted: Wanted, base: str) -> Iterator[str]:
+    """Yield the plan as text."""
+    asked = requests(wanted)
+    made = Counter(one["makes"] for one in asked if one["makes"])
+    yield f"{len(asked)} requests to {base}, one at a time, at least {INTERVAL_S:g} s apart."
+    if not wanted.allowed:
+        yield "All of them read. Nothing is created, changed or deleted."
+    if made:
+        things = ", ".join(f"{n} {kind}{'s' if n > 1 else ''}" for kind, n in made.items())
+        yield f"They make: {things}."
+        yield "All of these are deleted at the end, also if the run fails or is interrupted."
+        yield f"Their names begin with verify-{wanted.run}-; a real run has another name."
+        yield "Requests to delete them come in addition: one each, more if one has to be repeated."
+        yield "Texts in braces are filled in by the run: {made.key.id} is the id of what it made."
+    if "payments" in wanted.allowed:
+        yield "They change transactions that you named. That is not undone."
+    yield "A request that is answered with 429 is repeated once, after the time that it asks for."
+    yield f"No more than {REQUESTS_MAX} requests are sent."
+    if wanted.account is not None:
+        yield ""
+        yield "account: Whether the key is one of the account that you named. If not, the run ends."
+        yield f"  GET /v5/apikeys?account_id={wanted.account}"
+    for phase, probes in wanted.phases():
+        yield ""
+        yield f"Phase {phase}. {ABOUT[phase]}"
+        for probe in probes:
+            yield ""
+            yield f"{probe.id}: {probe.asks}"
+            if probe.needs:
+                yield f"  needs {probe.needs}"
+            for step in probe.requests:
+                yield from _step_lines(step, wanted)
+
+
+def _step_lines(step: Step, wanted: Wanted) -> Iterator[str]:
+    query = "&".join(f"{name}={value}" for name, value in step.query)
+    path = step.path + (f"?{query}" if query else "")
+    without = "" if step.has_accept else "  (without Accept)"
+    known = {"": "", "none": "  (without a key)", "partner": "  (partner's key)"}
+    by = known.get(step.key, f"  (key {{{step.key}}})")
+    only = "  (only if the one before is refused)" if step.is_after_refusal else ""
+    yield f"  {step.method} {wanted.fill_in(path)}{without}{by}{only}"
+    if step.body is not None:
+        yield f"    {wanted.fill_in(json.dumps(step.body))}"
+    if step.makes is not None:
+        yield f"    makes a {step.makes.name}, deleted at the end: {{made.{step.name_of_made}}}"
+
+
+# --- the run -------------------------------------------------------------------------------------
 
 
 def ask(
@@ -46,7 +167,7 @@ def ask(
 ) -> tuple[dict[str, Any], Mapping[str, str]]:
     """Return the differences, and the files by name. No key is in them.
 
-    `deliveries` are those that were compared already; see `verify.deliveries`.
+    `deliveries` are those that were compared already.
 
     `keys` are the user's, as `own` and `partner`. What the run makes is noted in `folder` before
     it is made, and deleted before this returns, also if the run is interrupted.
@@ -75,13 +196,13 @@ def ask(
     missed = [one for _, probes in wanted.phases() for one in probes if one.id not in asked]
     done.findings += [Finding(probe, None, "the run ended before") for probe in missed]
     day = datetime.now(UTC).date().isoformat()
-    result = report.document(done, profile, day, register) | {"deliveries": list(deliveries)}
+    result = view_run(done, profile, day, register) | {"deliveries": list(deliveries)}
     files = {
-        "uat.toml": report.profile_toml(done, profile, day),
-        "uat-switches.json": json.dumps(report.switches(done), indent=2) + "\n",
-        "differences.md": report.markdown(result),
+        "uat.toml": profile_toml(done, profile, day),
+        "uat-switches.json": json.dumps(switches(done), indent=2) + "\n",
+        "differences.md": markdown(result),
         "differences.json": json.dumps(result, indent=2) + "\n",
-        "evidence.jsonl": report.evidence(done, profile),
+        "evidence.jsonl": evidence(done, profile),
     }
     for key in filter(None, keys.values()):
         files = {name: text.replace(key, "***") for name, text in files.items()}
@@ -106,10 +227,8 @@ def _names(profile: Profile, wanted: Wanted, keys: Mapping[str, str | None]) -> 
     """Return the values that fill the holes of steps."""
     now = datetime.now(UTC).replace(tzinfo=None)
     later, ago = (one.isoformat(timespec="seconds") for one in (now + KEY_LIFE, now - KEY_LIFE))
-    lookup, secret = (
-        "".join(secrets.choice(_LETTERS) for _ in range(length))
-        for length in (LOOKUP_CHARS, SECRET_CHARS)
-    )
+    letters = [secrets.choice(_LETTERS) for _ in range(LOOKUP_CHARS + SECRET_CHARS)]
+    lookup, secret = "".join(letters[:LOOKUP_CHARS]), "".join(letters[LOOKUP_CHARS:])
     return {
         "run": wanted.run,
         "account": wanted.account,
@@ -130,3 +249,149 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
+
+
+# --- what it leaves -----------------------------------------------------------------------------
+
+Verdict = Literal["same", "other reading", "cannot tell"]
+
+_TEXT_MAX: Final = 300
+
+
+def verdict(finding: Finding, profile: Profile) -> Verdict:
+    """Return what the finding says of the sandbox with this profile."""
+    if finding.value is None:
+        return "cannot tell"
+    return "same" if finding.value == finding.probe.of_sandbox(profile) else "other reading"
+
+
+def view_run(run: Run, profile: Profile, day: str, register: Register) -> dict[str, Any]:
+    """Return the differences as JSON: one entry for each probe, and what the run made."""
+    return {
+        "run": register.run,
+        "verified": day,
+        "requests": len(run.evidence),
+        "stopped": run.stopped,
+        "probes": [
+            {
+                "id": finding.probe.id,
+                "asks": finding.probe.asks,
+                "clauses": list(finding.probe.clauses),
+                "sandbox": finding.probe.of_sandbox(profile),
+                "uat": finding.value,
+                "verdict": verdict(finding, profile),
+                "why": finding.why,
+            }
+            for finding in run.findings
+        ],
+        "made": as_json(register),
+    }
+
+
+def markdown(result: Mapping[str, Any]) -> str:
+    """Return the same as a page."""
+    parts = [
+        "# The platform against the sandbox",
+        f"Asked on {result['verified']}, with {result['requests']} requests.",
+    ]
+    if result["stopped"]:
+        parts.append(f"The run stopped early: {result['stopped']}.")
+    rows = []
+    for one in result["probes"]:
+        told = one["verdict"] + (f" ({one['why']})" if one["why"] else "")
+        values = (_word(one["sandbox"]), _word(one["uat"]))
+        rows.append((one["id"], ", ".join(one["clauses"]), *values, told))
+    parts.append(_table("probe clauses sandbox platform verdict", rows))
+    if result["deliveries"]:
+        unlike = _rows_of(result["deliveries"])
+        parts.append(_table("delivery event place sandbox platform", unlike))
+    if result["made"]:
+        parts.append("The run made these. A platform may keep the records of what was deleted.")
+        parts.append(_table("kind name state", (one.values() for one in result["made"])))
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(headers: str, rows: Iterable[Iterable[str]]) -> str:
+    first, *others = [f"| {' | '.join(row)} |" for row in (headers.split(), *rows)]
+    return "\n".join([first, "|" + "---|" * len(headers.split()), *others])
+
+
+def _rows_of(deliveries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
+    for one in deliveries:
+        event = one["event"] if one["is_event_known"] else f"{one['event']} (by its fields)"
+        yield one["file"], event, "signature", "genuine", one["signature"]
+        for unlike in one["differences"]:
+            yield one["file"], event, unlike["place"], unlike["sandbox"], unlike["platform"]
+
+
+def lines(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the same for a terminal."""
+    for one in result["probes"]:
+        said = f"{one['id']}: {one['verdict']}"
+        if one["verdict"] == "other reading":
+            said += f": the platform has {_word(one['uat'])}, the sandbox {_word(one['sandbox'])}"
+        elif one["why"]:
+            said += f" ({one['why']})"
+        yield said
+    for one in result["deliveries"]:
+        yield f"{one['file']}: {one['event']}, signature {one['signature']}"
+        for unlike in one["differences"]:
+            place, ours, theirs = unlike["place"], unlike["sandbox"], unlike["platform"]
+            yield f"  {place}: the platform has {theirs}, the sandbox {ours}"
+
+
+def profile_toml(run: Run, profile: Profile, day: str) -> str:
+    """Return the profile with what was learnt and when, for `sandbox serve --profile`."""
+    whole = asdict(profile)
+    readings, verified = dict(whole["readings"]), dict(whole["verified"])
+    for finding in run.findings:
+        probe, value = finding.probe, finding.value
+        if value is None:
+            continue
+        verified |= dict.fromkeys(probe.clauses, day)
+        if probe.kind == "reading":
+            verified[probe.name], readings[probe.name] = day, value
+        elif probe.kind == "profile":
+            *sections, name = probe.name.split(".")
+            reduce(getitem, sections, whole)[name] = value
+    whole["readings"], whole["verified"] = (dict(sorted(m.items())) for m in (readings, verified))
+    tables = {name: part for name, part in whole.items() if isinstance(part, dict)}
+    plain = {name: part for name, part in whole.items() if name not in tables}
+    parts = [f"[{name}]\n{to_toml(table)}" for name, table in tables.items()]
+    return "\n".join([to_toml(plain), *parts])
+
+
+def switches(run: Run) -> dict[str, Any]:
+    """Return the switches that were learnt.
+
+    `PUT /_sandbox/worlds/{world}/switches` takes them in this form.
+    """
+    return {
+        finding.probe.name: finding.value
+        for finding in run.findings
+        if finding.probe.kind == "switch" and finding.value is not None
+    }
+
+
+def evidence(run: Run, profile: Profile) -> str:
+    """One line of JSON for each request. Only refusals keep their words; data is left out."""
+    text = ""
+    for one in run.evidence:
+        keeps = profile.scrub if one["status"] >= 400 else None
+        text += json.dumps({**one, "body": _outline(one["body"], keeps)}) + "\n"
+    return text
+
+
+def _outline(value: Any, keeps: Any) -> Any:
+    """Return the shape of a body: names, types, and one item of each list."""
+    if isinstance(value, dict):
+        return {name: _outline(inner, keeps) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_outline(inner, keeps) for inner in value[:1]]
+    if isinstance(value, str):
+        return keeps(value[:_TEXT_MAX]) if keeps else "text"
+    return "number" if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _word(value: Any) -> str:
+    return "-" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

@@ -130,15 +130,10 @@ class Way(StrEnum):
     SLOW = "slow"
 
 
-_GONE: Final = 410
-
-
 def way_of(status_code: int) -> Way:
     """Return the way of an answer with this status. Source: assumed 8.3-success, D22."""
-    if status_code == _GONE:
-        return Way.GONE
-    ways = {2: Way.TAKEN, 3: Way.REDIRECTED, 4: Way.REFUSED}
-    return ways.get(status_code // 100, Way.BROKE)
+    ways = {410: Way.GONE, 2: Way.TAKEN, 3: Way.REDIRECTED, 4: Way.REFUSED}
+    return ways.get(status_code) or ways.get(status_code // 100, Way.BROKE)
 
 
 class Severity(StrEnum):
@@ -175,16 +170,13 @@ STANDINGS: Final = {
 GRADES: Final = (("A", 95), ("B", 85), ("C", 70), ("D", 40), ("F", 0))
 """Grade to the score from which on it is given. From C on the receiver is fit for use."""
 
-SCORE_MAX: Final = 100
-
-
 def score_of(costs_percent: Iterable[tuple[int, int]], failures: Iterable[Severity]) -> int:
     """Return the score that is left: of weights, and how much of each is lost in percent.
 
     Rounded down: the full score is for those who lost nothing.
     """
     lost = sum(weight * percent for weight, percent in costs_percent)
-    left = (SCORE_MAX * 100 - lost) // 100
+    left = (100 * 100 - lost) // 100
     return max(0, min([left, *(STANDINGS[severity].score_max for severity in failures)]))
 
 

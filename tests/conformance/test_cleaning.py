@@ -9,8 +9,8 @@ from sandbox.conformance.clients import HttpAnswer
 from sandbox.conformance.probe_runner import Cleaner, read_register, register_file
 from sandbox.conformance.probes.table import ProbeRequest as Asked
 from sandbox.conformance.probes.table import probes_of
+from sandbox.conformance.verification import Wanted
 from sandbox.conformance.verification import ask as ask_platform
-from sandbox.conformance.verification_report import Wanted
 from sandbox.domain.profile import Profile
 from tests.conformance.uat import RUN, Time, Uat
 

@@ -8,15 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.conformance import verification_report as report
 from sandbox.conformance.clients import InProcess, Platform, control
 from sandbox.conformance.probe_runner import Asker, HttpAnswer, Pace, Register, Run, Sends, Stopped
 from sandbox.conformance.probes.conditions import ConditionError, is_met, parse_condition
 from sandbox.conformance.probes.table import PHASES, Probe, ProbeError, probes_of, read_probes
 from sandbox.conformance.probes.table import ProbeRequest as Asked
+from sandbox.conformance.verification import Wanted, profile_toml, write
 from sandbox.conformance.verification import ask as ask_platform
-from sandbox.conformance.verification import write
-from sandbox.conformance.verification_report import Wanted
 from sandbox.domain.profile import Profile, parse_profile
 from sandbox.settings import read_profile
 from tests.cli.asking import ask, assert_refused
@@ -303,7 +301,7 @@ def test_what_was_learnt_is_in_the_profile_and_other_names_stay():
         [probe], lambda request: HttpAnswer(200, {}, _found("startDate", request)), Time().pace()
     )
 
-    text = report.profile_toml(done, own, "2026-11-23")
+    text = profile_toml(done, own, "2026-11-23")
 
     assert 'name = "ours"' in text
     assert '[date_filters]\nstart = "startDate"\nend = "end_date"' in text

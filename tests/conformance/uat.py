@@ -11,8 +11,7 @@ from sandbox.conformance.clients import HttpAnswer, InProcess, Request, control
 from sandbox.conformance.probe_runner import Pace
 from sandbox.conformance.probes.table import Probe
 from sandbox.conformance.probes.table import ProbeRequest as Asked
-from sandbox.conformance.verification import ask
-from sandbox.conformance.verification_report import Wanted
+from sandbox.conformance.verification import Wanted, ask
 from sandbox.domain.profile import Profile, parse_profile
 
 RUN = "0a1b2c3d"
