@@ -170,6 +170,7 @@ STANDINGS: Final = {
 GRADES: Final = (("A", 95), ("B", 85), ("C", 70), ("D", 40), ("F", 0))
 """Grade to the score from which on it is given. From C on the receiver is fit for use."""
 
+
 def score_of(costs_percent: Iterable[tuple[int, int]], failures: Iterable[Severity]) -> int:
     """Return the score that is left: of weights, and how much of each is lost in percent.
 
