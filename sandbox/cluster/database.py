@@ -129,6 +129,11 @@ class Database:
                 limit = loop.call_later(within_s, connection.terminate)
                 try:
                     yield connection
+                except Exception as error:
+                    if loop.time() < limit.when():
+                        raise
+                    # The driver raises anything when a connection is closed under it.
+                    raise TimeoutError(f"no answer within {within_s:g} s") from error
                 finally:
                     limit.cancel()
         except FAILURES as error:

@@ -239,9 +239,11 @@ class OwnerSession:
                 async with asyncio.timeout(within_s):
                     result = await statement(connection, *values, **more)
             except BaseException as error:
+                # Once it is lost, the driver raises anything.
+                is_failure = self._connection is not connection or isinstance(error, FAILURES)
                 if is_fatal(error) or connection.is_closed():
                     self._lose(connection, error)
-                    if isinstance(error, FAILURES):
+                    if is_failure and isinstance(error, Exception):
                         raise SessionLost(self.problem) from error
                 raise
             if self._connection is not connection:

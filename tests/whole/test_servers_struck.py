@@ -21,13 +21,13 @@ import httpx2
 import pytest
 
 from sandbox.app import build
-from sandbox.cluster.database import PATIENCE_S
+from sandbox.cluster.database import PATIENCE_S, Database
 from sandbox.cluster.ownership import COUNT_ALONE
 from sandbox.cluster.server import ClusterServer
 from sandbox.cluster.session import FRESH_S, SILENT_S
 from sandbox.cluster.setup import refuse_pooler
 from sandbox.settings import Settings
-from sandbox.store.files.port import StoreError
+from sandbox.store.files.port import StoreError, Unavailable
 from tests.servers.cutting import Cutter
 from tests.servers.driving import WAITS_S, pay, payments, until, works
 from tests.servers.postgres import Postgres, serving_postgres
@@ -184,6 +184,23 @@ def test_a_server_that_nothing_reaches_drops_its_worlds_and_comes_back(
             until(lambda: works(one))
 
             assert {made} <= later <= payments(one)
+
+
+def test_statements_that_nothing_answers_end_in_time(url: str, postgres: Postgres):
+    async def ask_in_vain(database: Database, cutter: Cutter) -> None:
+        async with database.connection(0.1) as connection, connection.transaction():
+            with cutter.holding():
+                await asyncio.wait_for(connection.execute("SELECT 1"), WAITS_S)
+
+    async def ask(through: str, cutter: Cutter) -> None:
+        database = Database(through)
+        await database.open()
+        with pytest.raises(Unavailable, match=r"no answer within 0\.1 s"):
+            await ask_in_vain(database, cutter)
+        await database.close()
+
+    with Cutter(postgres.port) as cutter:
+        asyncio.run(ask(url.replace(f":{postgres.port}/", f":{cutter.port}/"), cutter))
 
 
 def test_an_id_that_was_reserved_for_nothing_is_free_again(
