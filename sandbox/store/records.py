@@ -2,6 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
+from functools import cache
 from operator import attrgetter
 from typing import Any, Final
 
@@ -16,6 +17,8 @@ from sandbox.store.tables import (
     Where,
     set_of,
 )
+
+_getter = cache(attrgetter)
 
 _PUT_BITS: Final = 40
 """The number of a record with a moment is the moment, then these bits for the order of puts."""
@@ -33,7 +36,7 @@ class Records:
 
     def __init__(self, table: Table, accounts: "Records | None" = None) -> None:
         self.table = table
-        self.id_of: Callable[[Row], str] = attrgetter(table.key)
+        self.id_of: Callable[[Row], str] = _getter(table.key)
         self._accounts = accounts or self
         self.forget()
 
@@ -45,9 +48,11 @@ class Records:
         # Whether the records are in the order of their numbers.
         self._is_in_order = True
         self.unique: dict[str, dict[str, str]] = {name: {} for name in self.table.unique}
-        # The ids of the records, by the name of the lookup and the value.
-        self.lookups: dict[str, dict[str, list[str]]] = {name: {} for name in self.table.lookups}
-        self._lookups = list(zip(self.lookups.values(), self.table.lookups.values(), strict=True))
+        # The ids of the records, by the name of the lookup and the value: dictionaries as ordered
+        # sets, which the garbage collector passes over.
+        self.lookups: dict[str, dict[str, dict[str, None]]] = {
+            name: {} for name in self.table.lookups
+        }
         # What a text search searches, by id; from the first search on.
         self._texts: dict[str, str] | None = None
 
@@ -92,16 +97,17 @@ class Records:
             self._give_number(id, record, number)
         for name, values_of in self.table.unique.items():
             self.unique[name] |= dict.fromkeys(values_of(record), id)
-        for entries, values_of in self._lookups:
+        for name, values_of in self.table.lookups.items():
+            entries = self.lookups[name]
             before: Sequence[str] = () if old is None else values_of(old)
             after = values_of(record)
             if before != after:
-                for value in before:
-                    entries[value].remove(id)
+                for value in {*before}:
+                    del entries[value][id]
                     if not entries[value]:
                         del entries[value]
                 for value in after:
-                    entries.setdefault(value, []).append(id)
+                    entries.setdefault(value, {})[id] = None
         if self._texts is not None:
             self._texts[id] = self._text_of(record)
 
