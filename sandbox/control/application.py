@@ -39,9 +39,9 @@ from sandbox.domain.switches import UnknownSwitch
 from sandbox.domain.teams import OPERATOR
 from sandbox.domain.text import nearest
 from sandbox.platform import wire
-from sandbox.platform.hosts import RareLog, origin_of, why_foreign
+from sandbox.platform.hosts import RareLog, why_foreign
 from sandbox.platform.responses import send_whole
-from sandbox.platform.routing import ROOT_PATH, Match, is_written_below, match_of, path_of
+from sandbox.platform.routing import Match, is_written_below, match_of, path_of
 from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
 from sandbox.scenarios.parser import ScenarioError
 from sandbox.scenarios.queue import QueueFull, WebhookFaultsFull
@@ -103,8 +103,6 @@ class Control:
             request = ControlRequest(
                 services=self._services,
                 params=params,
-                root_path=scope.get(ROOT_PATH, ""),
-                origin=origin_of(scope),
                 scope=scope,
                 sessions=self._sessions,
                 who=who,

@@ -153,7 +153,7 @@ def search_batches(request: ControlRequest, query: BatchesQuery) -> BatchesPage:
     world = request.world
     where: dict[str, Any] = {
         "scope": request.find_id(Account, query.account) or EVERYTHING,
-        "status": parse_words("status", query.status, batches.BATCH_STATUSES) or None,
+        "status": parse_words("status", query.status, batches.BATCH_STATUSES),
         "terminal_id": request.find_id(Terminal, query.terminal),
     }
     rows, total, after = request.find_page(batches.Batch, where, query)
@@ -407,7 +407,7 @@ def delete_schedule(request: ControlRequest) -> None:
 
 def _find_terminal(request: ControlRequest) -> str:
     terminal = request.get_record(Terminal, "terminal")
-    return request.require(None if terminal.deleted_at else terminal.terminal_id, "terminal")
+    return request.require(None if terminal.deleted_at else terminal.id, "terminal")
 
 
 def _view_schedule(timer: Timer) -> BatchScheduleView:

@@ -1,4 +1,6 @@
-"""The clock of a world, and the agenda: what falls due, and what each thing leads to.
+"""The clock of a world, the agenda, which tells what falls due, and maintenance.
+
+For a while of maintenance every request to the platform is refused with 503.
 
 The rules of the agenda are those of the handlers in `sandbox.platform.timers`, read without a
 change.
@@ -10,12 +12,11 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Annotated, Any, Final, Literal, Self
 
-from msgspec import Struct
 from pydantic import Field, field_validator, model_validator
 
 from sandbox.control.context import ControlRequest, invalid, must_be_known
 from sandbox.control.models import PAGE_MAX, Body, DurationText, Query, Time, View, attribute
-from sandbox.control.routing import WORLD, get, post, put
+from sandbox.control.routing import WORLD, delete, get, post, put
 from sandbox.domain import clock
 from sandbox.domain.batches import BATCH_LIFE, TRIGGER_OF_ANSWER, Batch
 from sandbox.domain.clock import EARLIEST, LATEST, RATE_MAX, TIMER_KINDS, ClockSetting, Timer
@@ -194,18 +195,7 @@ class Agenda(View):
     next: str | None
 
 
-class _Leads(Struct, frozen=True):
-    """What a timer leads to."""
-
-    kind: SubjectKind
-    name: str
-    says: str
-    clause: str
-    then: tuple[str, str | None] | None = None
-    payment: Payment | None = None
-
-
-_Tells = Callable[[World, Timer], _Leads]
+_Tells = Callable[[World, Timer], DueView]
 _NOTHING: Final = "nothing happens: "
 
 
@@ -242,17 +232,24 @@ def _select_timers(world: World, query: AgendaQuery) -> Iterator[Timer]:
 
 def view_timer(world: World, timer: Timer) -> DueView:
     """Show something that falls due, and what it leads to as things are now."""
-    leads = _TELLS[timer.kind](world, timer)
-    payment = leads.payment
-    subject = Subject(
-        kind=leads.kind,
-        id=timer.subject,
-        says=leads.name,
-        amount=payment and payment.transaction.total_amount,
-        currency=payment and payment.transaction.currency,
-    )
-    then = leads.then and NextState(status=leads.then[0], status_reason=leads.then[1])
-    return DueView.of(timer, subject=subject, says=leads.says, then=then, clause=leads.clause)
+    return _TELLS[timer.kind](world, timer)
+
+
+def _say(
+    timer: Timer,
+    kind: SubjectKind,
+    name: str,
+    says: str,
+    clause: str,
+    then: tuple[str, str | None] | None = None,
+    payment: Payment | None = None,
+) -> DueView:
+    """Show what a timer leads to: a status with its reason, or no change of status."""
+    tx = payment and payment.transaction
+    about = {"amount": tx and tx.total_amount, "currency": tx and tx.currency}
+    subject = Subject(kind=kind, id=timer.subject, says=name, **about)
+    state = then and NextState(status=then[0], status_reason=then[1])
+    return DueView.of(timer, subject=subject, says=says, then=state, clause=clause)
 
 
 # --- payments ---------------------------------------------------------------------------------
@@ -263,108 +260,110 @@ def _describe_payment(payment: Payment) -> str:
     return f"{tx.transaction_type} of {format_amount(tx.total_amount, tx.currency)}"
 
 
-def _ended(payment: Payment, row: Transition, after: Payment, says: str) -> _Leads:
+def _say_end(timer: Timer, payment: Payment, row: Transition, after: Payment, says: str) -> DueView:
     then = (after.status, after.transaction.status_reason)
-    return _Leads("payment", _describe_payment(payment), says, row.source, then, payment)
+    return _say(timer, "payment", _describe_payment(payment), says, row.source, then, payment)
 
 
-def _nothing(payment: Payment | None, clause: str) -> _Leads:
+def _say_nothing(timer: Timer, payment: Payment | None, clause: str) -> DueView:
     """Nothing happens to the payment."""
     now = "gone" if payment is None else f"{payment.status} by now"
     name = "" if payment is None else _describe_payment(payment)
-    return _Leads("payment", name, f"{_NOTHING}the payment is {now}", clause, payment=payment)
+    return _say(timer, "payment", name, f"{_NOTHING}the payment is {now}", clause, payment=payment)
 
 
 def _ends(says: str, clause: str) -> _Tells:
     """Return a function that tells how a payment ends, as the row of the timer says."""
 
-    def tell(world: World, timer: Timer) -> _Leads:
+    def tell(world: World, timer: Timer) -> DueView:
         payment = world.store.get(Payment, timer.subject)
         rows = () if payment is None else transitions_from(timer.kind, payment.status)
         if payment is None or not rows:
-            return _nothing(payment, clause)
+            return _say_nothing(timer, payment, clause)
         event_id, at = payment.transaction.event_id, to_ms(timer.due)
         after = follow_ups.expire(payment, rows[0], event_id=event_id, at=at).record
-        return _ended(payment, rows[0], after, says)
+        return _say_end(timer, payment, rows[0], after, says)
 
     return tell
 
 
-def _late_answer(world: World, timer: Timer) -> _Leads:
+def _late_answer(world: World, timer: Timer) -> DueView:
     payment = world.store.get(Payment, timer.subject)
     outcome, _, event_id = timer.detail.partition(" ")
     context = OperationContext.of_world(world, timer.due)
     effect = None if payment is None else late_answers.preview(context, payment, outcome, event_id)
     if payment is None or effect is None:
-        return _nothing(payment, "assumed D24")
+        return _say_nothing(timer, payment, "assumed D24")
     row, after = effect
     what = f" to the {row.trigger.replace('_', ' ')}" if event_id else ""
-    return _ended(payment, row, after, f"the processor answers late{what}: {outcome}")
+    return _say_end(timer, payment, row, after, f"the processor answers late{what}: {outcome}")
 
 
 def _describe_batch(batch: Batch) -> str:
     return f"batch {batch.processor_batch_id} with {batch.transaction_count} entries"
 
 
-def _batch_result(world: World, timer: Timer) -> _Leads:
+def _batch_result(world: World, timer: Timer) -> DueView:
     batch = world.store.get(Batch, timer.subject)
     if batch is None or batch.status != "submitted":
         why = "it is gone" if batch is None else f"the batch is {batch.status} by now"
-        return _Leads("batch", "", _NOTHING + why, "assumed D4")
+        return _say(timer, "batch", "", _NOTHING + why, "assumed D4")
     name = _describe_batch(batch)
     context = OperationContext.of_world(world, timer.due)
     result = coming_result(context, batch, timer.detail, members_of(context, batch))
     if result is None:
-        return _Leads("batch", name, "the processor gives no result", "assumed 6.2-settlement")
+        return _say(timer, "batch", name, "the processor gives no result", "assumed 6.2-settlement")
     step = BATCH_LIFE.step(batch.status, TRIGGER_OF_ANSWER[result.answer])
     says = f"the processor answers: {result.answer.replace('_', ' ')}"
-    return _Leads("batch", name, says, step.source, (step.target, result.reason))
+    return _say(timer, "batch", name, says, step.source, (step.target, result.reason))
 
 
-def _batch_closes(world: World, timer: Timer) -> _Leads:
+def _batch_closes(world: World, timer: Timer) -> DueView:
     where = {"open_at_terminal": timer.subject}
     found, _ = world.store.begin().find(Batch, where, limit=1)
     if not found:
-        return _Leads("terminal", "", _NOTHING + "no batch is open at the terminal", "assumed B16")
+        return _say(
+            timer, "terminal", "", _NOTHING + "no batch is open at the terminal", "assumed B16"
+        )
     says, then = "the batch closes on schedule", ("submitted", None)
-    return _Leads("batch", _describe_batch(found[0]), says, "assumed B16", then)
+    return _say(timer, "batch", _describe_batch(found[0]), says, "assumed B16", then)
 
 
 # --- keys, terminals, webhooks ----------------------------------------------------------------
 
 
-def _key_expires(world: World, timer: Timer) -> _Leads:
+def _key_expires(world: World, timer: Timer) -> DueView:
     key = world.store.get(ApiKey, timer.subject)
     says = "the key expires: from then on its requests get 401"
-    return _Leads("key", "" if key is None else key.name, says, "spec 3.1-expiry")
+    return _say(timer, "key", "" if key is None else key.name, says, "spec 3.1-expiry")
 
 
 def _moves(kind: Literal["key", "terminal"], trigger: str) -> _Tells:
     """Return a function that tells how a scenario moves on the life of a key or terminal."""
 
-    def tell(world: World, timer: Timer) -> _Leads:
+    def tell(world: World, timer: Timer) -> DueView:
         life, of = (KEY_LIFE, ApiKey) if kind == "key" else (TERMINALS.life, Terminal)
         record: Any = world.store.get(of, timer.subject)
         if record is None:
-            return _Leads(kind, "", _NOTHING + "it is gone", "assumed D24")
+            return _say(timer, kind, "", _NOTHING + "it is gone", "assumed D24")
         state = "deleted" if record.deleted_at is not None else record.status
         if not life.has_step(state, trigger):
-            return _Leads(kind, record.name, f"{_NOTHING}it is {state} by now", "assumed D24")
+            return _say(timer, kind, record.name, f"{_NOTHING}it is {state} by now", "assumed D24")
         step = life.step(state, trigger)
         says = f"a scenario has it: {trigger}"
-        return _Leads(kind, record.name, says, step.source, (step.target, None))
+        return _say(timer, kind, record.name, says, step.source, (step.target, None))
 
     return tell
 
 
-def _retry(world: World, timer: Timer) -> _Leads:
+def _retry(world: World, timer: Timer) -> DueView:
     delivery = world.outbox.delivery(timer.subject)
     message = None if delivery is None else world.store.message(delivery.message_id)
     if delivery is None or message is None:
-        return _Leads("delivery", "", _NOTHING + "the webhook is gone", "assumed 8.3-retry")
+        return _say(timer, "delivery", "", _NOTHING + "the webhook is gone", "assumed 8.3-retry")
     name = f"{message.event_type} to {delivery.endpoint_id}"
     says = f"the webhook is sent again, attempt {len(delivery.attempts) + 1}"
-    return _Leads("delivery", name, says, "assumed 8.3-retry")
+    return _say(timer, "delivery", name, says, "assumed 8.3-retry")
 
 
 _TELLS: Final[Mapping[str, _Tells]] = {
@@ -384,3 +383,46 @@ _TELLS: Final[Mapping[str, _Tells]] = {
     clock.WEBHOOK_RETRY: _retry,
 }
 """How each kind of timer is told."""
+
+
+# --- maintenance ------------------------------------------------------------------------------
+
+
+class MaintenanceBody(Body, example={"lasts": "10m"}):
+    """How long the maintenance lasts from now on, on the world's clock."""
+
+    lasts: DurationText
+
+
+class Maintenance(View):
+    """Until when the platform is under maintenance; null if it is not."""
+
+    until: Time | None
+
+
+@get(f"{WORLD}/maintenance", "maintenance.read")
+def read_maintenance(request: ControlRequest) -> Maintenance:
+    """Read until when a world is under maintenance."""
+    until = request.world.state.maintenance_until
+    return Maintenance(until=None if until is None or until <= request.world.now() else until)
+
+
+@put(f"{WORLD}/maintenance", "maintenance.begin")
+def begin_maintenance(request: ControlRequest, body: MaintenanceBody) -> Maintenance:
+    """Begin a maintenance of a world, or change how long it lasts.
+
+    Source: assumed 5.3-gateway.
+    """
+    lasts, now = parse_duration(body.lasts), request.world.now()
+    if not lasts:
+        raise invalid("lasts: a maintenance lasts longer than that; DELETE ends it")
+    if lasts > LATEST - now:
+        raise invalid(f"lasts: the clock goes no further than the year {LATEST.year}")
+    request.world.put_state(maintenance_until=now + lasts)
+    return read_maintenance(request)
+
+
+@delete(f"{WORLD}/maintenance", "maintenance.end")
+def end_maintenance(request: ControlRequest) -> None:
+    """End the maintenance of a world. Without one, nothing changes."""
+    request.world.put_state(maintenance_until=None)

@@ -125,15 +125,11 @@ class Services(Struct, frozen=True, kw_only=True):
 class ControlRequest:
     """One control request: who asks, the world of the path, and what goes with the answer.
 
-    `root_path` is the prefix under which the sandbox is mounted in another application, `origin`
-    the scheme and host by which the request came: "" where it names none. `answer_headers` go with
-    the answer.
+    `answer_headers` go with the answer.
     """
 
     services: Services
     params: dict[str, str]
-    root_path: str = ""
-    origin: str = ""
     scope: Scope
     sessions: Sessions
     who: Identity

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal
 
 from sandbox.control.context import KINDS, ControlRequest, cast_names, unknown_among
-from sandbox.control.models import PageQuery, Query, Time, View, Words
+from sandbox.control.models import PageQuery, Query, Time, View, Words, attribute
 from sandbox.control.routing import PREFIX, WORLD, get
 from sandbox.control.servers import ask_other_servers, list_stored_worlds, other_servers
 from sandbox.domain.batches import Batch
@@ -62,7 +62,7 @@ class DirectoryEntry(View):
     status: str
     counts: Counts | None = None
     currency: str | None = None
-    grants: list[str] | None = None
+    grants: list[str] | None = attribute("permissions", None)
     expires_at: Time | None = None
     last_used_at: Time | None = None
 
@@ -96,26 +96,17 @@ def directory_entries(
     """Yield the records as the directory shows them."""
     names = cast_names(world, kind)
     for record in records:
-        id = record.terminal_id if kind == "terminal" else record.id
         parents = record.parent_account_ids if kind == "account" else [record.account_id]
-        more: dict[str, Any] = {}
+        more: dict[str, Any] = {"currency": None}
         if kind == "account":
-            more["counts"] = _counts(world, id)
+            more["counts"] = _counts(world, record.id)
         elif kind == "terminal":
             more["currency"] = currency_at(world.store.begin(), record)
         elif kind == "key":
-            usage = world.store.get(KeyUsage, id)
-            more = {"grants": record.permissions, "expires_at": record.expires_at}
+            usage = world.store.get(KeyUsage, record.id)
             more["last_used_at"] = usage and usage.last_used_at
-        yield DirectoryEntry(
-            kind=kind,
-            id=id,
-            name=record.name,
-            cast=names.get(id),
-            parent_id=parents[-1] if parents else None,
-            status=record.status,
-            **more,
-        )
+        cast, parent_id = names.get(record.id), parents[-1] if parents else None
+        yield DirectoryEntry.of(record, kind=kind, cast=cast, parent_id=parent_id, **more)
 
 
 def _counts(world: World, id: str) -> Counts:

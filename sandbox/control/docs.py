@@ -18,6 +18,7 @@ from sandbox.control.messages import NearMiss
 from sandbox.control.models import Document, Query
 from sandbox.control.routing import CSS, HTML, JAVASCRIPT, PREFIX, ControlRow, Written, get
 from sandbox.domain.readings import READINGS
+from sandbox.platform.hosts import origin_of
 from sandbox.platform.openapi import document as platform
 from sandbox.platform.openapi.examples import Cast
 from sandbox.platform.openapi.schemas import Mode, Schema
@@ -90,7 +91,7 @@ def _url(request: ControlRequest, other: str, root: str) -> str:
     """
     if other == "/":
         return root
-    asked = urlsplit(request.origin)
+    asked = urlsplit(origin_of(request.scope))
     if (host := asked.hostname) is None:
         return other
     return f"{asked.scheme}://{f'[{host}]' if ':' in host else host}:{urlsplit(other).port}"

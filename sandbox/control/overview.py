@@ -48,8 +48,8 @@ class Need(View):
     kind: NeedKind
     id: str
     says: str
-    since: Time | None
-    amount: int | None = None
+    since: Time | None = attribute("created_at")
+    amount: int | None = attribute("total_amount", None)
     currency: str | None = None
 
 
@@ -146,17 +146,8 @@ def _taps(world: World) -> Iterator[Need]:
 def _surcharges(world: World) -> list[Need]:
     where = {"status": "surcharge_pending"}
     found, _ = world.store.begin().find(Payment, where, limit=_NEEDS_OF_A_KIND_MAX)
-    return [
-        Need(
-            kind="surcharge",
-            id=payment.id,
-            says="waits for an answer to its surcharge",
-            since=payment.transaction.created_at,
-            amount=payment.transaction.total_amount,
-            currency=payment.transaction.currency,
-        )
-        for payment in found
-    ]
+    says = "waits for an answer to its surcharge"
+    return [Need.of(one.transaction, kind="surcharge", id=one.id, says=says) for one in found]
 
 
 def _failing(world: World) -> Iterator[Need]:

@@ -5,7 +5,8 @@ changed: each action is asked with its least body, and its limits are found by a
 amounts.
 """
 
-from collections.abc import Callable, Iterator
+from bisect import bisect
+from collections.abc import Iterator
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -333,27 +334,18 @@ def _limits(context: OperationContext, payment: Payment, action: ActionRequest) 
     The search starts from the amount that an omitted one stands for.
     """
 
-    def is_allowed(amount: int) -> bool:
+    def is_refused(amount: int) -> bool:
         try:
             row_if_approved(context, payment, replace(action, amount=amount))
         except Refusal:
-            return False
-        return True
+            return True
+        return False
 
     known = plan(payment, action).amount
-    least = 0 if action.operation is Operation.ADJUST else 1
-    return _last(is_allowed, known, least), _last(is_allowed, known, AMOUNT_MAX)
-
-
-def _last(is_allowed: Callable[[int], bool], known: int, end: int) -> int:
-    """Return the amount nearest to `end` that fits, where all between it and `known` fit."""
-    if is_allowed(end):
-        return end
-    good, bad = known, end
-    while abs(bad - good) > 1:
-        middle = (good + bad) // 2
-        good, bad = (middle, bad) if is_allowed(middle) else (good, middle)
-    return good
+    lower = range(known - 1, -1 if action.operation is Operation.ADJUST else 0, -1)
+    higher = range(known + 1, AMOUNT_MAX + 1)
+    less, more = bisect(lower, 0, key=is_refused), bisect(higher, 0, key=is_refused)
+    return known - less, known + more
 
 
 def _by_itself(world: World, payment: Payment) -> Iterator[ByItself]:

@@ -16,6 +16,7 @@ from sandbox.control.routing import PREFIX, delete, get, post
 from sandbox.domain.field_types import WorldName
 from sandbox.domain.instants import Instant, from_ms, parse_duration
 from sandbox.domain.teams import TEAM_PATTERN
+from sandbox.platform.routing import ROOT_PATH
 from sandbox.platform.security_headers import AnswerKind
 from sandbox.tokens import TeamToken
 
@@ -112,7 +113,7 @@ def _cookie(request: ControlRequest, value: str, seconds: int) -> str:
     forwarded = dict(scope["headers"]).get(b"x-forwarded-proto")
     secure = "; Secure" if scope.get("scheme") == "https" or forwarded == b"https" else ""
     return (
-        f"{identity.cookie_name(scope)}={value}; Path={request.root_path}{PREFIX}; "
+        f"{identity.cookie_name(scope)}={value}; Path={scope.get(ROOT_PATH, '')}{PREFIX}; "
         f"Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
     )
 
