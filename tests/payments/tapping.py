@@ -6,7 +6,7 @@ from typing import Any
 from tests.driving import InProcess, Response
 from tests.payments.waits import Request, world_of
 from tests.scenarios.running import running
-from tests.support.payments import ask_on_loop, turns
+from tests.support.payments import ask_on_loop
 
 CONTROL = "/_sandbox/worlds/default"
 
@@ -44,35 +44,3 @@ async def advance(sandbox: InProcess, by: str) -> list[dict[str, Any]]:
     assert answer.status == 200, answer.body
     fired: list[dict[str, Any]] = answer.json()["fired"]
     return fired
-
-
-def tapped(sandbox: InProcess, request: Request, **body: Any) -> tuple[Response, Response]:
-    """The answers of a request whose payment waits, and of what was done at the desk."""
-
-    async def both() -> tuple[Response, Response]:
-        task = await at_desk(sandbox, request)
-        (waiting,) = await taps(sandbox)
-        done = await tap(sandbox, waiting["transaction_id"], **body)
-        return await task, done
-
-    return asyncio.run(both())
-
-
-def meanwhile(sandbox: InProcess, request: Request, *others: Request) -> list[Response]:
-    """The answers of a request that ends at the desk because of others, and of those.
-
-    The path of the others may hold `{}` for the id of the payment that waits.
-    """
-
-    async def all_of_them() -> list[Response]:
-        task = await at_desk(sandbox, request)
-        (waiting,) = await taps(sandbox)
-        answers = [
-            await ask_on_loop(sandbox, method, path.format(waiting["transaction_id"]), body)
-            for method, path, body in others
-        ]
-        await turns()
-        assert task.done()
-        return [await task, *answers]
-
-    return asyncio.run(all_of_them())

@@ -1,242 +1,180 @@
-"""Payments that wait for their processor, and what happens meanwhile. Source: assumed 2.6, D2."""
+"""Payments that wait for their processor, for how long, and what happens meanwhile.
+
+Source: assumed 2.6, 5.1-latency, D2, D23.
+"""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
-from sandbox.domain.payments.outcomes import Operation
-from tests.payments.waits import action, delay, meanwhile, sale, waiting, world_of
+from sandbox.domain.payments.outcomes import Operation, Queued
+from tests.payments.open_requests import OpenRequests
+from tests.payments.waits import action, delay, sale, world_of
 from tests.platform.minting import mint
 from tests.support.payments import (
+    OPERATIONS,
     ask_on_loop,
     chosen,
+    error,
     event_types,
     events_of,
     paid_id,
+    pay,
     read,
     ready_for,
-    until_busy,
+    set_switches,
 )
+
+CLOCK = "/_sandbox/worlds/default/clock"
 
 # --- others go on -----------------------------------------------------------------------------
 
 
-def test_a_waiting_payment_does_not_hold_up_other_requests(sandbox):
-    delay(sandbox)
+@pytest.mark.proves("assumed 8.3-order")
+def test_a_waiting_payment_does_not_hold_up_other_requests(sandbox, requests):
+    delay(sandbox, ms=200)
+    task = requests.open(sale(sandbox))
+    announced = [one.event_type for one in world_of(sandbox).store.messages()]
 
-    async def others_while_one_waits():
-        task = await waiting(sandbox, sale(sandbox))
-        other = await ask_on_loop(sandbox, *sale(sandbox))
-        listed = await ask_on_loop(sandbox, "GET", "/v2/transactions")
-        keys = await ask_on_loop(sandbox, "GET", "/v5/apikeys")
-        return task.done(), other, listed, keys, await task
+    other = requests.ask(*sale(sandbox))
+    listed = requests.ask("GET", "/v2/transactions").json()["transactions"]
+    keys = requests.ask("GET", "/v5/apikeys")
 
-    was_done, other, listed, keys, answer = asyncio.run(others_while_one_waits())
-
-    assert was_done is False
+    assert requests.is_open(task)
+    answer = requests.end(task)
     assert (other.status, keys.status, answer.status) == (200, 200, 200)
     # The record is there from the beginning, and pending until the answer (spec 6.3).
-    shown = {one["transaction_id"]: one["status"] for one in listed.json()["transactions"]}
-    assert shown == {
+    assert {one["transaction_id"]: one["status"] for one in listed} == {
         answer.json()["transaction_id"]: "pending",
         other.json()["transaction_id"]: "captured",
     }
     assert answer.json()["status"] == "captured"
+    assert announced == ["transaction.create"]
+    assert event_types(sandbox, answer) == ["transaction.create", "transaction.sale"]
 
 
-@pytest.mark.proves("assumed 8.3-order")
-def test_the_creation_is_announced_before_the_wait_and_the_outcome_after_it(sandbox):
-    delay(sandbox)
+def test_payments_that_wait_side_by_side_have_their_own_answers_and_one_batch(sandbox, requests):
+    for outcome in ("lost_card", "stolen_card", "approved", "approved"):
+        delay(sandbox, outcome, ms=10)
 
-    async def before_and_after():
-        task = await waiting(sandbox, sale(sandbox))
-        before = [one.event_type for one in world_of(sandbox).store.messages()]
-        return before, await task
+    answers = requests.together(*[sale(sandbox)] * 4)
 
-    before, answer = asyncio.run(before_and_after())
-
-    assert before == ["transaction.create"]
-    assert event_types(sandbox, answer) == [
-        "transaction.create",
-        "batch.opened",
-        "transaction.sale",
-    ]
-
-
-def test_two_payments_wait_side_by_side(sandbox):
-    delay(sandbox, "lost_card")
-    delay(sandbox, "stolen_card")
-
-    async def both():
-        tasks = [asyncio.create_task(ask_on_loop(sandbox, *sale(sandbox))) for _ in range(2)]
-        await until_busy(sandbox, 2)
-        return await asyncio.gather(*tasks)
-
-    first, second = asyncio.run(both())
-
-    assert [chosen(first), chosen(second)] == [
-        "lost_card; source=queue; rule=queue",
-        "stolen_card; source=queue; rule=queue",
-    ]
+    keys = ["lost_card", "stolen_card", "approved", "approved"]
+    assert [chosen(one) for one in answers] == [f"{key}; source=queue; rule=queue" for key in keys]
     assert world_of(sandbox).busy == {}
+    # assumed B1: a terminal has one open batch.
+    assert len({one.json()["batch_id"] for one in answers[2:]}) == 1
+    kinds = [name for one in answers for name in event_types(sandbox, one)]
+    assert kinds.count("batch.opened") == 1
 
 
 # --- one payment, one thing at a time ---------------------------------------------------------
 
 
 @pytest.mark.proves("assumed 2.6-serial")
-def test_two_actions_on_one_payment_are_served_one_after_the_other(sandbox):
+def test_actions_on_one_payment_are_served_one_after_the_other(sandbox, requests):
     id = paid_id(sandbox, operation="auth")
-    delay(sandbox, operation=Operation.INCREMENT)
+    for operation in (Operation.INCREMENT, Operation.CAPTURE):
+        delay(sandbox, operation=operation)
+    refund = ("POST", "/v3/refund", {"transaction_id": id, "amount": 100})
 
-    increment, capture = meanwhile(sandbox, action(id, "incremental_auth"), action(id, "capture"))
+    increment, capture, again, refunded = requests.together(
+        action(id, "incremental_auth"), action(id, "capture"), action(id, "capture"), refund
+    )
 
-    # The capture sees what the increment came to.
+    # Each sees what the one before came to.
     assert (increment.json()["status"], increment.json()["total_amount"]) == ("authorized", 1500)
     assert (capture.json()["status"], capture.json()["total_amount"]) == ("captured", 1500)
+    assert error(again) == (400, "invalid_capture_sequence")
+    assert (refunded.status, refunded.json()["refunded"]) == (200, 100)
     assert [one["transaction_type"] for one in read(sandbox, id)["history"]] == [
-        *("auth", "auth", "incremental_auth", "capture"),
+        *("auth", "auth", "incremental_auth", "capture", "capture", "refund"),
     ]
+    # A request that waited its turn has every step in the journal once.
+    steps = [one["step"] for one in sandbox.journal(capture)["decisions"]]
+    assert steps == ["route", "authenticate", "visibility", "target", "outcome", "apply"]
 
 
-@pytest.mark.proves("assumed 2.6-serial")
-def test_of_two_captures_the_second_finds_the_payment_captured(sandbox):
+def test_reading_a_payment_that_waits_shows_it_as_it_is(sandbox, requests):
     id = paid_id(sandbox, operation="auth")
-    delay(sandbox, operation=Operation.CAPTURE)
+    delay(sandbox, operation=Operation.CAPTURE, ms=200)
+    task = requests.open(action(id, "capture"))
 
-    first, second = meanwhile(sandbox, action(id, "capture"), action(id, "capture"))
-
-    assert first.json()["status"] == "captured"
-    assert (second.status, second.json()["error"]) == (400, "invalid_capture_sequence")
-
-
-def test_a_refund_of_its_own_route_waits_its_turn_and_sees_what_came_before(sandbox):
-    id = paid_id(sandbox, operation="auth")
-    delay(sandbox, operation=Operation.CAPTURE)
-    refund = ("POST", "/v3/refund", {"transaction_id": id})
-
-    capture, refunded = meanwhile(sandbox, action(id, "capture"), refund)
-
-    assert capture.json()["status"] == "captured"
-    assert (refunded.status, refunded.json().get("status")) == (200, "refunded")
-
-
-def test_reading_a_payment_that_waits_shows_it_as_it_is(sandbox):
-    id = paid_id(sandbox, operation="auth")
-    delay(sandbox, operation=Operation.CAPTURE)
-
-    async def read_meanwhile():
-        task = await waiting(sandbox, action(id, "capture"))
-        seen = await ask_on_loop(sandbox, "GET", f"/v1/transactions/{id}")
-        return task.done(), seen, await task
-
-    was_done, seen, capture = asyncio.run(read_meanwhile())
+    seen = requests.ask("GET", f"/v1/transactions/{id}")
 
     # Only actions are served one after the other (assumed 2.6): nothing is changed by a look.
-    assert (was_done, seen.json()["status"]) == (False, "authorized")
-    assert capture.json()["status"] == "captured"
-
-
-def test_a_request_that_waited_its_turn_has_every_step_in_the_journal_once(sandbox):
-    id = paid_id(sandbox, operation="auth")
-    delay(sandbox, operation=Operation.INCREMENT)
-
-    _, capture = meanwhile(sandbox, action(id, "incremental_auth"), action(id, "capture"))
-
-    steps = [one["step"] for one in sandbox.journal(capture)["decisions"]]
-    assert steps == ["route", "authenticate", "visibility", "target", "apply"]
+    assert (requests.is_open(task), seen.json()["status"]) == (True, "authorized")
+    assert requests.end(task).json()["status"] == "captured"
 
 
 # --- equal event_ids --------------------------------------------------------------------------
 
 
-def assert_second_is_the_duplicate(first, second):
-    assert first.status == 200, first.body
-    assert (second.status, second.json()["error"]) == (400, "duplicate_event")
-
-
 @pytest.mark.proves("assumed 2.6-serial")
-def test_of_two_sales_with_one_event_id_the_second_is_the_duplicate(sandbox):
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("sale", "sale"), ("refund", "refund"), ("capture", "another capture"), ("capture", "sale")],
+)
+def test_of_two_requests_with_one_event_id_the_second_is_the_duplicate(
+    sandbox, requests, first, second
+):
+    # The scope of an event_id is the merchant account, whatever the operation (assumed 2.6).
+    id = paid_id(sandbox, operation="auth" if first == "capture" else "sale")
+    other = paid_id(sandbox, operation="auth")
+    before = read(sandbox, id)
     delay(sandbox)
 
-    first, second = meanwhile(sandbox, sale(sandbox, event_id="E-1"), sale(sandbox, event_id="E-1"))
+    def request_of(kind):
+        if kind == "sale":
+            return sale(sandbox, event_id="E-1")
+        more = {"amount": 100} if kind == "refund" else {}
+        on = other if kind.startswith("another") else id
+        return action(on, kind.split()[-1], event_id="E-1", **more)
 
-    assert_second_is_the_duplicate(first, second)
-    assert first.json()["transaction_id"] in second.json()["detail"]
-    assert event_types(sandbox, second) == []
+    done, duplicate = requests.together(request_of(first), request_of(second))
 
-
-def test_of_two_actions_on_one_payment_with_one_event_id_as_well(sandbox):
-    id = paid_id(sandbox)
-    delay(sandbox, operation=Operation.REFUND)
-    refund = action(id, "refund", amount=100, event_id="E-1")
-
-    first, second = meanwhile(sandbox, refund, refund)
-
-    assert_second_is_the_duplicate(first, second)
-    assert read(sandbox, id)["refunded"] == 100
-
-
-def test_of_actions_on_two_payments_with_one_event_id_as_well(sandbox):
-    one, other = (paid_id(sandbox, operation="auth") for _ in range(2))
-    delay(sandbox, operation=Operation.CAPTURE)
-
-    first, second = meanwhile(
-        sandbox, action(one, "capture", event_id="E-1"), action(other, "capture", event_id="E-1")
-    )
-
-    # assumed 2.6: the scope of an event_id is the merchant account, whatever the operation.
-    assert_second_is_the_duplicate(first, second)
-    assert [read(sandbox, id)["status"] for id in (one, other)] == ["captured", "authorized"]
-
-
-def test_of_an_action_and_a_sale_with_one_event_id_as_well(sandbox):
-    id = paid_id(sandbox, operation="auth")
-    delay(sandbox, operation=Operation.CAPTURE)
-
-    first, second = meanwhile(
-        sandbox, action(id, "capture", event_id="E-1"), sale(sandbox, event_id="E-1")
-    )
-
-    assert_second_is_the_duplicate(first, second)
-    assert read(sandbox, id)["status"] == "captured"
+    assert done.status == 200, done.body
+    assert error(duplicate) == (400, "duplicate_event")
+    assert done.json()["transaction_id"] in duplicate.json()["detail"]
+    assert event_types(sandbox, duplicate) == []
+    assert read(sandbox, other)["status"] == "authorized"
+    assert len(read(sandbox, id)["history"]) == len(before["history"]) + (first != "sale")
 
 
 # --- a key that is lost meanwhile -------------------------------------------------------------
 
 LOST = {
     "revoked": lambda key_id: ("PUT", f"/v5/apikeys/{key_id}", {"status": "revoked"}),
-    "deleted": lambda key_id: ("DELETE", f"/v5/apikeys/{key_id}", None),
+    "deleted": lambda key_id: ("DELETE", f"/v5/apikeys/{key_id}"),
+    "expired": lambda key_id: ("PUT", CLOCK, {"now": "2026-03-01T12:01:00Z"}),
 }
-FAILED = [("error", "payment_failed")]
+EVENTS = {
+    "incremental_auth": "transaction.increment",
+    "confirm": "transaction.sale",
+}
 
 
-def after_losing_the_key(sandbox, request, how="revoked"):
+def after_losing_the_key(sandbox, requests, request, how="revoked"):
     """The answer to a request whose key is lost while it waits."""
-    key = mint(sandbox, ["all"], by="partner")
-
-    async def lose_it():
-        task = await waiting(sandbox, request, by=key.key)
-        lost = await ask_on_loop(sandbox, *LOST[how](key.id))
-        assert lost.status == 200
-        return await task
-
-    return asyncio.run(lose_it())
+    key = mint(sandbox, ["all"], by="partner", expires_at="2026-03-01T12:00:10Z")
+    task = requests.open(request, by=key.key)
+    assert requests.ask(*LOST[how](key.id)).status == 200
+    return requests.end(task)
 
 
 @pytest.mark.proves("assumed D2, 8.2-revoke")
 @pytest.mark.parametrize("how", LOST)
-def test_a_key_lost_during_a_sale_is_a_401_and_the_payment_failed(sandbox, how):
+def test_a_key_lost_during_a_sale_is_a_401_and_the_payment_failed(sandbox, requests, how):
     delay(sandbox)
 
-    answer = after_losing_the_key(sandbox, sale(sandbox, event_id="E-1"), how)
+    answer = after_losing_the_key(sandbox, requests, sale(sandbox, event_id="E-1"), how)
 
-    assert (answer.status, answer.json()["error"]) == (401, "authentication_failed")
+    assert error(answer) == (401, "authentication_failed")
     announced = events_of(sandbox, answer)
     kept = read(sandbox, announced[0]["subject"])
     assert (kept["status"], kept["status_reason"], kept["event_id"]) == (
-        *FAILED[0],
-        "E-1",
+        *("error", "payment_failed", "E-1"),
     )
     assert [one["event_type"] for one in announced] == ["transaction.create", "transaction.sale"]
     assert announced[-1]["body"] == kept
@@ -245,60 +183,138 @@ def test_a_key_lost_during_a_sale_is_a_401_and_the_payment_failed(sandbox, how):
 
 
 @pytest.mark.proves("assumed D2")
-@pytest.mark.parametrize(
-    ("operation", "event"),
-    [
-        ("incremental_auth", "transaction.increment"),
-        ("capture", "transaction.capture"),
-        ("tip_adjust", "transaction.tip_adjust"),
-        ("refund", "transaction.refund"),
-        ("reverse", "transaction.reverse"),
-        ("confirm", "transaction.sale"),
-    ],
-)
-def test_a_key_lost_during_an_action_is_a_401_and_a_failed_attempt(sandbox, operation, event):
+@pytest.mark.parametrize("operation", list(OPERATIONS)[2:])
+def test_a_key_lost_during_an_action_is_a_401_and_a_failed_attempt(sandbox, requests, operation):
     id = ready_for(sandbox, operation)
     before = read(sandbox, id)
     delay(sandbox)
 
-    answer = after_losing_the_key(sandbox, action(id, operation))
+    answer = after_losing_the_key(sandbox, requests, action(id, operation))
 
     (announced,) = events_of(sandbox, answer)
     body, after = announced["body"], read(sandbox, id)
+    event = EVENTS.get(operation, f"transaction.{operation}")
     assert (answer.status, announced["event_type"]) == (401, event)
-    assert [(body["status"], body["status_reason"])] == FAILED
+    assert (body["status"], body["status_reason"]) == ("error", "payment_failed")
     assert after["history"] == body["history"]
     expected = "error" if operation == "confirm" else before["status"]
     assert (after["status"], after["refunded"], after["reversed"]) == (expected, 0, 0)
 
 
-@pytest.mark.proves("assumed D2")
-def test_an_expired_key_is_lost_too(sandbox):
-    key = mint(sandbox, ["all"], by="partner", expires_at="2026-03-01T12:00:10Z")
-    delay(sandbox)
-
-    async def let_it_expire():
-        task = await waiting(sandbox, sale(sandbox), by=key.key)
-        await ask_on_loop(
-            sandbox, "PUT", "/_sandbox/worlds/default/clock", {"now": "2026-03-01T12:01:00Z"}
-        )
-        return await task
-
-    answer = asyncio.run(let_it_expire())
-
-    assert (answer.status, answer.json()["error"]) == (401, "authentication_failed")
-    assert event_types(sandbox, answer)[-1] == "transaction.sale"
-
-
-def test_the_key_of_another_client_may_be_lost(sandbox):
+def test_the_key_of_another_client_may_be_lost(sandbox, requests):
     delay(sandbox)
     other = mint(sandbox, ["all"], by="partner")
+    task = requests.open(sale(sandbox))
 
-    async def lose_another():
-        task = await waiting(sandbox, sale(sandbox))
-        await ask_on_loop(sandbox, *LOST["revoked"](other.id))
-        return await task
+    requests.ask(*LOST["revoked"](other.id))
 
-    answer = asyncio.run(lose_another())
+    assert requests.end(task).json()["status"] == "captured"
 
-    assert (answer.status, answer.json()["status"]) == (200, "captured")
+
+# --- the world is reset, or goes --------------------------------------------------------------
+
+RESET = ("POST", "/_sandbox/worlds/default/reset", {})
+
+
+@pytest.mark.parametrize("operation", ["sale", "capture", "refund", "confirm"])
+def test_a_reset_ends_what_waits_without_a_trace(sandbox, requests, operation):
+    request = sale(sandbox)
+    if operation != "sale":
+        request = action(ready_for(sandbox, operation), operation)
+    delay(sandbox)
+    task = requests.open(request)
+
+    requests.ask(*RESET)
+
+    # A reset world draws the same ids again: the same transaction_id, another payment.
+    delay(sandbox, "lost_card", ms=60)
+    after = requests.open(sale(sandbox, amount=700))
+    assert error(requests.end(task)) == (404, "not_found")
+    later = requests.end(after).json()
+    assert (later["status_reason"], later["total_amount"]) == ("invalid_card", 700)
+    kinds = [one.event_type for one in world_of(sandbox).store.messages()]
+    assert (kinds, world_of(sandbox).busy) == (["transaction.create", "transaction.sale"], {})
+
+
+def test_a_world_that_is_deleted_does_not_fail_a_payment_that_waits(sandbox):
+    sandbox.control("POST", "/worlds", {"id": "mine"})
+    mine = replace(sandbox, world="mine")
+    delay(mine)
+
+    with asyncio.Runner() as runner:
+        requests = OpenRequests(mine, runner)
+        task = requests.open(sale(mine))
+        requests.ask("DELETE", "/_sandbox/worlds/mine")
+        assert requests.end(task).status < 500
+
+
+def test_a_prompt_that_expires_while_its_confirmation_waits_stays_expired(sandbox, requests):
+    id = ready_for(sandbox, "confirm")
+    delay(sandbox)
+    task = requests.open(action(id, "confirm"))
+
+    requests.ask("PUT", CLOCK, {"now": "2026-03-01T12:06:00Z"})
+
+    # assumed F4, F34.
+    assert error(requests.end(task)) == (400, "invalid_transaction_state")
+    assert read(sandbox, id)["status_reason"] == "surcharge_expired"
+
+
+# --- how long it takes ------------------------------------------------------------------------
+
+
+def timed(requests, request, **more):
+    """The answer, and how many milliseconds it took by the loop's own clock."""
+
+    async def time_it():
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        answer = await ask_on_loop(requests.sandbox, *request, **more)
+        return answer, (loop.time() - started) * 1000
+
+    return requests.run(time_it())
+
+
+@pytest.mark.proves("assumed 5.1-latency, D23")
+@pytest.mark.parametrize(
+    ("operation", "key", "scale", "queued_ms", "least_ms"),
+    [
+        ("sale", "approved", 0.05, 0, 45),
+        ("sale", "invalid_terminal", 0.1, 0, 20),
+        ("sale", "issuer_unavailable", 0.005, 0, 40),
+        ("sale", "surcharge_prompt", 0.02, 0, 18),
+        ("refund", "refund_declined", 0.05, 0, 50),
+        # A queued delay is waited for in full and comes on top.
+        ("sale", None, 0.05, 30, 75),
+    ],
+)
+def test_the_nominal_latency_is_waited_for_as_far_as_the_switch_says(
+    sandbox, requests, operation, key, scale, queued_ms, least_ms
+):
+    request = sale(sandbox)
+    if operation == "refund":
+        request = action(paid_id(sandbox), operation)
+    set_switches(sandbox, {"latency.scale": scale})
+    if queued_ms:
+        delay(sandbox, ms=queued_ms)
+
+    answer, took_ms = timed(requests, request, outcome=key)
+
+    assert chosen(answer) == (
+        f"{key}; source=header; rule=header" if key else "approved; source=queue; rule=queue"
+    )
+    # Nothing waits longer than asked for but by the machine's own delay.
+    assert least_ms - 2 <= took_ms < least_ms + 2_000
+
+
+@pytest.mark.proves("assumed 5.1-latency")
+def test_what_asks_nobody_or_takes_no_time_is_answered_at_once(sandbox):
+    # What waited at all would fail here, without an event loop: thirty nominal seconds.
+    assert pay(sandbox, outcome="processor_timeout").json()["status"] == "error"
+    id = paid_id(sandbox)
+    set_switches(sandbox, {"latency.scale": 10})
+    assert pay(sandbox, outcome="surcharge_expired").json()["status"] == "canceled"
+    assert pay(sandbox, at="passthrough_merchant").json()["status"] == "pending"
+    world_of(sandbox).queue.add(Queued(outcome="approved", delay_ms=60_000))
+    refused = sandbox.ask("POST", f"/v3/payments/{id}/capture", key="partner", json_body={})
+    assert error(refused) == (400, "invalid_capture_sequence")
