@@ -1,18 +1,20 @@
-"""How much may be captured, added, adjusted, reversed and refunded: assumed 2.5."""
+"""How much may be captured, added, adjusted, reversed and refunded: assumed 2.5, 2.7."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox.domain.payments.edits import broken
-from tests.platform.minting import messages
 from tests.properties import examples
 from tests.readings.choosing import choose
 from tests.support.payments import (
     act,
     acted,
+    batch,
     chosen,
+    error,
     fresh_sandbox,
+    held,
     in_state,
     kind,
     ledger,
@@ -23,208 +25,132 @@ from tests.support.payments import (
     record_of,
     refused,
     sums,
+    unchanged,
 )
 
 DINNER = {"subtotal": 10_000, "taxAmount": 875, "tipAmount": 3_000}
 """13875 in all."""
 
 
-def held(sandbox, amount=1000, **more):
-    return paid(sandbox, amount, operation="auth", **more)["transaction_id"]
-
-
-def error(answer):
-    return answer.status, answer.json()["error"]
-
-
 # --- capture ----------------------------------------------------------------------------------
 
+# what was held; the body of the capture; the parts of what is captured
+CAPTURES = [
+    (DINNER, {}, (10_000, 875, 3_000, 0)),
+    (DINNER, {"amount": 13_875}, (10_000, 875, 3_000, 0)),
+    # 875 x 7000 / 13875 = 441.4; 3000 x 7000 / 13875 = 1513.5, half up
+    (DINNER, {"amount": 7_000}, (5_045, 441, 1_514, 0)),
+    (DINNER, {"amount": 1}, (1, 0, 0, 0)),
+    # The tip adds to the tip; on top of the whole hold where no amount is given: assumed D15.
+    (DINNER, {"tip_amount": 500}, (10_000, 875, 3_500, 0)),
+    (DINNER, {"amount": 14_375, "tip_amount": 500}, (10_000, 875, 3_500, 0)),
+    (DINNER, {"amount": 7_500, "tip_amount": 500}, (5_045, 441, 2_014, 0)),
+    (DINNER, {"tip_amount": 0}, (10_000, 875, 3_000, 0)),
+    # Up to the hold and the headroom, which is 100 % of the subtotal: assumed 2.5-headroom.
+    ({"subtotal": 1000}, {"amount": 1200, "tip_amount": 200}, (1000, 0, 200, 0)),
+    ({"subtotal": 1000}, {"tip_amount": 1000}, (1000, 0, 1000, 0)),
+    (
+        {"subtotal": 1000},
+        *({"breakdown": {"subtotal": 950, "taxAmount": 50}}, (950, 50, 0, 0)),
+    ),
+    (
+        {"subtotal": 1000},
+        *({"breakdown": {"subtotal": 500, "tipAmount": 500}}, (500, 0, 500, 0)),
+    ),
+    # 8.25 % of 600 is 49.5
+    (
+        *({"subtotal": 1000}, {"breakdown": {"subtotal": 600, "taxRate": 8.25, "tipAmount": 50}}),
+        (600, 50, 50, 0),
+    ),
+    # A breakdown may add tip and surcharge to the goods: 3.5 % of 13875 is 485.625.
+    (
+        {"subtotal": 10_000, "taxAmount": 875},
+        {"amount": 14_361, "breakdown": DINNER | {"surcharge": {"percentage": 3.5}}},
+        (10_000, 875, 3_000, 486),
+    ),
+    (
+        {"subtotal": 10_000, "taxAmount": 875},
+        {"amount": 14_361, "breakdown": DINNER | {"surcharge": {"amount": 486}}},
+        (10_000, 875, 3_000, 486),
+    ),
+    # A surcharge may be a cent above the rate beside it: assumed 2.5-surcharge-rate.
+    (
+        {"subtotal": 1000},
+        {"breakdown": {"subtotal": 1000, "surchargeAmount": 31, "surchargeRate": 3}},
+        (1000, 0, 0, 31),
+    ),
+]
 
-@pytest.mark.proves("assumed 2.5-capture, F10, D15, 1.8-capture")
-@pytest.mark.parametrize(
-    ("body", "expected", "captured"),
-    [
-        ({}, (10_000, 875, 3_000, 0, 13_875), 13_875),
-        ({"amount": 13_875}, (10_000, 875, 3_000, 0, 13_875), 13_875),
-        # 875 x 7000 / 13875 = 441.4; 3000 x 7000 / 13875 = 1513.5, half up
-        ({"amount": 7_000}, (5_045, 441, 1_514, 0, 7_000), 7_000),
-        ({"amount": 1}, (1, 0, 0, 0, 1), 1),
-        # The tip adds to the tip; on top of the whole hold where no amount is given: assumed D15.
-        ({"tip_amount": 500}, (10_000, 875, 3_500, 0, 14_375), 14_375),
-        ({"amount": 14_375, "tip_amount": 500}, (10_000, 875, 3_500, 0, 14_375), 14_375),
-        ({"amount": 7_500, "tip_amount": 500}, (5_045, 441, 2_014, 0, 7_500), 7_500),
-        ({"tip_amount": 0}, (10_000, 875, 3_000, 0, 13_875), 13_875),
-    ],
+
+def total_of(breakdown):
+    surcharge = (breakdown.get("surcharge") or {}).get("amount", 0)
+    return sum(value for value in breakdown.values() if isinstance(value, int)) + surcharge
+
+
+@pytest.mark.proves(
+    "assumed 2.5-capture, F10, D15, 1.8-capture, 2.5-headroom, M3, 2.5-breakdown",
+    "assumed 2.5-surcharge-rate",
 )
-def test_a_capture_scales_what_was_authorized(sandbox, body, expected, captured):
-    id = held(sandbox, 13_875, breakdown=DINNER)
+def test_a_capture_scales_what_was_authorized_or_takes_the_parts_it_states(sandbox):
+    for breakdown, body, expected in CAPTURES:
+        tx = held(sandbox, total_of(breakdown), breakdown=breakdown)
 
-    after = acted(sandbox, id, "capture", **body)
+        after = acted(sandbox, tx, "capture", **body)
 
-    assert (parts(after), ledger(after)) == (expected, (13_875, captured, 0, 0))
-
-
-@pytest.mark.proves("assumed 2.5-capture")
-@pytest.mark.parametrize(
-    ("tax", "tip", "amount", "expected"),
-    [
-        # 1.5 is 2, 2.5 is 3: half up, and not to the even one
-        (3, 0, 50, (48, 2, 0, 0, 50)),
-        (5, 0, 50, (47, 3, 0, 0, 50)),
-        (0, 3, 50, (48, 0, 2, 0, 50)),
-        # 1.49 is 1
-        (3, 1, 49, (48, 1, 0, 0, 49)),
-    ],
-)
-def test_scaling_rounds_half_up_and_the_subtotal_takes_the_rest(
-    sandbox, tax, tip, amount, expected
-):
-    breakdown = {"subtotal": 100 - tax - tip, "taxAmount": tax, "tipAmount": tip}
-    id = held(sandbox, 100, breakdown=breakdown)
-
-    assert parts(acted(sandbox, id, "capture", amount=amount)) == expected
-
-
-@pytest.mark.proves("assumed 2.5-capture")
-def test_a_surcharge_that_was_held_is_scaled_too(sandbox):
-    breakdown = {"subtotal": 1000, "surcharge": {"amount": 35}}
-    id = held(sandbox, 1035, breakdown=breakdown)
-
-    # 35 x 500 / 1035 = 16.9
-    assert parts(acted(sandbox, id, "capture", amount=500)) == (483, 0, 0, 17, 500)
-
-
-@pytest.mark.proves("assumed 2.5-capture")
-def test_what_was_reversed_before_scales_a_capture_without_an_amount(sandbox):
-    id = held(sandbox, 13_875, breakdown=DINNER)
-    acted(sandbox, id, "reverse", amount=6_875)
-
-    after = acted(sandbox, id, "capture")
-
+        captured = sum(expected)
+        assert parts(after) == (*expected, captured), body
+        assert ledger(after) == (total_of(breakdown), captured, 0, 0)
+        assert after["surcharge_applied"] is (expected[3] > 0)
+    tx = held(sandbox, 13_875, breakdown=DINNER)
+    acted(sandbox, tx, "reverse", amount=6_875)
+    # What was reversed before scales a capture without an amount.
+    after = acted(sandbox, tx, "capture")
     assert parts(after) == (5_045, 441, 1_514, 0, 7_000)
     assert ledger(after) == (13_875, 7_000, 0, 6_875)
 
 
 @pytest.mark.proves("assumed F11, M3, 2.5-headroom")
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_a_capture_beyond_hold_and_headroom_is_refused(sandbox):
+    tx = held(sandbox)
+    for body in (
         {"amount": 1001},
         {"amount": 1201, "tip_amount": 200},
         {"amount": 2001, "tip_amount": 1001},
-        # The headroom is 100 % of the subtotal: assumed 2.5-headroom.
         {"tip_amount": 1001},
         {"amount": 1100, "breakdown": {"subtotal": 1100}},
         {"breakdown": {"subtotal": 950, "taxAmount": 51}},
         {"breakdown": {"subtotal": 500, "tipAmount": 501}},
-    ],
-)
-def test_a_capture_beyond_hold_and_headroom_is_refused(sandbox, body):
-    id = held(sandbox)
-
-    answer = act(sandbox, id, "capture", **body)
-
-    after = read(sandbox, id)
-    assert error(answer) == (400, "exceeds_original_auth")
-    assert (ledger(after), parts(after)) == ((1000, 0, 0, 0), (1000, 0, 0, 0, 1000))
+    ):
+        assert error(act(sandbox, tx, "capture", **body)) == (400, "exceeds_original_auth"), body
+        after = read(sandbox, tx)
+        assert (ledger(after), parts(after)) == ((1000, 0, 0, 0), (1000, 0, 0, 0, 1000))
 
 
-@pytest.mark.proves("assumed 2.5-headroom, M3, 2.5-breakdown")
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        ({"amount": 1200, "tip_amount": 200}, (1000, 0, 200, 0, 1200)),
-        ({"tip_amount": 1000}, (1000, 0, 1000, 0, 2000)),
-        ({"breakdown": {"subtotal": 950, "taxAmount": 50}}, (950, 50, 0, 0, 1000)),
-        ({"breakdown": {"subtotal": 500, "tipAmount": 500}}, (500, 0, 500, 0, 1000)),
-        # 8.25 % of 600 is 49.5
-        (
-            {"amount": 700, "breakdown": {"subtotal": 600, "taxRate": 8.25, "tipAmount": 50}},
-            (600, 50, 50, 0, 700),
-        ),
-    ],
-)
-def test_a_capture_up_to_hold_and_headroom_is_taken(sandbox, body, expected):
-    id = held(sandbox)
-
-    after = acted(sandbox, id, "capture", **body)
-
-    assert (parts(after), ledger(after)) == (expected, (1000, expected[4], 0, 0))
-
-
-@pytest.mark.proves("assumed 2.5-breakdown")
-@pytest.mark.parametrize(
-    "surcharge", [{"surcharge": {"percentage": 3.5}}, {"surcharge": {"amount": 486}}]
-)
-def test_a_capture_with_a_breakdown_may_add_tip_and_surcharge_to_the_goods(sandbox, surcharge):
-    # 10000 + 875 + 3000 at 3.5 % is 485.625: assumed 2.5-breakdown, 2.8-examples
-    id = held(sandbox, 10_875, breakdown={"subtotal": 10_000, "taxAmount": 875})
-
-    after = acted(*(sandbox, id, "capture"), amount=14_361, breakdown=DINNER | surcharge)
-
-    assert parts(after) == (10_000, 875, 3_000, 486, 14_361)
-    assert ledger(after) == (10_875, 14_361, 0, 0)
-    assert (after["surcharge_applied"], after["tip_capture_mode"]) == (True, "capture")
-
-
-@pytest.mark.proves("assumed 2.5-surcharge-rate")
-def test_a_surcharge_may_be_a_cent_above_the_rate_beside_it(sandbox):
-    id = held(sandbox)
-    breakdown = {"subtotal": 1000, "surchargeAmount": 31, "surchargeRate": 3}
-
-    after = acted(sandbox, id, "capture", breakdown=breakdown)
-
-    assert (after["status"], after["surcharge_amount"]) == ("captured", 31)
-
-
-@pytest.mark.proves("assumed 2.5-surcharge-rate")
-@pytest.mark.parametrize("goods", [500, 1000])
-def test_a_surcharge_above_its_own_rate_is_invalid_and_no_attempt(sandbox, goods):
-    # It is a mistake in the request, even if the whole is below the hold.
-    id = held(sandbox)
-    before, fired_before = read(sandbox, id), len(messages(sandbox))
-    breakdown = {"subtotal": goods, "surchargeAmount": 32, "surchargeRate": 3}
-
-    answer = act(sandbox, id, "capture", breakdown=breakdown)
-
-    assert "surchargeAmount: 32 is more than its rate of 3 %" in refused(sandbox, answer)
-    assert read(sandbox, id) == before
-    assert len(messages(sandbox)) == fired_before
-
-
-@pytest.mark.proves("assumed 2.5-breakdown, 2.5-increment")
-@pytest.mark.parametrize(
-    ("operation", "body"),
-    [
-        ("capture", {"tip_amount": -1}),
-        ("capture", {"breakdown": {"subtotal": 0}}),
-        ("capture", {"breakdown": {"tipAmount": 10}}),
-        ("increment", {}),
-        ("increment", {"amount": None}),
-        ("increment", {"amount": 99_999_999}),
-    ],
-)
-def test_a_follow_up_that_makes_no_sense_is_refused_without_a_trace(sandbox, operation, body):
-    before = in_state(sandbox, "authorized")
-
-    answer = act(sandbox, before["transaction_id"], operation, **body)
-
-    assert error(answer) == (400, "validation_error")
-    assert read(sandbox, before["transaction_id"]) == before
-
-
-@pytest.mark.proves("assumed 2.8-never")
-def test_a_capture_never_surcharges_a_debit_card(sandbox):
-    # assumed D12
-    id = held(sandbox, card="tok_visa_debit")
-    breakdown = {"subtotal": 1000, "surcharge": {"amount": 30}}
-
-    answer = act(sandbox, id, "capture", breakdown=breakdown)
-
-    assert error(answer) == (400, "validation_error")
+@pytest.mark.proves("assumed 2.5-surcharge-rate, 2.5-breakdown, 2.5-increment, 2.8-never, D12")
+def test_a_follow_up_that_makes_no_sense_is_refused_without_a_trace(sandbox):
+    tx, debit = held(sandbox), held(sandbox, card="tok_visa_debit")
+    # The first is a mistake in the request, even if the whole is below the hold.
+    for goods in (500, 1000):
+        breakdown = {"subtotal": goods, "surchargeAmount": 32, "surchargeRate": 3}
+        with unchanged(sandbox):
+            said = refused(sandbox, act(sandbox, tx, "capture", breakdown=breakdown))
+        assert "surchargeAmount: 32 is more than its rate of 3 %" in said
+    stated = {"subtotal": 1000, "surcharge": {"amount": 30}}
+    for on, operation, body in (
+        (tx, "capture", {"tip_amount": -1}),
+        (tx, "capture", {"breakdown": {"subtotal": 0}}),
+        (tx, "capture", {"breakdown": {"tipAmount": 10}}),
+        (debit, "capture", {"breakdown": stated}),
+        (tx, "increment", {}),
+        (tx, "increment", {"amount": None}),
+        (tx, "increment", {"amount": 99_999_999}),
+    ):
+        with unchanged(sandbox):
+            assert error(act(sandbox, on, operation, **body)) == (400, "validation_error"), body
 
 
 SMALL = st.integers(min_value=0, max_value=3_000)
+MANY = fresh_sandbox()
 
 
 @pytest.mark.proves("assumed 2.5-capture, M1")
@@ -237,7 +163,6 @@ SMALL = st.integers(min_value=0, max_value=3_000)
 )
 @settings(max_examples=examples(150))
 def test_scaled_components_are_their_shares_rounded_half_up(subtotal, tax, tip, surcharge, data):
-    sandbox = CAPTURING
     total = subtotal + tax + tip + surcharge
     amount = data.draw(st.integers(min_value=1, max_value=total))
     breakdown = {
@@ -246,9 +171,9 @@ def test_scaled_components_are_their_shares_rounded_half_up(subtotal, tax, tip, 
         "tipAmount": tip,
         "surcharge": {"amount": surcharge},
     }
-    id = held(sandbox, total, breakdown=breakdown)
+    tx = held(MANY, total, breakdown=breakdown)
 
-    after = parts(acted(sandbox, id, "capture", amount=amount))
+    after = parts(acted(MANY, tx, "capture", amount=amount))
 
     shares = [(2 * part * amount + total) // (2 * total) for part in (tax, tip, surcharge)]
     assert after[4] == amount == sum(after[:4])
@@ -257,65 +182,61 @@ def test_scaled_components_are_their_shares_rounded_half_up(subtotal, tax, tip, 
         assert after == (amount - sum(shares), *shares, amount)
 
 
-CAPTURING = fresh_sandbox()
-
-
 # --- increment --------------------------------------------------------------------------------
 
 
 @pytest.mark.proves("assumed 2.5-increment, F13")
-def test_increments_add_up_and_all_of_them_can_be_captured(sandbox):
-    id = held(sandbox)
-    acted(sandbox, id, "increment", amount=250)
-    grown = acted(sandbox, id, "increment", amount=1)
-    too_much = act(sandbox, id, "capture", amount=1252)
-
-    after = acted(sandbox, id, "capture", amount=1251)
-
-    assert (parts(grown), ledger(grown)) == ((1251, 0, 0, 0, 1251), (1251, 0, 0, 0))
-    assert error(too_much) == (400, "exceeds_original_auth")
-    assert ledger(after) == (1251, 1251, 0, 0)
-
-
-@pytest.mark.proves("assumed 2.5-increment")
-def test_an_increment_with_a_breakdown_adds_to_every_component(sandbox):
-    id = held(sandbox, 13_875, breakdown=DINNER)
+def test_increments_add_up_to_every_component_and_all_of_it_can_be_captured(sandbox):
+    tx = held(sandbox, 13_875, breakdown=DINNER)
     more = {"subtotal": 1_000, "taxAmount": 88, "tipAmount": 200, "surcharge": {"amount": 12}}
+    acted(sandbox, tx, "increment", amount=1_300, breakdown=more)
+    grown = acted(sandbox, tx, "increment", amount=1)
 
-    after = acted(sandbox, id, "increment", amount=1_300, breakdown=more)
+    too_much = act(sandbox, tx, "capture", amount=15_177)
+    after = acted(sandbox, tx, "capture", amount=15_176)
 
-    assert parts(after) == (11_000, 963, 3_200, 12, 15_175)
-    assert ledger(after) == (15_175, 0, 0, 0)
+    assert parts(grown) == (11_001, 963, 3_200, 12, 15_176)
+    assert ledger(grown) == (15_176, 0, 0, 0)
+    assert error(too_much) == (400, "exceeds_original_auth")
+    assert ledger(after) == (15_176, 15_176, 0, 0)
 
 
 # --- confirm ----------------------------------------------------------------------------------
 
+TIPPED = {"subtotal": 1000, "tipAmount": 100, "surcharge": {"amount": 20}}
+CONFIRMED = [
+    ({}, (1000, 0, 0, 30, 1030)),
+    ({"amount": 1030}, (1000, 0, 0, 30, 1030)),
+    ({"amount": 1120, "breakdown": TIPPED}, (1000, 0, 100, 20, 1120)),
+    ({"breakdown": {"subtotal": 1000, "surcharge": {"percentage": 2}}}, (1000, 0, 0, 20, 1020)),
+    ({"breakdown": {"subtotal": 1000, "surcharge": {"bypass": True}}}, (1000, 0, 0, 0, 1000)),
+]
+UNCONFIRMED = [
+    {"amount": 1031, "breakdown": {"subtotal": 1000, "surcharge": {"amount": 30}}},
+    {"amount": 999},
+    {"confirm": "yes"},
+    {"confirm": None},
+]
 
-@pytest.mark.proves("assumed F1, D12")
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        ({}, (1000, 0, 0, 30, 1030)),
-        ({"amount": 1030}, (1000, 0, 0, 30, 1030)),
-        (
-            {
-                "amount": 1120,
-                "breakdown": {"subtotal": 1000, "tipAmount": 100, "surcharge": {"amount": 20}},
-            },
-            (1000, 0, 100, 20, 1120),
-        ),
-        ({"breakdown": {"subtotal": 1000, "surcharge": {"percentage": 2}}}, (1000, 0, 0, 20, 1020)),
-        ({"breakdown": {"subtotal": 1000, "surcharge": {"bypass": True}}}, (1000, 0, 0, 0, 1000)),
-    ],
-)
-def test_a_confirmation_takes_the_proposal_or_what_overrides_it(sandbox, body, expected):
-    id = in_state(sandbox, "surcharge_pending")["transaction_id"]
 
-    after = acted(sandbox, id, "confirm", **({"confirm": True} | body))
-
-    assert (parts(after), ledger(after)) == (expected, (expected[4], expected[4], 0, 0))
-    # assumed M8
-    assert after["surcharge_applied"] is (expected[3] > 0)
+@pytest.mark.proves("assumed F1, F5, D12, 2.1-silent")
+def test_a_confirmation_takes_the_proposal_or_what_overrides_it(sandbox):
+    for body, expected in CONFIRMED:
+        tx = in_state(sandbox, "surcharge_pending")
+        after = acted(sandbox, tx, "confirm", **({"confirm": True} | body))
+        assert (parts(after), ledger(after)) == (expected, (expected[4], expected[4], 0, 0))
+        # assumed M8
+        assert after["surcharge_applied"] is (expected[3] > 0)
+    tx = in_state(sandbox, "surcharge_pending")
+    with unchanged(sandbox):
+        for body in UNCONFIRMED:
+            answer = act(sandbox, tx, "confirm", **({"confirm": True} | body))
+            assert error(answer) == (400, "validation_error")
+    # One that is called off takes its proposal back.
+    for amount in (None, 1000, 1030):
+        tx = in_state(sandbox, "surcharge_pending")
+        after = acted(sandbox, tx, "reverse", amount=amount)
+        assert (after["status"], parts(after)) == ("canceled", (1000, 0, 0, 0, 1000))
 
 
 @pytest.mark.proves("assumed F1, 2.7, 5.2-declines, D35-partial-approval")
@@ -324,44 +245,179 @@ def test_a_confirmation_takes_the_proposal_or_what_overrides_it(sandbox, body, e
 )
 def test_a_confirmation_can_be_approved_in_part(sandbox, reading, total, left):
     choose(sandbox, total_of_partial_approval=reading)
-    id = in_state(sandbox, "surcharge_pending")["transaction_id"]
+    tx = in_state(sandbox, "surcharge_pending")
     part = {"outcome": "partial_approval", "operation": "confirm", "approved_amount": 500}
     sandbox.control("POST", "/worlds/default/scenario/next", part)
 
-    after = acted(sandbox, id, "confirm", confirm=True)
+    after = acted(sandbox, tx, "confirm", confirm=True)
 
     assert (kind(after), after["total_amount"]) == ("sale/captured/partial_approval", total)
     assert ledger(after) == (500, 500, 0, 0)
     assert after["additional_details"]["remaining_amount"] == left
     assert sums(sandbox, after["batch_id"]) == (500, 0, 1)
-    assert broken(record_of(sandbox, id)) == []
-
-
-def test_a_part_that_is_all_of_a_confirmation_approves_it(sandbox):
-    id = in_state(sandbox, "surcharge_pending")["transaction_id"]
-    part = {"outcome": "partial_approval", "operation": "confirm", "approved_amount": 5000}
-    sandbox.control("POST", "/worlds/default/scenario/next", part)
-
-    answer = operate(sandbox, id, "confirm", confirm=True)
-
+    assert broken(record_of(sandbox, tx["transaction_id"])) == []
+    # A part that is all of it approves it.
+    other = in_state(sandbox, "surcharge_pending")["transaction_id"]
+    sandbox.control("POST", "/worlds/default/scenario/next", part | {"approved_amount": 5000})
+    answer = operate(sandbox, other, "confirm", confirm=True)
     assert kind(answer.json()) == "sale/captured/approved"
     assert chosen(answer) == "approved; source=queue; rule=queue"
 
 
-@pytest.mark.proves("assumed 2.1-silent")
+# --- adjust -----------------------------------------------------------------------------------
+
+
+def fixed(amount):
+    return {"type": "fixed", "amount": amount}
+
+
+def percent(percentage):
+    return {"type": "percentage", "percentage": percentage}
+
+
+# The new tip replaces the old one, and a percentage is of the subtotal: assumed 2.5-adjust.
+TIPS = [
+    (1000, fixed(200), 200),
+    (1000, {"type": "amount", "amount": 200}, 200),
+    (1000, fixed(1), 1),
+    (1000, fixed(0), 0),
+    *((1000, percent(one), tip) for one, tip in ((18, 180), (12.5, 125), (100, 1000), (0, 0))),
+    *((1000, percent(one), tip) for one, tip in ((0.05, 1), (0.04, 0), (1.15, 12))),
+    *((100, percent(one), tip) for one, tip in ((12.5, 13), (12.4, 12))),
+    (700, percent(0.5), 4),
+    (15, percent(10), 2),
+]
+
+
+@pytest.mark.proves("assumed 2.5-adjust, F22, 1.8-adjust")
+def test_an_adjustment_replaces_the_tip_and_counts_no_surcharge_again(sandbox):
+    for subtotal, body, tip in TIPS:
+        breakdown = {"subtotal": subtotal, "taxAmount": 80, "tipAmount": 15}
+        sale = paid(sandbox, subtotal + 95, breakdown=breakdown)
+        before = batch(sandbox, sale["batch_id"])["captured_amount"]
+
+        after = acted(sandbox, sale, "adjust", **body)
+
+        total = subtotal + 80 + tip
+        assert parts(after) == (subtotal, 80, tip, 0, total), body
+        assert ledger(after) == (subtotal + 95, total, 0, 0)
+        mode = "adjust" if tip else None
+        is_percentage = body["type"] == "percentage"
+        assert after["tip_type"] == ("percentage" if is_percentage else "fixed")
+        assert after["tip_capture_mode"] == mode
+        assert batch(sandbox, after["batch_id"])["captured_amount"] - before == tip - 15
+    sale = paid(sandbox, at="quiet_surcharge_merchant")
+    for tip in (300, 1000, 0, 70):
+        assert parts(acted(sandbox, sale, "adjust", **fixed(tip)))[2:] == (tip, 30, 1030 + tip)
+
+
+@pytest.mark.proves("assumed F23, D11, 2.5-headroom")
+def test_an_adjustment_is_limited_by_what_was_held_and_the_headroom(sandbox):
+    # assumed D11: captured afterwards at most A - R0 and 100 % of the subtotal
+    tx = held(sandbox)
+    acted(sandbox, tx, "capture", amount=400)
+
+    too_much = act(sandbox, tx, "adjust", **fixed(1001))
+    after = acted(sandbox, tx, "adjust", **fixed(1000))
+
+    assert error(too_much) == (400, "exceeds_original_auth")
+    assert (parts(after), ledger(after)) == ((400, 0, 1000, 0, 1400), (1000, 1400, 0, 0))
+    # assumed M3: the headroom is that of the subtotal that is captured
+    for tip in (100, 101, 1000):
+        tx = held(sandbox)
+        acted(sandbox, tx, "reverse", amount=900)
+        act(sandbox, tx, "capture", tip_amount=tip)
+        after = read(sandbox, tx)
+        assert ledger(after)[1] <= 100 + after["subtotal"]
+        assert broken(record_of(sandbox, tx["transaction_id"])) == []
+
+
+# --- reverse and refund -----------------------------------------------------------------------
+
+
+@pytest.mark.proves("assumed 2.5-refund")
+def test_a_reversal_voids_the_surcharge_too_and_a_refund_takes_its_share_of_it(sandbox):
+    reversed_one, refunded_one = (paid(sandbox, at="quiet_surcharge_merchant") for _ in range(2))
+
+    after = acted(sandbox, reversed_one, "reverse")
+    half = acted(sandbox, refunded_one, "refund", amount=515)
+
+    assert (ledger(after), after["batch_id"]) == ((1030, 1030, 0, 1030), None)
+    assert (ledger(half), parts(half)) == ((1030, 1030, 515, 0), (1000, 0, 0, 30, 1030))
+
+
+@pytest.mark.proves("assumed M4, M5, F29")
 @pytest.mark.parametrize(
-    "body",
+    ("state", "operation", "entry", "code"),
     [
-        {"amount": 1031, "breakdown": {"subtotal": 1000, "surcharge": {"amount": 30}}},
-        {"amount": 999},
-        {"confirm": "yes"},
-        {"confirm": None},
+        ("captured", "refund", 2, "refund_exceeds_captured"),
+        ("captured", "reverse", 3, "reverse_exceeds_available"),
+        ("authorized", "reverse", 3, "reverse_exceeds_available"),
     ],
 )
-def test_a_confirmation_that_does_not_add_up_changes_nothing(sandbox, body):
-    before = in_state(sandbox, "surcharge_pending")
+@given(amounts=st.lists(st.integers(min_value=1, max_value=700), min_size=1, max_size=8))
+@settings(max_examples=examples(40))
+def test_any_number_of_times_as_long_as_something_is_left(state, operation, entry, code, amounts):
+    tx, left = in_state(MANY, state), 1000
 
-    answer = act(sandbox, before["transaction_id"], "confirm", **({"confirm": True} | body))
+    for amount in amounts:
+        answer = act(MANY, tx, operation, amount=amount)
 
-    assert error(answer) == (400, "validation_error")
-    assert read(sandbox, before["transaction_id"]) == before
+        if left == 0:
+            assert error(answer) == (400, "invalid_transaction_state")
+        elif amount > left:
+            assert error(answer) == (400, code)
+        else:
+            left -= amount
+            assert answer.status == 200
+    assert ledger(read(MANY, tx))[entry] == 1000 - left
+
+
+# --- approvals in part ------------------------------------------------------------------------
+
+
+@pytest.mark.proves("spec 2.4-partial_approval", "assumed 2.7, Q19, 0.4-gateway-response")
+def test_half_is_approved_rounded_down_by_default(sandbox):
+    for amount, approved in ((1000, 500), (1001, 500), (2, 1), (3, 1)):
+        for operation in ("sale", "auth"):
+            tx = paid(sandbox, amount, operation=operation, outcome="partial_approval")
+
+            assert ledger(tx) == (approved, approved if operation == "sale" else 0, 0, 0)
+            assert parts(tx) == (amount, 0, 0, 0, amount)
+            assert tx["additional_details"]["remaining_amount"] == amount - approved
+
+
+# state; operation; body; refused with or the ledger after; total and what remains
+IN_PART = [
+    ("auth", "capture", {"amount": 501}, "exceeds_original_auth", 1000, 500),
+    ("auth", "capture", {}, (500, 500, 0, 0), 1000, 500),
+    ("auth", "capture", {"amount": 200}, (500, 200, 0, 0), 1000, 800),
+    ("auth", "increment", {"amount": 100}, (600, 0, 0, 0), 1100, 500),
+    ("sale", "adjust", fixed(100), (500, 600, 0, 0), 1100, 500),
+    ("sale", "refund", {"amount": 501}, "refund_exceeds_captured", 1000, 500),
+    ("sale", "refund", {}, (500, 500, 500, 0), 1000, 500),
+    ("sale", "reverse", {"amount": 501}, "reverse_exceeds_available", 1000, 500),
+    ("sale", "reverse", {}, (500, 500, 0, 500), 1000, 500),
+]
+
+
+@pytest.mark.proves("assumed 2.7, M2, M7")
+def test_only_the_approved_part_can_be_captured_refunded_or_reversed(sandbox):
+    for state, operation, body, expected, total, remaining in IN_PART:
+        tx = paid(sandbox, operation=state, outcome="partial_approval")
+        answer = act(sandbox, tx, operation, **body)
+        after = read(sandbox, tx)
+        if isinstance(expected, str):
+            assert error(answer) == (400, expected)
+            assert ledger(after) == ledger(tx)
+        else:
+            assert (answer.status, ledger(after)) == (200, expected)
+        assert after["total_amount"] == total
+        assert after["additional_details"]["remaining_amount"] == remaining, (operation, body)
+    # Nothing remains below zero with a smaller tip.
+    for tip in (0, 50, 99, 100):
+        breakdown = {"subtotal": 4_950, "tipAmount": 150}
+        tx = paid(sandbox, 5_100, card="tok_mc_prepaid", breakdown=breakdown)
+        act(sandbox, tx, "adjust", **fixed(tip))
+        assert read(sandbox, tx)["additional_details"].get("remaining_amount", 0) >= 0
+        assert broken(record_of(sandbox, tx["transaction_id"])) == []
