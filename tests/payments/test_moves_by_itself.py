@@ -34,10 +34,8 @@ DEADLINES = {
         *({"at": "surcharge_merchant"}, PROMPT),
         *("sale/canceled/surcharge_expired", (0, 0, 0, 0), "transaction.cancel"),
     ),
-    "a hold of a sale that nobody knows of": (
-        *({"outcome": "timed_out_held"}, UNKNOWN_HOLD, *REVERSED),
-    ),
-    "a hold that nobody knows of": (
+    "an unknown hold of a sale": (*({"outcome": "timed_out_held"}, UNKNOWN_HOLD, *REVERSED),),
+    "an unknown hold": (
         *({"outcome": "timed_out_held", "operation": "auth"}, UNKNOWN_HOLD, *REVERSED),
     ),
     **{

@@ -308,7 +308,7 @@ def test_the_nominal_latency_is_waited_for_as_far_as_the_switch_says(
 
 
 @pytest.mark.proves("assumed 5.1-latency")
-def test_what_asks_nobody_or_takes_no_time_is_answered_at_once(sandbox):
+def test_what_waits_for_no_processor_is_answered_at_once(sandbox):
     # What waited at all would fail here, without an event loop: thirty nominal seconds.
     assert pay(sandbox, outcome="processor_timeout").json()["status"] == "error"
     id = paid_id(sandbox)
