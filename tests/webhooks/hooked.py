@@ -70,7 +70,7 @@ class Hooked:
         body = {"event_type": event_type, "changes": changes}
         return str(self.ask("POST", "/messages", body, status=202).json()["id"])
 
-    def delivery(self, message_id: str, endpoint_id: str) -> dict[str, Any]:
+    def delivery(self, message_id: str, endpoint_id: str = "e") -> dict[str, Any]:
         """How the message fares there; nothing where it is not for that endpoint."""
         message = self.ask("GET", f"/messages/{message_id}", status=200).json()
         for one in message["deliveries"]:
@@ -78,7 +78,7 @@ class Hooked:
                 return dict(one)
         return {}
 
-    def tried(self, message_id: str, endpoint_id: str, times: int = 1) -> dict[str, Any]:
+    def tried(self, message_id: str, endpoint_id: str = "e", *, times: int = 1) -> dict[str, Any]:
         """The delivery, once so many attempts at it were made."""
 
         def enough() -> dict[str, Any] | None:
@@ -122,10 +122,13 @@ def planned_wait(delivery: dict[str, Any]) -> float:
 
 def resend(hooked: Hooked, id: str, **body) -> list[str]:
     """The endpoints to which the message goes once more."""
-    endpoints: list[str] = hooked.ask("POST", f"/messages/{id}/resend", body, status=202).json()[
-        "endpoints"
-    ]
-    return endpoints
+    return hooked.ask("POST", f"/messages/{id}/resend", body, status=202).json()["endpoints"]
+
+
+def recover(hooked: Hooked, since: datetime = START) -> int:
+    """How many messages go once more to the endpoint `e`."""
+    body = {"since": to_wire(since)}
+    return hooked.ask("POST", "/endpoints/e/recover", body, status=202).json()["messages"]
 
 
 def triggers(delivery):

@@ -2,9 +2,11 @@
 
 import contextlib
 import socket
+import socketserver
 import struct
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
 Behaviour = Callable[[socket.socket, threading.Event], None]
 """What is done with a connection on which a request came, until the event says to stop."""
@@ -66,53 +68,34 @@ def raw(answer: bytes) -> Behaviour:
 # --- the receiver -----------------------------------------------------------------------------
 
 
-class Misbehaving:
+class Misbehaving(socketserver.ThreadingTCPServer):
     """Reads requests and misbehaves; each connection sees one request."""
 
     def __init__(self, behave: Behaviour) -> None:
-        self._behave = behave
-        self._stop = threading.Event()
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._connections: list[socket.socket] = []
-        self._threads = [threading.Thread(target=self._accept)]
-        self.count = 0
-        self._threads[0].start()
+        self.behave = behave
+        self.stop = threading.Event()
+        self.connections: list[socket.socket] = []
+        super().__init__(("127.0.0.1", 0), _Handler)
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._listener.getsockname()[1]}/hooks"
+        return f"http://127.0.0.1:{self.server_address[1]}/hooks"
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            if self._stop.is_set():
-                connection.close()
-                return
-            self._connections.append(connection)
-            thread = threading.Thread(target=self._serve, args=(connection,))
-            self._threads.append(thread)
-            thread.start()
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Connections break here."""
 
-    def _serve(self, connection: socket.socket) -> None:
-        with contextlib.suppress(OSError), connection:
-            read_request(connection)
-            self.count += 1
-            self._behave(connection, self._stop)
 
-    def close(self) -> None:
-        self._stop.set()
-        # A listener that somebody waits on is not woken by being closed.
-        with socket.create_connection(self._listener.getsockname()):
-            self._threads[0].join()
-        self._listener.close()
-        for connection in self._connections:
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-        for thread in self._threads:
-            thread.join()
+class _Handler(socketserver.BaseRequestHandler):
+    server: Misbehaving
+
+    def handle(self) -> None:
+        self.server.connections.append(self.request)
+        read_request(self.request)
+        self.server.behave(self.request, self.server.stop)
+
+    def finish(self) -> None:
+        # The server would shut the connection down first, and say goodbye before a RST.
+        self.request.close()
 
 
 def read_request(connection: socket.socket) -> bytes:
@@ -129,11 +112,18 @@ def read_request(connection: socket.socket) -> bytes:
 @contextlib.contextmanager
 def misbehaving(behave: Behaviour) -> Iterator[Misbehaving]:
     """A receiver on a free port, until the block ends."""
-    receiver = Misbehaving(behave)
-    try:
-        yield receiver
-    finally:
-        receiver.close()
+    with Misbehaving(behave) as receiver:
+        thread = threading.Thread(target=receiver.serve_forever, args=(0.02,))
+        thread.start()
+        try:
+            yield receiver
+        finally:
+            receiver.stop.set()
+            receiver.shutdown()
+            thread.join()
+            for connection in receiver.connections:
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
 
 
 @contextlib.contextmanager

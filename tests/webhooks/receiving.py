@@ -3,6 +3,7 @@
 import contextlib
 import json
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -61,8 +62,7 @@ class Received:
 class Answer:
     """How a request is answered.
 
-    `gate` is waited for first, then `delay_s`; both end with the receiver. `raw` is written
-    instead of an answer; `drop` closes the connection without one.
+    `gate` is waited for first, then `delay_s`; both end with the receiver.
     """
 
     status: int = 200
@@ -70,8 +70,6 @@ class Answer:
     body: bytes = b""
     delay_s: float = 0
     gate: threading.Event | None = None
-    raw: bytes | None = None
-    drop: bool = False
 
 
 Behaviour = int | Answer | Iterable[int | Answer] | Callable[[Received], int | Answer]
@@ -88,21 +86,29 @@ def _as_function(behaviour: Behaviour) -> Callable[[Received], int | Answer]:
 
 
 class Receiver:
-    """What came in, and how it is answered; `behave` changes that."""
+    """What came in, and how it is answered; `behave` changes that.
 
-    def __init__(self, behaviour: Behaviour = 200) -> None:
+    `accepted` counts the connections, `most_open` those at one time. `tls` is for https.
+    """
+
+    def __init__(self, behaviour: Behaviour = 200, tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[Received] = []
         self._changed = threading.Condition()
         self._closing = threading.Event()
         self._connections: set[socket.socket] = set()
+        self.accepted = self.most_open = 0
         self.behave(behaviour)
         self._server = _Server(self)
+        self._origin = f"http://127.0.0.1:{self.port}"
+        if tls is not None:
+            self._origin = f"https://localhost:{self.port}"
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
         self._thread.start()
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/hooks"
+        return f"{self._origin}/hooks"
 
     @property
     def port(self) -> int:
@@ -152,6 +158,8 @@ class Receiver:
     def connected(self, connection: socket.socket) -> None:
         with self._changed:
             self._connections.add(connection)
+            self.accepted += 1
+            self.most_open = max(self.most_open, len(self._connections))
 
     def disconnected(self, connection: socket.socket) -> None:
         with self._changed:
@@ -214,10 +222,6 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         body = self.rfile.read(size)
         answer = self.server.receiver.take(self.command, self.path, headers, body)
-        if answer.drop or answer.raw is not None:
-            self.wfile.write(answer.raw or b"")
-            self.close_connection = True
-            return
         self.send_response(answer.status)
         for name, value in answer.headers.items():
             self.send_header(name, value)
@@ -234,9 +238,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def receiving(behaviour: Behaviour = 200) -> Iterator[Receiver]:
+def receiving(behaviour: Behaviour = 200, tls: ssl.SSLContext | None = None) -> Iterator[Receiver]:
     """A receiver on a free port, until the block ends."""
-    receiver = Receiver(behaviour)
+    receiver = Receiver(behaviour, tls)
     try:
         yield receiver
     finally:

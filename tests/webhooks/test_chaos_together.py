@@ -4,17 +4,21 @@ import asyncio
 
 import pytest
 
-from sandbox.domain.instants import to_wire
+from sandbox.scenarios.words import WEBHOOK_RULES_MAX
+from tests.control.refusals import assert_refused
 from tests.webhooks.calling import WORLD, add, living, message, sample
-from tests.webhooks.hooked import START, resend, rule, triggers, types
+from tests.webhooks.hooked import recover, refused, resend, rule, triggers, types
 from tests.webhooks.receiving import receiving
+
+
+def put(sandbox, *rules):
+    """Asks for a scenario of these rules."""
+    return sandbox.control("PUT", f"{WORLD}/scenario", {"name": "mine", "webhook": list(rules)})
 
 
 def run(sandbox, *rules):
     """A scenario of these rules runs from here on."""
-    scenario = {"name": "mine", "webhook": list(rules)}
-    answer = sandbox.control("PUT", f"{WORLD}/scenario", scenario)
-    assert answer.status == 200, answer.body
+    assert put(sandbox, *rules).status == 200
 
 
 def counts(ask) -> list[tuple[int, int]]:
@@ -22,8 +26,9 @@ def counts(ask) -> list[tuple[int, int]]:
     return [(one["fitted"], one["applied"]) for one in ask.json()["webhooks"]]
 
 
-def statuses(sandbox, id):
-    """By endpoint how the message fares; without an event loop nothing is sent."""
+def statuses(sandbox, event="account.updated", **changes):
+    """How a sample fares at each endpoint; without an event loop nothing is sent."""
+    id = sample(sandbox, event, **changes)
     return {one["endpoint_id"]: one["status"] for one in message(sandbox, id)["deliveries"]}
 
 
@@ -53,10 +58,10 @@ def test_a_rule_is_for_what_its_words_say_of_the_event_and_its_body(sandbox, whe
     add(sandbox, id="e")
 
     event, changes = fitting
-    assert statuses(sandbox, sample(sandbox, event, **changes)) == {"e": "dropped"}
+    assert statuses(sandbox, event, **changes) == {"e": "dropped"}
     if other is not None:
         event, changes = other
-        assert statuses(sandbox, sample(sandbox, event, **changes)) == {"e": "pending"}
+        assert statuses(sandbox, event, **changes) == {"e": "pending"}
 
 
 @pytest.mark.parametrize("by_name", [True, False])
@@ -65,8 +70,8 @@ def test_an_account_is_that_of_the_event_by_its_name_in_the_cast_or_its_id(sandb
     run(sandbox, rule(when={"account": "merchant" if by_name else mine}, drop=True))
     add(sandbox, id="e")
 
-    assert statuses(sandbox, sample(sandbox, SALE, account_id=mine)) == {"e": "dropped"}
-    assert statuses(sandbox, sample(sandbox, SALE, account_id=above)) == {"e": "pending"}
+    assert statuses(sandbox, SALE, account_id=mine) == {"e": "dropped"}
+    assert statuses(sandbox, SALE, account_id=above) == {"e": "pending"}
 
 
 @pytest.mark.parametrize("word", ["a", "The first", "http://127.0.0.1:9/first", ["x", "a"]])
@@ -75,28 +80,26 @@ def test_an_endpoint_goes_by_id_description_or_url(sandbox, word):
     add(sandbox, id="a", description="The first", url="http://127.0.0.1:9/first")
     add(sandbox, id="b", description="The second", url="http://127.0.0.1:9/second")
 
-    assert statuses(sandbox, sample(sandbox)) == {"a": "dropped", "b": "pending"}
+    assert statuses(sandbox) == {"a": "dropped", "b": "pending"}
 
 
 def test_nth_counts_the_deliveries_that_fit_otherwise(sandbox):
     run(sandbox, rule(when={"event": SALE, "nth": [2, 4]}, drop=True))
     add(sandbox, id="e")
 
-    fared = []
-    for event in (SALE, REFUND, SALE, SALE, SALE, SALE):
-        fared.append(statuses(sandbox, sample(sandbox, event))["e"])
+    fared = [statuses(sandbox, event)["e"] for event in (SALE, REFUND, SALE, SALE, SALE, SALE)]
 
     assert fared == ["pending", "pending", "dropped", "pending", "dropped", "pending"]
 
 
-def test_a_rule_that_is_used_up_leaves_what_fits_to_the_next(sandbox):
+def test_a_rule_that_is_used_up_leaves_what_fits_to_the_next_until_a_reset(sandbox):
     run(sandbox, rule(drop=True, times=2), rule(**{"delay_ms": 60_000, "times": 1}))
     add(sandbox, id="e")
 
-    ids = [sample(sandbox) for _ in range(4)]
-
-    assert [statuses(sandbox, id)["e"] for id in ids] == ["dropped"] * 2 + ["pending"] * 2
+    assert [statuses(sandbox)["e"] for _ in range(4)] == ["dropped"] * 2 + ["pending"] * 2
     assert counts(sandbox.control("GET", f"{WORLD}/scenario")) == [(4, 2), (4, 1)]
+    sandbox.control("POST", f"{WORLD}/reset")
+    assert statuses(sandbox) == {"e": "dropped"}
 
 
 def test_each_endpoint_is_asked_about_by_itself_and_others_than_wanting_ones_are_not(sandbox):
@@ -106,164 +109,138 @@ def test_each_endpoint_is_asked_about_by_itself_and_others_than_wanting_ones_are
     add(sandbox, id="a")
     add(sandbox, id="b")
 
-    assert statuses(sandbox, sample(sandbox)) == {"a": "dropped", "b": "pending"}
+    assert statuses(sandbox) == {"a": "dropped", "b": "pending"}
     assert counts(sandbox.control("GET", f"{WORLD}/scenario")) == [(2, 1)]
 
 
-def test_a_reset_begins_to_count_again(sandbox):
-    run(sandbox, rule(drop=True, times=1))
-    add(sandbox, id="e")
-    sample(sandbox)
-    sandbox.control("POST", f"{WORLD}/reset")
+def test_one_rule_on_webhooks_more_than_may_be_is_refused(sandbox):
+    refused = put(sandbox, *[rule(drop=True)] * (WEBHOOK_RULES_MAX + 1))
 
-    assert statuses(sandbox, sample(sandbox)) == {"e": "dropped"}
+    assert_refused(refused, 400, "validation_error")
+    assert f"at most {WEBHOOK_RULES_MAX}" in refused.json()["message"]
 
 
-def test_no_rule_is_asked_about_retries_resends_and_what_is_recovered(hooked):
+def test_no_rule_is_asked_about_retries_resends_and_what_is_recovered(hooked, receiver):
     hooked.run(rule(signature="missing"))
-    with receiving(500) as receiver:
-        hooked.endpoint(receiver.url, id="e")
-        id = hooked.emit()
-        hooked.tried(id, "e")
-        hooked.pass_by(days=3)
-        resend(hooked, id)
-        hooked.tried(id, "e", times=9)
-        hooked.ask("POST", "/endpoints/e/recover", {"since": to_wire(START)}, status=202)
-        delivery = hooked.tried(id, "e", times=10)
-        secret = hooked.shown("e")["secret"]
+    receiver.behave(500)
+    id = hooked.emit()
+    hooked.tried(id)
+    hooked.pass_by(days=3)
+    resend(hooked, id)
+    hooked.tried(id, times=9)
+    recover(hooked)
+    delivery = hooked.tried(id, times=10)
 
     assert counts(hooked.ask("GET", "/scenario")) == [(1, 1)]
     assert triggers(delivery) == ["scenario"] + ["scheduled"] * 7 + ["manual"] * 2
     assert "webhook-signature" not in receiver.requests[0].headers
     for one in receiver.requests[1:]:
-        one.verify(secret)
+        one.verify(hooked.shown("e")["secret"])
 
 
 # --- contradictions ---------------------------------------------------------------------------
 
 
-def test_a_contradiction_comes_right_after_the_original_as_a_message_of_its_own(hooked):
+def test_a_contradiction_comes_right_after_the_original_as_a_message_of_its_own(hooked, receiver):
     hooked.run(rule(when={"event": SALE}, contradict={"status": "declined", "note": [1]}))
-    with receiving() as receiver:
-        hooked.endpoint(receiver.url, id="e")
-        hooked.pay()
-        hooked.emit()
-        receiver.wait_for(5)
+    hooked.pay()
+    hooked.emit()
+    receiver.wait_for(5)
     listed = {one["id"]: one for one in hooked.ask("GET", "/messages").json()["messages"]}
     original, other = receiver.requests[2:4]
 
     assert types(hooked, receiver.requests[2:]) == [SALE, SALE, "account.updated"]
-    assert original.id != other.id
     assert original.json()["status"] == "captured"
     assert other.json() == original.json() | {"status": "declined", "note": [1]}
     other.verify(hooked.shown("e")["secret"])
-    same = ("event_type", "account_id", "subject", "request_id", "created_at")
-    assert [listed[original.id][one] for one in same] == [listed[other.id][one] for one in same]
     assert listed[original.id]["request_id"] is not None
-    assert listed[other.id]["body"] == other.json()
-    assert triggers(hooked.tried(other.id, "e")) == ["scenario"]
+    own = {"id": other.id, "body": other.json()}
+    apart = {"deliveries": listed[other.id]["deliveries"]}
+    assert listed[other.id] == listed[original.id] | own | apart
+    assert triggers(hooked.tried(other.id)) == ["scenario"]
 
 
-def test_a_contradiction_goes_to_its_endpoint_only_whatever_is_done_later(hooked):
-    hooked.run(rule(when={"endpoint": "a"}, contradict={"name": "Other"}))
-    with receiving() as one, receiving() as another:
-        hooked.endpoint(one.url, id="a")
-        hooked.endpoint(another.url, id="b")
+def test_a_contradiction_goes_to_its_endpoint_only_whatever_is_done_later(hooked, receiver):
+    hooked.run(rule(when={"endpoint": "other"}, contradict={"name": "Other"}))
+    with receiving() as other:
+        hooked.endpoint(other.url, id="other")
         id = hooked.emit()
-        _, contradiction = one.wait_for(2)
-        resent = hooked.ask("POST", f"/messages/{contradiction.id}/resend", status=202).json()
-        since = {"since": to_wire(START)}
-        recovered = hooked.ask("POST", "/endpoints/b/recover", since, status=202).json()
-        one.wait_for(3)
-        another.wait_for(1)
+        _, contradiction = other.wait_for(2)
+        resent, recovered = resend(hooked, contradiction.id), recover(hooked)
+        other.wait_for(3)
+        receiver.wait_for(1)
 
-    assert (resent, recovered) == ({"endpoints": ["a"]}, {"messages": 0})
-    assert one.ids() == [id, contradiction.id, contradiction.id]
-    assert another.ids() == [id]
+    assert (resent, recovered) == (["other"], 0)
+    assert other.ids() == [id, contradiction.id, contradiction.id]
+    assert receiver.ids() == [id]
 
 
-def test_no_rule_is_applied_to_a_contradiction_and_it_is_tried_again_like_others(hooked):
+def test_no_rule_is_applied_to_a_contradiction_and_it_is_tried_again_like_others(hooked, receiver):
     hooked.run(rule(contradict={"name": "Other"}), rule(drop=True))
-    with receiving([200, 500, 200]) as receiver:
-        hooked.endpoint(receiver.url, id="e")
-        hooked.emit()
-        _, other = receiver.wait_for(2)
-        hooked.tried(other.id, "e")
-        hooked.pass_by(seconds=6)
+    receiver.behave([200, 500, 200])
+    hooked.emit()
+    _, other = receiver.wait_for(2)
+    hooked.tried(other.id)
+    hooked.pass_by(seconds=6)
 
-    delivery = hooked.delivery(other.id, "e")
+    delivery = hooked.delivery(other.id)
     assert (delivery["status"], triggers(delivery)) == ("delivered", ["scenario", "scheduled"])
     assert counts(hooked.ask("GET", "/scenario")) == [(1, 1), (1, 0)]
     assert len(hooked.ask("GET", "/messages").json()["messages"]) == 2
 
 
 def test_runs_of_one_seed_give_a_contradiction_the_same_id(sandbox):
-    def second_id():
+    def ids():
         sandbox.control("POST", f"{WORLD}/reset")
         sample(sandbox)
-        return [one["id"] for one in sandbox.control("GET", f"{WORLD}/messages").json()["messages"]]
+        return {one["id"] for one in sandbox.control("GET", f"{WORLD}/messages").json()["messages"]}
 
     run(sandbox, rule(contradict={"name": "Other"}))
     add(sandbox, id="e")
 
-    assert second_id() == second_id()
-    assert len(set(second_id())) == 2
+    assert len(ids()) == 2
+    assert ids() == ids()
 
 
 # --- together ---------------------------------------------------------------------------------
 
 
-def test_all_that_belongs_to_what_is_delayed_comes_after_the_delay(hooked):
-    late = rule(when={"nth": 1}, delay_ms=100, duplicate=2, contradict={"name": "Other"})
-    hooked.run(late)
-    with receiving() as receiver:
-        hooked.endpoint(receiver.url, id="e")
-        delayed, other = hooked.emit(), hooked.emit()
-        *_, contradiction = receiver.wait_for(4)
+def test_all_that_belongs_to_what_is_delayed_comes_after_the_delay(hooked, receiver):
+    hooked.run(rule(when={"nth": 1}, delay_ms=100, duplicate=2, contradict={"name": "Other"}))
+    delayed, other = hooked.emit(), hooked.emit()
+    *_, contradiction = receiver.wait_for(4)
 
     assert receiver.ids() == [other, delayed, delayed, contradiction.id]
-    delivery = hooked.tried(delayed, "e", times=2)
-    assert triggers(delivery) == ["scenario", "scenario"]
+    assert triggers(hooked.tried(delayed, times=2)) == ["scenario", "scenario"]
 
 
-def test_faults_of_an_attempt_apply_to_the_first_copy_in_every_way_and_no_other(hooked):
-    hooked.run(rule(duplicate=2, signature="missing", stale_timestamp=True, truncate=5))
-    with receiving() as receiver:
-        hooked.endpoint(receiver.url, id="e")
-        hooked.emit()
+def test_all_faults_apply_to_the_first_copy_at_the_ruled_endpoint_and_no_other(hooked, receiver):
+    faults = {"signature": "missing", "stale_timestamp": True, "truncate": 5}
+    hooked.run(rule(when={"endpoint": "e"}, duplicate=2, **faults))
+    with receiving() as another:
+        hooked.endpoint(another.url, id="other")
+        id = hooked.emit()
         first, second = receiver.wait_for(2)
+        (untouched,) = another.wait_for(1)
 
     assert first.body == second.body[:5]
     assert "webhook-signature" not in first.headers
     assert first.at - int(first.headers["webhook-timestamp"]) > 595
     second.verify(hooked.shown("e")["secret"])
+    untouched.verify(hooked.shown("other")["secret"])
+    assert triggers(hooked.tried(id, "other")) == ["scheduled"]
 
 
-def test_an_order_takes_copies_and_contradictions_along(hooked):
+def test_an_order_takes_copies_and_contradictions_along(hooked, receiver):
     hooked.run(
         rule(when={"event": "transaction.create"}, order="last", duplicate=2),
         rule(when={"event": SALE}, order="first", contradict={"status": "declined"}),
     )
-    with receiving() as receiver:
-        hooked.endpoint(receiver.url, id="e")
-        hooked.pay()
-        receiver.wait_for(5)
+    hooked.pay()
+    receiver.wait_for(5)
 
     opened, created = "batch.opened", "transaction.create"
     assert types(hooked, receiver.requests) == [SALE, SALE, opened, created, created]
-
-
-def test_a_rule_on_one_endpoint_leaves_the_others_as_they_should_be(hooked):
-    hooked.run(rule(when={"endpoint": "a"}, signature="wrong", truncate=True, duplicate=2))
-    with receiving() as one, receiving() as another:
-        hooked.endpoint(one.url, id="a")
-        hooked.endpoint(another.url, id="b")
-        id = hooked.emit()
-        one.wait_for(2)
-        (request,) = another.wait_for(1)
-
-    request.verify(hooked.shown("b")["secret"])
-    assert triggers(hooked.tried(id, "b")) == ["scheduled"]
 
 
 def test_what_is_delayed_outlives_the_loop_in_which_it_was_held_back(sandbox):
@@ -280,3 +257,73 @@ def test_what_is_delayed_outlives_the_loop_in_which_it_was_held_back(sandbox):
         ids = [sample(sandbox), asyncio.run(one_life(0)), asyncio.run(one_life(3))]
 
     assert sorted(receiver.ids()) == sorted(ids)
+
+
+# --- faults without a scenario ----------------------------------------------------------------
+
+NEXT = "/webhooks/next"
+
+
+def inject(hooked, **body):
+    return hooked.ask("POST", NEXT, body, status=201).json()
+
+
+@pytest.mark.proves("assumed D24")
+def test_the_next_deliveries_that_match_get_the_fault_and_no_others(hooked, receiver):
+    hooked.run(rule(signature="missing"))
+    added = inject(hooked, then={"signature": "wrong"}, when={"endpoint": "e"}, times=2)
+    inject(hooked, then={"drop": True}, when={"event": "batch.opened"})
+    tried = [hooked.tried(hooked.emit()) for _ in range(3)]
+
+    faults = {"when": {"endpoint": "e"}, "then": {"signature": "wrong"}, "left": 2}
+    assert added == {"id": "next_1"} | faults
+    assert [(one["rule"], one["attempts"][0]["sent"]["spoilt"]) for one in tried] == [
+        *[("next delivery next_1", ["signature = wrong"])] * 2,
+        ("1", ["signature = missing"]),
+    ]
+    left = hooked.ask("GET", NEXT).json()
+    assert [one["id"] for one in left["queue"]] == ["next_2"]
+    hooked.ask("DELETE", NEXT, status=204)
+    assert hooked.ask("GET", NEXT).json() == {"queue": [], "total": 0}
+    assert inject(hooked, then={"drop": True})["id"] == "next_3"
+
+
+@pytest.mark.proves("assumed D25")
+def test_a_snapshot_keeps_what_is_queued(hooked):
+    inject(hooked, then={"drop": True}, times=3)
+    saved = hooked.ask("GET", "/snapshot").json()
+    hooked.ask("DELETE", NEXT, status=204)
+
+    hooked.ask("PUT", "/snapshot", saved, status=200)
+
+    assert [one["left"] for one in hooked.ask("GET", NEXT).json()["queue"]] == [3]
+
+
+def test_what_makes_no_sense_is_not_queued(hooked):
+    for body, nearest in (
+        ({"then": {}}, None),
+        ({"then": {"dropp": True}}, "drop"),
+        ({"then": {"drop": True, "times": 2}}, None),
+        ({"then": {"drop": True}, "when": {"event": "transaction.sal"}}, SALE),
+        ({"then": {"drop": True}, "when": {"account": "merchent"}}, "merchant"),
+        ({"then": {"drop": True}, "times": 0}, None),
+        ({"then": {"drop": True}, "tims": 2}, "times"),
+        ({}, None),
+    ):
+        refused(hooked.ask("POST", NEXT, body), 400, "validation_error", nearest)
+    assert hooked.ask("GET", NEXT).json()["total"] == 0
+
+
+def test_the_last_of_the_queue_is_late_together_with_what_contradicts_it(hooked):
+    """No fault waits when the second message is made."""
+    made = hooked.ask("POST", "/receivers", {}, status=201).json()
+    inject(hooked, then={"delay_ms": 20, "contradict": {"status": "declined"}})
+
+    hooked.tried(hooked.emit(SALE, status="captured"), made["id"])
+    hooked.ask("POST", "/clock/advance", {"by": "0s"})
+
+    got = hooked.ask("GET", f"/receivers/{made['id']}/received").json()["received"]
+    assert [(one["body"]["status"], one["attempt"]) for one in got] == [
+        ("captured", 1),
+        ("declined", 1),
+    ]

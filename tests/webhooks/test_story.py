@@ -1,183 +1,191 @@
 """Endpoints that fail and recover, over days that pass at once. Source: assumed 8.3-retry, D22."""
 
+from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
 
-from sandbox.domain.instants import parse_rfc3339, to_wire
+from sandbox.domain.instants import parse_rfc3339
+from tests.conftest import NOW
 from tests.driving import Served
 from tests.webhooks.calling import DOCUMENTED_S
-from tests.webhooks.hooked import START, Hooked, planned_wait, waits
+from tests.webhooks.hooked import START, Hooked, planned_wait, recover, triggers, waits
+from tests.webhooks.misbehaving import refusing
 from tests.webhooks.receiving import receiving
 
 
 def another_world(served: Served, **more) -> Hooked:
-    created = served.control("POST", "/worlds", json={"clock": to_wire(START)} | more)
+    created = served.control("POST", "/worlds", json={"clock": NOW} | more)
     assert created.status_code == 201, created.text
     return Hooked(served, created.json()["id"], created.json())
 
 
-def failing_message(hooked: Hooked, url: str) -> str:
-    """A message of which the first attempt, at an endpoint `e`, has just failed."""
-    hooked.endpoint(url, id="e")
+def fail_once(hooked: Hooked) -> str:
+    """The id of a message whose first attempt has just failed."""
     id = hooked.emit()
-    hooked.tried(id, "e")
+    hooked.tried(id)
     return id
+
+
+def is_as_documented(waited: list[float]) -> bool:
+    """Whether these are the first waits of the schedule, with their jitter."""
+    planned = zip(waited, DOCUMENTED_S, strict=False)
+    return all(least <= wait <= least * 1.2 for wait, least in planned)
+
+
+@contextmanager
+def failing():
+    with receiving(500) as receiver:
+        yield receiver.url
 
 
 # --- the schedule -----------------------------------------------------------------------------
 
 
 @pytest.mark.proves("spec 6.1.12", "assumed 8.3-retry")
-def test_eight_attempts_are_made_in_the_documented_schedule_and_then_no_more(hooked):
-    with receiving(500) as receiver:
-        id = failing_message(hooked, receiver.url)
-
+@pytest.mark.parametrize(("target", "status"), [(failing, 500), (refusing, None)])
+def test_eight_attempts_are_made_in_the_documented_schedule_and_then_no_more(
+    hooked, target, status
+):
+    with target() as url:
+        hooked.endpoint(url, id="e")
+        id = fail_once(hooked)
         hooked.pass_by(days=2)
-        delivery = hooked.delivery(id, "e")
+        delivery = hooked.delivery(id)
         hooked.pass_by(days=2)
 
-    planned = zip(waits(delivery), DOCUMENTED_S, strict=True)
-    assert all(least <= wait <= least * 1.2 for wait, least in planned)
+    assert is_as_documented(waits(delivery))
+    assert [one["status_code"] for one in delivery["attempts"]] == [status] * 8
     assert (delivery["status"], delivery["next_attempt_at"]) == ("failed", None)
-    assert hooked.delivery(id, "e") == delivery
-    assert receiver.ids() == [id] * 8
+    assert hooked.delivery(id) == delivery
 
 
-def test_each_attempt_is_made_at_the_very_moment_for_which_it_was_planned(hooked):
-    with receiving(500) as receiver:
-        id = failing_message(hooked, receiver.url)
-        planned = []
+def test_each_attempt_is_made_at_the_very_moment_for_which_it_was_planned(hooked, receiver):
+    receiver.behave(500)
+    id = fail_once(hooked)
+    planned = []
 
-        while (due := hooked.delivery(id, "e")["next_attempt_at"]) is not None:
-            planned.append(due)
-            hooked.move_to(parse_rfc3339(due) - timedelta(milliseconds=1))
-            assert len(hooked.delivery(id, "e")["attempts"]) == len(planned)
-            hooked.move_to(due)
+    while (due := hooked.delivery(id)["next_attempt_at"]) is not None:
+        planned.append(due)
+        hooked.move_to(parse_rfc3339(due) - timedelta(milliseconds=1))
+        assert len(hooked.delivery(id)["attempts"]) == len(planned)
+        hooked.move_to(due)
 
-    moments = [one["at"] for one in hooked.delivery(id, "e")["attempts"]]
-    assert moments == [to_wire(START), *planned]
+    moments = [one["at"] for one in hooked.delivery(id)["attempts"]]
+    assert moments == [NOW, *planned]
     assert len(moments) == 8
 
 
 def test_it_is_the_same_whether_time_passes_step_by_step_or_at_once(served):
-    stepping, jumping = another_world(served), another_world(served)
-    deliveries = []
+    moments = []
     with receiving(500) as receiver:
-        for hooked, hours in ((stepping, 1), (jumping, 48)):
-            id = failing_message(hooked, receiver.url)
+        for hours in (1, 48):
+            hooked = another_world(served)
+            hooked.endpoint(receiver.url, id="e")
+            id = fail_once(hooked)
             for _ in range(0, 48, hours):
                 hooked.pass_by(hours=hours)
-            deliveries.append(hooked.delivery(id, "e"))
+            moments.append([one["at"] for one in hooked.delivery(id)["attempts"]])
 
-    stepped, jumped = ([one["at"] for one in delivery["attempts"]] for delivery in deliveries)
-    assert stepped == jumped
-    assert len(stepped) == 8
+    assert moments[0] == moments[1]
+    assert len(moments[0]) == 8
 
 
-def test_the_waits_of_two_messages_differ_by_their_jitter(hooked):
-    with receiving(500) as receiver:
-        hooked.endpoint(receiver.url, id="e")
-        ids = [hooked.emit() for _ in range(10)]
+def test_the_waits_of_two_messages_differ_by_their_jitter(hooked, receiver):
+    receiver.behave(500)
+    ids = [hooked.emit() for _ in range(10)]
 
-        planned = {planned_wait(hooked.tried(id, "e")) for id in ids}
+    planned = {planned_wait(hooked.tried(id)) for id in ids}
 
     assert len(planned) == 10
     assert all(5 <= wait <= 6 for wait in planned)
 
 
-def test_an_endpoint_that_fails_for_a_day_gets_everything_once_it_recovers(hooked):
-    with receiving(500) as receiver:
-        hooked.endpoint(receiver.url, id="e")
-        ids = []
-        for _ in range(24):
-            ids.append(hooked.emit())
-            hooked.tried(ids[-1], "e")
-            hooked.pass_by(hours=1)
-        failed = len(receiver.requests)
-        receiver.behave(200)
-        hooked.pass_by(hours=12)
+def test_an_endpoint_that_fails_for_a_day_gets_everything_once_it_recovers(hooked, receiver):
+    receiver.behave(500)
+    ids = []
+    for _ in range(8):
+        ids.append(fail_once(hooked))
+        hooked.pass_by(hours=3)
+    failed = len(receiver.requests)
+    receiver.behave(200)
+    hooked.pass_by(hours=12)
 
-    deliveries = [hooked.delivery(id, "e") for id in ids]
+    deliveries = [hooked.delivery(id) for id in ids]
     assert {one["status"] for one in deliveries} == {"delivered"}
     assert sorted(receiver.ids()[failed:]) == sorted(ids)
-    for delivery in deliveries:
-        planned = zip(waits(delivery), DOCUMENTED_S, strict=False)
-        assert all(least <= wait <= least * 1.2 for wait, least in planned)
+    assert all(is_as_documented(waits(one)) for one in deliveries)
+
+
+def test_an_endpoint_that_moves_gets_the_next_attempt_at_its_new_address(hooked, receiver):
+    with refusing() as url:
+        hooked.ask("PATCH", "/endpoints/e", {"url": url}, status=200)
+        id = fail_once(hooked)
+        hooked.ask("PATCH", "/endpoints/e", {"url": receiver.url}, status=200)
+        hooked.pass_by(minutes=1)
+
+    assert [one["status_code"] for one in hooked.delivery(id)["attempts"]] == [None, 200]
 
 
 @pytest.mark.proves("spec 6.1.9", "assumed D1, 8.3-id, 8.3-timestamp")
-def test_every_attempt_keeps_the_id_and_body_and_has_a_timestamp_of_the_wall(hooked):
-    with receiving(500) as receiver:
-        failing_message(hooked, receiver.url)
-        hooked.pass_by(days=2)
+def test_every_attempt_keeps_the_id_and_body_and_has_a_timestamp_of_the_wall(hooked, receiver):
+    receiver.behave(500)
+    id = fail_once(hooked)
+    hooked.pass_by(days=2)
 
-    requests = receiver.requests
-    assert len({one.id for one in requests}) == len({one.body for one in requests}) == 1
-    for one in requests:
+    assert receiver.ids() == [id] * 8
+    assert len({one.body for one in receiver.requests}) == 1
+    for one in receiver.requests:
         assert abs(one.at - int(one.headers["webhook-timestamp"])) < 5
         one.verify(hooked.shown("e")["secret"])
 
 
-def test_setting_the_clock_back_sends_nothing_and_the_plan_stands(hooked):
-    with receiving(500) as receiver:
-        id = failing_message(hooked, receiver.url)
-        planned = hooked.delivery(id, "e")["next_attempt_at"]
+def test_setting_the_clock_back_sends_nothing_and_the_plan_stands(hooked, receiver):
+    receiver.behave(500)
+    id = fail_once(hooked)
+    planned = hooked.delivery(id)["next_attempt_at"]
 
-        hooked.pass_by(days=-1)
+    hooked.pass_by(days=-1)
 
-        assert hooked.delivery(id, "e")["next_attempt_at"] == planned
-        assert len(receiver.requests) == 1
+    assert hooked.delivery(id)["next_attempt_at"] == planned
+    assert len(receiver.requests) == 1
 
 
 # --- the switch and running clocks ------------------------------------------------------------
 
 
-def test_with_a_scale_of_nothing_all_eight_attempts_are_made_at_once(hooked):
+def test_with_a_scale_of_nothing_all_eight_attempts_are_made_at_once(hooked, receiver):
     hooked.switch(webhooks__time_scale=0)
-    with receiving(500) as receiver:
-        hooked.endpoint(receiver.url, id="e")
-        delivery = hooked.tried(hooked.emit(), "e", times=8)
+    receiver.behave(500)
+    delivery = hooked.tried(hooked.emit(), times=8)
 
     assert (delivery["status"], waits(delivery)) == ("failed", [0.0] * 7)
 
 
-def test_a_running_clock_fires_the_retries_by_itself(served):
-    settings = {"webhooks.time_scale": 0.001}
-    hooked = another_world(served, clock={"mode": "running"}, switches=settings)
+@pytest.mark.parametrize(
+    ("rate", "scale", "first", "second"),
+    [(1, 0.001, (0.005, 1), (0.3, 2)), (1_000, 1, (5, 1_000), (300, 2_000))],
+)
+def test_a_running_clock_fires_the_retries_by_itself(served, rate, scale, first, second):
+    clock, switches = {"mode": "running", "rate": rate}, {"webhooks.time_scale": scale}
+    hooked = another_world(served, clock=clock, switches=switches)
     with receiving([500, 500, 200]) as receiver:
         hooked.endpoint(receiver.url, id="e")
-        id = hooked.emit()
-        receiver.wait_for(3)
-        delivery = hooked.tried(id, "e", times=3)
+        delivery = hooked.tried(hooked.emit(), times=3)
 
     assert delivery["status"] == "delivered"
-    first, second = waits(delivery)
-    assert 0.005 <= first < 1
-    assert 0.3 <= second < 2
+    for waited, (least, most) in zip(waits(delivery), (first, second), strict=True):
+        assert least <= waited < most
 
 
-def test_the_rate_of_a_clock_makes_retries_come_sooner(served):
-    hooked = another_world(served, clock={"mode": "running", "rate": 1_000})
-    with receiving([500, 500, 200]) as receiver:
-        hooked.endpoint(receiver.url, id="e")
-        id = hooked.emit()
-        receiver.wait_for(3)
-        delivery = hooked.tried(id, "e", times=3)
-
-    first, second = waits(delivery)
-    assert 5 <= first < 1_000
-    assert 300 <= second < 2_000
-
-
-def test_a_retry_comes_as_soon_as_a_frozen_clock_runs_again(hooked):
+def test_a_retry_comes_as_soon_as_a_frozen_clock_runs_again(hooked, receiver):
     hooked.switch(webhooks__time_scale=0.001)
-    with receiving([500, 200]) as receiver:
-        failing_message(hooked, receiver.url)
+    receiver.behave([500, 200])
+    fail_once(hooked)
 
-        hooked.ask("PUT", "/clock", {"mode": "running"}, status=200)
+    hooked.ask("PUT", "/clock", {"mode": "running"}, status=200)
 
-        receiver.wait_for(2)
+    receiver.wait_for(2)
 
 
 # --- dead endpoints ---------------------------------------------------------------------------
@@ -187,119 +195,91 @@ def fail_daily(hooked: Hooked, days: int) -> list[str]:
     """One message a day, of which every attempt of that day fails."""
     ids = []
     for _ in range(days):
-        ids.append(hooked.emit())
-        hooked.tried(ids[-1], "e")
+        ids.append(fail_once(hooked))
         hooked.pass_by(days=1)
     return ids
 
 
 @pytest.mark.proves("assumed 8.3-dead, D22")
-def test_five_days_of_failures_disable_an_endpoint_and_cancel_what_waited(hooked):
-    with receiving(500) as receiver:
-        hooked.endpoint(receiver.url, id="e")
-        ids = fail_daily(hooked, 5)
-        shown = hooked.shown("e")
-        last = hooked.emit()
-        delivery = hooked.tried(last, "e")
+def test_five_days_of_failures_disable_an_endpoint_and_cancel_what_waited(hooked, receiver):
+    receiver.behave(500)
+    ids = fail_daily(hooked, 5)
+    shown = hooked.shown("e")
+    delivery = hooked.tried(hooked.emit())
 
-    assert (shown["disabled"], shown["failing_since"]) == (False, "2026-03-01T12:00:00.000Z")
+    assert (shown["disabled"], shown["failing_since"]) == (False, NOW)
     assert shown["disables_at"] == "2026-03-06T12:00:00.000Z"
     assert hooked.shown("e")["disabled_reason"] == "every attempt failed for 5 days"
     assert hooked.shown("e")["disables_at"] is None
     assert (delivery["status"], delivery["next_attempt_at"]) == ("canceled", None)
-    statuses = [hooked.delivery(id, "e")["status"] for id in ids]
+    statuses = [hooked.delivery(id)["status"] for id in ids]
     assert statuses == ["failed"] * 4 + ["canceled"]
-    assert hooked.delivery(hooked.emit(), "e") == {}
+    assert hooked.delivery(hooked.emit()) == {}
 
 
 @pytest.mark.proves("assumed 8.3-dead")
-def test_one_success_begins_the_five_days_again(hooked):
-    with receiving(500) as receiver:
-        hooked.endpoint(receiver.url, id="e")
-        fail_daily(hooked, 4)
+@pytest.mark.parametrize("anew", ["success", "enable", "reset"])
+def test_a_success_enabling_it_or_a_reset_begins_the_five_days_again(hooked, receiver, anew):
+    receiver.behave(500)
+    fail_once(hooked)
+    hooked.pass_by(days=4)
+    if anew == "success":
         receiver.behave(200)
-        hooked.tried(hooked.emit(), "e")
+        hooked.tried(hooked.emit())
         receiver.behave(500)
-        fail_daily(hooked, 4)
-
-        assert hooked.shown("e")["disabled"] is False
-
-
-@pytest.mark.parametrize("anew", ["enable", "reset"])
-def test_enabling_it_or_a_reset_begins_the_five_days_again(hooked, anew):
-    with receiving(500) as receiver:
-        hooked.endpoint(receiver.url, id="e")
-        fail_daily(hooked, 4)
+    else:
         hooked.ask("POST", "/endpoints/e/enable" if anew == "enable" else "/reset")
-        hooked.move_to(START + timedelta(days=6))
+    hooked.move_to(START + timedelta(days=6))
 
-        hooked.tried(hooked.emit(), "e")
+    fail_once(hooked)
 
-        assert hooked.shown("e")["disabled"] is False
+    assert hooked.shown("e")["disabled"] is False
 
 
 # --- recovering -------------------------------------------------------------------------------
 
 
-def recover(hooked: Hooked, since: str = to_wire(START)) -> int:
-    answer = hooked.ask("POST", "/endpoints/e/recover", {"since": since}, status=202)
-    return int(answer.json()["messages"])
-
-
 @pytest.mark.proves("assumed D22")
-def test_recovering_brings_what_was_missed_while_disabled_in_order_and_once(hooked):
-    with receiving() as receiver:
-        hooked.endpoint(receiver.url, id="e", event_types=["account.updated"])
-        before = hooked.emit()
-        receiver.wait_for(1)
-        hooked.ask("PATCH", "/endpoints/e", {"disabled": True}, status=200)
-        missed = [hooked.emit() for _ in range(5)]
-        hooked.emit("account.blocked")
-        hooked.ask("POST", "/endpoints/e/enable", status=200)
-        counts = recover(hooked), recover(hooked)
-        receiver.wait_for(6)
+def test_recovering_brings_what_was_missed_while_disabled_in_order_and_once(hooked, receiver):
+    hooked.ask("PATCH", "/endpoints/e", {"event_types": ["account.updated"]}, status=200)
+    before = hooked.emit()
+    receiver.wait_for(1)
+    hooked.ask("PATCH", "/endpoints/e", {"disabled": True}, status=200)
+    missed = [hooked.emit() for _ in range(5)]
+    hooked.emit("account.blocked")
+    hooked.ask("POST", "/endpoints/e/enable", status=200)
+    counts = recover(hooked), recover(hooked)
+    receiver.wait_for(6)
 
     assert counts == (5, 0)
     assert receiver.ids() == [before, *missed]
-    for id in missed:
-        assert hooked.tried(id, "e")["attempts"][0]["trigger"] == "manual"
+    assert [triggers(hooked.tried(id)) for id in missed] == [["manual"]] * 5
 
 
-def test_recovering_looks_no_further_back_than_it_is_told(hooked):
-    with receiving() as receiver:
-        hooked.endpoint(receiver.url, id="e", disabled=True)
-        hooked.emit()
-        hooked.pass_by(hours=1)
-        id = hooked.emit()
-        hooked.ask("POST", "/endpoints/e/enable", status=200)
+def test_recovering_looks_no_further_back_than_it_is_told(hooked, receiver):
+    hooked.ask("PATCH", "/endpoints/e", {"disabled": True}, status=200)
+    hooked.emit()
+    hooked.pass_by(hours=1)
+    id = hooked.emit()
+    hooked.ask("POST", "/endpoints/e/enable", status=200)
 
-        count = recover(hooked, to_wire(START + timedelta(hours=1)))
-        receiver.wait_for(1)
-
-    assert count == 1
+    assert recover(hooked, START + timedelta(hours=1)) == 1
+    receiver.wait_for(1)
     assert receiver.ids() == [id]
 
 
-def test_recovering_takes_up_what_failed_for_good_with_a_schedule_of_its_own(hooked):
-    with receiving(500) as receiver:
-        id = failing_message(hooked, receiver.url)
-        hooked.pass_by(days=2)
+def test_recovering_takes_up_what_failed_for_good_with_a_schedule_of_its_own(hooked, receiver):
+    receiver.behave(500)
+    id = fail_once(hooked)
+    still_to_be_tried = recover(hooked)
+    hooked.pass_by(days=2)
 
-        count = recover(hooked)
-        hooked.tried(id, "e", times=9)
-        hooked.pass_by(days=2)
-        delivery = hooked.delivery(id, "e")
+    failed = recover(hooked)
+    hooked.tried(id, times=9)
+    hooked.pass_by(days=2)
+    delivery = hooked.delivery(id)
 
-    assert count == 1
+    assert (still_to_be_tried, failed) == (0, 1)
     assert delivery["status"] == "failed"
-    triggers = [one["trigger"] for one in delivery["attempts"]]
-    assert triggers == ["scheduled"] * 8 + ["manual"] + ["scheduled"] * 7
-    planned = zip(waits(delivery)[8:], DOCUMENTED_S, strict=True)
-    assert all(least <= wait <= least * 1.2 for wait, least in planned)
-
-
-def test_what_is_still_to_be_tried_again_is_not_recovered(hooked):
-    with receiving(500) as receiver:
-        failing_message(hooked, receiver.url)
-
-        assert recover(hooked) == 0
+    assert triggers(delivery) == ["scheduled"] * 8 + ["manual"] + ["scheduled"] * 7
+    assert is_as_documented(waits(delivery)[8:])

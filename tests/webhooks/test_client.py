@@ -1,0 +1,334 @@
+"""The requests that webhooks are, their connections, and answers of every kind.
+
+Source: assumed 8.3-success; docs/design/webhooks.md.
+"""
+
+import asyncio
+import contextlib
+from threading import Event, Thread
+from time import perf_counter
+from typing import Any
+
+import pytest
+
+from sandbox.domain.webhooks import TIMEOUT_S, Sent
+from sandbox.server import tls as certificates
+from sandbox.webhooks.address_guard import Guard
+from sandbox.webhooks.client import WebhookClient
+from tests.cli.asking import ask as run
+from tests.driving import serving
+from tests.webhooks import misbehaving as bad
+from tests.webhooks.misbehaving import misbehaving
+from tests.webhooks.receiving import Answer, receiving
+
+LIMIT_S = 10.0
+FINE = Answer(200, body=b"fine")
+
+
+@contextlib.asynccontextmanager
+async def client(timeout_s: float = LIMIT_S):
+    opened = WebhookClient(
+        Guard(is_open=True), "test/1", mask=str, timeout_s=timeout_s, connections_max=3
+    )
+    try:
+        yield opened
+    finally:
+        await opened.close()
+
+
+def send(url: str, headers: dict[str, str] | None = None, *, timeout_s: float = LIMIT_S) -> Sent:
+    async def attempt() -> Sent:
+        async with client(timeout_s) as opened:
+            return await opened.send(url, b'{"a": 1}', headers or {})
+
+    return asyncio.run(attempt())
+
+
+def send_many(url: str, times: int, *, at_once: bool = False) -> list[Sent]:
+    async def attempts() -> list[Sent]:
+        async with client() as opened:
+            each = [opened.send(url, b"{}", {}) for _ in range(times)]
+            return await asyncio.gather(*each) if at_once else [await one for one in each]
+
+    return asyncio.run(attempts())
+
+
+def is_fine(sent: Sent) -> bool:
+    return (sent.status_code, sent.error, sent.response) == (200, None, "fine")
+
+
+# --- requests ---------------------------------------------------------------------------------
+
+
+def test_a_webhook_is_a_post_with_its_headers_and_exactly_its_bytes():
+    with receiving(FINE) as receiver:
+        assert is_fine(send(receiver.url, {"x-a": "b"}))
+
+    (request,) = receiver.requests
+    assert (request.method, request.path, request.body) == ("POST", "/hooks", b'{"a": 1}')
+    assert request.headers == {
+        "host": f"127.0.0.1:{receiver.port}",
+        "user-agent": "test/1",
+        "accept": "*/*",
+        "content-type": "application/json",
+        "x-a": "b",
+        "content-length": "8",
+    }
+
+
+def test_the_path_is_written_as_http_has_it():
+    paths = {"": "/", "/a?b=c#d": "/a?b=c", "/a b?ü=1": "/a%20b?%C3%BC=1", "/%2F": "/%2F"}
+    with receiving() as receiver:
+        for path in paths:
+            send(receiver.url.removesuffix("/hooks") + path)
+
+    assert [one.path for one in receiver.requests] == list(paths.values())
+
+
+@pytest.mark.parametrize("value", ["a\r\nx-b: c", "a\nb", "a\rb"])
+def test_a_header_with_a_line_break_is_never_sent(value):
+    with receiving() as receiver:
+        assert send(receiver.url, {"x-a": value}).error
+
+    assert receiver.requests == []
+
+
+# --- answers that end -------------------------------------------------------------------------
+
+OK = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = OK + b"transfer-encoding: chunked\r\n\r\n"
+DONE = OK + b"content-length: 4\r\n\r\ndone"
+HINTS = b"HTTP/1.1 103 Early Hints\r\n\r\n"
+LONG_LINE = b"x: " + b"a" * 8_000 + b"\r\n"
+SWITCHING = b"HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n"
+
+ANSWERS = {
+    "until the end": (b"HTTP/1.0 200 OK\r\n\r\nto the end", 200, None, "to the end"),
+    "nothing": (OK + b"\r\n", 200, None, ""),
+    "204 without a reason": (b"HTTP/1.1 204 \r\n\r\n", 204, None, ""),
+    "interim answers": (HINTS * 20 + DONE, 200, None, "done"),
+    "a head below the limit": (
+        HINTS * 3 + DONE.replace(b"\r\n\r\n", b"\r\n" + LONG_LINE * 8 + b"\r\n"),
+        *(200, None, "done"),
+    ),
+    "chunks of one byte": (
+        CHUNKED + b"".join(b"1\r\n%c\r\n" % one for one in b"done") + b"0\r\n\r\n",
+        *(200, None, "done"),
+    ),
+    "101": (SWITCHING, 101, "101", ""),
+    "more than its length": (DONE + b" and more", None, "read", ""),
+    "two lengths": (OK + b"content-length: 1\r\ncontent-length: 2\r\n\r\nab", None, "read", ""),
+    "a chunk without a length": (CHUNKED + b"zz\r\n", None, "read", ""),
+}
+"""The bytes of an answer, and what is made of them: status, a word of the error, the text."""
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_an_answer_counts_as_http_has_it(name):
+    answer, status, error, text = ANSWERS[name]
+    with misbehaving(bad.raw(answer)) as receiver:
+        sent = send(receiver.url)
+
+    assert (sent.status_code, sent.response) == (status, text)
+    assert (sent.error is None) is (error is None)
+    assert (error or "") in (sent.error or "")
+
+
+def test_a_long_body_in_chunks_of_one_byte_is_a_success_and_its_beginning_is_kept():
+    with misbehaving(endless(CHUNKED, b"1\r\na\r\n")) as receiver:
+        sent = send(receiver.url)
+
+    assert (sent.status_code, sent.error, sent.response) == (200, None, "a" * 4_096)
+
+
+# --- answers that do not end ------------------------------------------------------------------
+
+TOO_LATE = "no complete answer within 1 s"
+TOO_LONG = "the answer cannot be read: Got more than 8190 bytes"
+TOO_MANY = "Too many headers received"
+
+ENDLESS = {
+    "103 answers": (b"", HINTS, None, TOO_LATE),
+    "100 answers": (b"", b"HTTP/1.1 100 Continue\r\n\r\n", None, TOO_LATE),
+    "long 103 answers": (b"", HINTS[:-2] + LONG_LINE + b"\r\n", None, TOO_LATE),
+    "long header lines": (OK, LONG_LINE, None, TOO_MANY),
+    "short header lines": (OK, b"a: b\r\n", None, TOO_MANY),
+    "a status line": (b"HTTP/1.1 200 ", b"a" * 500, None, TOO_LONG),
+    "a header line": (OK + b"x: ", b"a" * 500, None, TOO_LONG),
+    "an extension of a chunk": (CHUNKED + b"1;", b"a" * 500, 200, TOO_LATE),
+    "trailers": (CHUNKED + b"1\r\na\r\n0\r\n", b"a: b\r\n", 200, "cannot be read"),
+}
+"""What the answer begins with, what comes then without end, the status that is known, the error."""
+
+LONGEST_TURN_S = 2.0
+"""Far above what a turn of the loop takes on a busy machine, and far below what 103s took."""
+
+
+def endless(beginning: bytes, rest: bytes) -> bad.Behaviour:
+    """Answer like this and never stop."""
+
+    def behave(connection: Any, stop: Any) -> None:
+        connection.sendall(beginning)
+        burst = rest * (100_000 // len(rest))
+        while not stop.is_set():
+            connection.sendall(burst)
+
+    return behave
+
+
+async def longest_turn_s(beside: asyncio.Future[Any]) -> float:
+    """How long the longest turn of the loop took until that was done."""
+    longest, last = 0.0, perf_counter()
+    while not beside.done():
+        await asyncio.sleep(0)
+        longest, last = max(longest, perf_counter() - last), perf_counter()
+    return longest
+
+
+def test_answers_without_end_are_given_up_at_the_limit_and_not_waited_for():
+    async def attempt(url: str) -> Sent:
+        async with client(1) as opened:
+            return await opened.send(url, b"{}", {})
+
+    async def all_of_them(urls: list[str]) -> tuple[list[Sent], float]:
+        sending = asyncio.gather(*map(attempt, urls))
+        longest = await longest_turn_s(sending)
+        return await sending, longest
+
+    with contextlib.ExitStack() as stack:
+        floods = [misbehaving(endless(*row[:2])) for row in ENDLESS.values()]
+        urls = [stack.enter_context(one).url for one in floods]
+        attempts, longest = asyncio.run(all_of_them(urls))
+
+    for sent, (name, (_, _, status, error)) in zip(attempts, ENDLESS.items(), strict=True):
+        assert sent.status_code in (status, None), name
+        assert sent.is_timeout is (error == TOO_LATE), name
+        assert error in (sent.error or ""), name
+        assert "\n" not in sent.error, name
+        assert sent.duration_ms < LIMIT_S * 1000, name
+    assert longest < LONGEST_TURN_S
+
+
+@pytest.mark.parametrize("rest", [b"H", HINTS])
+def test_a_head_that_only_drips_is_given_up_after_the_time_of_an_attempt(rest):
+    def drip(connection: Any, stop: Any) -> None:
+        for place in range(10_000):
+            connection.sendall(rest[place % len(rest) :][:1])
+            if stop.wait(0.02):
+                return
+
+    with misbehaving(drip) as receiver:
+        sent = send(receiver.url, timeout_s=0.3)
+
+    assert (sent.status_code, sent.is_timeout) == (None, rest != b"H")
+
+
+@pytest.mark.proves("assumed 8.3-success")
+def test_an_endpoint_that_never_answers_is_given_up():
+    with misbehaving(bad.hang) as receiver:
+        sent = send(receiver.url, timeout_s=0.1)
+
+    assert (sent.status_code, sent.response, sent.is_timeout) == (None, "", True)
+    assert sent.error == "no complete answer within 0.1 s"
+    assert 100 <= sent.duration_ms < 2_000
+    assert TIMEOUT_S == 15
+
+
+def test_an_answer_that_only_drips_is_given_up_and_what_came_is_kept():
+    with misbehaving(bad.drip) as receiver:
+        sent = send(receiver.url, timeout_s=0.2)
+
+    assert (sent.status_code, sent.is_timeout) == (200, True)
+    assert sent.error == "no complete answer within 0.2 s"
+    assert set(sent.response) == {"."}
+    assert len(sent.response) < 100
+
+
+# --- connections ------------------------------------------------------------------------------
+
+
+def test_webhooks_to_one_receiver_share_a_connection():
+    with receiving(FINE) as receiver:
+        attempts = send_many(receiver.url, 20)
+
+    assert all(map(is_fine, attempts))
+    assert receiver.accepted == 1
+
+
+def test_a_receiver_that_closes_without_a_word_gets_everything_at_the_first_attempt():
+    with misbehaving(bad.close_unsaid) as receiver:
+        attempts = send_many(receiver.url, 30)
+
+    assert {(one.status_code, one.error) for one in attempts} == {(200, None)}
+
+
+def test_there_are_never_more_connections_than_allowed_and_the_others_wait():
+    gate = Event()
+    with receiving(Answer(200, body=b"fine", gate=gate)) as receiver:
+        opener = Thread(target=lambda: receiver.wait_for(3) and gate.set())
+        opener.start()
+        attempts = send_many(receiver.url, 10, at_once=True)
+        opener.join()
+
+    assert all(map(is_fine, attempts))
+    assert (receiver.most_open, len(receiver.requests)) == (3, 10)
+
+
+# --- TLS --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where the certificate of who vouches for the receiver is."""
+    pytest.importorskip("cryptography")
+    return tmp_path_factory.mktemp("authority")
+
+
+@pytest.fixture
+def secure(folder):
+    """A receiver at https://localhost."""
+    with receiving(FINE, certificates.own(folder, ["localhost"]).context) as receiver:
+        yield receiver
+
+
+def test_a_receiver_with_a_trusted_certificate_is_sent_to(secure, folder, monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", str(folder / "ca.pem"))
+
+    assert all(map(is_fine, send_many(secure.url, 3)))
+    assert secure.accepted == 1
+
+
+def test_a_receiver_without_a_trusted_certificate_gets_nothing_and_the_option_is_named(secure):
+    sent = send(secure.url)
+
+    assert (sent.status_code, sent.is_unreachable, secure.requests) == (None, True, [])
+    assert sent.error is not None
+    assert sent.error.startswith(f"Cannot connect to host localhost:{secure.port} [")
+    assert "the TLS certificate is not trusted" in sent.error
+    assert "--webhooks-ca FILE" in sent.error
+
+
+def test_a_server_sends_to_a_receiver_whose_certificate_it_is_given(secure, folder):
+    with serving("--webhooks-ca", str(folder / "ca.pem")) as server:
+        world = "/worlds/default"
+        server.control("POST", f"{world}/endpoints", json={"url": secure.url})
+        server.control("POST", f"{world}/messages", json={"event_type": "account.updated"})
+        secure.wait_for(1)
+
+
+def test_a_file_without_certificates_is_refused_at_the_start(tmp_path):
+    junk = tmp_path / "junk.pem"
+    junk.write_text("no certificate")
+
+    for file, why in ((junk, "PEM"), (tmp_path / "none.pem", "No such file")):
+        done = run("serve", "--port", "0", "--webhooks-ca", str(file))
+        assert done.exit_code == 2
+        assert f"--webhooks-ca {file}" in done.stderr
+        assert why in done.stderr
+
+
+def test_the_doctor_says_how_to_trust_a_certificate(secure):
+    done = run("doctor", secure.url, "--secret", "whsec_" + "A" * 32)
+
+    assert done.exit_code != 0
+    assert "set SSL_CERT_FILE to a file with it" in done.stderr
