@@ -17,15 +17,15 @@ from tests.webhooks.receiving import Answer, receiving
 
 
 def test_others_pass_what_is_delayed_and_the_wall_counts_in_a_frozen_world(hooked, receiver):
-    hooked.run(rule(delay_ms=150, times=1))
+    hooked.run(rule(delay_ms=600, times=1))
     started = time()
     delayed = hooked.emit()
-    others = [hooked.emit() for _ in range(3)]
-    receiver.wait_for(4)
+    others = [hooked.emit(), hooked.emit()]
+    receiver.wait_for(3)
     delivery = hooked.tried(delayed)
 
     assert receiver.ids() == [*others, delayed]
-    assert 0.15 <= receiver.requests[3].at - started < 2
+    assert 0.6 <= receiver.requests[2].at - started < 5
     assert (delivery["status"], triggers(delivery)) == ("delivered", ["scenario"])
     assert delivery["attempts"][0]["at"] == to_wire(START)
 
@@ -72,7 +72,7 @@ def reset(hooked: Hooked) -> None:
 def test_what_is_delayed_does_not_come_to_an_endpoint_that_no_longer_wants_it(
     hooked, receiver, cancel
 ):
-    hooked.run(rule(delay_ms=100, duplicate=2, contradict={"name": "third"}))
+    hooked.run(rule(delay_ms=500, duplicate=2, contradict={"name": "third"}))
     canceled = hooked.emit(name="first")
     cancel(hooked)
     hooked.emit(name="second")
@@ -88,7 +88,7 @@ def test_what_is_delayed_does_not_outlive_its_world(served, hooked, receiver):
     other = Hooked(served, created["id"], created)
     other.endpoint(receiver.url, id="e")
     for one in (other, hooked):
-        one.run(rule(delay_ms=100))
+        one.run(rule(delay_ms=500))
     other.emit(name="first")
     served.control("DELETE", f"/worlds/{other.id}")
     hooked.emit(name="second")
@@ -98,7 +98,7 @@ def test_what_is_delayed_does_not_outlive_its_world(served, hooked, receiver):
 
 
 def test_what_was_delivered_by_hand_during_its_delay_does_not_come_again(hooked, receiver):
-    hooked.run(rule(delay_ms=200, duplicate=2))
+    hooked.run(rule(delay_ms=500, duplicate=2))
     first = hooked.emit()
     resend(hooked, first)
     until(lambda: hooked.delivery(first)["status"] == "delivered")
@@ -109,7 +109,7 @@ def test_what_was_delivered_by_hand_during_its_delay_does_not_come_again(hooked,
 
 
 def test_what_was_canceled_and_recovered_during_its_delay_is_tried_once(hooked, receiver):
-    hooked.run(rule(delay_ms=200))
+    hooked.run(rule(delay_ms=500))
     receiver.behave(500)
     first = hooked.emit()
     disable_and_enable(hooked)
@@ -122,7 +122,7 @@ def test_what_was_canceled_and_recovered_during_its_delay_is_tried_once(hooked, 
 
 
 def test_a_failed_attempt_by_hand_leaves_what_is_delayed_to_come(hooked, receiver):
-    hooked.run(rule(delay_ms=200))
+    hooked.run(rule(delay_ms=500))
     receiver.behave([500, 200])
     id = hooked.emit()
     resend(hooked, id)

@@ -7,7 +7,7 @@ import pytest
 from sandbox.scenarios.words import WEBHOOK_RULES_MAX
 from tests.control.refusals import assert_refused
 from tests.webhooks.calling import WORLD, add, living, message, sample
-from tests.webhooks.hooked import recover, refused, resend, rule, triggers, types
+from tests.webhooks.hooked import recover, resend, rule, triggers, types
 from tests.webhooks.receiving import receiving
 
 
@@ -206,7 +206,7 @@ def test_runs_of_one_seed_give_a_contradiction_the_same_id(sandbox):
 
 
 def test_all_that_belongs_to_what_is_delayed_comes_after_the_delay(hooked, receiver):
-    hooked.run(rule(when={"nth": 1}, delay_ms=100, duplicate=2, contradict={"name": "Other"}))
+    hooked.run(rule(when={"nth": 1}, delay_ms=500, duplicate=2, contradict={"name": "Other"}))
     delayed, other = hooked.emit(), hooked.emit()
     *_, contradiction = receiver.wait_for(4)
 
@@ -297,21 +297,6 @@ def test_a_snapshot_keeps_what_is_queued(hooked):
     hooked.ask("PUT", "/snapshot", saved, status=200)
 
     assert [one["left"] for one in hooked.ask("GET", NEXT).json()["queue"]] == [3]
-
-
-def test_what_makes_no_sense_is_not_queued(hooked):
-    for body, nearest in (
-        ({"then": {}}, None),
-        ({"then": {"dropp": True}}, "drop"),
-        ({"then": {"drop": True, "times": 2}}, None),
-        ({"then": {"drop": True}, "when": {"event": "transaction.sal"}}, SALE),
-        ({"then": {"drop": True}, "when": {"account": "merchent"}}, "merchant"),
-        ({"then": {"drop": True}, "times": 0}, None),
-        ({"then": {"drop": True}, "tims": 2}, "times"),
-        ({}, None),
-    ):
-        refused(hooked.ask("POST", NEXT, body), 400, "validation_error", nearest)
-    assert hooked.ask("GET", NEXT).json()["total"] == 0
 
 
 def test_the_last_of_the_queue_is_late_together_with_what_contradicts_it(hooked):

@@ -23,17 +23,8 @@ INTERNAL = [
     *("64:ff9b:1::808:808", "64:ff9b:1:ffff::1", "::ffff:0:127.0.0.1", "::ffff:0:8.8.8.8"),
     *("2001:470::5efe:10.0.0.1", "2001:470::200:5efe:8.8.8.8", "fe80::5efe:8.8.8.8"),
     *("192.88.99.1", "192.0.0.9", "5f00::1", "3fff:fff::1", "3fff::", "2001::1", "2001:1::1"),
-    *(
-        "100::1",
-        "100:0:0:1::1",
-        "1::1",
-        "4000::1",
-        "e000::1",
-        "64:ff9b:2::1",
-        "5eff::1",
-        "2002:c058:6301::1",
-        "::ffff:192.88.99.1",
-    ),
+    *("100::1", "100:0:0:1::1", "1::1", "4000::1", "e000::1", "64:ff9b:2::1", "5eff::1"),
+    *("2002:c058:6301::1", "::ffff:192.88.99.1"),
     *("192.0.2.1", "198.18.0.1", "240.0.0.1", "255.255.255.255", "2001:db8::1"),
 ]
 PUBLIC = [
@@ -63,40 +54,29 @@ def send(guard: Guard, url: str) -> Sent:
 # --- addresses --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("address", INTERNAL)
-def test_an_internal_address_is_refused_and_one_is_told_how_to_allow_it(address):
-    assert "allow it with --webhooks-to" in (CLOSED.why_not_to(address) or "")
-    assert "internal" in (CLOSED.why_not("some.host", address) or "")
-
-
-@pytest.mark.parametrize("address", PUBLIC)
-def test_a_public_address_is_allowed(address):
-    assert CLOSED.why_not_to(address) is None
-    assert CLOSED.why_not("some.host", address) is None
-
-
-@pytest.mark.parametrize("address", [*INTERNAL, *PUBLIC, *UNUSUAL])
-def test_everything_is_allowed_from_loopback(address):
-    guard = Guard(is_open=True)
-
-    assert guard.why_not_to(address) is None
-    assert guard.why_not("some.host", address) is None
-
-
-@pytest.mark.parametrize(
-    "host", [*UNUSUAL, "\uff11\uff12\uff17.0.0.1", "127%2E0%2E0%2E1", "a..b", "-", "a" * 300]
-)
-def test_what_is_neither_a_name_nor_a_proper_address_is_refused(host):
-    assert "neither a host name nor an address" in (CLOSED.why_not_to(host) or "")
-
-
-@pytest.mark.parametrize("host", ["example.com", "localhost", "a", "my_host.x-y.", "0x7f.x1"])
-def test_a_name_is_allowed_until_it_is_looked_up(host):
-    assert CLOSED.why_not_to(host) is None
-
-
-def test_an_invalid_address_is_refused():
+def test_an_internal_address_is_refused_and_one_is_told_how_to_allow_it():
+    for address in INTERNAL:
+        assert "allow it with --webhooks-to" in (CLOSED.why_not_to(address) or ""), address
+        assert "internal" in (CLOSED.why_not("some.host", address) or ""), address
     assert CLOSED.why_not("some.host", "nonsense") == "nonsense is not an address"
+
+
+def test_a_public_address_is_allowed_and_everything_from_loopback():
+    for address in PUBLIC:
+        assert CLOSED.why_not_to(address) is None, address
+        assert CLOSED.why_not("some.host", address) is None, address
+    for address in (*INTERNAL, *PUBLIC, *UNUSUAL):
+        guard = Guard(is_open=True)
+        assert guard.why_not_to(address) is None, address
+        assert guard.why_not("some.host", address) is None, address
+
+
+def test_a_name_is_allowed_until_it_is_looked_up_and_what_is_no_name_is_refused():
+    for host in ("example.com", "localhost", "a", "my_host.x-y.", "0x7f.x1"):
+        assert CLOSED.why_not_to(host) is None, host
+    others = ("\uff11\uff12\uff17.0.0.1", "127%2E0%2E0%2E1", "a..b", "-", "a" * 300)
+    for host in (*UNUSUAL, *others):
+        assert "neither a host name nor an address" in (CLOSED.why_not_to(host) or ""), host
 
 
 # --- what is listed ---------------------------------------------------------------------------
@@ -141,39 +121,39 @@ def test_a_listed_name_is_allowed_wherever_it_leads_and_nothing_else_is():
     assert guard.why_not_to("172.18.0.5") is not None
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [
+def test_a_bad_entry_is_refused_at_the_start_in_words():
+    for entry in (
         *("", " ", "http://receiver", "10.0.0.0/33", "10.0.0.256", "10.0.0.0/8,::1", "::zz", "*"),
         *("receiver:8080", "*.example.com", "user@host", "a b", "127.0.0.1:80", "[::1]", "host/8"),
-    ],
-)
-def test_a_bad_entry_is_refused_at_the_start_in_words(entry):
-    with pytest.raises(SettingsError) as caught:
-        build(Settings(host="0.0.0.0", webhooks_to=(entry,)))
+    ):
+        with pytest.raises(SettingsError) as caught:
+            build(Settings(host="0.0.0.0", webhooks_to=(entry,)))
 
-    assert str(caught.value) == f"--webhooks-to: {entry!r} is neither a network nor a host name"
+        said = f"--webhooks-to: {entry!r} is neither a network nor a host name"
+        assert str(caught.value) == said
 
 
 # --- endpoints --------------------------------------------------------------------------------
 
 
+def register(target: str, **settings):
+    """The answer to an endpoint at this host, and how many endpoints there are then."""
+    sandbox = InProcess(build(Settings(token="secret-of-the-test", **settings)))
+    sandbox.defaults |= {"authorization": "Bearer secret-of-the-test"}
+    path = "/worlds/default/endpoints"
+    answer = sandbox.control("POST", path, {"url": f"http://{target}/x"})
+    return answer, sandbox.control("GET", path).json()["total"]
+
+
 @pytest.mark.parametrize(
-    "host",
-    [
-        *("127.0.0.1:9", "[::1]", "169.254.169.254", "10.1", "[fd00::1]", "192.88.99.1"),
-        *("[64:ff9b:1::a00:1]", "[::ffff:0:10.0.0.1]", "[2001:470::5efe:a00:1]", "[3fff::1]"),
-    ],
+    "host", ["127.0.0.1:9", "[::1]", "10.1", "[64:ff9b:1::a00:1]", "[::ffff:0:10.0.0.1]"]
 )
 def test_an_endpoint_at_an_internal_address_is_refused_when_others_can_reach_the_server(host):
-    sandbox = InProcess(build(Settings(host="0.0.0.0", token="secret-of-the-test")))
-    sandbox.defaults |= {"authorization": "Bearer secret-of-the-test"}
-
-    answer = sandbox.control("POST", "/worlds/default/endpoints", {"url": f"http://{host}/x"})
+    answer, total = register(host, host="0.0.0.0")
 
     assert_refused(answer, 400, "validation_error")
     assert answer.json()["message"].startswith("url: ")
-    assert sandbox.control("GET", "/worlds/default/endpoints").json()["total"] == 0
+    assert total == 0
 
 
 @pytest.mark.parametrize(
@@ -181,12 +161,7 @@ def test_an_endpoint_at_an_internal_address_is_refused_when_others_can_reach_the
     [("127.0.0.1", ()), ("localhost", ()), ("::1", ()), ("0.0.0.0", ("10.0.0.0/8",))],
 )
 def test_an_endpoint_at_an_internal_address_is_fine_from_loopback_or_when_listed(host, webhooks_to):
-    sandbox = InProcess(
-        build(Settings(host=host, token="secret-of-the-test", webhooks_to=webhooks_to))
-    )
-    sandbox.defaults |= {"authorization": "Bearer secret-of-the-test"}
-
-    answer = sandbox.control("POST", "/worlds/default/endpoints", {"url": "http://10.0.0.1/x"})
+    answer, _ = register("10.0.0.1", host=host, webhooks_to=webhooks_to)
 
     assert answer.status == 201, answer.body
 
@@ -194,35 +169,32 @@ def test_an_endpoint_at_an_internal_address_is_fine_from_loopback_or_when_listed
 # --- sending ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "host",
-    [
-        *("127.0.0.1", "localhost", "LOCALHOST", "[::ffff:127.0.0.1]", "127.1", "2130706433", "0"),
-        *("[::ffff:0:127.0.0.1]", "[64:ff9b:1::7f00:1]", "[2001:470::5efe:7f00:1]"),
-    ],
-)
-def test_nothing_is_sent_to_this_machine_however_it_is_written(host):
+def test_nothing_is_sent_to_this_machine_however_it_is_written():
     with receiving() as receiver:
-        sent = send(CLOSED, f"http://{host}:{receiver.port}/")
+        for host in (
+            *("127.0.0.1", "localhost", "LOCALHOST", "[::ffff:127.0.0.1]", "127.1", "2130706433"),
+            *("0", "[::ffff:0:127.0.0.1]", "[64:ff9b:1::7f00:1]", "[2001:470::5efe:7f00:1]"),
+        ):
+            sent = send(CLOSED, f"http://{host}:{receiver.port}/")
 
-    assert sent.status_code is None
-    assert "address" in (sent.error or "")
+            assert sent.status_code is None, host
+            assert "address" in (sent.error or ""), host
     assert receiver.requests == []
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-@pytest.mark.parametrize("allowed", ["127.0.0.0/8", "localhost"])
-def test_what_is_listed_is_sent_to(host, allowed):
-    guard = Guard(is_open=False, allowed=[allowed, "::1"] if host != allowed else [allowed])
+@pytest.mark.parametrize(
+    ("host", "allowed", "may"),
+    [
+        ("127.0.0.1", ["127.0.0.0/8"], True),
+        ("localhost", ["127.0.0.0/8", "::1"], True),
+        ("localhost", ["localhost"], True),
+        ("127.0.0.1", ["localhost", "::1"], False),
+        ("localhost", None, True),
+    ],
+)
+def test_what_is_listed_is_sent_to_and_from_loopback_everything(host, allowed, may):
+    guard = Guard(is_open=allowed is None, allowed=allowed or ())
     with receiving() as receiver:
         sent = send(guard, f"http://{host}:{receiver.port}/")
 
-    may = host == "localhost" or allowed == "127.0.0.0/8"
     assert (sent.error is None, len(receiver.requests)) == (may, int(may))
-
-
-def test_from_loopback_a_name_of_this_machine_is_sent_to():
-    with receiving() as receiver:
-        sent = send(Guard(is_open=True), f"http://localhost:{receiver.port}/")
-
-    assert (sent.status_code, sent.error) == (200, None)

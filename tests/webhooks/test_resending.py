@@ -1,188 +1,105 @@
-"""Operators have a message sent once more. Source: assumed D22."""
+"""Operators have a message sent once more, and get new secrets. Source: assumed D22."""
 
+from datetime import timedelta
 from threading import Event
 
 import pytest
 
 from sandbox.domain.webhooks import ATTEMPTS_MAX, Sent
-from tests.control.refusals import assert_refused
-from tests.webhooks.calling import WORLD, add, message, sample, world_of
-from tests.webhooks.hooked import resend, triggers, until
-from tests.webhooks.misbehaving import refusing
-from tests.webhooks.receiving import Answer, receiving
+from sandbox.webhooks.signing import write_secret
+from tests.webhooks.calling import ENDPOINTS, WORLD, add, message, sample, world_of
+from tests.webhooks.hooked import START, planned_wait, recover, resend, triggers, until
+from tests.webhooks.receiving import Answer
 
 
 @pytest.mark.proves("spec 6.1.9", "assumed D22")
-def test_a_delivered_message_is_sent_once_more_under_its_id(hooked):
-    with receiving() as receiver:
-        hooked.endpoint(receiver.url, id="e")
-        id = hooked.emit()
-        hooked.tried(id, "e")
+def test_a_delivered_message_is_sent_once_more_under_its_id(hooked, receiver):
+    id = hooked.emit()
+    hooked.tried(id)
 
-        endpoints = resend(hooked, id, endpoint_id="e")
-        delivery = hooked.tried(id, "e", times=2)
+    assert resend(hooked, id, endpoint_id="e") == ["e"]
+    delivery = hooked.tried(id, times=2)
 
-    assert endpoints == ["e"]
     assert (delivery["status"], triggers(delivery)) == ("delivered", ["scheduled", "manual"])
     assert receiver.ids() == [id, id]
 
 
-def test_without_an_endpoint_it_goes_to_all_that_want_it(hooked):
-    with receiving() as receiver:
-        for name in ("a", "b"):
-            hooked.endpoint(receiver.url, id=name)
-        hooked.endpoint(receiver.url, id="disabled", disabled=True)
-        hooked.endpoint(receiver.url, id="other", event_types=["batch.opened"])
-        id = hooked.emit()
-        receiver.wait_for(2)
+def test_without_an_endpoint_or_body_it_goes_to_all_that_want_it(hooked, receiver):
+    hooked.endpoint(receiver.url, id="a")
+    hooked.endpoint(receiver.url, id="disabled", disabled=True)
+    hooked.endpoint(receiver.url, id="other", event_types=["batch.opened"])
+    id = hooked.emit()
+    receiver.wait_for(2)
 
-        endpoints = resend(hooked, id)
-        receiver.wait_for(4)
+    sent = hooked.ask("POST", f"/messages/{id}/resend", status=202).json()
+    receiver.wait_for(4)
 
-    assert endpoints == ["a", "b"]
+    assert sent == {"endpoints": ["e", "a"]}
     assert receiver.ids() == [id] * 4
-
-
-def test_a_body_is_not_needed(hooked):
-    with receiving() as receiver:
-        hooked.endpoint(receiver.url, id="e")
-        id = hooked.emit()
-        receiver.wait_for(1)
-
-        hooked.ask("POST", f"/messages/{id}/resend", status=202)
-
-        receiver.wait_for(2)
 
 
 @pytest.mark.proves("assumed D22")
 @pytest.mark.parametrize("answers", [[200, 500], [500, 200]], ids=["failed", "succeeded"])
-def test_after_a_resend_one_success_is_enough(hooked, answers):
-    with receiving(answers) as receiver:
-        hooked.endpoint(receiver.url, id="e")
-        id = hooked.emit()
-        hooked.tried(id, "e")
+def test_after_a_resend_one_success_is_enough(hooked, receiver, answers):
+    receiver.behave(answers)
+    id = hooked.emit()
+    hooked.tried(id)
 
-        resend(hooked, id)
-        delivery = hooked.tried(id, "e", times=2)
-        hooked.pass_by(days=3)
+    resend(hooked, id)
+    delivery = hooked.tried(id, times=2)
+    hooked.pass_by(days=3)
 
     assert (delivery["status"], delivery["next_attempt_at"]) == ("delivered", None)
     assert len(receiver.requests) == 2
 
 
-def test_a_failed_resend_leaves_the_planned_attempt_as_it_is(hooked):
-    with receiving(500) as receiver:
-        hooked.endpoint(receiver.url, id="e")
-        id = hooked.emit()
-        planned = hooked.tried(id, "e")["next_attempt_at"]
+def test_a_failed_resend_leaves_the_planned_attempt_as_it_is(hooked, receiver):
+    receiver.behave(500)
+    id = hooked.emit()
+    planned = hooked.tried(id)["next_attempt_at"]
 
-        resend(hooked, id)
-        between = hooked.tried(id, "e", times=2)
-        hooked.move_to(planned)
-        after = hooked.tried(id, "e", times=3)
+    resend(hooked, id)
+    between = hooked.tried(id, times=2)
+    hooked.move_to(planned)
+    after = hooked.tried(id, times=3)
 
     assert (between["status"], between["next_attempt_at"]) == ("pending", planned)
     assert triggers(after) == ["scheduled", "manual", "scheduled"]
     assert after["attempts"][2]["at"] == planned
 
 
-def test_an_attempt_that_fails_after_a_resend_succeeded_plans_nothing(hooked):
+def test_an_attempt_that_fails_after_a_resend_succeeded_plans_nothing(hooked, receiver):
     gate = Event()
-    with receiving([Answer(500, gate=gate), 200]) as receiver:
-        hooked.endpoint(receiver.url, id="e")
-        id = hooked.emit()
-        receiver.wait_for(1)
+    receiver.behave([Answer(500, gate=gate), 200])
+    id = hooked.emit()
+    receiver.wait_for(1)
 
-        resend(hooked, id)
-        until(lambda: hooked.delivery(id, "e")["status"] == "delivered")
-        gate.set()
-        delivery = hooked.tried(id, "e", times=2)
+    resend(hooked, id)
+    until(lambda: hooked.delivery(id)["status"] == "delivered")
+    gate.set()
+    delivery = hooked.tried(id, times=2)
 
     assert (delivery["status"], delivery["next_attempt_at"]) == ("delivered", None)
 
 
-def test_a_message_of_before_the_endpoint_can_be_sent_to_it(hooked):
-    with receiving() as receiver:
-        id = hooked.emit()
-        hooked.endpoint(receiver.url, id="e", event_types=["batch.opened"])
-
-        resend(hooked, id, endpoint_id="e")
-        delivery = hooked.tried(id, "e")
-
-    assert (delivery["status"], triggers(delivery)) == ("delivered", ["manual"])
-
-
-def test_a_message_whose_only_attempt_was_a_failed_resend_has_failed_and_can_be_recovered(hooked):
-    id = hooked.emit()
-    with refusing() as url:
-        hooked.endpoint(url, id="e")
-        resend(hooked, id)
-        delivery = hooked.tried(id, "e")
-
-        recovered = hooked.ask(
-            "POST", "/endpoints/e/recover", {"since": "2026-03-01T12:00:00Z"}, status=202
-        )
-
-    assert (delivery["status"], delivery["next_attempt_at"]) == ("failed", None)
-    assert recovered.json() == {"messages": 1}
-
-
-# --- refused ----------------------------------------------------------------------------------
-
-
-def test_a_disabled_endpoint_is_a_409_that_says_why(sandbox):
-    add(sandbox, id="e", disabled=True)
-    id = sample(sandbox)
-
-    answer = sandbox.control("POST", f"{WORLD}/messages/{id}/resend", {"endpoint_id": "e"})
-
-    assert_refused(answer, 409, "endpoint_disabled")
-    assert "disabled by hand" in answer.json()["message"]
-    assert message(sandbox, id)["deliveries"] == []
-
-
-@pytest.mark.parametrize(("id", "body"), [("msg_x", {}), (None, {"endpoint_id": "other"})])
-def test_a_message_or_endpoint_that_does_not_exist_is_a_404(sandbox, id, body):
-    add(sandbox, id="e")
-    path = f"{WORLD}/messages/{id or sample(sandbox)}/resend"
-
-    assert_refused(sandbox.control("POST", path, body), 404, "not_found")
-
-
-@pytest.mark.parametrize("body", [{"endpoint_id": 5}, {"endpoint": "e"}])
-def test_a_body_that_cannot_be_is_a_400(sandbox, body):
-    answer = sandbox.control("POST", f"{WORLD}/messages/{sample(sandbox)}/resend", body)
-
-    nearest = "endpoint_id" if "endpoint" in body else None
-    assert_refused(answer, 400, "validation_error", nearest)
-
-
-# --- samples ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
-    ("body", "nearest"),
-    [
-        ({"event_type": "account.update"}, "account.updated"),
-        ({"event_type": None}, None),
-        ({}, None),
-        ({"event_type": "account.updated", "changes": []}, None),
-        ({"event_type": "account.updated", "change": {}}, "changes"),
-        (
-            {
-                "event_type": "account.updated",
-                "changes": {"name": "svc_live_abcdefghijkl_abcdefghijklmnopqrstuvwxyz012345"},
-            },
-            None,
-        ),
-    ],
-    ids=str,
+    ("answer", "status", "missed"), [(200, "delivered", 0), (500, "failed", 1)]
 )
-def test_a_sample_that_cannot_be_is_a_400_that_emits_nothing(sandbox, body, nearest):
-    answer = sandbox.control("POST", f"{WORLD}/messages", body)
+def test_a_message_that_was_not_for_the_endpoint_can_be_sent_to_it(
+    hooked, receiver, answer, status, missed
+):
+    """A failed resend as the only attempt has failed for good, and can be recovered."""
+    receiver.behave(answer)
+    hooked.ask("PATCH", "/endpoints/e", {"event_types": ["batch.opened"]}, status=200)
+    id = hooked.emit()
+    hooked.ask("PATCH", "/endpoints/e", {"event_types": []}, status=200)
 
-    assert_refused(answer, 400, "validation_error", nearest)
-    assert sandbox.control("GET", f"{WORLD}/messages").json()["total"] == 0
+    resend(hooked, id, endpoint_id="e")
+    delivery = hooked.tried(id)
+
+    assert (delivery["status"], triggers(delivery)) == (status, ["manual"])
+    assert delivery["next_attempt_at"] is None
+    assert recover(hooked) == missed
 
 
 def test_of_very_many_attempts_the_newest_are_kept(sandbox):
@@ -201,3 +118,94 @@ def test_of_very_many_attempts_the_newest_are_kept(sandbox):
     assert [one["response"] for one in delivery["attempts"]] == [
         str(number) for number in range(5, ATTEMPTS_MAX + 5)
     ]
+
+
+def test_after_a_time_out_the_next_attempt_is_a_minute_later(sandbox):
+    add(sandbox, id="e")
+    id = sample(sandbox)
+    outbox = world_of(sandbox).outbox
+    late = Sent(status_code=None, duration_ms=0, response="", error="too late", is_timeout=True)
+
+    outbox.conclude(outbox.take("e"), late)
+
+    assert planned_wait(message(sandbox, id)["deliveries"][0]) == 60
+
+
+# --- secrets ----------------------------------------------------------------------------------
+
+SECRET = write_secret(b"k" * 32)
+OTHER_SECRET = write_secret(b"o" * 32)
+
+
+@pytest.mark.parametrize("grace", [{}, {"grace_s": None}, {"grace_s": 0}, {"grace_s": 604_800}])
+def test_a_secret_is_rotated_to_a_new_or_a_given_one(sandbox, grace):
+    before = add(sandbox, secret=SECRET)
+    path = f"{ENDPOINTS}/{before['id']}/rotate-secret"
+
+    drawn = sandbox.control("POST", path, grace)
+    given = sandbox.control("POST", path, grace | {"secret": OTHER_SECRET})
+
+    assert (drawn.status, given.status) == (200, 200)
+    assert drawn.json()["secret"] not in (SECRET, OTHER_SECRET)
+    assert drawn.json() | {"secret": SECRET, "old_secrets": []} == before
+    old = [one["secret"] for one in given.json()["old_secrets"]]
+    assert old == ([] if grace == {"grace_s": 0} else [drawn.json()["secret"], SECRET])
+    assert given.json()["secret"] == OTHER_SECRET
+
+
+def test_at_most_ten_old_secrets_sign_at_a_time(sandbox):
+    path = f"{ENDPOINTS}/{add(sandbox)['id']}/rotate-secret"
+    answers = [sandbox.control("POST", path).status for _ in range(11)]
+
+    at_once = sandbox.control("POST", path, {"grace_s": 0})
+
+    assert answers == [200] * 10 + [409]
+    assert at_once.status == 200
+
+
+def rotate(hooked, **body):
+    """The secrets before and after."""
+    before = hooked.shown("e")["secret"]
+    answer = hooked.ask("POST", "/endpoints/e/rotate-secret", body, status=200)
+    return before, answer.json()["secret"]
+
+
+@pytest.mark.proves("assumed D22")
+@pytest.mark.parametrize(("grace", "grace_s"), [({}, 86_400), ({"grace_s": 90}, 90)])
+def test_the_old_secret_signs_along_until_its_grace_is_over(hooked, receiver, grace, grace_s):
+    old, new = rotate(hooked, **grace)
+
+    hooked.emit()
+    receiver.wait_for(1)
+    hooked.move_to(START + timedelta(seconds=grace_s - 0.001))
+    hooked.emit()
+    receiver.wait_for(2)
+    hooked.move_to(START + timedelta(seconds=grace_s))
+    hooked.emit()
+    during, late, after = receiver.wait_for(3)
+
+    assert [one.is_signed_by(new) for one in (during, late, after)] == [True] * 3
+    assert [one.is_signed_by(old) for one in (during, late, after)] == [True, True, False]
+    assert [len(one.headers["webhook-signature"].split()) for one in (during, after)] == [2, 1]
+
+
+def test_a_retry_is_signed_by_what_signs_when_it_is_sent(hooked, receiver):
+    receiver.behave([500, 200])
+    hooked.tried(hooked.emit())
+    old, new = rotate(hooked, grace_s=0)
+
+    hooked.pass_by(seconds=6)
+    first, second = receiver.wait_for(2)
+
+    assert [one.is_signed_by(old) for one in (first, second)] == [True, False]
+    assert second.is_signed_by(new)
+
+
+def test_three_secrets_sign_while_two_are_in_grace(hooked, receiver):
+    secrets = {*rotate(hooked), *rotate(hooked)}
+
+    hooked.emit()
+    (received,) = receiver.wait_for(1)
+
+    assert len(secrets) == 3
+    assert all(received.is_signed_by(one) for one in secrets)

@@ -1,7 +1,12 @@
-"""Signatures of webhooks. Source: assumed 8.3-signature, D1."""
+"""Signatures of webhooks, their timestamps, and the check that receivers make.
+
+Source: assumed 8.3-signature, 8.3-timestamp, D1, D49.
+"""
 
 import base64
 import json
+from datetime import UTC, datetime
+from hashlib import sha256
 from time import time
 
 import pytest
@@ -15,7 +20,7 @@ from sandbox.domain.profile import Profile
 from sandbox.settings import Settings
 from sandbox.webhooks.signing import headers_of, write_secret
 from tests.driving import serving
-from tests.webhooks.hooked import Hooked
+from tests.webhooks.hooked import Hooked, refused, rule
 from tests.webhooks.receiving import receiving
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -28,23 +33,16 @@ SIGNATURE = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 keys = st.binary(min_size=24, max_size=64)
 
 
-@pytest.mark.proves("assumed 8.3-signature", "spec 6.1.12")
-def test_the_published_vector_is_signed_as_published():
-    headers = headers_of("webhook", ID, SENT_AT, BODY, [SECRET])
+@pytest.mark.proves("assumed 8.3-signature, 8.3-timestamp, D1", "spec 6.1.12")
+@pytest.mark.parametrize("sent_at", [SENT_AT, SENT_AT + 0.999])
+def test_the_published_vector_is_signed_as_published_in_whole_seconds(sent_at):
+    headers = headers_of("webhook", ID, sent_at, BODY, [SECRET])
 
     assert headers == {
         "webhook-id": ID,
         "webhook-timestamp": "1614265330",
         "webhook-signature": SIGNATURE,
     }
-
-
-@pytest.mark.proves("assumed 8.3-timestamp, D1")
-def test_the_timestamp_is_whole_seconds():
-    headers = headers_of("webhook", ID, SENT_AT + 0.999, BODY, [SECRET])
-
-    assert headers["webhook-timestamp"] == "1614265330"
-    assert headers["webhook-signature"] == SIGNATURE
 
 
 def test_several_secrets_sign_side_by_side_the_newest_first():
@@ -55,13 +53,6 @@ def test_several_secrets_sign_side_by_side_the_newest_first():
 
     assert headers["webhook-signature"].split(" ") == [SIGNATURE, alone]
     assert alone != SIGNATURE
-
-
-def test_headers_begin_with_the_profile_s_prefix():
-    headers = headers_of("acme", ID, SENT_AT, BODY, [SECRET])
-
-    assert list(headers) == ["acme-id", "acme-timestamp", "acme-signature"]
-    assert headers["acme-signature"] == SIGNATURE
 
 
 def test_the_prefix_of_a_profile_stands_in_what_is_sent(tmp_path):
@@ -76,12 +67,30 @@ def test_the_prefix_of_a_profile_stands_in_what_is_sent(tmp_path):
 
     assert received.headers["acme-id"] == id
     assert not [name for name in received.headers if name.startswith("webhook-")]
-    renamed = {
-        f"webhook-{what}": received.headers[f"acme-{what}"]
-        for what in ("id", "timestamp", "signature")
-    }
+    names = ("id", "timestamp", "signature")
+    renamed = {f"webhook-{name}": received.headers[f"acme-{name}"] for name in names}
     standardwebhooks.Webhook(SECRET).verify(received.body, renamed)
     assert Profile().webhook_header_prefix == Settings().profile.webhook_header_prefix == "webhook"
+
+
+@pytest.mark.proves("assumed D49")
+@pytest.mark.parametrize("clock", ["wall", "world"])
+def test_webhooks_are_dated_and_signed_by_the_clock_that_the_switch_names(hooked, receiver, clock):
+    hooked.switch(webhooks__timestamp=clock)
+    hooked.move_to("2031-03-01T12:00:00Z")
+    hooked.emit()
+    (received,) = receiver.wait_for(1)
+
+    sent_at = int(received.headers["webhook-timestamp"])
+    moment = datetime.fromtimestamp(sent_at, UTC)
+    if clock == "world":
+        assert moment.year == 2031
+    else:
+        assert abs(sent_at - time()) < 60
+        received.verify(hooked.shown("e")["secret"])
+    signer = standardwebhooks.Webhook(hooked.shown("e")["secret"])
+    signature = signer.sign(received.id, moment, received.body.decode())
+    assert received.headers["webhook-signature"] == signature
 
 
 @pytest.mark.proves("assumed 8.3-signature")
@@ -90,36 +99,18 @@ def test_both_libraries_accept_what_is_signed_now_and_nothing_else(key, fields):
     secret, body = write_secret(key), json.dumps(fields, ensure_ascii=False).encode()
     headers = headers_of("webhook", ID, time(), body, [secret])
 
+    assert check_secret(secret) == secret == "whsec_" + base64.b64encode(key).decode()
     standardwebhooks.Webhook(secret).verify(body, headers)
     svix.Webhook(secret).verify(body, headers)
     with pytest.raises(standardwebhooks.WebhookVerificationError):
         standardwebhooks.Webhook(secret).verify(body + b" ", headers)
 
 
-# --- secrets ----------------------------------------------------------------------------------
-
-
-@given(keys)
-def test_a_secret_that_was_written_can_be_used(key):
-    secret = write_secret(key)
-
-    assert check_secret(secret) == secret
-    assert secret == "whsec_" + base64.b64encode(key).decode()
-
-
 @pytest.mark.parametrize(
     "secret",
     [
-        "",
-        "whsec_",
-        "whsec",
-        SECRET.removeprefix("whsec_"),
-        SECRET.upper(),
-        " " + SECRET,
-        SECRET + "\n",
-        SECRET + "é",
-        SECRET[:-1],
-        SECRET.replace("_", "-"),
+        *("", "whsec_", "whsec", SECRET.removeprefix("whsec_"), SECRET.upper(), " " + SECRET),
+        *(SECRET + "\n", SECRET + "é", SECRET[:-1], SECRET.replace("_", "-")),
         "whsec_" + base64.b64encode(b"k" * 23).decode(),
         "whsec_" + base64.b64encode(b"k" * 65).decode(),
         "whsec_" + base64.urlsafe_b64encode(b"\xff" * 24).decode(),
@@ -131,3 +122,118 @@ def test_a_secret_that_cannot_be_used_is_refused_in_words_that_do_not_repeat_it(
         check_secret(secret)
 
     assert len(secret) < 7 or secret.strip() not in str(caught.value)
+
+
+# --- verifying --------------------------------------------------------------------------------
+
+
+def verify(hooked, id, query=""):
+    return hooked.ask("GET", f"/messages/{id}/verify?{query}")
+
+
+@pytest.mark.proves("assumed 8.3-signature")
+def test_an_attempt_keeps_what_it_sent_and_is_found_genuine(hooked, receiver):
+    id = hooked.emit()
+    attempt = hooked.tried(id)["attempts"][0]
+    (got,) = receiver.requests
+    secret = hooked.shown("e")["secret"]
+
+    shown = verify(hooked, id).json()
+    again = {"headers": got.headers, "body": got.body.decode()}
+    yours = [
+        hooked.ask("POST", "/verify", again | who).json()
+        for who in ({"endpoint_id": "e"}, {"secret": secret})
+    ]
+
+    assert attempt["sent"] == {
+        "id": id,
+        "timestamp": int(got.headers["webhook-timestamp"]),
+        "signature": got.headers["webhook-signature"],
+        "bytes": len(got.body),
+        "sha256": sha256(got.body).hexdigest(),
+        "spoilt": [],
+    }
+    assert (shown["verdict"], shown["step"]) == ("genuine", None)
+    assert shown["expected"] == shown["sent"] == [got.headers["webhook-signature"]]
+    assert shown["signed"].endswith(got.body.decode())
+    assert [one["verdict"] for one in yours] == ["genuine", "genuine"]
+    assert secret not in str([shown, yours])
+    assert shown["secrets"] == [f"whsec_****{secret[-4:]}"]
+
+
+@pytest.mark.parametrize(
+    ("then", "step", "spoilt"),
+    [
+        ({"signature": "wrong"}, "signature", ["signature = wrong"]),
+        ({"signature": "missing"}, "headers", ["signature = missing"]),
+        ({"stale_timestamp": True}, "timestamp", ["stale_timestamp"]),
+        ({"truncate": True}, "signature", ["truncate"]),
+    ],
+    ids=str,
+)
+@pytest.mark.proves("assumed 8.3-timestamp")
+def test_what_a_scenario_made_faulty_fails_at_its_step(hooked, receiver, then, step, spoilt):
+    hooked.run(rule(**then, times=1))
+    id = hooked.emit()
+    attempt = hooked.tried(id)["attempts"][0]
+    (got,) = receiver.requests
+
+    shown = verify(hooked, id, "endpoint_id=e&attempt=1").json()
+    same = {"headers": got.headers, "body": got.body.decode(), "endpoint_id": "e"}
+    yours = hooked.ask("POST", "/verify", same).json()
+
+    assert attempt["sent"]["spoilt"] == spoilt
+    assert (shown["verdict"], shown["step"]) == ("refused", step)
+    assert (yours["verdict"], yours["step"]) == ("refused", step)
+
+
+def test_what_cannot_be_checked_is_refused(hooked):
+    hooked.endpoint("http://127.0.0.1:9/hooks", id="closed")
+    id = hooked.emit()
+    hooked.tried(id, "closed")
+    one = {"headers": {}, "body": "{}"}
+
+    refused(verify(hooked, id), 409, "not_sent")
+    refused(verify(hooked, id, "attempt=7"), 409, "no_attempt")
+    refused(verify(hooked, id, "endpoint_id=close"), 400, "validation_error", "closed")
+    refused(verify(hooked, "msg_none"), 404, "not_found")
+    for body in (one, one | {"secret": SECRET, "endpoint_id": "closed"}, one | {"secret": "x"}):
+        refused(hooked.ask("POST", "/verify", body), 400, "validation_error")
+    named = hooked.ask("POST", "/verify", one | {"endpoint_id": "close"})
+    refused(named, 400, "validation_error", "closed")
+    for timestamp in ("now", "-5", "9" * 30):
+        headers = {"webhook-id": "m", "webhook-timestamp": timestamp, "webhook-signature": "v1,x"}
+        body = {"headers": headers, "body": "{}", "secret": SECRET}
+        answer = hooked.ask("POST", "/verify", body).json()
+        assert (answer["step"], answer["age_s"]) == ("timestamp", None)
+
+
+# --- the list ---------------------------------------------------------------------------------
+
+
+def test_messages_are_found_by_what_became_of_them_and_read_backwards(hooked, receiver):
+    ids = [hooked.emit() for _ in range(3)]
+    for id in ids:
+        hooked.tried(id)
+
+    def listed(query):
+        return hooked.ask("GET", f"/messages?{query}").json()
+
+    last = listed("limit=2")
+    first = listed(f"limit=2&before={last['next']}")
+    assert [one["id"] for one in first["messages"] + last["messages"]] == ids
+    assert (first["next"], first["total"]) == (None, 3)
+    assert listed(f"q={ids[1][4:].upper()}")["messages"][0]["id"] == ids[1]
+    message = last["messages"][0]
+    mine = f"account={message['account_id']}&status={message['body']['status']}"
+    for query, total in (
+        ("endpoint=e&delivery=delivered", 3),
+        ("delivery=failed", 0),
+        ("endpoint=other", 0),
+        (mine, 3),
+    ):
+        assert listed(query)["total"] == total, query
+    misspelt = hooked.ask("GET", "/messages?delivery=delivred")
+    refused(misspelt, 400, "validation_error", "delivered")
+    for query in ("before=msg_none", "before=a&offset=1", "q="):
+        refused(hooked.ask("GET", f"/messages?{query}"), 400, "validation_error")

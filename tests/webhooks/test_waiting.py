@@ -1,14 +1,36 @@
-"""A test waits for a message with one request: `GET /_sandbox/worlds/{w}/wait`."""
+"""A test waits for a message with one request: `GET /_sandbox/worlds/{w}/wait`.
+
+It costs others nothing: it ends with its client, and looks at news only.
+"""
 
 import asyncio
+import contextlib
+import socket
+from urllib.parse import urlsplit
 
 import pytest
 
+from sandbox.control.messages import WAITS_MAX
+from sandbox.control.stream import STREAMS_MAX
+from tests.control.reading import reading
 from tests.control.refusals import assert_refused
 from tests.support.payments import turns
-from tests.webhooks.calling import WORLD, add, ask_wait, control, living, sample
+from tests.webhooks.calling import (
+    WORLD,
+    add,
+    ask_wait,
+    control,
+    living,
+    message,
+    reset,
+    sample,
+    world_of,
+)
+from tests.webhooks.hooked import until
 from tests.webhooks.misbehaving import refusing
 from tests.webhooks.receiving import receiving
+
+FOREVER_S = 300
 
 
 def wait(sandbox, **query):
@@ -17,58 +39,41 @@ def wait(sandbox, **query):
 
 
 def wait_while(sandbox, happens, **query):
-    """The answer, and whether it was there before something happened."""
+    """The answer, which was not there before something happened."""
 
     async def both():
-        waiting = asyncio.create_task(ask_wait(sandbox, **query))
+        waiting = asyncio.create_task(ask_wait(sandbox, timeout_s=60, **query))
         await turns()
-        was_there = waiting.done()
+        assert not waiting.done()
         happens()
-        return await waiting, was_there
+        return await waiting
 
     return asyncio.run(both())
 
 
-def test_a_message_that_is_there_already_is_answered_at_once_and_in_full(sandbox):
-    id = sample(sandbox)
+def test_the_first_message_that_fits_is_answered_at_once_and_in_full(sandbox):
+    sample(sandbox, "account.blocked")
+    first = sample(sandbox, id="one")
+    other = sample(sandbox, id="other")
 
     answer = wait(sandbox, event_type="account.updated")
 
     assert answer.status == 200
-    assert answer.json() == sandbox.control("GET", f"{WORLD}/messages/{id}").json()
+    assert answer.json() == message(sandbox, first)
+    assert wait(sandbox, subject="other").json()["id"] == other
 
 
-def test_the_first_that_fits_is_answered(sandbox):
-    sample(sandbox, "account.blocked")
-    first = sample(sandbox)
-    sample(sandbox)
-
-    assert wait(sandbox, event_type="account.updated").json()["id"] == first
-
-
-def test_a_message_that_comes_later_is_answered_as_soon_as_it_is_there(sandbox):
+def test_what_does_not_fit_is_passed_over_until_it_comes(sandbox):
     sample(sandbox, "account.blocked")
 
-    answer, was_there = wait_while(
-        sandbox, lambda: sample(sandbox), event_type="account.updated", timeout_s=60
-    )
-
-    assert was_there is False
-    assert (answer.status, answer.json()["event_type"]) == (200, "account.updated")
-
-
-def test_what_does_not_fit_is_passed_over(sandbox):
     def three_events():
         sample(sandbox, "account.blocked")
         sample(sandbox, status="blocked")
         sample(sandbox, status="active", name="this one")
 
-    answer, was_there = wait_while(
-        sandbox, three_events, event_type="account.updated", status="active", timeout_s=60
-    )
+    answer = wait_while(sandbox, three_events, event_type="account.updated", status="active")
 
-    assert was_there is False
-    assert answer.json()["body"]["name"] == "this one"
+    assert (answer.status, answer.json()["body"]["name"]) == (200, "this one")
 
 
 def test_several_wait_side_by_side(sandbox):
@@ -89,15 +94,8 @@ def test_only_messages_after_the_given_one_count(sandbox):
 
     assert wait(sandbox, after=first).json()["id"] == second
     assert wait(sandbox, after=second, timeout_s=0).status == 408
-    answer, _ = wait_while(sandbox, lambda: sample(sandbox), after=second, timeout_s=60)
+    answer = wait_while(sandbox, lambda: sample(sandbox), after=second)
     assert answer.json()["id"] not in (first, second)
-
-
-def test_a_message_about_the_subject_is_waited_for(sandbox):
-    sample(sandbox, id="one")
-    other = sample(sandbox, id="other")
-
-    assert wait(sandbox, subject="other").json()["id"] == other
 
 
 @pytest.mark.parametrize("word", ["true", "1"])
@@ -111,8 +109,7 @@ def test_delivered_waits_until_some_endpoint_has_it(sandbox, word):
     with receiving() as receiver:
         id, answer = asyncio.run(with_an_endpoint(receiver.url))
 
-    assert answer.status == 200
-    assert answer.json()["id"] == id
+    assert (answer.status, answer.json()["id"]) == (200, id)
     assert [one["status"] for one in answer.json()["deliveries"]] == ["delivered"]
 
 
@@ -120,6 +117,9 @@ def test_delivered_waits_until_some_endpoint_has_it(sandbox, word):
 
 
 def test_when_nothing_comes_it_is_a_408_that_says_so(sandbox):
+    sandbox.control("POST", "/worlds", {"id": "other"})
+    asyncio.run(control(sandbox, "POST", "/worlds/other/messages", {"event_type": "batch.opened"}))
+
     answer = wait(sandbox, event_type="account.updated", timeout_s=0.01)
 
     assert answer.status == 408
@@ -151,13 +151,8 @@ def test_near_misses_say_what_was_different(sandbox):
         (other_subject, "it is about other"),
         (other_type, "it is account.blocked"),
     ]
-    first = answer.json()["near_misses"][0]
-    assert first == {
-        "id": other_status,
-        "event_type": "account.updated",
-        "subject": "mine",
-        "why": "its status is blocked",
-    }
+    about = {"event_type": "account.updated", "subject": "mine", "why": "its status is blocked"}
+    assert answer.json()["near_misses"][0] == {"id": other_status} | about
     assert answer.json()["details"] == ""
 
 
@@ -183,44 +178,154 @@ def test_the_newest_five_near_misses_are_listed(sandbox):
     assert [id for id, _ in misses(answer)] == ids[:1:-1]
 
 
-def test_a_wait_in_another_world_receives_nothing_of_this_one(sandbox):
-    sandbox.control("POST", "/worlds", {"id": "other"})
-    sample(sandbox)
-
-    answer = asyncio.run(control(sandbox, "GET", "/worlds/other/wait", query="timeout_s=0"))
-
-    assert answer.status == 408
-
-
 # --- what cannot be ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("query", "nearest"),
-    [
+def test_a_parameter_that_cannot_be_is_refused(sandbox):
+    sample(sandbox)
+
+    for query, nearest in (
         ({"event_type": "account.update"}, "account.updated"),
         ({"event_type": ""}, None),
         ({"event_typ": "account.updated"}, "event_type"),
-        ({"timeout_s": "-0.1"}, None),
-        ({"timeout_s": "300.1"}, None),
-        ({"timeout_s": "nan"}, None),
-        ({"timeout_s": "soon"}, None),
+        *(({"timeout_s": word}, None) for word in ("-0.1", "300.1", "nan", "soon")),
         ({"delivered": "perhaps"}, None),
         ({"timeout": "5"}, "timeout_s"),
-    ],
-    ids=str,
-)
-def test_a_parameter_that_cannot_be_is_a_400(sandbox, query, nearest):
+    ):
+        assert_refused(wait(sandbox, **query), 400, "validation_error", nearest)
+    assert_refused(wait(sandbox, after="msg_x"), 404, "not_found")
+    unknown = asyncio.run(control(sandbox, "GET", "/worlds/defualt/wait"))
+    assert_refused(unknown, 404, "unknown_world", "default")
+
+
+# --- at most so many, and the client goes -----------------------------------------------------
+
+
+@contextlib.asynccontextmanager
+async def waits(sandbox, count=WAITS_MAX, **query):
+    """So many waits that go on until the block ends, and then end with their clients."""
+    gone = asyncio.Event()
+    asked = "&".join(f"{name}={value}" for name, value in {"timeout_s": FOREVER_S, **query}.items())
+    tasks = [
+        asyncio.create_task(control(sandbox, "GET", f"{WORLD}/wait", query=asked, gone=gone))
+        for _ in range(count)
+    ]
+    await turns()
+    try:
+        yield tasks
+    finally:
+        gone.set()
+        await asyncio.wait_for(asyncio.gather(*tasks), 5)
+
+
+def test_one_wait_more_than_may_be_is_refused_until_their_clients_hang_up(sandbox):
+    sandbox.control("POST", "/worlds", {"id": "other"})
+
+    async def story():
+        async with waits(sandbox) as tasks:
+            refused = await ask_wait(sandbox, timeout_s=0)
+            elsewhere = await control(sandbox, "GET", "/worlds/other/wait", query="timeout_s=0")
+            assert not any(task.done() for task in tasks)
+        assert [task.result() for task in tasks] == [None] * WAITS_MAX
+        assert world_of(sandbox).waits == 0
+        return refused, elsewhere, await ask_wait(sandbox, timeout_s=0)
+
+    refused, elsewhere, later = asyncio.run(story())
+
+    assert_refused(refused, 429, "too_many_waits")
+    assert (elsewhere.status, later.status) == (408, 408)
+
+
+def hung_up(served, world_id):
+    """The connection of a client that waits, on a real socket."""
+    connection = socket.create_connection(("127.0.0.1", urlsplit(served.url).port))
+    path = f"/_sandbox/worlds/{world_id}/wait?timeout_s={FOREVER_S}"
+    connection.sendall(f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".encode())
+    return connection
+
+
+def test_clients_that_hang_up_make_room_for_others(hooked):
+    def another():
+        return hooked.ask("GET", "/wait?timeout_s=0")
+
+    with contextlib.ExitStack() as clients:
+        # Some more than may be: the one that asks whether it is full may take a place meanwhile.
+        for _ in range(WAITS_MAX + 5):
+            clients.enter_context(hung_up(hooked.served, hooked.id))
+        full = until(lambda: (answer := another()).status_code == 429 and answer)
+
+    free = until(lambda: (answer := another()).status_code != 429 and answer)
+
+    assert full.json()["error"] == "too_many_waits"
+    assert f"{WAITS_MAX} requests already wait" in full.json()["message"]
+    assert free.status_code == 408
+
+
+def test_one_stream_more_than_may_be_is_refused(sandbox):
+    async def story():
+        async with contextlib.AsyncExitStack() as stack:
+            for _ in range(STREAMS_MAX):
+                await stack.enter_async_context(reading(sandbox))
+            refused = await control(sandbox, "GET", f"{WORLD}/stream")
+        async with reading(sandbox):
+            return refused
+
+    assert_refused(asyncio.run(story()), 429, "too_many_streams")
+
+
+# --- what a wait must not miss ----------------------------------------------------------------
+
+
+def test_a_message_that_is_delivered_long_after_it_came_is_found(sandbox):
+    async def story(receiver):
+        async with living(sandbox):
+            add(sandbox, url=receiver.url, id="e")
+            first, _ = sample(sandbox), sample(sandbox)
+            waiting = asyncio.create_task(ask_wait(sandbox, delivered="true", timeout_s=60))
+            other = asyncio.create_task(
+                ask_wait(sandbox, delivered="true", after=first, timeout_s=60)
+            )
+            await asyncio.to_thread(receiver.wait_for, 2)
+            assert not waiting.done()
+            receiver.behave(200)
+            sandbox.control("POST", f"{WORLD}/messages/{first}/resend", {})
+            answer = await waiting
+            await turns()
+            return first, answer.json()["id"], other.done() or other.cancel()
+
+    with receiving(500) as receiver:
+        first, found, later = asyncio.run(story(receiver))
+
+    assert found == first
+    # What was delivered is not after the first message.
+    assert later is True
+
+
+def test_what_comes_in_the_moment_in_which_the_time_ends_is_found(sandbox):
+    async def story():
+        loop = asyncio.get_running_loop()
+        async with waits(sandbox, 1, event_type="account.blocked", timeout_s=0.5) as (waiting,):
+            ends_at = loop.time() + 0.5
+            while loop.time() < ends_at:
+                """The loop is busy: it notices that the time is over and the message at once."""
+            id = sample(sandbox, "account.blocked")
+            return id, (await waiting).json()
+
+    id, found = asyncio.run(story())
+
+    assert found["id"] == id
+
+
+def test_a_wait_goes_on_when_its_world_is_reset(sandbox):
     sample(sandbox)
 
-    assert_refused(wait(sandbox, **query), 400, "validation_error", nearest)
+    async def story():
+        async with waits(sandbox, 1, event_type="account.deleted") as (waiting,):
+            reset(sandbox)
+            await turns()
+            id = sample(sandbox, "account.deleted")
+            return id, (await waiting).json()["id"]
 
+    id, found = asyncio.run(story())
 
-def test_an_unknown_message_to_come_after_is_a_404(sandbox):
-    assert_refused(wait(sandbox, after="msg_x"), 404, "not_found")
-
-
-def test_an_unknown_world_is_a_404(sandbox):
-    answer = asyncio.run(control(sandbox, "GET", "/worlds/defualt/wait"))
-
-    assert_refused(answer, 404, "unknown_world", "default")
+    assert found == id

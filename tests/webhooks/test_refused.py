@@ -1,0 +1,164 @@
+"""What cannot be asked of webhooks is refused in words that help, and changes nothing."""
+
+from typing import Any
+
+import pytest
+
+from sandbox.webhooks.signing import write_secret
+from tests.control.refusals import assert_refused
+from tests.webhooks.calling import WORLD, add, sample
+
+URL = "http://127.0.0.1:9/hooks"
+SECRET = write_secret(b"k" * 32)
+KEY = "svc_live_abcdefghijkl_abcdefghijklmnopqrstuvwxyz012345"
+"""A key of production, which must never be kept or repeated."""
+
+INVALID = (400, "validation_error")
+NOT_FOUND = (404, "not_found")
+DISABLED = (409, "endpoint_disabled")
+DROPPED: dict[str, Any] = {"then": {"drop": True}}
+SINCE = {"since": "2026-03-01T12:00:00Z"}
+
+FIELDS = [
+    ({"url": "hooks"}, None),
+    ({"url": f"http://host/?key={KEY}"}, None),
+    ({"event_types": ["transaction.sales"]}, "transaction.sale"),
+    ({"event_types": ["batch.opened", "qqq"]}, None),
+    ({"event_types": "batch.opened"}, None),
+    ({"event_types": ["batch.opened"] * 101}, None),
+    ({"filters": {"status": ["capturd"]}}, "captured"),
+    ({"filters": {"status": ["acepted"]}}, "accepted"),
+    ({"filters": {"transaction_type": ["sales"]}}, "sale"),
+    ({"filters": {"transaction_type": [""]}}, None),
+    ({"filters": {"status": "captured"}}, None),
+    ({"filters": {"statuses": ["captured"]}}, "status"),
+    ({"filters": ["status"]}, None),
+    ({"filter": {}}, "filters"),
+    ({"adress": URL}, None),
+    ({"event_type": ["batch.opened"]}, "event_types"),
+    ({"disabled": "yes"}, None),
+    ({"disabled_reason": "x"}, "disabled"),
+    ({"description": "x" * 501}, None),
+    ({"description": KEY}, None),
+    ({"filters": {"processor": [KEY]}}, None),
+    ({"account_id": "00000000-0000-4000-8000-000000000000"}, None),
+    ({"account_id": ""}, None),
+    ({"secret": "whsec_short"}, None),
+    ({"secret": SECRET.removeprefix("whsec_")}, None),
+    ({"secret": KEY}, None),
+    ({"secret": "whsec_" + "A" * 200}, None),
+]
+"""Fields of an endpoint, new or changed, that cannot be, and the nearest known word."""
+
+PROGRAMS = (
+    *({"answers": []}, {"answers": [99]}, {"answers": [600]}, {"answers": ["200"]}),
+    *({"answers": [200] * 21}, {"delay_ms": -1}, {"delay_ms": 30_001}),
+)
+
+MORE = [
+    ("POST", "/endpoints", {}, INVALID, None),
+    (
+        "POST",
+        "/endpoints",
+        {"url": "http://127.0.0.1:1/", "id": "mine"},
+        (409, "endpoint_taken"),
+        None,
+    ),
+    ("PATCH", "/endpoints/mine", {"id": "other"}, INVALID, None),
+    # An endpoint that is not there.
+    ("GET", "/endpoints/other", ..., NOT_FOUND, None),
+    ("PATCH", "/endpoints/other", {}, NOT_FOUND, None),
+    ("DELETE", "/endpoints/other", {}, NOT_FOUND, None),
+    ("POST", "/endpoints/other/rotate-secret", {}, NOT_FOUND, None),
+    ("POST", "/endpoints/other/enable", {}, NOT_FOUND, None),
+    ("POST", "/endpoints/other/recover", SINCE, NOT_FOUND, None),
+    # Its secret, and what it has missed.
+    *[
+        ("POST", "/endpoints/mine/rotate-secret", body, INVALID, None)
+        for body in ({"grace_s": -1}, {"grace_s": 604_801}, {"grace_s": "5"}, {"secret": KEY})
+    ],
+    ("POST", "/endpoints/mine/rotate-secret", {"secrets": SECRET}, INVALID, "secret"),
+    ("POST", "/endpoints/disabled/recover", SINCE, DISABLED, None),
+    *[
+        ("POST", "/endpoints/mine/recover", body, INVALID, None)
+        for body in ({}, {"since": None}, {"since": "2026-03-01"}, {"sinc": "x"})
+    ],
+    # A message once more.
+    ("POST", "/messages/msg_x/resend", {}, NOT_FOUND, None),
+    ("POST", "/messages/{id}/resend", {"endpoint_id": "other"}, NOT_FOUND, None),
+    ("POST", "/messages/{id}/resend", {"endpoint_id": "disabled"}, DISABLED, None),
+    ("POST", "/messages/{id}/resend", {"endpoint_id": 5}, INVALID, None),
+    ("POST", "/messages/{id}/resend", {"endpoint": "e"}, INVALID, "endpoint_id"),
+    # A sample of an event.
+    ("POST", "/messages", {}, INVALID, None),
+    ("POST", "/messages", {"event_type": None}, INVALID, None),
+    ("POST", "/messages", {"event_type": "transaction.sales"}, INVALID, "transaction.sale"),
+    *[
+        ("POST", "/messages", {"event_type": "account.updated", **more}, INVALID, nearest)
+        for more, nearest in (
+            ({"changes": []}, None),
+            ({"change": {}}, "changes"),
+            ({"changes": {"name": KEY}}, None),
+        )
+    ],
+    # A fault of the next deliveries.
+    *[
+        ("POST", "/webhooks/next", body, INVALID, nearest)
+        for body, nearest in (
+            *(({}, None), ({"then": {}}, None), ({"then": {"dropp": True}}, "drop")),
+            ({"then": {"drop": True, "times": 2}}, None),
+            (DROPPED | {"when": {"event": "transaction.sal"}}, "transaction.sale"),
+            (DROPPED | {"when": {"account": "merchent"}}, "merchant"),
+            (DROPPED | {"times": 0}, None),
+            (DROPPED | {"tims": 2}, "times"),
+        )
+    ],
+    # A receiver inside.
+    *[("POST", "/receivers", program, INVALID, None) for program in PROGRAMS],
+    ("POST", "/receivers", {"event_types": ["transaction.sold"]}, INVALID, "transaction.sale"),
+    ("POST", "/receivers", {"answer": [200]}, INVALID, "answers"),
+    *[
+        ("POST", "/endpoints", {"url": f"http://receiver.invalid/?{query}"}, INVALID, None)
+        for query in ("answers=", "answers=200,x", "delay_ms=9999999", "anwsers=200")
+    ],
+    # Endpoints at other addresses are none.
+    ("GET", "/receivers/mine/received", ..., NOT_FOUND, None),
+    ("DELETE", "/receivers/mine", ..., NOT_FOUND, None),
+]
+"""Method, path, body, status and error, nearest word."""
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", "/endpoints"), ("PATCH", "/endpoints/mine")])
+def test_a_field_of_an_endpoint_that_cannot_be_is_named(sandbox, method, path):
+    add(sandbox, id="mine")
+    before = sandbox.state()
+
+    for fields, nearest in FIELDS:
+        body = {"url": URL} | fields if method == "POST" else fields
+        answer = sandbox.control(method, f"{WORLD}{path}", body)
+
+        assert_refused(answer, *INVALID, nearest)
+        assert answer.json()["message"].startswith(next(iter(fields)))
+        assert "svc_live" not in answer.body.decode()
+        assert str(fields.get("secret")) not in answer.body.decode()
+    assert sandbox.state() == before
+
+
+def test_what_cannot_be_asked_of_webhooks_is_refused_and_changes_nothing(sandbox):
+    add(sandbox, id="mine")
+    add(sandbox, id="disabled", disabled=True)
+    id = sample(sandbox)
+    before = sandbox.state()
+
+    for method, path, body, refusal, nearest in MORE:
+        answer = sandbox.control(method, WORLD + path.format(id=id), body)
+
+        assert_refused(answer, *refusal, nearest)
+        assert "svc_live" not in answer.body.decode()
+        if refusal is DISABLED:
+            assert "disabled by hand" in answer.json()["message"]
+            assert path.endswith("resend") or "enable" in answer.json()["details"]
+        if "receiver.invalid" in str(body):
+            assert "a receiver inside" in answer.json()["message"]
+    assert sandbox.state() == before
+    assert sandbox.control("GET", f"{WORLD}/webhooks/next").json()["total"] == 0
