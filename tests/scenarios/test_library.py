@@ -1,13 +1,11 @@
 """The library of scenarios: every story in it is told completely, and true."""
 
-from pathlib import Path
-
 import pytest
 
 from sandbox.app import build
 from sandbox.library import folder
 from sandbox.scenario_examples.own_sandbox import run_examples
-from sandbox.scenarios.parser import ScenarioError, parse_scenario, read_scenario
+from sandbox.scenarios.parser import ScenarioError, read_scenario
 
 FILES = sorted(folder("scenarios").glob("*.toml"))
 STORIES = {
@@ -19,77 +17,60 @@ STORIES = {
     *("rate_limited", "slow_processor", "server_errors", "expired_authorization"),
     *("reversal_before_capture", "tip_adjusted_after_capture"),
 }
-each_file = pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 
 
-def played(scenario):
-    return [(step.number, step.name, step.mistakes) for step in run_examples(scenario, build)]
-
-
-def mistakes_of(*examples, rule=()):
-    scenario = parse_scenario({"name": "x", "rule": list(rule), "example": list(examples)})
-    return [step.mistakes for step in run_examples(scenario, build)]
-
-
-def test_every_story_is_there():
-    assert {file.stem for file in FILES} >= STORIES
-
-
-@each_file
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_every_example_comes_true(file):
-    assert [step for step in played(read_scenario(file)) if step[2]] == []
+    told = run_examples(read_scenario(file), build)
+
+    assert [(step.name, step.mistakes) for step in told if step.mistakes] == []
 
 
-@each_file
-def test_every_story_is_named_explained_and_shown(file: Path):
-    scenario = read_scenario(file)
+def test_every_story_is_there_named_explained_and_shown():
+    scenarios = [read_scenario(file) for file in FILES]
 
-    assert scenario.name
-    assert scenario.about.endswith(".")
-    assert len(scenario.example) >= 2
-
-
-@each_file
-def test_every_example_expects_something(file):
-    idle = [one.name for one in read_scenario(file).example if not one.expect.model_fields_set]
-
-    assert idle == []
+    assert {file.stem for file in FILES} >= STORIES
+    assert len({one.name for one in scenarios}) == len(scenarios)
+    for scenario in scenarios:
+        assert scenario.about.endswith("."), scenario.name
+        assert len(scenario.example) >= 2, scenario.name
+        assert all(one.expect.model_fields_set for one in scenario.example), scenario.name
 
 
-def test_names_are_distinct():
-    names = [read_scenario(file).name for file in FILES]
-
-    assert len(set(names)) == len(names)
+# --- files that cannot be read ----------------------------------------------------------------
 
 
-SALE = {"send": {"operation": "sale", "event_id": "a b&c"}, "expect": {}}
-FIND = {"operation": "find", "event_id": "a b&c"}
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"name = ", "is not TOML: "),
+        (b'name = "x"\nname = "y"', "is not TOML: "),
+        (b"name = '\xff'", "is not UTF-8"),
+        (b"", "name: Field required"),
+        (
+            b'name = "x"\n[[rule]]\nthen = {tims = 1}',
+            "rule 1, then.tims: 'tims' is not a field here",
+        ),
+        (
+            b'name = "x"\n[[rule]]\nname = "a\\u001b[31m"\nthen.outcome = "lost_card"\n',
+            r"rule 1 'a\x1b[31m', name: a name is one line of plain text, and this one has \x1b in",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_with_its_path(tmp_path, content, said):
+    path = tmp_path / "mine.toml"
+    path.write_bytes(content)
+
+    with pytest.raises(ScenarioError) as refused:
+        read_scenario(path)
+
+    assert str(refused.value).startswith(f"{path}: {said}")
+    assert refused.value.nearest == ("times" if "tims" in said else None)
 
 
-def test_find_looks_a_payment_up_by_its_event_id():
-    found = {"send": FIND, "expect": {"http": 200, "status": "captured"}}
-    next_action = {"send": {"operation": "refund"}, "expect": {"status": "refunded"}}
+def test_a_file_that_is_not_there_or_is_a_folder_cannot_be_read(tmp_path):
+    for path in (tmp_path / "nowhere.toml", tmp_path):
+        with pytest.raises(ScenarioError) as refused:
+            read_scenario(path)
 
-    assert mistakes_of(SALE, found, next_action) == [[], [], []]
-
-
-def test_find_may_find_nothing():
-    expect = {"http": 200, "status": "captured", "null": ["transaction_id"]}
-
-    assert mistakes_of({"send": FIND, "expect": expect}) == [
-        ["status: expected 'captured', came None"]
-    ]
-
-
-def test_find_has_to_say_what_it_looks_for():
-    with pytest.raises(ScenarioError, match="event_id: is what find looks for"):
-        mistakes_of({"send": {"operation": "find"}, "expect": {}})
-
-
-def test_of_an_object_only_the_named_fields_matter():
-    response = {"responseCode": "A", "processorResponseCode": "51"}
-    expect = {"fields": {"gateway_transaction_response": response}}
-
-    assert mistakes_of({"send": {"operation": "sale"}, "expect": expect}) == [
-        ["fields.gateway_transaction_response.processorResponseCode: expected '51', came '00'"]
-    ]
+        assert str(refused.value).startswith(f"{path}: cannot be read: ")

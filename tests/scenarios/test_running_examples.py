@@ -32,14 +32,14 @@ def ruled(then, **when):
     return {"name": "mine", "when": when, "then": then}
 
 
-def test_a_scenario_without_examples_has_nothing_to_prove():
+def test_examples_are_known_by_their_names_or_numbers_and_told_the_same_way_twice():
+    story = [example("sale", name="first"), example("sale", expect={"null": ["transaction_id"]})]
+
+    (first, (number, name, _)) = told = steps(*story)
+    assert first == (1, "first", [])
+    assert (number, name) == (2, "example 2")
+    assert steps(*story) == told
     assert steps() == []
-
-
-def test_examples_are_known_by_their_names_or_numbers():
-    told = steps(example("sale", name="first"), example("sale"))
-
-    assert told == [(1, "first", []), (2, "example 2", [])]
 
 
 @pytest.mark.parametrize(
@@ -63,6 +63,11 @@ def test_examples_are_known_by_their_names_or_numbers():
         ({"fields": {"subtotal": 5}}, "fields.subtotal: expected 5, came 1000"),
         ({"fields": {"qqq": 5}}, "fields.qqq: expected 5, came None"),
         ({"null": ["status"]}, "null: status is 'declined'"),
+        # Of an object only the named fields matter.
+        (
+            {"fields": {"gateway_transaction_response": {"responseCode": "C", "x": 1}}},
+            "fields.gateway_transaction_response.x: expected 1, came None",
+        ),
     ],
     ids=lambda value: str(value)[:40],
 )
@@ -157,14 +162,26 @@ def test_a_tip_a_card_and_an_answer_of_the_cardholder_can_be_sent():
     assert mistakes(*story) == []
 
 
+SALE = example("sale", event_id="a b&c")
+
+
+def test_find_looks_a_payment_up_by_its_event_id_and_the_next_action_is_on_it():
+    found = example("find", event_id="a b&c", expect={"http": 200, "status": "captured"})
+
+    assert mistakes(SALE, found, example("refund", expect={"status": "refunded"})) == []
+
+
+def test_find_may_find_nothing_and_has_to_say_what_it_looks_for():
+    expect = {"http": 200, "status": "captured", "null": ["transaction_id"]}
+    found = example("find", event_id="a b&c", expect=expect)
+
+    assert mistakes(found) == ["status: expected 'captured', came None"]
+    with pytest.raises(ScenarioError, match="event_id: is what find looks for"):
+        steps(example("find"))
+
+
 def test_names_that_the_demo_world_does_not_have_are_refused_at_the_start():
     rule = ruled({"outcome": "lost_card"}, terminal="merchnt")
 
     with pytest.raises(ScenarioError, match=r"^rule 1 'mine', when\.terminal: .*'merchant'"):
         steps(example("sale"), rules=[rule])
-
-
-def test_the_same_scenario_is_told_the_same_way_twice():
-    story = [example("sale", expect={"null": ["transaction_id"]})]
-
-    assert steps(*story) == steps(*story)
