@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -78,11 +78,8 @@ def batches(sandbox: InProcess, merchant: str) -> list[dict[str, Any]]:
 # --- the file ---------------------------------------------------------------------------------
 
 
-def test_the_file_is_one_document_a_line_and_no_more_than_three_megabytes():
-    content = busy_fixture.FILE.read_bytes()
-
-    assert len(content) < 3_000_000
-    assert max(len(line) for line in content.splitlines()) < 30_000
+def test_the_file_has_no_more_than_three_megabytes():
+    assert len(busy_fixture.FILE.read_bytes()) < 3_000_000
 
 
 def test_a_copy_of_it_is_the_same_world(tmp_path):
@@ -99,32 +96,24 @@ def test_a_copy_of_it_is_the_same_world(tmp_path):
 # --- the month --------------------------------------------------------------------------------
 
 
-def test_it_has_the_size_that_people_page_through():
+def test_it_has_the_size_that_people_page_through_and_the_money_of_every_payment_fits():
     assert 300 <= len(every_payment()) <= 500
-
-
-def test_the_money_of_every_payment_fits():
     for one in every_payment():
         check_payment(one)
-
-
-def test_no_event_id_is_used_twice():
     for found in payments().values():
         check_event_ids(found)
 
 
-@pytest.mark.parametrize("merchant", MERCHANTS)
-def test_the_sums_of_every_batch_are_those_of_its_payments(busy, merchant):
+def test_the_sums_of_every_batch_are_those_of_its_payments(busy):
     # assumed M10; what an answer in part did not take is in no batch any more.
-    frozen = {"partially_accepted"}
+    for merchant in MERCHANTS:
+        there = batches(busy, merchant)
 
-    there = batches(busy, merchant)
-
-    check_open_batches(there)
-    assert len(there) > 20
-    for batch in there:
-        if batch["status"] not in frozen:
-            assert shown_sums(batch) == sums_of(batch["id"], payments()[merchant]), batch["id"]
+        check_open_batches(there)
+        assert len(there) > 20
+        for batch in there:
+            if batch["status"] != "partially_accepted":
+                assert shown_sums(batch) == sums_of(batch["id"], payments()[merchant]), batch["id"]
 
 
 @pytest.mark.proves("spec 2.4-type, 3.2")
@@ -166,20 +155,14 @@ def test_every_day_but_the_last_is_closed_and_accepted(busy):
     assert by_status["partially_accepted"] == 1
     assert min(still_open) > "2026-02-28T06:00"
 
-
-def test_one_batch_was_accepted_only_when_it_was_closed_again(busy):
     days = [
         parse_rfc3339(batch["closed_at"]) - parse_rfc3339(batch["opened_at"])
         for batch in batches(busy, "grill")
         if batch["status"] == "accepted"
     ]
-
+    # One was accepted only when it was closed again.
     assert sum(day.days >= 1 for day in days) >= 1
-
-
-def test_authorizations_are_open_when_it_ends(busy):
     held = list(pages(busy, "hotel", "status=authorized"))
-
     assert len(held) >= 2
     assert all(one["total_amount"] > 0 for one in held)
 
@@ -203,45 +186,38 @@ def test_a_group_sees_its_three_restaurants_and_no_hotel(busy):
     assert len(found) == sum(len(payments()[name]) for name in ("grill", "taqueria", "rooftop"))
 
 
-@pytest.mark.parametrize(
-    ("query", "fits"),
-    [
-        ("status=settled", lambda one: one["status"] == "settled"),
-        ("status=declined&status=error", lambda one: one["status"] in ("declined", "error")),
-        ("min_amount=10000", lambda one: one["total_amount"] >= 10000),
-        ("card_brand=Amex", lambda one: one["card_brand"] == "Amex"),
-        (
-            "start_date=1771048800000&end_date=1771135199000",
-            lambda one: 1771048800000 <= one["created_at"] <= 1771135199000,
-        ),
-    ],
-)
-def test_a_search_finds_what_fits_and_all_of_it(busy, query, fits):
-    found = {one["transaction_id"] for one in pages(busy, "grill", query)}
+SEARCHES: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "status=settled": lambda one: one["status"] == "settled",
+    "status=declined&status=error": lambda one: one["status"] in ("declined", "error"),
+    "min_amount=10000": lambda one: one["total_amount"] >= 10000,
+    "card_brand=Amex": lambda one: one["card_brand"] == "Amex",
+    "start_date=1771048800000&end_date=1771135199000": (
+        lambda one: 1771048800000 <= one["created_at"] <= 1771135199000
+    ),
+}
 
-    expected = {one["transaction_id"] for one in payments()["grill"] if fits(one)}
-    assert expected
-    assert found == expected
+
+def test_a_search_finds_what_fits_and_all_of_it(busy):
+    for query, fits in SEARCHES.items():
+        found = {one["transaction_id"] for one in pages(busy, "grill", query)}
+
+        expected = {one["transaction_id"] for one in payments()["grill"] if fits(one)}
+        assert expected
+        assert found == expected, query
 
 
 # --- worlds made from it ----------------------------------------------------------------------
 
 
-def test_a_world_made_from_it_goes_on_from_the_end_of_the_month(sandbox):
-    world = add_world(sandbox, "busy", fixture="busy", clock=None)
+def test_a_world_made_from_it_goes_on_from_the_end_of_the_month_or_at_its_own_clock(sandbox):
+    clocks = []
+    for id, clock in (("busy", None), ("timed", "2026-02-28T12:00:00Z")):
+        add_world(sandbox, id, fixture="busy", clock=clock)
+        clocks.append(sandbox.control("GET", f"/worlds/{id}/clock").json())
 
-    clock = sandbox.control("GET", f"/worlds/{world.world}/clock").json()
-
-    assert clock["mode"] == "running"
-    assert END <= clock["now"] < "2026-03-01T06:05"
-
-
-def test_a_world_that_is_given_a_clock_has_that_one(sandbox):
-    world = add_world(sandbox, "busy", fixture="busy", clock="2026-02-28T12:00:00Z")
-
-    clock = sandbox.control("GET", f"/worlds/{world.world}/clock").json()
-
-    assert clock == {"now": "2026-02-28T12:00:00.000Z", "mode": "frozen", "rate": 1.0}
+    assert clocks[0]["mode"] == "running"
+    assert END <= clocks[0]["now"] < "2026-03-01T06:05"
+    assert clocks[1] == {"now": "2026-02-28T12:00:00.000Z", "mode": "frozen", "rate": 1.0}
 
 
 def test_worlds_side_by_side_have_their_own_keys_and_the_same_month(busy):
@@ -253,17 +229,6 @@ def test_worlds_side_by_side_have_their_own_keys_and_the_same_month(busy):
     assert one.account("grill") == other.account("grill") == busy.account("grill")
     for world in (one, other):
         assert len(list(pages(world, "grill"))) == len(payments()["grill"])
-
-
-def test_what_happens_in_one_world_does_not_happen_in_another():
-    busy = a_busy_sandbox()
-    other = add_world(busy, "other", fixture="busy")
-    tab = next(pages(busy, "hotel", "status=authorized"))["transaction_id"]
-
-    done = busy.ask("POST", f"/v3/payments/{tab}/reverse", key="hotel", json_body={})
-
-    assert done.status == 200
-    assert other.ask("GET", f"/v1/transactions/{tab}", key="hotel").json()["status"] == "authorized"
 
 
 def test_a_reset_brings_the_month_back_with_the_same_keys():
@@ -290,13 +255,3 @@ def test_a_month_can_be_gone_on_with():
     assert closed.status == 200
     (after,) = [one for one in batches(busy, "taqueria") if one["id"] == batch["id"]]
     assert after["status"] == "accepted"
-
-
-def test_merchants_can_be_invented_beside_it():
-    sandbox = InProcess(build(Settings(fixture="busy", clock=FROZEN)))
-
-    world = add_world(sandbox, "more", fixture="busy", invent={"merchants": 3})
-
-    found = world.ask("GET", "/v2/accounts", key="partner", query="limit=100").json()
-    before = sandbox.ask("GET", "/v2/accounts", key="partner", query="limit=100").json()
-    assert len(found["accounts"]) > len(before["accounts"])

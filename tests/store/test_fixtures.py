@@ -14,54 +14,29 @@ from tests.driving import InProcess
 
 BORN = "2025-01-06T09:00:00.000Z"
 
+
+def _documents(*documents: dict[str, Any]) -> dict[str, Any]:
+    common = {"name": "Mine", "created_at": BORN}
+    return {str(number): common | one for number, one in enumerate(documents, start=1)}
+
+
+PARTNER = {"cast": "partner", "type": "partner", "name": "Partner", "description": "Resells"}
+MERCHANT = {"cast": "merchant", "type": "merchant", "name": "Merchant", "description": "Sells"}
+KEY = {"cast": "merchant", "account": "merchant", "permissions": ["payments:read"]}
 SMALL: dict[str, Any] = {
-    "accounts": {
-        "1": {
-            "cast": "partner",
-            "type": "partner",
-            "name": "Partner",
-            "description": "Resells",
-            "created_at": BORN,
-        },
-        "2": {
-            "cast": "merchant",
-            "parent": "partner",
-            "type": "merchant",
-            "name": "Merchant",
-            "description": "Sells",
-            "created_at": BORN,
-        },
-    },
-    "terminals": {
-        "1": {"cast": "till", "account": "merchant", "name": "Till", "created_at": BORN},
-    },
-    "locations": {
-        "1": {
-            "cast": "shop",
-            "account": "merchant",
-            "terminal": "till",
-            "name": "Shop",
-            "created_at": BORN,
-        },
-    },
-    "api_keys": {
-        "1": {
-            "cast": "merchant",
-            "account": "merchant",
-            "name": "Key",
-            "permissions": ["payments:read"],
-            "lookup": "smallmercha1",
-            "created_at": BORN,
-        },
-        "2": {
+    "accounts": _documents(PARTNER, MERCHANT | {"parent": "partner"}),
+    "terminals": _documents({"cast": "till", "account": "merchant"}),
+    "locations": _documents({"cast": "shop", "account": "merchant", "terminal": "till"}),
+    "api_keys": _documents(
+        KEY | {"lookup": "smallmercha1"},
+        KEY
+        | {
             "cast": "partner",
             "account": "partner",
-            "name": "Key",
-            "permissions": ["all"],
             "lookup": "smallpartner",
-            "created_at": BORN,
+            "permissions": ["all"],
         },
-    },
+    ),
 }
 
 
@@ -107,27 +82,23 @@ def test_the_demo_fixture_has_the_cast_that_users_tests_speak_of(sandbox):
     assert keys <= set(shown["keys"])
 
 
-@pytest.mark.proves("spec 1-kinds", "assumed 7.2-seed")
-@pytest.mark.parametrize(
-    ("name", "parent"),
-    [
-        ("partner", "psp"),
-        ("other_partner", "psp"),
-        ("merchant", "partner"),
-        ("second_merchant", "partner"),
-        ("other_merchant", "other_partner"),
-        ("blocked_merchant", "partner"),
-        ("surcharge_merchant", "partner"),
-        ("quiet_surcharge_merchant", "partner"),
-        ("tax_merchant", "partner"),
-        ("passthrough_merchant", "partner"),
-    ],
-)
-def test_the_demo_accounts_stand_below_each_other_as_described(sandbox, name, parent):
-    account = sandbox.ask("GET", f"/v1/accounts/{sandbox.account(name)}", key="admin").json()
+PARENTS = {
+    "psp": ("partner", "other_partner"),
+    "partner": (
+        *("merchant", "second_merchant", "blocked_merchant", "tax_merchant"),
+        *("surcharge_merchant", "quiet_surcharge_merchant", "passthrough_merchant"),
+    ),
+    "other_partner": ("other_merchant",),
+}
 
-    assert account["parent_account_ids"][-1] == sandbox.account(parent)
-    assert account["parent_account_ids"][0] == sandbox.account("psp")
+
+@pytest.mark.proves("spec 1-kinds", "assumed 7.2-seed")
+def test_the_demo_accounts_stand_below_each_other_as_described(sandbox):
+    for parent, name in [(parent, name) for parent, names in PARENTS.items() for name in names]:
+        path = f"/v1/accounts/{sandbox.account(name)}"
+        above = sandbox.ask("GET", path, key="admin").json()["parent_account_ids"]
+
+        assert (above[0], above[-1]) == (sandbox.account("psp"), sandbox.account(parent)), name
 
 
 def test_a_fixture_can_be_a_file_anywhere(tmp_path):
@@ -156,104 +127,58 @@ def test_ids_do_not_depend_on_what_else_a_fixture_has(tmp_path):
 
 # --- mistakes ---------------------------------------------------------------------------------
 
-MISTAKES = {
-    "no field": (with_change("accounts", "1", name=...), "accounts", "1", "name"),
-    "no cast": (with_change("terminals", "1", cast=...), "terminals", "1", "cast"),
-    "number for text": (with_change("accounts", "1", name=5), "accounts", "1", "name"),
-    "text for a rate": (with_change("terminals", "1", tax_rate="x"), "terminals", "1", "tax_rate"),
-    "a date": (with_change("locations", "1", created_at="2025-01-06"), "locations", "created_at"),
-    "no such date": (
-        with_change("api_keys", "1", expires_at="2025-02-30T00:00:00Z"),
-        "api_keys",
-        "1",
-        "expires_at",
+
+def changed(table: str, number: str, *words: str, **fields: Any) -> tuple[Any, ...]:
+    """A change of one document, and what the message about it names beside the table."""
+    return (with_change(table, number, **fields), table, *(words or fields))
+
+
+MISTAKES = [
+    changed("accounts", "1", name=...),
+    changed("terminals", "1", cast=...),
+    changed("accounts", "1", name=5),
+    changed("terminals", "1", tax_rate="x"),
+    changed("locations", "1", created_at="2025-01-06"),
+    changed("api_keys", "1", expires_at="2025-02-30T00:00:00Z"),
+    changed("accounts", "1", cast="Partner"),
+    changed("locations", "1", "zip", address={"zip": 7}),
+    changed("api_keys", "1", lookup="short"),
+    changed("api_keys", "1", lookup="small_mercha"),
+    changed("api_keys", "1", permissions="all"),
+    ({**SMALL, "terminals": {"1": []}}, "terminals", "1"),
+    ({**SMALL, "terminals": []}, "terminals"),
+    ({}, "accounts"),
+    changed("api_keys", "2", "'merchant'", cast="merchant"),
+    changed("api_keys", "2", "partner.lookup", "'smallmercha1'", lookup="smallmercha1"),
+    changed("accounts", "1", parent="merchant"),
+    changed("accounts", "1", parent="partner"),
+    # A misspelt word is answered with the one that was meant.
+    changed("accounts", "2", "type", "'merchant'", type="mercant"),
+    changed("terminals", "1", "status", "'blocked'", status="blockd"),
+    changed("api_keys", "1", "'revoked'", status="revokd"),
+    changed("accounts", "2", "parent", "'partner'", parent="parter"),
+    *(
+        changed(table, "1", "account", "did you mean 'merchant'", account="mercant")
+        for table in ("terminals", "locations", "api_keys")
     ),
-    "cast in capitals": (with_change("accounts", "1", cast="Partner"), "accounts", "1", "cast"),
-    "wrong address": (with_change("locations", "1", address={"zip": 7}), "locations", "zip"),
-    "short lookup": (with_change("api_keys", "1", lookup="short"), "api_keys", "1", "lookup"),
-    "lookup of signs": (with_change("api_keys", "1", lookup="small_mercha"), "api_keys", "lookup"),
-    "permissions as text": (with_change("api_keys", "1", permissions="all"), "permissions"),
-    "document as list": ({**SMALL, "terminals": {"1": []}}, "terminals", "1"),
-    "table as list": ({**SMALL, "terminals": []}, "terminals"),
-    "no accounts": ({}, "accounts"),
-    "cast taken": (with_change("api_keys", "2", cast="merchant"), "api_keys", "2", "'merchant'"),
-    "lookup taken": (
-        with_change("api_keys", "2", lookup="smallmercha1"),
-        "api_keys",
-        "partner",
-        "lookup",
-        "'smallmercha1'",
-    ),
-    "parent after its child": (with_change("accounts", "1", parent="merchant"), "parent"),
-    "its own parent": (with_change("accounts", "1", parent="partner"), "accounts", "parent"),
-}
+    changed("locations", "1", "terminal", "'till'", terminal="tlil"),
+    changed("api_keys", "1", "permissions", "'payments:read'", permissions=["payments:reed"]),
+    changed("accounts", "1", "desciption", "'description'", desciption="x"),
+    ({**SMALL, "terminal": {}}, "terminal", "'terminals'"),
+]
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_named_with_its_table_document_and_field(mistake):
-    document, *words = MISTAKES[mistake]
+def test_a_mistake_is_named_with_its_table_document_and_field():
+    for document, *words in MISTAKES:
+        with pytest.raises(FixtureError) as refused:
+            parse_fixture("mine", document)
 
-    with pytest.raises(FixtureError) as refused:
-        parse_fixture("mine", document)
-
-    assert [word for word in words if word not in str(refused.value)] == []
+        assert [word for word in words if word not in str(refused.value)] == [], refused.value
 
 
-MISSPELT = {
-    "type": (with_change("accounts", "2", type="mercant"), "accounts", "type", "'merchant'"),
-    "status": (with_change("terminals", "1", status="blockd"), "terminals", "status", "'blocked'"),
-    "key status": (with_change("api_keys", "1", status="revokd"), "api_keys", "'revoked'"),
-    "parent": (with_change("accounts", "2", parent="parter"), "accounts", "parent", "'partner'"),
-    "account of a terminal": (
-        with_change("terminals", "1", account="mercant"),
-        "terminals",
-        "account",
-        "'merchant'",
-    ),
-    "account of a location": (
-        with_change("locations", "1", account="mercant"),
-        "locations",
-        "account",
-        "'merchant'",
-    ),
-    "account of a key": (
-        with_change("api_keys", "1", account="mercant"),
-        "api_keys",
-        "account",
-        "'merchant'",
-    ),
-    "terminal": (with_change("locations", "1", terminal="tlil"), "locations", "terminal", "'till'"),
-    "permission": (
-        with_change("api_keys", "1", permissions=["payments:reed"]),
-        "api_keys",
-        "permissions",
-        "'payments:read'",
-    ),
-    "field": (
-        with_change("accounts", "1", desciption="x"),
-        "accounts",
-        "desciption",
-        "description",
-    ),
-    "table": ({**SMALL, "terminal": {}}, "terminal", "terminals"),
-}
-
-
-@pytest.mark.parametrize("what", MISSPELT)
-def test_a_misspelt_word_is_answered_with_the_one_that_was_meant(what):
-    document, *words, meant = MISSPELT[what]
-
-    with pytest.raises(FixtureError) as refused:
-        parse_fixture("mine", document)
-
-    said = str(refused.value)
-    assert [word for word in words if word not in said] == []
-    assert meant in said
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_file_that_holds_no_fixture_is_refused_by_its_name(tmp_path):
+    path = tmp_path / "mine.json"
+    texts = (
         "",
         "{",
         "null",
@@ -262,45 +187,37 @@ def test_a_misspelt_word_is_answered_with_the_one_that_was_meant(what):
         '"accounts"',
         "\ufeff{}",
         '{"accounts": {"1": {"cast": "a"',
-        "[" * 100_000,
-        b'{"accounts":"\xff"}',
-    ],
-    ids=lambda text: repr(text[:20]),
-)
-def test_a_file_that_holds_no_fixture_is_refused_by_its_name(tmp_path, text):
-    path = tmp_path / "mine.json"
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    )
+    for content in (*map(str.encode, texts), b"[" * 100_000, b'{"accounts":"\xff"}'):
+        path.write_bytes(content)
 
-    with pytest.raises(FixtureError, match=r"mine\.json"):
-        read_fixture(path)
+        with pytest.raises(FixtureError, match=r"mine\.json"):
+            read_fixture(path)
 
 
-@pytest.mark.parametrize("name", ["nowhere/mine.json", "mine.json", "./", "dmeo", ""])
-def test_a_fixture_that_is_not_there_is_refused_by_its_name(name):
-    with pytest.raises(FixtureError) as refused:
-        library.fixture_or_file(name)
+def test_a_fixture_that_is_not_there_is_refused_by_its_name():
+    for name in ("nowhere/mine.json", "mine.json", "./", "dmeo", ""):
+        with pytest.raises(FixtureError) as refused:
+            library.fixture_or_file(name)
 
-    assert name.removeprefix("./") in str(refused.value)
+        assert name.removeprefix("./") in str(refused.value)
 
 
-def test_a_document_whose_number_stands_twice_is_refused_and_not_dropped(tmp_path):
+def test_a_number_that_stands_twice_or_is_none_is_refused(tmp_path):
     """Copying a document and forgetting its number must not lose one of the two."""
-    text = json.dumps(SMALL).replace('"2": {"cast": "partner"', '"1": {"cast": "partner"')
-    path = tmp_path / "mine.json"
-    path.write_text(text, encoding="utf-8")
+    path, twice = tmp_path / "mine.json", '"1": {"name": "Mine"'
+    rated = json.dumps(with_change("accounts", "1", surcharge_rate=0.125))
+    for text, said in {
+        json.dumps(SMALL).replace('"2": {"name": "Mine"', twice): r"mine\.json.*1",
+        **{
+            rated.replace("0.125", rate): "surcharge_rate|is not JSON"
+            for rate in ("NaN", "Infinity", "1e999")
+        },
+    }.items():
+        path.write_text(text, encoding="utf-8")
 
-    with pytest.raises(FixtureError, match=r"mine\.json.*1"):
-        read_fixture(path)
-
-
-@pytest.mark.parametrize("rate", ["NaN", "Infinity", "1e999"])
-def test_a_rate_that_is_not_a_number_is_refused(tmp_path, rate):
-    text = json.dumps(with_change("accounts", "1", surcharge_rate=0.125)).replace("0.125", rate)
-    path = tmp_path / "mine.json"
-    path.write_text(text, encoding="utf-8")
-
-    with pytest.raises(FixtureError, match=r"surcharge_rate|is not JSON"):
-        read_fixture(path)
+        with pytest.raises(FixtureError, match=said):
+            read_fixture(path)
 
 
 def test_a_key_that_was_created_too_late_for_any_expiry_is_refused(tmp_path):

@@ -16,6 +16,7 @@ from sandbox.settings import Settings
 from sandbox.store.fixture import FixtureError
 from tests.conftest import NOW
 from tests.driving import InProcess, serving
+from tests.support.payments import paid
 from tests.worlds.worlds import add_world
 
 FROZEN = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
@@ -27,17 +28,8 @@ def begun(path: Path | str, **more: Any) -> InProcess:
 
 
 def pay(sandbox: InProcess, amount: int = 1000, outcome: str = "") -> Document:
-    world = sandbox.sandbox.worlds.get(sandbox.world)
-    assert world is not None
-    body = {"amount": amount, "terminal_id": world.cast.terminals["merchant"]}
-    headers = {"x-service-apikey": sandbox.key("merchant"), "content-type": "application/json"}
-    if outcome:
-        headers["x-sandbox-outcome"] = outcome
-    sent = [(name.encode(), value.encode()) for name, value in headers.items()]
-    answer = sandbox.ask("POST", "/v3/payment", json_body=body, headers=sent)
-    assert answer.status == 200, answer.body
-    paid: Document = answer.json()
-    return paid
+    more = {"outcome": outcome} if outcome else {}
+    return paid(sandbox, amount, **more)
 
 
 def saved(sandbox: InProcess) -> Document:
@@ -71,33 +63,29 @@ def friday(tmp_path: Path, sandbox: InProcess) -> Path:
 # --- beginning with one -----------------------------------------------------------------------
 
 
-def test_a_saved_world_is_a_fixture(friday):
-    sandbox = begun(friday)
+def test_a_saved_world_is_a_fixture_with_its_clock_and_a_reset_goes_back_to_it(friday):
+    sandbox = begun(friday, clock=ClockSetting())
 
     assert statuses(sandbox) == ["captured", "captured"]
     shown = sandbox.control("GET", "/worlds/default").json()
     assert shown["fixture"] == "friday"
     assert {"partner", "merchant"} <= set(shown["accounts"])
+    clock = sandbox.control("GET", "/worlds/default/clock").json()
+    assert clock == {"now": NOW, "mode": "frozen", "rate": 1.0}
 
-
-def test_it_has_the_clock_that_was_saved_unless_it_is_given_one(friday):
-    saved_clock = begun(friday, clock=ClockSetting()).control("GET", "/worlds/default/clock")
-    own = begun(friday, clock=ClockSetting(now=parse_rfc3339("2026-03-05T00:00:00Z")))
-
-    assert saved_clock.json() == {"now": NOW, "mode": "frozen", "rate": 1.0}
-    assert own.control("GET", "/worlds/default/clock").json()["mode"] == "running"
-    assert own.control("GET", "/worlds/default/clock").json()["now"] >= "2026-03-05"
-
-
-def test_a_reset_goes_back_to_what_was_saved(friday):
-    sandbox = begun(friday)
     pay(sandbox)
     assert len(statuses(sandbox)) == 3
-
     assert sandbox.control("POST", "/worlds/default/reset").status == 200
-
     assert len(statuses(sandbox)) == 2
     assert pay(sandbox)["status"] == "captured"
+
+
+def test_a_clock_that_it_is_given_comes_before_the_saved_one(friday):
+    own = begun(friday, clock=ClockSetting(now=parse_rfc3339("2026-03-05T00:00:00Z")))
+
+    clock = own.control("GET", "/worlds/default/clock").json()
+    assert clock["mode"] == "running"
+    assert clock["now"] >= "2026-03-05"
 
 
 def test_switches_that_it_is_given_come_before_the_saved_ones_and_stay_when_it_is_reset(friday):
@@ -113,15 +101,16 @@ def test_switches_that_it_is_given_come_before_the_saved_ones_and_stay_when_it_i
     assert (switches["batch.settlement"], switches["strict_headers"]) == ("manual", True)
 
 
-def test_other_worlds_begin_with_it_too_and_have_keys_of_their_own(friday):
+def test_other_worlds_begin_with_it_too_with_keys_of_their_own_and_go_on_alike(friday):
     sandbox = begun(friday)
 
-    other = add_world(sandbox, "other", fixture="friday")
+    one, other = (add_world(sandbox, id, fixture="friday") for id in ("one", "other"))
 
     assert statuses(other) == statuses(sandbox)
     assert other.key("merchant") != sandbox.key("merchant")
     keys = other.ask("GET", "/v5/apikeys", key="merchant").json()
     assert "own" not in json.dumps(keys)
+    assert pay(one)["transaction_id"] == pay(other)["transaction_id"]
 
 
 def test_a_payment_whose_request_was_waiting_has_timed_out(tmp_path, sandbox):
@@ -135,13 +124,6 @@ def test_a_payment_whose_request_was_waiting_has_timed_out(tmp_path, sandbox):
 
     assert statuses(sandbox) == ["pending"]
     assert statuses(begins) == ["error"]
-
-
-def test_two_worlds_that_begin_with_it_go_on_alike(friday):
-    sandbox = begun(friday)
-    one, other = (add_world(sandbox, id, fixture="friday") for id in ("one", "other"))
-
-    assert pay(one)["transaction_id"] == pay(other)["transaction_id"]
 
 
 def test_keys_that_can_be_read_again_are_those_of_the_profile_in_use(friday):
@@ -230,15 +212,16 @@ BREAKS = [
 ]
 
 
-@pytest.mark.parametrize(("break_it", "words"), BREAKS, ids=range(len(BREAKS)))
-def test_a_broken_one_makes_no_server_and_says_where_it_is_broken(friday, break_it, words):
-    broken = break_it(json.loads(friday.read_text(encoding="utf-8")))
-    write(friday, broken)
+def test_a_broken_one_makes_no_server_and_says_where_it_is_broken(friday):
+    whole = friday.read_text(encoding="utf-8")
+    for number, (break_it, words) in enumerate(BREAKS):
+        write(friday, break_it(json.loads(whole)))
 
-    with pytest.raises(FixtureError) as refused:
-        begun(friday)
+        with pytest.raises(FixtureError) as refused:
+            begun(friday)
 
-    assert [word for word in [str(friday), *words] if word not in str(refused.value)] == []
+        missing = [word for word in [str(friday), *words] if word not in str(refused.value)]
+        assert missing == [], number
 
 
 def test_a_state_file_is_not_taken_for_a_saved_world(tmp_path):
@@ -280,12 +263,7 @@ def test_a_reset_to_what_cannot_be_used_changes_nothing(friday):
     (fixture,) = document["fixture"].values()
     next(iter(fixture["transactions"].values()))["transaction"]["status"] = "paid"
     sandbox = begun("demo")
-    assert (
-        sandbox.ask(
-            "PUT", "/_sandbox/worlds/default/snapshot", body=json.dumps(document).encode()
-        ).status
-        == 200
-    )
+    assert sandbox.control("PUT", "/worlds/default/snapshot", document).status == 200
     pay(sandbox)
     before = statuses(sandbox)
 
