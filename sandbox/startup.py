@@ -25,6 +25,7 @@ from sandbox.domain.secrets import find_secret
 from sandbox.platform import timers
 from sandbox.platform.responses import close_connection
 from sandbox.scenarios.parser import ScenarioError, read_scenario
+from sandbox.scenarios.scenario import Scenario
 from sandbox.settings import Settings, SettingsError, is_database
 from sandbox.store.documents import from_document
 from sandbox.store.files.port import SECRET_BYTES, StateFile, StoreError
@@ -92,21 +93,14 @@ class ScenarioReloader:
         try:
             # In a thread: requests are answered meanwhile.
             scenario = await asyncio.to_thread(read_scenario, self._path)
+            _run(scenario, str(self._path), world)
         except ScenarioError as error:
-            _complain(str(error), world)
-            return
-        try:
-            run_scenario(world, scenario)
-        except ScenarioError as error:
-            _complain(f"{self._path}: {error}", world)
-            return
-        reload_log.info("reloaded scenario %r from %s", scenario.name, self._path)
-
-
-def _complain(message: str, world: World) -> None:
-    goes_on = world.scenario and f"scenario {world.scenario.scenario.name!r} goes on"
-    # The message quotes names from the file.
-    reload_log.warning("%s; %s", world.profile.scrub(message), goes_on or "no scenario runs")
+            goes_on = world.scenario and f"scenario {world.scenario.scenario.name!r} goes on"
+            # The message quotes names from the file.
+            message = world.profile.scrub(str(error))
+            reload_log.warning("%s; %s", message, goes_on or "no scenario runs")
+        else:
+            reload_log.info("reloaded scenario %r from %s", scenario.name, self._path)
 
 
 # --- what a state file keeps of a server --------------------------------------------------------
@@ -382,7 +376,7 @@ def begin(worlds: Worlds, settings: Settings, fixture: Fixture) -> None:
         raise FixtureError(f"{settings.fixture}: {error}") from None
     _register(settings.webhooks, default)
     if settings.scenario is not None:
-        _run(settings.scenario, default)
+        _run(library.scenario_or_file(settings.scenario), settings.scenario, default)
 
 
 def check_webhooks(settings: Settings, guard: Guard) -> None:
@@ -435,10 +429,9 @@ def _not_heeded(settings: Settings, began: WorldSpec) -> list[str]:
     return [option for option, (given, *others) in told.items() if given not in others]
 
 
-def _run(name_or_path: str, world: World) -> None:
+def _run(scenario: Scenario, named: str, world: World) -> None:
     """Have the scenario run in the world. Raises ScenarioError."""
-    scenario = library.scenario_or_file(name_or_path)
     try:
         run_scenario(world, scenario)
     except ScenarioError as error:
-        raise ScenarioError(f"{name_or_path}: {error}", error.nearest) from None
+        raise ScenarioError(f"{named}: {error}", error.nearest) from None

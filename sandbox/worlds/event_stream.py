@@ -1,12 +1,11 @@
 """Subscribers to the events of a world: each has a queue of its own.
 
-Without subscribers nothing is recorded. The first subscriber connects the sources of events; the
-last one disconnects them. Changes of records are noted only while a subscriber reads those kinds. A
-queue holds the objects themselves, which the endpoint renders.
+Without subscribers nothing is recorded. A queue holds the objects themselves, which the endpoint
+renders.
 """
 
 from asyncio import Event, Queue
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -43,7 +42,7 @@ USUAL: Final = (REQUEST, MESSAGE, ATTEMPT, CLOCK)
 KINDS: Final = (*USUAL, TAP, RECORD, ENDPOINT, AGENDA, SCENARIO, WORLD)
 
 _OF_COMMITS: Final = frozenset({RECORD, ENDPOINT, AGENDA, SCENARIO, WORLD})
-"""The kinds that follow from what is stored."""
+"""The kinds that follow from what is stored: not numbered while no subscriber reads them."""
 
 _RECORDS: Final[Mapping[type, str]] = {
     **dict.fromkeys((Payment, Batch, Account, Terminal, Location, Credential, ApiKey), RECORD),
@@ -140,16 +139,17 @@ class Subscriptions:
     """All who read along in one world."""
 
     def __init__(self, journal: Journal, outbox: Outbox, clock: Clock, store: Store) -> None:
-        self._journal, self._outbox, self._world_clock = journal, outbox, clock
-        self._store = store
-        self._state: WorldState | None = None
+        self._outbox, self._world_clock, self._store = outbox, clock, store
         # A dictionary as an ordered set.
         self._subscribers: dict[Subscriber, None] = {}
+        self._state: WorldState | None = None
         self._numbered = 0
         self._clock: ClockView | None = None
         self._is_closed = False
-        self.on_messages: Callable[[Sequence[Message]], None] | None = None
-        self.on_tap: Callable[[Tap, bool], None] | None = None
+        journal.on_add = partial(self._tell, REQUEST)
+        outbox.on_attempt = self._note_attempt
+        clock.on_set = self._note_clock
+        store.on_commit = self._note_commit
 
     def __len__(self) -> int:
         return len(self._subscribers)
@@ -161,83 +161,71 @@ class Subscriptions:
             subscriber.end()
             return subscriber
         self._subscribers[subscriber] = None
-        self._listen(is_on=True)
-        self._follow_commits()
+        self._state = next(iter(self._store.all(WorldState).values()), None)
         return subscriber
 
     def leave(self, subscriber: Subscriber) -> None:
         """Remove a subscriber that reads no more."""
         self._subscribers.pop(subscriber, None)
-        if not self._subscribers:
-            self._listen(is_on=False)
-        self._follow_commits()
 
     def close(self) -> None:
         """End all subscriptions, and every later one: the world is gone."""
         self._is_closed = True
-        for subscriber in tuple(self._subscribers):
+        for subscriber in self._subscribers:
             subscriber.end()
-            self.leave(subscriber)
-
-    def _listen(self, *, is_on: bool) -> None:
-        self._journal.on_add = partial(self._tell, REQUEST) if is_on else None
-        self.on_messages = self._note_messages if is_on else None
-        self._outbox.on_attempt = self._note_attempt if is_on else None
-        self._world_clock.on_set = self._set if is_on else None
-        self.on_tap = self._tapped if is_on else None
-
-    def _follow_commits(self) -> None:
-        is_read = any(not _OF_COMMITS.isdisjoint(one.kinds) for one in self._subscribers)
-        if is_read and self._store.on_commit is None:
-            self._state = next(iter(self._store.all(WorldState).values()), None)
-        self._store.on_commit = self._committed if is_read else None
+        self._subscribers = {}
 
     def _tell(self, kind: str, content: object) -> None:
+        if not self._subscribers:
+            return
         self._numbered += 1
         event = StreamEvent(self._numbered, kind, content)
         for subscriber in self._subscribers:
             if kind in subscriber.kinds:
                 subscriber.push(event)
 
-    def _note_messages(self, messages: Sequence[Message]) -> None:
+    def note_messages(self, messages: Sequence[Message]) -> None:
+        """Tell of messages that were committed."""
         for message in messages:
             self._tell(MESSAGE, message)
 
+    def note_tap(self, tap: Tap, is_waiting: bool) -> None:
+        """Tell of a payment that waits for a tap, or no longer."""
+        self._tell(TAP, TapEvent(tap, is_waiting))
+
     def _note_attempt(self, job: Job, delivery: Delivery) -> None:
         endpoint = self._outbox.endpoints.get(delivery.endpoint_id)
-        url = endpoint.url if endpoint is not None else ""
         self._tell(
             ATTEMPT,
             AttemptEvent(
                 job.message,
                 delivery.endpoint_id,
-                url,
+                endpoint.url if endpoint is not None else "",
                 delivery.attempts[-1],
                 delivery.status,
                 delivery.rule,
             ),
         )
 
-    def _set(self) -> None:
+    def _note_clock(self) -> None:
         view = self._world_clock.view()
         # A clock that is set ahead gets there first, and is set then.
-        if view != self._clock:
+        if self._subscribers and view != self._clock:
             self._clock = view
             self._tell(CLOCK, view)
 
-    def _tapped(self, tap: Tap, is_waiting: bool) -> None:
-        self._tell(TAP, TapEvent(tap, is_waiting))
-
-    def _committed(self, unit: UnitOfWork) -> None:
+    def _note_commit(self, unit: UnitOfWork) -> None:
+        if all(_OF_COMMITS.isdisjoint(one.kinds) for one in self._subscribers):
+            return
         for (rows, id), record in unit.changed.items():
             if isinstance(record, WorldState):
-                self._tell_state(record)
+                self._note_state(record)
             elif (kind := rows.table.kind) in _RECORDS:
                 self._tell(_RECORDS[kind], record or Removed(kind, id))
         if unit.timed:
             self._tell(AGENDA, None)
 
-    def _tell_state(self, state: WorldState) -> None:
+    def _note_state(self, state: WorldState) -> None:
         before, self._state = self._state, state
         if before is None or state.scenario is not before.scenario:
             self._tell(SCENARIO, None)

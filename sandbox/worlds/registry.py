@@ -137,8 +137,8 @@ class Worlds:
         spec = replace(spec, are_keys_known=self.known_keys)
         with self._reserved(spec):
             world = self._make(spec)
-        self._begin_use(world, OPERATOR, is_numbered=False)
-        return world
+        self._refuse_taken_keys(world)
+        return self._begin_use(world)
 
     async def create_aside(self, spec: WorldSpec, team: str = OPERATOR) -> World:
         """Create a world as `create` does, while other requests are served.
@@ -146,29 +146,35 @@ class Worlds:
         An empty id becomes the team's next free `world-N` whose keys are free.
         """
         self.drop_unused()
-        for candidate in self._candidates(spec, team):
+        for number, candidate in self._candidates(spec, team):
             with self._reserved(candidate):
                 world = await self._make_aside(candidate)
-            if self._begin_use(world, team, is_numbered=not spec.id):
-                break
-        return world
-
-    def _candidates(self, spec: WorldSpec, team: str) -> Iterator[WorldSpec]:
-        """Yield the spec, or without an id those of the team's next numbers. Raises WorldTaken."""
-        spec = replace(spec, are_keys_known=self.known_keys)
-        if spec.id:
-            yield spec
-            return
-        number = self._numbered.get(team, 0)
-        for _ in range(SKIPPED_MAX):
-            number += 1
-            while self._is_known(id := world_of(team, f"world-{number}")):
-                number += 1
-            yield replace(spec, id=id)
+            try:
+                self._refuse_taken_keys(world)
+            except KeysTaken:
+                if spec.id:
+                    raise
+                continue
+            self._begin_use(world)
+            self._numbered[team] = max(number, self._numbered.get(team, 0))
+            return world
         raise WorldTaken(
             f"the keys of {SKIPPED_MAX:,} worlds up to 'world-{number}' are in use in other "
             "worlds; give the new world an id"
         )
+
+    def _candidates(self, spec: WorldSpec, team: str) -> Iterator[tuple[int, WorldSpec]]:
+        """Yield the spec, or without an id those of the team's next numbers."""
+        spec = replace(spec, are_keys_known=self.known_keys)
+        number = self._numbered.get(team, 0)
+        if spec.id:
+            yield number, spec
+            return
+        for _ in range(SKIPPED_MAX):
+            number += 1
+            while self._is_known(id := world_of(team, f"world-{number}")):
+                number += 1
+            yield number, replace(spec, id=id)
 
     def _is_known(self, id: str) -> bool:
         """Whether a world has this id, or will have it."""
@@ -196,27 +202,11 @@ class Worlds:
         finally:
             self._reserved_ids.discard(spec.id)
 
-    def _begin_use(self, world: World, team: str, *, is_numbered: bool) -> bool:
-        """Put a new world in use; False if it is numbered and another world has one of its keys.
-
-        Raises NotRestored, or KeysTaken for a world that has an id of its own.
-        """
+    def _begin_use(self, world: World) -> World:
+        """Put a new world in use. Raises NotRestored if another world has one of its keys."""
+        self._refuse_shared_keys(world)
         self._put_in_use(world)
-        try:
-            self._refuse_taken_keys(world)
-            self._refuse_shared_keys(world)
-        except KeysTaken:
-            self._remove(world)
-            if not is_numbered:
-                raise
-            return False
-        except NotRestored:
-            self._remove(world)
-            raise
-        if is_numbered:
-            number = int(world.id.partition("@")[0].rpartition("-")[2])
-            self._numbered[team] = max(number, self._numbered.get(team, 0))
-        return True
+        return world
 
     def _make(self, spec: WorldSpec, saved: SavedWorld | None = None) -> World:
         """Return a world that is not registered yet. It touches no world that is in use."""
@@ -323,13 +313,9 @@ class Worlds:
         return None
 
     def _refuse_taken_keys(self, world: World) -> None:
-        """Check that the keys of a new world lead to it. Raises KeysTaken.
-
-        Another world may have been given the same key.
-        """
+        """Raise KeysTaken if another world has been given a key that a new world would have."""
         for name, (_, plaintext) in world.cast.keys.items():
-            holder = self.holder(self.profile.key_format.parse(plaintext))
-            if holder is None or holder[0] is not world:
+            if self.holder(self.profile.key_format.parse(plaintext)) is not None:
                 raise KeysTaken(
                     f"the key {name!r} of a world {world.id!r} is in use in another world"
                 )

@@ -114,13 +114,13 @@ log = logging.getLogger("sandbox.store")
 
 
 class FileSaver:
-    """Writes the changes of all worlds of a server to one file."""
+    """Writes the changes of all worlds of a server to one file. `name` has its name and kind."""
 
     measured: Measured
     """Set by the registry of the worlds."""
 
     def __init__(self, file: StateFile) -> None:
-        self._file = file
+        self.file, self.name = file, file.name
         self._logs: dict[str, ChangeLog] = {}
         # The ids of worlds with changes; a dictionary as an ordered set.
         self._dirty: dict[str, None] = {}
@@ -132,16 +132,6 @@ class FileSaver:
         # Up to which change each world has to be written.
         self._noted_of: dict[str, int] = {}
         self.problem: str | None = None
-
-    @property
-    def name(self) -> str:
-        """The name and kind of the file."""
-        return self._file.name
-
-    @property
-    def file(self) -> StateFile:
-        """The file."""
-        return self._file
 
     # --- noting
 
@@ -177,7 +167,7 @@ class FileSaver:
     def keep_tokens(self, tokens: str) -> None:
         """Write these tokens of teams in place of those in the file."""
         self._noted += 1
-        self._file.keep_tokens(tokens)
+        self.file.keep_tokens(tokens)
 
     def _write_soon(self) -> None:
         self._soon = None
@@ -206,14 +196,14 @@ class FileSaver:
             await asyncio.sleep(0)
             with self._take() as changes:
                 # The loop runs on while the thread waits for the disk.
-                await asyncio.to_thread(self._file.write, changes)
+                await asyncio.to_thread(self.file.write, changes)
         finally:
             self._under_way = None
 
     def save(self) -> None:
         """Write everything now. Raises StoreError."""
         with self._take() as changes:
-            self._file.write(changes)
+            self.file.write(changes)
 
     @contextmanager
     def _take(self) -> Iterator[list[Change]]:
@@ -238,7 +228,7 @@ class FileSaver:
             self.measured.written_together.observe(len(changes))
         self._written = noted
         if self.problem is not None:
-            log.info("writing to %s works again", self._file.name)
+            log.info("writing to %s works again", self.name)
             self.problem = None
 
     def _change_of(self, changes: ChangeLog) -> Change | None:
@@ -261,7 +251,7 @@ class FileSaver:
         except StoreError as error:
             log.error("not everything was written: %s", error)
         finally:
-            self._file.close()
+            self.file.close()
 
 
 def _retrieve(task: "asyncio.Task[None]") -> None:

@@ -20,12 +20,10 @@ from sandbox.domain.directory_readings import DELETE_ANSWERS
 from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.operations import ApiOperation
-from sandbox.domain.payments.cards import Tap
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import UnknownWord
 from sandbox.domain.transport_faults import NEED_BODY, TRANSPORT_FAULTS
-from sandbox.domain.webhooks import WebhookFault
 from sandbox.scenarios.matcher import Running
 from sandbox.scenarios.queue import Queue, WebhookFaults, WebhookRules
 from sandbox.store.fixture import Cast
@@ -113,7 +111,7 @@ class World:
         self.touched_s = 0.0
         self.store = Store(
             watchers={
-                ApiKey: self._note_key,
+                ApiKey: lambda key: self.on_key(key),
                 Account: self.note_account,
                 WorldState: self._note_state,
             },
@@ -124,12 +122,14 @@ class World:
         self._background = background
         self.on_timer = on_timer
         # Called with every key that is stored once the world is in use.
-        self.on_key: Callable[[ApiKey], None] | None = None
+        self.on_key: Callable[[ApiKey], None] = lambda key: None
         self.switches: Mapping[str, Any] = {}
         self.readings = readings.in_force(profile.readings, {})
         self.clock = Clock(system_clock, lambda clock: self.put_state(clock=clock))
         self.queue = Queue(lambda queue: self.put_state(queue=queue))
-        self.webhook_faults = WebhookFaults(self._put_webhook_faults, self.find_named)
+        self.webhook_faults = WebhookFaults(
+            lambda faults: self.put_state(webhook_faults=faults), self.find_named
+        )
         self.journal = Journal(
             entries_max=journal_entries_max,
             scrub=profile.scrub,
@@ -145,20 +145,16 @@ class World:
             on_change=self._tell_changed,
             later=background.timers.later,
         )
-        self.has_begun = False
-        self.cast = Cast()
-        self.scenario: Running | None = None
-        self._begin_process()
-        self._begin()
-        self.store.put(spec.first_state(system_clock()))
-
-    def _begin_process(self) -> None:
-        """Begin with what lasts as long as the process: nothing waits for it or watches it yet."""
+        self.subscriptions = Subscriptions(self.journal, self.outbox, self.clock, self.store)
         # The timer that the world will be woken up for.
         self.watched: Timer | None = None
         self.advancing = Lock()
         self.marks = Marks()
-        self.subscriptions = Subscriptions(self.journal, self.outbox, self.clock, self.store)
+        self.has_begun = False
+        self.cast = Cast()
+        self.scenario: Running | None = None
+        self._begin()
+        self.store.put(spec.first_state(system_clock()))
 
     # --- its state
 
@@ -173,9 +169,6 @@ class World:
         )
         self.clock.state, self.queue.entries = state.clock, state.queue
         self.webhook_faults.entries = state.webhook_faults
-
-    def _put_webhook_faults(self, faults: tuple[WebhookFault, ...]) -> None:
-        self.put_state(webhook_faults=faults)
 
     def put_state(self, **changes: Any) -> None:
         """Store these fields of the world's state."""
@@ -229,10 +222,6 @@ class World:
             return self.webhook_faults.before(scenario)
         return None if scenario is None else scenario.for_webhook
 
-    def _note_key(self, key: ApiKey) -> None:
-        if self.on_key is not None:
-            self.on_key(key)
-
     def note_account(self, account: Account) -> None:
         """Take note of an account that was stored."""
         if account.status == "blocked":
@@ -247,7 +236,7 @@ class World:
         # event_ids of their attempts. A reset replaces them, so old waits end without effect.
         self.busy: dict[str, Event] = {}
         self.taken_events: dict[str, str] = {}
-        self.tap_desk = TapDesk(self._tap_changed)
+        self.tap_desk = TapDesk(self.subscriptions.note_tap)
         self.inbox = Inbox()
         self.quotas = Quotas()
         self.coverage = CoverageCounters()
@@ -321,15 +310,10 @@ class World:
     def _announce(self, messages: Sequence[Message]) -> None:
         """Messages were committed."""
         self.coverage.count_messages(messages, self.store)
-        if self.subscriptions.on_messages is not None:
-            self.subscriptions.on_messages(messages)
+        self.subscriptions.note_messages(messages)
         if self.outbox.endpoints:
             self.outbox.accept(messages)
         self._tell_changed(*messages)
-
-    def _tap_changed(self, tap: Tap, is_waiting: bool) -> None:
-        if self.subscriptions.on_tap is not None:
-            self.subscriptions.on_tap(tap, is_waiting)
 
     @property
     def waits(self) -> int:

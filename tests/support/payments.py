@@ -16,6 +16,7 @@ from sandbox.domain.events import Message
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.transactions import Payment
 from sandbox.settings import Settings
+from sandbox.store.store import UnitOfWork
 from tests.conftest import NOW
 from tests.directory.making import account_id, detail, location_id, made, shown, terminal_id
 from tests.directory.making import messages as all_messages
@@ -442,7 +443,14 @@ def announced_and_kept(
     world = sandbox.sandbox.worlds.get(sandbox.world)
     assert world is not None
     before, announced = len(world.store.messages()), list[Message]()
-    world.subscriptions.on_messages = announced.extend
+    tell = world.store.on_commit
+    assert tell is not None
+
+    def note(unit: UnitOfWork) -> None:
+        announced.extend(unit.emitted)
+        tell(unit)
+
+    world.store.on_commit = note
 
     def kept() -> list[Message]:
         return list(world.store.messages()[before:])
