@@ -76,12 +76,6 @@ def read_json(content: bytes) -> Any:
 # --- what our own code wrote ------------------------------------------------------------------
 
 
-def to_document(record: Any) -> dict[str, Any]:
-    """Return the document of a record."""
-    document: dict[str, Any] = msgspec.to_builtins(record, enc_hook=_encode_value)
-    return document
-
-
 def to_text(value: Any) -> str:
     """Return the document of a record, or whatever holds records, as JSON."""
     return msgspec.json.encode(value, enc_hook=_encode_value).decode()

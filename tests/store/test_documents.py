@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from sandbox.domain.webhooks import WebhookFault
-from sandbox.store.documents import Unreadable, from_document, from_own, to_document, to_text
+from sandbox.store.documents import Unreadable, from_document, from_own, to_text
 
 HUGE = 10**30
 
@@ -17,7 +17,6 @@ def test_numbers_of_any_size_come_back():
 
     document = json.loads(to_text(record))
 
-    assert document == to_document(record)
     assert from_own(WebhookFault, document) == from_document(WebhookFault, document) == record
 
 
