@@ -69,7 +69,7 @@ def make(sandbox: InProcess, id: str) -> None:
 # --- in memory --------------------------------------------------------------------------------
 
 
-def test_off_loopback_no_other_server_has_the_keys_of_a_world():
+def test_off_loopback_no_other_server_has_the_keys_of_a_world_and_ids_are_the_same():
     servers = [a_server(), a_server(), a_server("127.0.0.1")]
     for server in servers:
         make(server, "one")
@@ -77,17 +77,11 @@ def test_off_loopback_no_other_server_has_the_keys_of_a_world():
     for world in ("default", "one"):
         found = [secrets(keys(server, world)) for server in servers]
         assert len(set.union(*found)) == sum(map(len, found))
-
-
-def test_ids_are_the_same_on_every_server():
-    one, other = a_server().control("GET", "/worlds/default").json(), a_server("127.0.0.1")
-
-    view = other.control("GET", "/worlds/default").json()
-
-    assert (one["accounts"], one["terminals"]) == (view["accounts"], view["terminals"])
-    assert {name: key["id"] for name, key in one["keys"].items()} == {
-        name: key["id"] for name, key in view["keys"].items()
-    }
+    first, *others = (server.control("GET", "/worlds/default").json() for server in servers)
+    ids = {name: key["id"] for name, key in first["keys"].items()}
+    for view in others:
+        assert (first["accounts"], first["terminals"]) == (view["accounts"], view["terminals"])
+        assert ids == {name: key["id"] for name, key in view["keys"].items()}
 
 
 def test_with_known_keys_they_are_those_of_loopback():
@@ -208,29 +202,21 @@ def test_on_loopback_a_file_has_no_secret(path: Path):
     assert b"secret" not in path.read_bytes().replace(b'"secret":"whsec', b"")
 
 
-def test_a_file_that_lost_its_secret_is_refused(tmp_path: Path):
+def test_a_file_that_lost_its_secret_or_has_none_that_can_be_is_refused(tmp_path: Path):
     path = tmp_path / "state.json"
     with on(path):
         pass
     document = json.loads(path.read_bytes())
-    del document["file"]["1"]["secret"]
-    path.write_text(json.dumps(document), encoding="utf-8")
+    (head,) = document["file"].values()
+    for secret, said in {
+        None: r"world 'default': .*the server's secret",
+        **dict.fromkeys(("", "00", "zz" * 32, 7), "secret is not 64 hex digits"),
+    }.items():
+        head["secret"] = secret
+        path.write_text(json.dumps(document), encoding="utf-8")
 
-    with pytest.raises(StoreError, match=r"world 'default': .*the server's secret"):
-        a_server(store=path)
-
-
-@pytest.mark.parametrize("secret", ["", "00", "zz" * 32, 7])
-def test_a_secret_that_is_none_is_refused(tmp_path: Path, secret: Any):
-    path = tmp_path / "state.json"
-    with on(path):
-        pass
-    document = json.loads(path.read_bytes())
-    document["file"]["1"]["secret"] = secret
-    path.write_text(json.dumps(document), encoding="utf-8")
-
-    with pytest.raises(StoreError, match="secret is not 64 hex digits"):
-        a_server(store=path)
+        with pytest.raises(StoreError, match=said):
+            a_server(store=path)
 
 
 @pytest.mark.parametrize("target", ["state.json", "state.db"])
