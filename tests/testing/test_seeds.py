@@ -42,25 +42,22 @@ def _ids(folder, *arguments, **env):
 
 
 @pytest.mark.proves("assumed D47")
-def test_each_world_of_a_run_has_ids_of_its_own_and_the_next_run_has_the_same(tmp_path):
+def test_each_world_has_ids_of_its_own_and_the_next_run_and_a_command_have_the_same(tmp_path):
     first, second = _ids(tmp_path), _ids(tmp_path)
 
     assert first == second
     assert len({transaction for _, transaction, _ in first}) == len(first) == 6
     assert len({terminal for _, _, terminal in first}) == 6
-
-
-def test_a_test_that_runs_alone_has_the_ids_that_it_has_among_others(tmp_path):
-    among_others = [one for one in _ids(tmp_path) if one[0] == "test_pays[2]"]
-
+    among_others = [one for one in first if one[0] == "test_pays[2]"]
     assert _ids(tmp_path, "-k", "test_pays and 2") == among_others
+    (tmp_path / "sandbox.py").write_text("PAYS = True\n")
+    assert _ids(tmp_path) == first
 
 
-@pytest.mark.parametrize("number", [554, 888])
-def test_no_name_of_a_test_gives_a_seed_that_looks_like_a_card_number(tmp_path, number):
+def test_no_name_of_a_test_gives_a_seed_that_looks_like_a_card_number(tmp_path):
     (tmp_path / "test_suite.py").write_text(
         "import pytest\n"
-        f"@pytest.mark.parametrize('number', [{number}])\n"
+        "@pytest.mark.parametrize('number', [554, 888])\n"
         "def test_a_decline_with_its_webhook(sandbox, number):\n"
         "    assert len(str(sandbox.view['seed'])) <= 12\n"
     )
@@ -70,38 +67,23 @@ def test_no_name_of_a_test_gives_a_seed_that_looks_like_a_card_number(tmp_path, 
     assert run.code == 0, run.output
 
 
-@pytest.mark.parametrize("how", [["--sandbox-seed=7"], ["-o", "sandbox_seed=7"]])
-def test_a_seed_can_be_fixed_for_all_worlds(tmp_path, how):
-    found = _ids(tmp_path, *how)
+SETTINGS = """
+import pytest
+from sandbox.settings import Settings
 
-    assert len({transaction for _, transaction, _ in found}) == 1
+@pytest.fixture(scope="session")
+def sandbox_settings():
+    return Settings(seed=42)
+"""
 
 
-def test_a_seed_that_is_none_is_refused(tmp_path):
-    (tmp_path / "test_shop.py").write_text(TESTS)
+def test_a_seed_can_be_fixed_for_all_worlds(tmp_path):
+    for how in (["--sandbox-seed=7"], ["-o", "sandbox_seed=7"], []):
+        if not how:
+            (tmp_path / "conftest.py").write_text(SETTINGS)
+
+        assert len({transaction for _, transaction, _ in _ids(tmp_path, *how)}) == 1, how
 
     run = run_pytest(tmp_path, "--sandbox-seed=seven", "test_shop.py")
-
     assert run.code != 0
     assert "sandbox_seed: 'seven' (from --sandbox-seed) is neither a whole number nor" in run.output
-
-
-def test_settings_with_a_seed_mean_it_for_all_worlds(tmp_path):
-    (tmp_path / "conftest.py").write_text(
-        "import pytest\n"
-        "from sandbox.settings import Settings\n"
-        "@pytest.fixture(scope='session')\n"
-        "def sandbox_settings():\n"
-        "    return Settings(seed=42)\n"
-    )
-
-    found = _ids(tmp_path)
-
-    assert len({transaction for _, transaction, _ in found}) == 1
-
-
-def test_a_command_gives_the_same_ids_as_the_server_of_this_process(tmp_path):
-    here = _ids(tmp_path)
-    (tmp_path / "sandbox.py").write_text("PAYS = True\n")
-
-    assert _ids(tmp_path) == here
