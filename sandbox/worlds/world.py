@@ -88,8 +88,15 @@ class World:
 
     Everything durable is in the store. `touched_s` is the time of the last request, by the
     registry's clock, for dropping unused worlds. `has_begun`: whether the fixture is known to be
-    usable.
+    usable. `saver` makes the changes durable once the world is in use, if there is a state file.
+    `watched` is the timer that the world will be woken up for.
     """
+
+    touched_s = 0.0
+    has_begun = False
+    saver: Saver | None = None
+    watched: Timer | None = None
+    scenario: Running | None = None
 
     def __init__(
         self,
@@ -108,7 +115,6 @@ class World:
         self.system_clock = system_clock
         self.profile = profile
         self.key_is_free = key_is_free
-        self.touched_s = 0.0
         self.store = Store(
             watchers={
                 ApiKey: lambda key: self.on_key(key),
@@ -117,13 +123,10 @@ class World:
             },
             on_messages=self._announce,
         )
-        # Makes the changes durable once the world is in use, if there is a state file.
-        self.saver: Saver | None = None
         self._background = background
         self.on_timer = on_timer
         # Called with every key that is stored once the world is in use.
         self.on_key: Callable[[ApiKey], None] = lambda key: None
-        self.switches: Mapping[str, Any] = {}
         self.readings = readings.in_force(profile.readings, {})
         self.clock = Clock(system_clock, lambda clock: self.put_state(clock=clock))
         self.queue = Queue(lambda queue: self.put_state(queue=queue))
@@ -146,13 +149,9 @@ class World:
             later=background.timers.later,
         )
         self.subscriptions = Subscriptions(self.journal, self.outbox, self.clock, self.store)
-        # The timer that the world will be woken up for.
-        self.watched: Timer | None = None
         self.advancing = Lock()
         self.marks = Marks()
-        self.has_begun = False
         self.cast = Cast()
-        self.scenario: Running | None = None
         self._begin()
         self.store.put(spec.first_state(system_clock()))
 
