@@ -13,6 +13,7 @@ from sandbox.conformance.verification import Wanted
 from sandbox.conformance.verification import ask as ask_platform
 from sandbox.domain.profile import Profile
 from tests.conformance.uat import RUN, Time, Uat
+from tests.properties import IS_THOROUGH
 
 PROBES = probes_of("looking")
 
@@ -54,11 +55,12 @@ TROUBLE = {
 LOOKED = sum(len(probe.requests) for probe in PROBES) + 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("phase", ["keys", "directory"])
 @pytest.mark.parametrize("trouble", TROUBLE.values(), ids=TROUBLE)
 def test_nothing_is_left_on_a_platform_that_is_in_trouble_for_a_while(trouble, phase, tmp_path):
     with Uat(Profile(), {}) as uat:
-        for at in range(LOOKED, LOOKED + 5):
+        for at in range(LOOKED, LOOKED + 5, 1 if IS_THOROUGH else 2):
             uat.trouble = _once(trouble, at=at, times=7)
 
             result, _ = uat.ask(tmp_path / str(at), phase)
