@@ -59,13 +59,9 @@ class Rows(Struct):
         self.gone += [(wid, table, id) for table, id in change.gone]
         return state
 
-    @property
-    def columns(self) -> list[list[Any]]:
-        """The columns of the documents, then those of what is gone."""
-        return [*_columns(self.documents, 6), *_columns(self.gone, 3)]
 
-
-def _columns(rows: Sequence[tuple[Any, ...]], count: int) -> list[list[Any]]:
+def _turn(rows: Sequence[tuple[Any, ...]], count: int) -> list[list[Any]]:
+    """Return the columns of these rows."""
     return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(count)]
 
 
@@ -96,22 +92,29 @@ WITH said AS (
     WHERE d.wid = g.wid AND d.tbl = g.tbl AND d.id = g.id AND g.wid IN (SELECT wid FROM mine)
 ), kept AS (
     DELETE FROM uat_sandbox.leftovers WHERE wid IN (SELECT wid FROM mine)
+), deleted AS (
+    DELETE FROM uat_sandbox.worlds WHERE wid = ANY($19) AND session = $1 RETURNING wid
 ), left_over AS (
-    INSERT INTO uat_sandbox.leftovers SELECT former FROM mine WHERE former <> wid
+    INSERT INTO uat_sandbox.leftovers
+    SELECT former FROM mine WHERE former <> wid UNION SELECT wid FROM deleted
     ON CONFLICT DO NOTHING
 ) SELECT former FROM mine"""
-_DELETE: Final = """
-WITH gone AS (
-    DELETE FROM uat_sandbox.worlds WHERE wid = ANY($1) AND session = $2 RETURNING wid
-) INSERT INTO uat_sandbox.leftovers SELECT wid FROM gone ON CONFLICT DO NOTHING"""
 
 
 async def commit(
-    connection: asyncpg.Connection, session: int, heads: Sequence[Head], rows: Rows
+    connection: asyncpg.Connection,
+    session: int,
+    heads: Sequence[Head],
+    rows: Rows,
+    gone: Sequence[int],
 ) -> set[int]:
-    """Write the changes of these worlds; returns the `wid` of those that the session owns."""
-    said = map(list, zip(*heads, strict=True))
-    mine = await connection.fetch(_COMMIT, session, FORMAT, *said, *rows.columns)
+    """Write the changes of these worlds; returns the `wid` of those that the session owns.
+
+    Worlds that are `gone` are deleted if the session owns them. Their rows go later.
+    """
+    said = _turn(heads, len(Head._fields))
+    columns = *_turn(rows.documents, 6), *_turn(rows.gone, 3)
+    mine = await connection.fetch(_COMMIT, session, FORMAT, *said, *columns, gone)
     return {row["former"] for row in mine}
 
 
@@ -123,15 +126,9 @@ async def write_rows(connection: asyncpg.Connection, rows: Rows, wid: int) -> No
     async with connection.transaction():
         for first in range(0, len(rows.documents), CHUNK_ROWS):
             chunk = rows.documents[first : first + CHUNK_ROWS]
-            await connection.execute(_PUT, *_columns(chunk, 6))
+            await connection.execute(_PUT, *_turn(chunk, 6))
         # Last, since they are swept some time after this.
         await connection.execute("INSERT INTO uat_sandbox.leftovers VALUES ($1)", wid)
-
-
-async def delete(connection: asyncpg.Connection, session: int, wids: list[int]) -> bool:
-    """Delete worlds that the session owns. Their rows go later."""
-    await connection.execute(_DELETE, wids, session)
-    return True
 
 
 async def load(connection: asyncpg.Connection, wid: int) -> SavedWorld:

@@ -9,11 +9,11 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import Concatenate, Final, ParamSpec, TypeVar
+from typing import Final, NamedTuple
 
 import asyncpg
 
@@ -25,20 +25,16 @@ from sandbox.cluster.database import (
     FAILURES,
     PATIENCE_S,
     Database,
-    describe,
 )
 from sandbox.cluster.ownership import Claim
 from sandbox.cluster.session import OwnerSession, SessionLost
 from sandbox.cluster.setup import put_meta
 from sandbox.domain.payments.transactions import Payment
 from sandbox.measurements import Measured
-from sandbox.store.files.port import Change, StoreError
+from sandbox.store.files.port import Change, StoreError, Unavailable
 from sandbox.worlds.elsewhere import WorldLost
 from sandbox.worlds.saver import ChangeLog
 from sandbox.worlds.world import World
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 WORLDS_AT_ONCE: Final = 64
 """The most worlds of one commit, so that one with many changes does not hold up all others."""
@@ -69,12 +65,6 @@ class OwnedWorld:
     is_lost: bool = False
     is_gone: bool = False
     is_busy: bool = False
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def wake(self) -> None:
-        """Have what waits look again."""
-        self.changed.set()
-        self.changed = asyncio.Event()
 
     def head(self, new_wid: int, state: str | None) -> Head:
         """Return what its next commit says of it."""
@@ -88,6 +78,14 @@ class OwnedWorld:
             requests=store.counters.requests,
             due_s=_due_s(self.world),
         )
+
+
+class _Part(NamedTuple):
+    """What a commit writes of a world, up to a change; without a `head`, the world is deleted."""
+
+    owned: OwnedWorld
+    noted: int
+    head: Head | None
 
 
 def _due_s(world: World) -> float | None:
@@ -127,6 +125,8 @@ class ClusterSaver:
         self._dirty: dict[OwnedWorld, None] = {}
         self._tokens: str | None = None
         self._work = asyncio.Event()
+        # Set and replaced whenever something was written or lost.
+        self._news = asyncio.Event()
         self._aside: set[asyncio.Task[None]] = set()
 
     @property
@@ -182,7 +182,12 @@ class ClusterSaver:
             if (owned := self._owned.pop(id, None)) is not None:
                 owned.is_lost = True
                 self._dirty.pop(owned, None)
-                owned.wake()
+        self._tell()
+
+    def _tell(self) -> None:
+        """Have what waits look again."""
+        self._news.set()
+        self._news = asyncio.Event()
 
     def drop_all(self) -> None:
         """Write nothing more of what was owned."""
@@ -214,7 +219,7 @@ class ClusterSaver:
             raise WorldLost(world.id)
         wanted = owned.noted
         while owned.written < wanted and not owned.is_lost:
-            await owned.changed.wait()
+            await self._news.wait()
         with suppress(SessionLost):
             await self._session.confirm()
             if not owned.is_lost:
@@ -244,81 +249,66 @@ class ClusterSaver:
                 await self._write()
 
     async def _write(self) -> None:
-        batch: list[tuple[OwnedWorld, Head, int]] = []
-        gone: list[OwnedWorld] = []
+        parts: list[_Part] = []
         rows = Rows()
         for owned in sorted((one for one in self._dirty if not one.is_busy), key=_by_id):
-            if len(batch) == WORLDS_AT_ONCE:
+            if len(parts) == WORLDS_AT_ONCE:
                 self._work.set()
                 break
             del self._dirty[owned]
-            noted = owned.noted
-            if owned.is_gone:
-                gone.append(owned)
-                continue
             assert owned.log is not None
-            change = owned.log.take()
-            if change is None:
-                self._finish(owned, noted)
+            if owned.is_gone:
+                parts.append(_Part(owned, owned.noted, None))
+            elif (change := owned.log.take()) is None:
+                owned.written = owned.noted
             elif change.is_replacement and len(change.puts) > ROWS_AT_ONCE:
-                self._write_aside(owned, change, noted)
+                self._write_aside(owned, change)
             else:
                 is_replaced = change.is_replacement and owned.n > 0
                 wid = secrets.randbits(63) if is_replaced else owned.wid
-                batch.append((owned, owned.head(wid, rows.add(change, wid)), noted))
-        if gone:
-            await self._delete(gone)
-        if batch:
-            await self._commit(batch, rows)
+                parts.append(_Part(owned, owned.noted, owned.head(wid, rows.add(change, wid))))
+        if parts:
+            await self._commit(parts, rows)
+        else:
+            self._tell()
 
-    async def _commit(self, batch: list[tuple[OwnedWorld, Head, int]], rows: Rows) -> None:
-        began_s, session = time.monotonic(), self._session.number
-        heads = [head for _, head, _ in batch]
-        within_s = ANSWER_S + len(rows.documents) / _ROWS_PER_S
-        mine = await self._persist(within_s, commits.commit, session, heads, rows)
+    async def _commit(self, parts: list[_Part], rows: Rows) -> None:
+        began_s = time.monotonic()
+        mine = await self._persist(parts, rows)
         self.measured.writes.observe(time.monotonic() - began_s)
-        self.measured.written_together.observe(len(batch))
-        for owned, head, noted in batch:
-            if mine is not None and head.wid in mine:
-                owned.wid, owned.n = head.new_wid, head.n
-                self._finish(owned, noted)
+        self.measured.written_together.observe(len(parts))
+        for owned, noted, head in parts:
+            if mine is not None and (head is None or head.wid in mine):
+                owned.written = max(owned.written, noted)
+                if head is not None:
+                    owned.wid, owned.n = head.new_wid, head.n
+                elif self._owned.get(owned.world.id) is owned:
+                    del self._owned[owned.world.id]
             elif not owned.is_lost:
                 why = "cannot be written" if mine is None else "has other commits than ours"
                 log.error("the world %r %s", owned.world.id, why)
                 self._on_lost(owned.world)
+        self._tell()
 
-    async def _persist(
-        self,
-        within_s: float,
-        statement: Callable[Concatenate[asyncpg.Connection, P], Awaitable[T]],
-        *values: P.args,
-        **more: P.kwargs,
-    ) -> T | None:
-        """Carry it out, for some seconds if PostgreSQL refuses it; None if it never does."""
-        deadline_s = time.monotonic() + PATIENCE_S
+    async def _persist(self, parts: list[_Part], rows: Rows) -> set[int] | None:
+        """Carry out a commit, for some seconds if PostgreSQL refuses it; None if it never does."""
+        session, deadline_s = self._session.number, time.monotonic() + PATIENCE_S
+        heads = [head for _, _, head in parts if head is not None]
+        gone = [owned.wid for owned, _, head in parts if head is None]
+        within_s = ANSWER_S + len(rows.documents) / _ROWS_PER_S
         while True:
             try:
-                return await self._session.run(within_s, statement, *values, **more)
+                return await self._session.run(within_s, commits.commit, session, heads, rows, gone)
             except asyncpg.PostgresError as error:
                 if time.monotonic() > deadline_s:
                     log.error("%s does not take changes: %s", self.name, error)
                     return None
             await asyncio.sleep(AGAIN_S)
 
-    async def _delete(self, gone: list[OwnedWorld]) -> None:
-        wids, session = [owned.wid for owned in gone], self._session.number
-        if not await self._persist(ANSWER_S, commits.delete, session, wids):
-            self.drop(owned.world.id for owned in gone)
-            return
-        for owned in gone:
-            if self._owned.get(owned.world.id) is owned:
-                del self._owned[owned.world.id]
-            self._finish(owned, owned.noted)
-
-    def _write_aside(self, owned: OwnedWorld, change: Change, noted: int) -> None:
+    def _write_aside(self, owned: OwnedWorld, change: Change) -> None:
         """Write all of a large world over another connection, while commits go on."""
         owned.is_busy = True
-        task = asyncio.get_running_loop().create_task(self._write_whole(owned, change, noted))
+        task = asyncio.get_running_loop().create_task(self._write_whole(owned, change, owned.noted))
         self._aside.add(task)
         task.add_done_callback(self._aside.discard)
 
@@ -326,22 +316,19 @@ class ClusterSaver:
         rows, wid = Rows(), secrets.randbits(63)
         try:
             head = owned.head(wid, rows.add(change, wid))
-            async with self._database.connection() as connection:
+            within_s = ANSWER_S + len(rows.documents) / _ROWS_PER_S
+            async with self._database.connection(within_s) as connection:
                 await commits.write_rows(connection, rows, wid)
-            await self._commit([(owned, head, noted)], Rows())
+            await self._commit([_Part(owned, noted, head)], Rows())
         except SessionLost:
             return
-        except FAILURES as error:
-            log.error("the world %r cannot be written: %s", owned.world.id, describe(error))
+        except Unavailable as error:
+            log.error("the world %r cannot be written: %s", owned.world.id, error)
             self._on_lost(owned.world)
         finally:
             owned.is_busy = False
             if owned in self._dirty:
                 self._work.set()
-
-    def _finish(self, owned: OwnedWorld, noted: int) -> None:
-        owned.written = max(owned.written, noted)
-        owned.wake()
 
     async def flush(self, worlds: Iterable[World]) -> None:
         """Write all of these worlds, also changes for which no answer waits."""

@@ -40,12 +40,6 @@ silent for `SILENT_S`, which is more than both together. That order keeps a serv
 from answering with outdated data. Source: assumed D25-servers."""
 
 _AGAIN_MAX_S: Final = 1.0
-_CLOCK_STEP: Final = 0.1
-"""The part of a difference between the clocks that one sign of life takes away."""
-
-_CLOCK_JUMP_S: Final = 1.0
-"""A larger difference is taken over at once: a clock was set."""
-
 _SETTINGS: Final = """
 SET tcp_keepalives_idle = 2; SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 3;
 SET tcp_user_timeout = 5000; SET idle_session_timeout = 0; SET statement_timeout = 0;
@@ -85,21 +79,16 @@ class Clock:
     """Seconds since 1970 by PostgreSQL's clock, which never go back."""
 
     def __init__(self) -> None:
-        self._offset: float | None = None
-        self._last = 0.0
+        self._offset = self._last = 0.0
 
     def __call__(self) -> float:
         """Return the present."""
-        self._last = max(self._last, time.time() + (self._offset or 0.0))
+        self._last = max(self._last, time.time() + self._offset)
         return self._last
 
-    def compare(self, theirs: float) -> None:
+    def set(self, theirs: float) -> None:
         """Learn the time that PostgreSQL has now."""
-        difference = theirs - time.time()
-        if self._offset is None or abs(difference - self._offset) > _CLOCK_JUMP_S:
-            self._offset = difference
-        else:
-            self._offset += (difference - self._offset) * _CLOCK_STEP
+        self._offset = theirs - time.time()
 
 
 def _elapsed_s() -> float:
@@ -257,7 +246,7 @@ class OwnerSession:
         if pid != self._pid:
             self.lose(ConnectionError("a pooler in transaction mode is in between"))
             raise SessionLost(self.problem)
-        self.clock.compare(now.timestamp())
+        self.clock.set(now.timestamp())
         self._on_sign(tokens or "")
 
     async def confirm(self) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 INSTALLED = Path("/usr/lib/postgresql")
 UNPRIVILEGED = "postgres"
-START_S = 30
+START_S = 60
 
 
 class Postgres:
