@@ -34,7 +34,7 @@ FACES = frozenset(_WORDS.split())
 """Booleans that users see by these names: fields of the APIs, of files and of the kit, options."""
 
 _WORDS = """
-answer approve_in_part carry delete exchange field_title_should_be_set forward learn
+answer approve_in_part carry exchange field_title_should_be_set forward learn
 remove reserve_key wait_for_more_than
 """
 ACTIONS = frozenset(_WORDS.split())
