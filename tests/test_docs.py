@@ -284,7 +284,7 @@ def test_no_recipe_has_more_than_eight_files():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     recipes = text.split("\n## Add ")[1:]
 
-    assert len(recipes) == 10
+    assert len(recipes) == 9
     assert [recipe.splitlines()[0] for recipe in recipes if "\n9. " in recipe] == []
 
 

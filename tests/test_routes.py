@@ -11,7 +11,11 @@ from sandbox.platform.routes import OPERATIONS
 from sandbox.settings import Settings
 from tests.openapi.described import Described, described
 
-FOR_BROWSERS = {("GET", "/_sandbox/"), ("GET", "/_sandbox/assets/{v}/{name}")}
+FOR_BROWSERS = {
+    ("GET", "/_sandbox/docs"),
+    ("GET", "/_sandbox/"),
+    ("GET", "/_sandbox/assets/{v}/{name}"),
+}
 """The console: documents are for programs, and leave it out."""
 
 

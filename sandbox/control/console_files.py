@@ -115,6 +115,12 @@ def read_console_page(request: ControlRequest) -> Written[str]:
     return Written(_console_page())
 
 
+@get(f"{PREFIX}/docs", "docs.page", is_open=True, media_type=HTML, kind=AnswerKind.CONSOLE)
+def read_docs_page(request: ControlRequest) -> Written[str]:
+    """Return the web console, which opens its room of the API."""
+    return Written(_console_page())
+
+
 @get(
     f"{PREFIX}/assets/{{v}}/{{name}}",
     "console.asset",

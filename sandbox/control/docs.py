@@ -1,4 +1,4 @@
-"""Documentation: the OpenAPI documents, and the docs page.
+"""The OpenAPI documents of both surfaces.
 
 The document of the control API is generated from its rows. The example bodies succeed in a fresh
 demo world, except those that name a resource which must be created first.
@@ -16,7 +16,7 @@ from sandbox import library
 from sandbox.control.context import ControlRequest, not_found
 from sandbox.control.messages import NearMiss
 from sandbox.control.models import Document, Query
-from sandbox.control.routing import CSS, HTML, JAVASCRIPT, PREFIX, ControlRow, Written, get
+from sandbox.control.routing import PREFIX, ControlRow, Written, get
 from sandbox.domain.readings import READINGS
 from sandbox.platform.hosts import origin_of
 from sandbox.platform.openapi import document as platform
@@ -35,9 +35,6 @@ class PlatformDocumentQuery(ControlDocumentQuery):
     """Which document of the platform; a `pure` one leaves out what only the sandbox adds."""
 
     pure: bool = False
-
-
-_PAGE: Final = Path(__file__).parent / "page"
 
 
 @get(f"{PREFIX}/platform/openapi.json", "openapi.platform", is_open=True)
@@ -113,28 +110,6 @@ def read_ca(request: ControlRequest) -> Written[str]:
     return Written(request.services.ca)
 
 
-@get(f"{PREFIX}/docs", "docs.page", is_open=True, media_type=HTML)
-def read_docs_page(request: ControlRequest) -> Written[str]:
-    """Return a page to read and try the platform and the control API."""
-    return _file("page.html")
-
-
-@get(f"{PREFIX}/docs/page.css", "docs.style", is_open=True, media_type=CSS)
-def read_docs_style(request: ControlRequest) -> Written[str]:
-    """Return the style of the docs page."""
-    return _file("page.css")
-
-
-@get(f"{PREFIX}/docs/page.js", "docs.script", is_open=True, media_type=JAVASCRIPT)
-def read_docs_script(request: ControlRequest) -> Written[str]:
-    """Return the script of the docs page."""
-    return _file("page.js")
-
-
-def _file(name: str) -> Written[str]:
-    return Written((_PAGE / name).read_bytes())
-
-
 _ABOUT: Final = (
     "The control API of uat-sandbox: worlds, clocks, scenarios, webhooks, the journal. "
     "It imitates nothing and explains everything. Unknown fields and parameters are refused."
@@ -181,7 +156,6 @@ _TAGS: Final = {
     "ledger": "The clauses of the spec, and what proves them",
     "openapi": "The OpenAPI documents",
     "tls": "The certificate of a server with --tls",
-    "docs": "The page in the browser",
     "send": "Requests to the platform, sent by the sandbox itself",
     "agenda": "What falls due in a world",
     "verify": "Signatures of webhooks",

@@ -85,9 +85,7 @@ class ControlRow(Struct, frozen=True, kw_only=True, eq=False):
         """Which headers its success has, see `security_headers`."""
         if self.kind is not None:
             return self.kind
-        if not self.is_open:
-            return AnswerKind.CONTROL
-        return AnswerKind.PAGE if self.media_type.startswith("text/") else AnswerKind.OPEN
+        return AnswerKind.OPEN if self.is_open else AnswerKind.CONTROL
 
     @property
     def is_for_programs(self) -> bool:

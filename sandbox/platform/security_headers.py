@@ -22,9 +22,6 @@ class AnswerKind(Enum):
     OPEN = "its open documents"
     """A document that holds no secret: health, OpenAPI, the schema of scenarios."""
 
-    PAGE = "its docs page"
-    """A file of the docs page."""
-
     CONSOLE = "the console"
     """The page of the console, which runs scripts under the strictest policy."""
 
@@ -48,9 +45,6 @@ _CONTROL_SURFACE: Final[tuple[AnswerKind, ...]] = tuple(
 )
 _APART: Final = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 _NOTHING: Final = f"default-src 'none'; {_APART}"
-_OWN_FILES: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src"
-)
 
 SECURITY_HEADERS: Final = (
     SecurityHeader(
@@ -65,7 +59,6 @@ SECURITY_HEADERS: Final = (
             AnswerKind.CONTROL: "no-store",
             AnswerKind.KEY: "no-store",
             AnswerKind.OPEN: "no-cache",
-            AnswerKind.PAGE: "no-cache",
             AnswerKind.CONSOLE: "no-cache",
             AnswerKind.ASSET: "public, max-age=31536000, immutable",
         },
@@ -73,13 +66,12 @@ SECURITY_HEADERS: Final = (
     SecurityHeader(
         name="content-security-policy",
         why="an answer that is opened in a browser loads nothing, runs nothing, and is not framed; "
-        "the docs page and the console load their own files; nothing in the console turns text "
-        "into a script",
+        "the console loads its own files, and nothing in it turns text into a script",
         values=dict.fromkeys(_CONTROL_SURFACE, _NOTHING)
         | {
-            AnswerKind.PAGE: f"{_OWN_FILES} data:; {_APART}",
-            AnswerKind.CONSOLE: f"{_OWN_FILES} 'self' data:; {_APART}; "
-            "require-trusted-types-for 'script'; trusted-types 'none'",
+            AnswerKind.CONSOLE: "default-src 'none'; script-src 'self'; style-src 'self'; "
+            f"connect-src 'self'; img-src 'self' data:; {_APART}; "
+            "require-trusted-types-for 'script'; trusted-types 'none'"
         },
     ),
     SecurityHeader(

@@ -185,7 +185,7 @@ def test_the_files_of_the_page_are_few_and_may_be_kept_for_ever(sandbox):
         "text/javascript",
         "text/javascript",
     ]
-    assert sum(len(answers[path].body) for path in named) < 310_000
+    assert sum(len(answers[path].body) for path in named) < 330_000
     assert len(answers[editor].body) < 350_000
     assert 'import("./editor.mjs")' in answers[script].body.decode()
 

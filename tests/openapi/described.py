@@ -15,7 +15,7 @@ from sandbox.domain.faults import MISDIRECTED
 from sandbox.settings import Settings
 from tests.driving import InProcess, Response
 
-CONSOLE = re.compile(rf"{PREFIX}/(assets/[^/]*/[^/]*)?")
+CONSOLE = re.compile(rf"{PREFIX}/(docs|assets/[^/]*/[^/]*)?")
 """The console's page and its files."""
 
 

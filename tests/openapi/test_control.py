@@ -42,7 +42,11 @@ def test_the_document_has_an_operation_for_every_row_but_the_console_s_files(doc
     shown = {name: one["summary"] for name, one in documents[1].operations.items()}
 
     assert shown == {row.name: row.summary for row in FOR_PROGRAMS}
-    assert {row.name for row in CONTROL} - set(shown) == {"console.page", "console.asset"}
+    assert {row.name for row in CONTROL} - set(shown) == {
+        "console.page",
+        "console.asset",
+        "docs.page",
+    }
 
 
 def test_every_answer_with_a_body_is_described(documents):
@@ -309,7 +313,7 @@ def test_the_documents_and_the_page_need_no_token_and_hold_no_key():
     sandbox = checked(GUARDED)
     keys = [key for _, key in sandbox.sandbox.worlds.default.cast.keys.values()]
 
-    for path in ("/openapi.json", "/platform/openapi.json", "/docs", "/docs/page.js"):
+    for path in ("/openapi.json", "/platform/openapi.json", "/docs"):
         answer = sandbox.control("GET", path)
         assert answer.status == 200
         assert [key for key in keys if key.encode() in answer.body] == []

@@ -66,25 +66,15 @@ def test_the_page_runs_nothing_but_its_own_script_and_asks_no_other_host(sandbox
     assert "default-src 'none'" in policy
     assert "script-src 'self'" in policy
     assert "unsafe" not in policy
-    for name in ("/docs", "/docs/page.css", "/docs/page.js"):
-        body = sandbox.control("GET", name).body
-        assert b"://" not in body.replace(b"http://127.0.0.1", b"")
-        assert b" onclick=" not in body
-        assert b" style=" not in body
+    assert b"://" not in answer.body
+    assert b" onclick=" not in answer.body
+    assert b" style=" not in answer.body
 
 
-@pytest.mark.parametrize(
-    ("path", "media_type"),
-    [
-        ("/docs/page.css", "text/css; charset=utf-8"),
-        ("/docs/page.js", "text/javascript; charset=utf-8"),
-        ("/openapi.json", "application/json"),
-    ],
-)
-def test_a_file_comes_as_what_it_is(sandbox, path, media_type):
-    answer = sandbox.control("GET", path)
+def test_a_document_comes_as_json_of_the_announced_length(sandbox):
+    answer = sandbox.control("GET", "/openapi.json")
 
-    assert (answer.status, answer.headers["content-type"]) == (200, media_type)
+    assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
     assert answer.headers["content-length"] == str(len(answer.body))
 
 

@@ -18,6 +18,7 @@ ROOMS: Final = {
     "access": "Access",
     "coverage": "Coverage",
     "clauses": "Clauses",
+    "api": "API",
     "worlds": "Worlds",
 }
 """Rooms and their headings."""
@@ -32,6 +33,7 @@ LETTERS: Final = {
     "a": "access",
     "v": "coverage",
     "c": "clauses",
+    "i": "api",
     "l": "worlds",
     "o": "overview",
 }

@@ -2128,23 +2128,5 @@ declare namespace Api {
       body: undefined;
       answer: string;
     };
-    "docs.page": {
-      method: "GET";
-      path: ["docs"];
-      body: undefined;
-      answer: string;
-    };
-    "docs.style": {
-      method: "GET";
-      path: ["docs", "page.css"];
-      body: undefined;
-      answer: string;
-    };
-    "docs.script": {
-      method: "GET";
-      path: ["docs", "page.js"];
-      body: undefined;
-      answer: string;
-    };
   }
 }

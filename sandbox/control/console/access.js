@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld } from "./api.js";
 import { refine, route } from "./route.js";
 import { act, revision } from "./state.js";
-import { Act, Code, copy, Empty, Go, html, Icon, Panel, Trouble, walk } from "./ui.js";
+import { Act, Code, copy, Empty, Go, html, Icon, Panel, Steps, Trouble, walk } from "./ui.js";
 import { asMarkdown } from "./markdown.js";
 import { day } from "./words.js";
 
@@ -42,9 +42,7 @@ function useLook(rest, query) {
 
 const Seen = ({ seen }) => html`<div class="pad col"><div class="row wrap"><${Code} status=${seen.status} />
     <b>${seen.allowed ? "It would be carried out." : `It would be refused${seen.error ? `: ${seen.error}` : ""}.`}</b></div>
-  <ol class="steps flat">${seen.decisions.map((one) => html`<li class=${one.verdict === "ok" ? "" : "no"}>
-    <${Icon} name=${one.verdict === "ok" ? "check" : "refused"} size=${14} /><b>${one.step}</b><span>${one.reason}</span>
-    ${one.clause && html`<${Go} room="clauses" query=${{ q: one.clause }} class="cl">${one.clause}<//>`}</li>`)}</ol>
+  <${Steps} flat decisions=${seen.decisions} />
   ${seen.missing.length ? html`<p>One of these permissions is missing: <code>${seen.missing.join(", ")}</code></p>` : ""}
   ${seen.could.length ? html`<p>These keys could: ${seen.could.map((key) => html`<${Go} room="access" id=${nameOf(key)}
     query=${route.value.query}>${nameOf(key)}<//> `)}</p>` : html`<p>No key of this world could.</p>`}

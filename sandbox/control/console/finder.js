@@ -12,7 +12,7 @@ import { purpose, time } from "./words.js";
 export const finding = signal(false);
 
 const ROOMS = ["overview", "terminal", "scenarios", "time", "payments", "batches", "webhooks", "journal", "access",
-  "coverage", "clauses", "worlds"];
+  "coverage", "clauses", "api", "worlds"];
 const MOST = 12;
 const WAIT_MS = 120;
 
@@ -126,7 +126,7 @@ export function Finder() {
     <${Trouble} error=${error} />
     ${question && by.question === question && !hits.length ? html`<p class="q pad">Nothing in any world of this
       server has this id, name or card. Press Escape to close.</p>` : ""}
-    <p class="q sm pad">Keys: <kbd>g</kbd> and o t s p b w j a v c l go to a room, <kbd>t</kbd> to the
+    <p class="q sm pad">Keys: <kbd>g</kbd> and o t s p b w j a v c i l go to a room, <kbd>t</kbd> to the
       clock, <kbd>/</kbd> to the filter, <kbd>j</kbd> <kbd>k</kbd> walk a list, <kbd>Space</kbd> holds.
       <label class="tick"><input type="checkbox" checked=${keysOn.value}
         onChange=${(event) => switchKeys(event.target.checked)} /> Single keys are on</label></p>

@@ -6,7 +6,7 @@ import { asMarkdown } from "./markdown.js";
 import { isReport } from "./capture.js";
 import { go, refine, route } from "./route.js";
 import { act, revision, listed, messages, requests, session, world } from "./state.js";
-import { Act, Code, copy, Copy, Empty, Go, html, Icon, Json, Panel, Status, Trouble, walk } from "./ui.js";
+import { Act, Code, copy, Copy, Empty, Go, html, Icon, Json, Panel, Status, Steps, Trouble, walk } from "./ui.js";
 import { amountOf, curl, decider, purpose, time } from "./words.js";
 
 /** What a question asks the server for, and what is looked up in the rows that it gives. */
@@ -126,10 +126,7 @@ function Detail({ id }) {
         query=${{ operation: entry.route, target: targetOf(entry), of: entry.id }}>Open in the lens<//></span>` : ""}</div>
     <div class="row wrap"><button class="btn" onClick=${() => copy(asMarkdown(entry), "it as Markdown")}>
       <${Icon} name="copy" />As Markdown</button></div></div>
-  <${Panel} title="Why" about=${decider(row)}><ol class="steps">${(entry.decisions ?? []).map((one) => html`
-    <li class=${one.verdict === "ok" ? "" : "no"}><${Icon} name=${one.verdict === "ok" ? "check" : "refused"} size=${14} />
-    <b>${one.step}</b><span>${one.reason}</span>
-    ${one.clause && html`<${Go} room="clauses" query=${{ q: one.clause }} class="cl">${one.clause}<//>`}</li>`)}</ol><//>
+  <${Panel} title="Why" about=${decider(row)}><${Steps} decisions=${entry.decisions ?? []} /><//>
   <div class="cols"><div class="side"><${Panel} title="Request" about=${`${entry.method} ${entry.path}`}
     more=${html`<${Copy} text=${JSON.stringify(entry.request, null, 2)} what="the body" />`}>
     ${entry.request == null ? html`<p class="q pad">No body</p>` : html`<${Json} value=${entry.request} />`}<//>

@@ -8,6 +8,7 @@ import { Access } from "./access.js";
 import { Batches } from "./batches.js";
 import { Coverage, Clauses } from "./coverage.js";
 import { Journal } from "./journal.js";
+import { Operations } from "./operations.js";
 import { Overview } from "./overview.js";
 import { Payments } from "./payments.js";
 import { Scenarios } from "./scenarios.js";
@@ -42,6 +43,7 @@ const ROOMS = roomsOf([
   ["access", "Access", Access],
   ["coverage", "Coverage", Coverage],
   ["clauses", "Clauses", Clauses],
+  ["api", "API", Operations],
   ["worlds", "Worlds", Worlds],
 ]);
 
@@ -75,8 +77,7 @@ function toggleTime() {
 const Navigation = () => html`<nav aria-label="Rooms">
   ${ROOMS.map(([id, text]) => id === "worlds" ? "" : id
     ? html`<${Room} id=${id} text=${text} />` : html`<p>${text}</p>`)}
-  <div class="ft">${isReport ? "" : html`<a href="docs"><${Icon} name="book" size=${16} />API, read and try</a>`}
-  <${Room} id="worlds" text=${isReport ? "Captures" : "Worlds"} /></div></nav>`;
+  <div class="ft"><${Room} id="worlds" text=${isReport ? "Captures" : "Worlds"} /></div></nav>`;
 
 const Header = () => html`<header class="bar">
   <a class="skip" href="#main" onClick=${(event) => {
@@ -189,7 +190,7 @@ const App = () => html`<${Header} /><${Navigation} />
   <p class="said" role="status">${said.value}</p>`;
 
 const KEYS = { o: "overview", b: "batches", t: "terminal", s: "scenarios", p: "payments", w: "webhooks",
-  j: "journal", a: "access", v: "coverage", l: "worlds", c: "clauses" };
+  j: "journal", a: "access", v: "coverage", l: "worlds", c: "clauses", i: "api" };
 
 async function start() {
   beginReport();

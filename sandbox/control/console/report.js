@@ -10,6 +10,7 @@ import { day, time } from "./words.js";
 const ELSEWHERE = {
   terminal: ["Terminal", "It takes payments, and a capture takes none. The payments that were made are in the room Payments."],
   batches: ["Batches", "A capture has no batches of its own. The record of a payment names its batch."],
+  api: ["API", "It sends requests, and a capture takes none. Those that came are in the room Journal."],
   scenarios: ["Scenarios", "It runs and plays scenarios. What the one that ran decided stands in the room Journal, at each request."],
 };
 

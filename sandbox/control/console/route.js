@@ -3,8 +3,13 @@
 
 import { signal } from "@preact/signals";
 
+/** Whether this is the page of the documentation, where a bare fragment names an operation. */
+const isDocs = location.pathname.endsWith("/docs");
+
 const read = () => {
-  const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
+  const { hash } = location;
+  const place = isDocs && !hash.startsWith("#/") ? `default/api/${hash.slice(1)}` : hash.replace(/^#\/?/, "");
+  const [path, query = ""] = place.split("?");
   const [world, room, ...rest] = path.split("/").map(decoded);
   return {
     world: world || "default",

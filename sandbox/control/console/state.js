@@ -71,6 +71,7 @@ const FLUSH_MS = 250;
 const BUSY = 50;
 const QUIET_MS = 1500;
 const HIDDEN_MS = 60_000;
+const OPENING_MS = 2000;
 
 let stopped = new AbortController();
 let arrived = [];
@@ -159,9 +160,13 @@ function readSmallSoon() {
 
 async function readAlong(id, over) {
   const kinds = "request,message,attempt,clock";
-  const answer = await raw("GET", `${inWorld(id, "stream")}?kinds=${kinds}&shape=row`, undefined, {
+  const opening = raw("GET", `${inWorld(id, "stream")}?kinds=${kinds}&shape=row`, undefined, {
     signal: over,
   });
+  // A proxy may hold the stream back: then the world is shown without it.
+  const first = await Promise.race([opening, new Promise((done) => setTimeout(done, OPENING_MS))]);
+  if (!first) await readAll(id);
+  const answer = await opening;
   // What happens from now on waits in the stream, so nothing is missed between the two.
   await readAll(id);
   if (over.aborted) return;

@@ -145,6 +145,12 @@ export const Go = ({ room, id, query, world, children, class: kind = "" }) => ht
 export const Json = ({ value }) => html`<pre class="json" tabindex="0">${
   typeof value === "string" ? value : JSON.stringify(value, null, 2)}</pre>`;
 
+/** The decisions that led to an answer, each with its clause. */
+export const Steps = ({ decisions, flat = false }) => html`<ol class=${`steps ${flat ? "flat" : ""}`}>${decisions.map((one) => html`<li
+  class=${one.verdict === "ok" ? "" : "no"}><${Icon} name=${one.verdict === "ok" ? "check" : "refused"} size=${14} />
+  <b>${one.step}</b><span>${one.reason}</span>
+  ${one.clause && html`<${Go} room="clauses" query=${{ q: one.clause }} class="cl">${one.clause}<//>`}</li>`)}</ol>`;
+
 /** The keys by which a list is walked: the link that has the focus, and those beside it. */
 export function walk(event) {
   const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key];

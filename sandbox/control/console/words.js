@@ -132,13 +132,14 @@ export function cardOf(record) {
 }
 
 /** A shell command for a request. Single quotes keep the shell from reading anything. */
-export function curl({ method, url, header, key, body }) {
+export function curl({ method, url, header, key, headers = {}, body }) {
   const quoted = (text) => `'${String(text).replaceAll("'", `'\\''`)}'`;
   const parts = ["curl", "-s", ...(method === "GET" ? [] : ["-X", method]), quoted(url)];
   // In double quotes, so that the shell fills the key in.
   if (key) parts.push("-H", `"${header}: ${key}"`);
+  for (const [name, value] of Object.entries(headers)) parts.push("-H", quoted(`${name}: ${value}`));
   if (body != null) {
-    parts.push("-H", quoted("content-type: application/json"), "-d", quoted(JSON.stringify(body)));
+    parts.push("-H", quoted("content-type: application/json"), "-d", quoted(typeof body === "string" ? body : JSON.stringify(body)));
   }
   return parts.join(" ");
 }

@@ -1,0 +1,182 @@
+"""The console's room of the API, in a browser: it reads, sends, and explains."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+from tests.cli.proxying import proxying
+from tests.conftest import NOW
+from tests.driving import Served, serving
+from tests.whole.browsing import needs_chromium
+
+pytestmark = needs_chromium
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page that has nothing to complain about."""
+    opened = browser.new_page()
+    complaints: list[str] = []
+    opened.on("pageerror", lambda error: complaints.append(str(error)))
+    opened.on(
+        "console",
+        lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None,
+    )
+    yield opened
+    opened.close()
+    # That an answer is a refusal, browsers complain about; these are wanted here.
+    assert [one for one in complaints if "the server responded with a status" not in one] == []
+
+
+def _open(page: Page, server: Served, operation: str = "") -> None:
+    page.goto(f"{server.facts['control_url']}/docs{operation and f'#{operation}'}")
+
+
+def _send(page: Page) -> None:
+    page.get_by_role("button", name="Send", exact=True).click()
+
+
+def _panel(page: Page, title: str) -> Page:
+    return page.locator("section.panel").filter(
+        has=page.get_by_role("heading", name=title, exact=True)
+    )
+
+
+def test_a_payment_is_chosen_sent_and_explained(page, server):
+    _open(page, server)
+    page.get_by_role("link", name="Take a payment").click()
+    expect(page.get_by_label("API key")).to_have_value("merchant")
+
+    _send(page)
+
+    answer = _panel(page, "Answer")
+    expect(answer.first).to_contain_text("200")
+    expect(answer.first).to_contain_text('"status": "captured"')
+    expect(answer.first).to_contain_text("approved; source=default")
+    expect(_panel(page, "Why")).to_contain_text("payments.create")
+    expect(_panel(page, "Why")).to_contain_text("spec 5.1")
+
+
+def test_a_record_that_has_to_be_there_first_is_made_by_a_button(page, server):
+    _open(page, server, "payments.capture")
+
+    page.get_by_role("button", name="First: payments.preauth").click()
+    expect(page.get_by_label("id path")).not_to_have_value("")
+    _send(page)
+
+    expect(_panel(page, "Answer")).to_contain_text('"transaction_type": "capture"')
+
+
+def test_behind_a_proxy_its_requests_go_through_the_proxy(page, server):
+    with proxying(server.url, prefix="/tools/pay") as proxy:
+        page.goto(f"{proxy.url.replace('localhost', '127.0.0.1')}/_sandbox/docs#payments.capture")
+        page.get_by_role("button", name="First: payments.preauth").click()
+        expect(page.get_by_label("id path")).not_to_have_value("")
+        _send(page)
+
+        expect(_panel(page, "Answer")).to_contain_text('"transaction_type": "capture"')
+        expect(_panel(page, "As a command")).to_contain_text("/tools/pay/v3/payments/")
+        assert "/tools/pay/_sandbox/worlds/default/send" in proxy.asked
+
+
+def test_a_refusal_is_explained_too(page, server):
+    _open(page, server, "accounts.list")
+    page.get_by_label("API key").select_option("no key")
+
+    _send(page)
+
+    expect(_panel(page, "Answer")).to_contain_text("401")
+    expect(_panel(page, "Why")).to_contain_text("no API key was sent")
+
+
+def test_a_key_that_is_not_of_the_cast_sends_as_well(page, server):
+    body = {"name": "a key of its own", "permissions": ["accounts:read"]}
+    made = server.ask("POST", "/v5/apikeys", key="merchant", json=body).json()
+    _open(page, server, "accounts.list")
+    page.get_by_label("API key").select_option(made["id"])
+
+    _send(page)
+
+    expect(_panel(page, "Why")).to_contain_text(made["id"])
+
+
+def test_an_operation_has_an_address_of_its_own_and_says_what_it_needs(page, server):
+    _open(page, server, "batches.open")
+
+    expect(page.get_by_role("heading", level=2).first).to_have_text("Open a batch of a terminal")
+    expect(page.locator("dl.facts")).to_contain_text("batches:open")
+    expect(_panel(page, "As a command")).to_contain_text("/v1/batches/open")
+    expect(_panel(page, "As a command")).to_contain_text(server.key("merchant"))
+    page.get_by_role("link", name="batch.opened", exact=True).click()
+    expect(page.locator("main")).to_contain_text("webhook-signature")
+    expect(page.locator("dl.facts")).to_contain_text("payments.create")
+
+
+def test_operations_are_found_by_a_word_and_by_keyboard_alone(page, server):
+    _open(page, server)
+    page.get_by_label("Filter operations").fill("transaction.refund")
+    expect(page.locator(".lh .qq")).to_have_text("5")
+
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("heading", level=2).first).to_have_text("Refund a payment")
+
+
+def test_the_control_api_is_tried_there_as_well(page, server):
+    _open(page, server)
+    page.get_by_role("button", name="Control").click()
+    page.get_by_role("link", name="Advance a world's clock").click()
+    expect(page.get_by_label("w The id of a world.")).to_have_value("default")
+
+    _send(page)
+
+    expect(_panel(page, "Answer")).to_contain_text('"now": "2026-03-04T12:00:00.000Z"')
+
+
+def test_a_surface_that_is_chosen_early_is_shown_once_the_documents_are_read(page, server):
+    held: list[Route] = []
+    page.route("**/platform/openapi.json*", lambda route: held.append(route))
+    _open(page, server)
+    page.get_by_role("button", name="Control").click()
+
+    held[0].continue_()
+
+    expect(page.get_by_role("heading", level=2).first).to_contain_text("Control API")
+    expect(page.get_by_role("link", name="Create a world")).to_be_visible()
+
+
+def test_a_stream_is_read_along_until_it_is_stopped(page, server):
+    _open(page, server, "stream.read")
+    _send(page)
+    answer = _panel(page, "Answer")
+    expect(answer).to_contain_text(": here")
+
+    server.ask("GET", "/v5/apikeys", key="merchant")
+    expect(answer).to_contain_text("apikeys.list")
+    page.get_by_role("button", name="Stop").click()
+
+    expect(page.get_by_role("alert")).to_contain_text("Stopped.")
+
+
+def test_where_a_token_is_needed_the_room_opens_after_signing_in(page):
+    with serving("--clock", NOW, "--token", "a-token-of-the-test") as server:
+        _open(page, server, "payments.create")
+        page.get_by_label("Token").fill("a-token-of-the-test")
+        page.get_by_role("button", name="Sign in").click()
+
+        expect(page.get_by_label("API key")).to_have_value("merchant")
+        _send(page)
+        expect(_panel(page, "Why")).to_contain_text("payments.create")
+        page.goto("about:blank")
+
+
+def test_where_the_platform_has_a_port_of_its_own_the_sandbox_sends_to_it(page):
+    with serving("--clock", NOW, "--control-port", "0") as server:
+        _open(page, server, "payments.create")
+        _send(page)
+
+        expect(_panel(page, "Answer")).to_contain_text('"status": "captured"')
+        expect(_panel(page, "As a command")).to_contain_text(f"{server.url}/v3/payment")
+        page.goto("about:blank")
