@@ -9,5 +9,5 @@ def assert_refused(answer: Response, status: int, error: str, nearest: str | Non
     assert (answer.status, body["error"]) == (status, error), answer.body
     assert set(body) - {"nearest"} == {"error", "message", "details"}
     assert all(isinstance(value, str) for value in body.values())
-    assert body.get("nearest") == nearest
+    assert body.get("nearest") == nearest, body["message"]
     assert answer.headers["content-type"] == "application/json"

@@ -4,7 +4,7 @@ import pytest
 
 from tests.conftest import NOW
 from tests.control.refusals import assert_refused
-from tests.support.payments import paid_id, pay, read
+from tests.support.payments import paid_id, read
 
 CLOCK = "/worlds/default/clock"
 
@@ -86,29 +86,3 @@ def test_a_world_without_anything_due_has_no_next(sandbox):
 
     assert_refused(answer, 400, "validation_error")
     assert answer.json()["message"] == "to: nothing falls due in this world"
-
-
-@pytest.mark.parametrize(
-    ("how", "nearest"),
-    [
-        ({}, None),
-        ({"by": "1d", "to": "2026-03-02T00:00:00Z"}, None),
-        ({"by": "soon"}, None),
-        ({"by": 5}, None),
-        ({"to": "2026-02-28T00:00:00Z"}, None),
-        ({"to": "2026-03-02"}, None),
-        ({"to": "9999-01-01T00:00:00Z"}, None),
-        ({"by": "999999999w"}, None),
-        ({"bye": "1d"}, "by"),
-        ({"to": "nxt"}, None),
-        ({"by": "1d", "to": "next"}, None),
-        ({"before": True}, None),
-    ],
-)
-def test_a_clock_is_not_advanced_to_where_it_cannot_go(sandbox, how, nearest):
-    pay(sandbox, operation="auth")
-
-    answer = advance(sandbox, **how)
-
-    assert_refused(answer, 400, "validation_error", nearest)
-    assert sandbox.control("GET", CLOCK).json()["now"] == NOW

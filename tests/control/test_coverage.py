@@ -15,9 +15,8 @@ from sandbox.platform.routes import OPERATIONS
 from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.control.refusals import assert_refused
-from tests.directory.making import terminal_id
 from tests.driving import InProcess
-from tests.support.payments import forcing, operate, paid_id, pay
+from tests.support.payments import act, close_batch, fresh_sandbox, paid_id, pay, read
 
 SECTIONS = [
     *("operations", "answers", "statuses", "status_reasons"),
@@ -26,20 +25,19 @@ SECTIONS = [
 NOTHING: dict[str, dict[str, int]] = {section: {} for section in SECTIONS}
 
 
-def coverage(sandbox: InProcess, path: str = "/worlds/default/coverage") -> Any:
+def coverage(sandbox: InProcess, world: str | None = "default") -> Any:
+    path = "/coverage" if world is None else f"/worlds/{world}/coverage"
     answer = sandbox.control("GET", path)
     assert answer.status == 200, answer.body
     return answer.json()
 
 
+def exercised(sandbox: InProcess, world: str | None = "default") -> dict[str, dict[str, int]]:
+    return {name: section["exercised"] for name, section in coverage(sandbox, world).items()}
+
+
 def total(sandbox: InProcess) -> dict[str, dict[str, int]]:
-    return exercised(sandbox, "/coverage")
-
-
-def exercised(
-    sandbox: InProcess, path: str = "/worlds/default/coverage"
-) -> dict[str, dict[str, int]]:
-    return {name: section["exercised"] for name, section in coverage(sandbox, path).items()}
+    return exercised(sandbox, None)
 
 
 def made(sandbox: InProcess, **body: Any) -> InProcess:
@@ -52,44 +50,32 @@ def made(sandbox: InProcess, **body: Any) -> InProcess:
 # --- what there is to exercise ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", ["/worlds/default/coverage", "/coverage"])
-def test_at_first_nothing_was_exercised_and_all_of_every_table_never_was(sandbox, path):
-    shown = coverage(sandbox, path)
+@pytest.mark.parametrize("world", ["default", None])
+def test_at_first_nothing_was_exercised_and_all_of_every_table_never_was(sandbox, world):
+    shown = coverage(sandbox, world)
 
     listed = sandbox.control("GET", "/scenarios").json()["scenarios"]
     outcomes = sandbox.control("GET", "/outcomes").json()
+    never = {name: section["never"] for name, section in shown.items()}
     assert list(shown) == SECTIONS
     assert [list(section) for section in shown.values()] == [["exercised", "never"]] * 8
-    assert {name: section["exercised"] for name, section in shown.items()} == NOTHING
-    assert shown["answers"]["never"] == []
-    assert shown["statuses"]["never"] == [
-        *("pending", "surcharge_pending", "authorized", "captured", "settled"),
-        *("refunded", "reversed", "declined", "error", "canceled"),
-    ]
-    assert shown["status_reasons"]["never"] == list(STATUS_REASONS)
-    assert shown["events"]["never"] == list(EVENTS)
-    assert shown["scenarios"]["never"] == [one["name"] for one in listed]
-    assert shown["outcomes"]["never"] == [
-        *(one["key"] for one in outcomes["outcomes"]),
-        *(one["key"] for one in outcomes["faults"]),
-    ]
-
-
-def test_every_fault_of_the_catalogue_is_a_name_once(sandbox):
-    never = coverage(sandbox)["refusals"]["never"]
-
-    # What is refused for its host reaches nothing that counts.
-    counted = [fault.code for fault in FAULTS if fault is not MISDIRECTED]
-    assert never == list(dict.fromkeys(counted))
-    assert never[:3] == ["validation_error", "authentication_failed", "permission_denied"]
-
-
-def test_every_operation_that_is_served_is_a_name_and_the_retired_one_is_none(sandbox):
-    never = coverage(sandbox)["operations"]["never"]
-
-    assert {"payments.create", "payments.reverse", "batches.close", "apikeys.list"} <= set(never)
-    assert never == [row.name for row in OPERATIONS if row.run is not None]
-    assert len(never) == len(set(never)) == len(OPERATIONS) - 1
+    assert exercised(sandbox, world) == NOTHING
+    assert never == {
+        "operations": [row.name for row in OPERATIONS if row.run is not None],
+        "answers": [],
+        "statuses": [
+            *("pending", "surcharge_pending", "authorized", "captured", "settled"),
+            *("refunded", "reversed", "declined", "error", "canceled"),
+        ],
+        "status_reasons": list(STATUS_REASONS),
+        "events": list(EVENTS),
+        # What is refused for its host reaches nothing that counts.
+        "refusals": list(dict.fromkeys(one.code for one in FAULTS if one is not MISDIRECTED)),
+        "scenarios": [one["name"] for one in listed],
+        "outcomes": [one["key"] for one in (*outcomes["outcomes"], *outcomes["faults"])],
+    }
+    # The retired operation is none.
+    assert len(never["operations"]) == len(set(never["operations"])) == len(OPERATIONS) - 1
 
 
 def test_every_reason_and_status_that_a_payment_can_have_is_in_the_tables():
@@ -103,9 +89,12 @@ def test_every_reason_and_status_that_a_payment_can_have_is_in_the_tables():
 # --- what was exercised -----------------------------------------------------------------------
 
 
-def test_a_sale_is_counted_in_every_section_that_it_belongs_to(sandbox):
+def test_a_sale_is_counted_in_every_section_that_it_belongs_to_and_left_out_of_never(sandbox):
+    before = coverage(sandbox)
     pay(sandbox)
     pay(sandbox)
+
+    after = coverage(sandbox)
 
     assert exercised(sandbox) == NOTHING | {
         "operations": {"payments.create": 2},
@@ -115,28 +104,14 @@ def test_a_sale_is_counted_in_every_section_that_it_belongs_to(sandbox):
         "events": {"transaction.sale": 2, "transaction.create": 2, "batch.opened": 1},
         "outcomes": {"approved": 2},
     }
-
-
-def test_what_was_exercised_is_not_among_what_never_was(sandbox):
-    before = coverage(sandbox)
-    pay(sandbox)
-    pay(sandbox, outcome="lost_card")
-    pay(sandbox, 0)
-
-    after = coverage(sandbox)
-
-    for name in set(SECTIONS) - {"answers"}:
+    for name in SECTIONS:
         left = [one for one in before[name]["never"] if one not in after[name]["exercised"]]
         assert after[name]["never"] == left
-    assert after["answers"] == {
-        "exercised": {"payments.create 200": 2, "payments.create 400": 1},
-        "never": [],
-    }
 
 
 def test_a_refusal_is_counted_by_its_code(sandbox):
     pay(sandbox, 0)
-    operate(sandbox, paid_id(sandbox), "capture")
+    act(sandbox, paid_id(sandbox), "capture")
 
     counted = exercised(sandbox)
 
@@ -149,11 +124,10 @@ def test_a_refusal_is_counted_by_its_code(sandbox):
 
 
 def test_an_attempt_that_failed_is_counted_as_it_shows_itself(sandbox):
-    id = paid_id(sandbox)
-
-    operate(sandbox, id, "refund", outcome="refund_declined")
+    act(sandbox, paid_id(sandbox), "refund", outcome="refund_declined")
 
     counted = exercised(sandbox)
+
     assert counted["statuses"] == {"pending": 1, "captured": 1, "declined": 1}
     assert counted["status_reasons"] == {"approved": 1, "declined": 1, "pending": 1}
     assert counted["outcomes"] == {"approved": 1, "refund_declined": 1}
@@ -161,14 +135,12 @@ def test_an_attempt_that_failed_is_counted_as_it_shows_itself(sandbox):
 
 def test_payments_that_settle_are_counted_once_each(sandbox):
     refunded, kept, other = (paid_id(sandbox) for _ in range(3))
-    operate(sandbox, refunded, "refund")
-    batch = sandbox.ask("GET", f"/v1/transactions/{kept}", key="partner").json()["batch_id"]
+    act(sandbox, refunded, "refund")
 
-    closed = sandbox.ask("POST", f"/v1/batches/{batch}/close", key="partner")
-    operate(sandbox, kept, "refund", outcome="refund_declined")
-    operate(sandbox, other, "refund", amount=100)
+    close_batch(sandbox, read(sandbox, kept)["batch_id"])
+    act(sandbox, kept, "refund", outcome="refund_declined")
+    act(sandbox, other, "refund", amount=100)
 
-    assert closed.status == 200, closed.body
     counted = exercised(sandbox)
     assert counted["statuses"] == {
         "pending": 3,
@@ -181,39 +153,28 @@ def test_payments_that_settle_are_counted_once_each(sandbox):
     assert counted["events"]["batch.accepted"] == 1
 
 
-@pytest.mark.parametrize(
-    ("fault", "outcomes", "answers", "refusals"),
-    [
-        ("http_503", {"http_503": 1}, {"payments.create 503": 1}, {"unavailable": 1}),
-        ("http_500", {"http_500": 1}, {"payments.create 500": 1}, {"internal_error": 1}),
-        ("malformed_json", {"approved": 1, "malformed_json": 1}, {"payments.create 200": 1}, {}),
-    ],
-)
-def test_a_transport_fault_is_counted_beside_the_outcome_that_it_leaves(
-    sandbox, fault, outcomes, answers, refusals
-):
-    pay(sandbox, outcome=fault)
+def test_a_transport_fault_is_counted_beside_the_outcome_that_it_leaves():
+    for fault, outcomes, answer, refusals in (
+        ("http_503", {"http_503": 1}, "payments.create 503", {"unavailable": 1}),
+        ("http_500", {"http_500": 1}, "payments.create 500", {"internal_error": 1}),
+        ("malformed_json", {"approved": 1, "malformed_json": 1}, "payments.create 200", {}),
+    ):
+        sandbox = fresh_sandbox()
+        pay(sandbox, outcome=fault)
 
-    counted = exercised(sandbox)
+        counted = exercised(sandbox)
 
-    assert (counted["outcomes"], counted["answers"], counted["refusals"]) == (
-        outcomes,
-        answers,
-        refusals,
-    )
+        assert (counted["outcomes"], counted["refusals"]) == (outcomes, refusals)
+        assert counted["answers"] == {answer: 1}
 
 
-def test_a_method_that_the_path_does_not_serve_is_a_refusal_of_no_operation(sandbox):
-    sandbox.ask("PUT", "/v5/apikeys", key="merchant", json_body={})
-
-    assert exercised(sandbox) == NOTHING | {"refusals": {"method_not_allowed": 1}}
-
-
-def test_the_retired_operation_is_counted_as_its_refusal(sandbox):
+def test_what_reaches_no_operation_is_counted_as_its_refusal_alone(sandbox):
+    assert sandbox.ask("PUT", "/v5/apikeys", key="merchant", json_body={}).status == 405
+    # It is retired.
     answer = sandbox.ask("POST", "/v1/transactions/search", key="partner", json_body={})
-
     assert answer.status == 405, answer.body
-    assert exercised(sandbox) == NOTHING | {"refusals": {"method_not_allowed": 1}}
+
+    assert exercised(sandbox) == NOTHING | {"refusals": {"method_not_allowed": 2}}
 
 
 def test_a_sample_is_an_event_and_no_status(sandbox):
@@ -232,7 +193,7 @@ def test_the_control_surface_is_not_counted(sandbox):
 # --- scenarios --------------------------------------------------------------------------------
 
 
-def test_scenarios_of_the_library_and_own_ones_are_counted_by_name(sandbox):
+def test_scenarios_of_the_library_and_own_ones_are_counted_by_name_and_again_after_a_reset(sandbox):
     library = sandbox.control("GET", "/scenarios").json()["scenarios"]
     first, second = library[0], library[1]
     for wanted in (first["name"], second["title"], first["name"]):
@@ -240,18 +201,12 @@ def test_scenarios_of_the_library_and_own_ones_are_counted_by_name(sandbox):
     sandbox.control("PUT", "/worlds/default/scenario", {"name": "My own", "rule": []})
 
     shown = coverage(sandbox)["scenarios"]
+    sandbox.control("POST", "/worlds/default/reset")
 
     assert shown["exercised"] == {first["name"]: 2, second["name"]: 1, "My own": 1}
     assert shown["never"] == [one["name"] for one in library[2:]]
-
-
-def test_a_scenario_that_runs_on_after_a_reset_is_counted_again(sandbox):
-    sandbox.control("PUT", "/worlds/default/scenario", {"name": "My own", "rule": []})
-
-    sandbox.control("POST", "/worlds/default/reset")
-
     assert exercised(sandbox)["scenarios"] == {"My own": 1}
-    assert total(sandbox)["scenarios"] == {"My own": 2}
+    assert total(sandbox)["scenarios"] == shown["exercised"] | {"My own": 2}
 
 
 def test_a_part_of_a_key_in_the_name_of_a_scenario_is_masked(sandbox):
@@ -269,31 +224,22 @@ def test_a_part_of_a_key_in_the_name_of_a_scenario_is_masked(sandbox):
 
 
 def test_each_world_has_its_own_and_the_total_is_of_all(sandbox):
-    mine = made(sandbox)
-    pay(mine)
-    forcing(sandbox, None).ask("GET", "/v5/apikeys", key="merchant")
+    pay(made(sandbox))
+    sandbox.ask("GET", "/v5/apikeys", key="merchant")
 
-    own = exercised(sandbox, "/worlds/mine/coverage")
-    assert own["operations"] == {"payments.create": 1}
+    assert exercised(sandbox, "mine")["operations"] == {"payments.create": 1}
     assert exercised(sandbox)["operations"] == {"apikeys.list": 1}
     assert total(sandbox)["operations"] == {"apikeys.list": 1, "payments.create": 1}
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "key", "refusal"),
-    [
-        ("GET", "/v5/apikeys", None, "authentication_failed"),
-        ("GET", "/v5/apikeys", "svc_uat_nobody0has1it_" + "a" * 40, "authentication_failed"),
-        ("GET", "/v5/nothing", None, "not_found"),
-        ("GET", "/v5/nothing", "merchant", "not_found"),
-    ],
-    ids=["no key", "unknown key", "no path", "no path with a key"],
-)
-def test_what_is_asked_of_no_world_is_a_refusal_of_the_server(sandbox, method, path, key, refusal):
-    sandbox.ask(method, path, key=key)
+def test_what_is_asked_of_no_world_is_a_refusal_of_the_server(sandbox):
+    sandbox.ask("GET", "/v5/apikeys")
+    sandbox.ask("GET", "/v5/apikeys", key="svc_uat_nobody0has1it_" + "a" * 40)
+    sandbox.ask("GET", "/v5/nothing")
+    sandbox.ask("GET", "/v5/nothing", key="merchant")
 
     assert exercised(sandbox) == NOTHING
-    assert total(sandbox) == NOTHING | {"refusals": {refusal: 1}}
+    assert total(sandbox) == NOTHING | {"refusals": {"authentication_failed": 2, "not_found": 2}}
 
 
 def test_a_key_that_is_known_and_not_usable_belongs_to_its_world(sandbox):
@@ -306,24 +252,23 @@ def test_a_key_that_is_known_and_not_usable_belongs_to_its_world(sandbox):
     }
 
 
-def test_a_reset_begins_again_and_the_total_keeps_what_was(sandbox):
-    pay(sandbox)
-    before = exercised(sandbox)
-
-    sandbox.control("POST", "/worlds/default/reset")
-
-    assert exercised(sandbox) == NOTHING
-    assert total(sandbox) == before
-
-
-def test_the_total_keeps_what_was_in_a_world_that_was_deleted(sandbox):
+def test_a_world_that_is_reset_restored_or_deleted_begins_again_and_the_total_keeps_all(sandbox):
     mine = made(sandbox)
-    pay(mine)
-    before = exercised(sandbox, "/worlds/mine/coverage")
+    saved = sandbox.control("GET", "/worlds/mine/snapshot").body
+    for method, path, body in (
+        ("POST", "/worlds/mine/reset", b""),
+        ("PUT", "/worlds/mine/snapshot", saved),
+        ("DELETE", "/worlds/mine", b""),
+    ):
+        pay(mine)
+        before = total(sandbox)
+        assert exercised(sandbox, "mine")["statuses"] == {"pending": 1, "captured": 1}
 
-    sandbox.control("DELETE", "/worlds/mine")
+        assert sandbox.ask(method, f"/_sandbox{path}", body=body).status in (200, 204)
 
-    assert total(sandbox) == before
+        assert total(sandbox) == before
+        if method != "DELETE":
+            assert exercised(sandbox, "mine") == NOTHING
     assert_refused(sandbox.control("GET", "/worlds/mine/coverage"), 404, "unknown_world")
 
 
@@ -340,24 +285,8 @@ def test_the_total_keeps_what_was_in_an_unused_world():
     assert total(sandbox) == before
 
 
-def test_a_world_that_is_restored_begins_again_and_the_total_keeps_what_was(sandbox):
-    mine = made(sandbox)
-    pay(mine)
-    before = exercised(sandbox, "/worlds/mine/coverage")
-    saved = sandbox.control("GET", "/worlds/mine/snapshot").body
-
-    sandbox.ask("PUT", "/_sandbox/worlds/mine/snapshot", body=saved)
-
-    assert exercised(sandbox, "/worlds/mine/coverage") == NOTHING
-    assert total(sandbox) == before
-    paid_id(mine)
-    assert exercised(sandbox, "/worlds/mine/coverage")["statuses"] == {"pending": 1, "captured": 1}
-
-
 def test_what_a_fixture_brings_along_was_not_exercised(sandbox):
-    mine = made(sandbox, fixture="busy", clock=None)
+    made(sandbox, fixture="busy", clock=None)
 
-    messages = sandbox.control("GET", "/worlds/mine/messages").json()["total"]
-    assert messages > 0
-    assert exercised(sandbox, "/worlds/mine/coverage") == NOTHING
-    assert terminal_id(mine, "merchant")
+    assert sandbox.control("GET", "/worlds/mine/messages").json()["total"] > 0
+    assert exercised(sandbox, "mine") == NOTHING

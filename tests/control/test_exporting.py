@@ -7,7 +7,6 @@ import subprocess
 
 import pytest
 
-from tests.control.refusals import assert_refused
 from tests.support.payments import paid_id, pay, read
 from tests.webhooks.calling import control
 
@@ -67,29 +66,6 @@ def test_har_and_markdown_tell_request_answer_and_reason(told):
     assert markdown.startswith("## `GET /v5/apikeys`: 401\n")
     assert "no API key was sent" in markdown
     assert "no key" in markdown
-
-
-@pytest.mark.parametrize(
-    ("body", "status", "error", "nearest"),
-    [
-        ({"as": "word"}, 400, "validation_error", None),
-        ({}, 400, "validation_error", None),
-        ({"as": "har", "requests": []}, 400, "validation_error", None),
-        ({"as": "har", "requests": ["req_0000000009"]}, 400, "validation_error", None),
-        ({"as": "har", "subjct": "x"}, 400, "validation_error", "subject"),
-        ({"as": "har", "subject": "nobody"}, 409, "nothing_to_export", None),
-        ({"as": "har", "since": "2100-01-01T00:00:00Z"}, 409, "nothing_to_export", None),
-    ],
-    ids=str,
-)
-def test_what_cannot_be_written_is_refused(told, body, status, error, nearest):
-    sandbox, _ = told
-    answer = sandbox.control("POST", EXPORT, body)
-
-    if nearest is None and answer.json().get("nearest"):
-        nearest = answer.json()["nearest"]
-        assert nearest.startswith("req_")
-    assert_refused(answer, status, error, nearest)
 
 
 # --- large journals ---------------------------------------------------------------------------

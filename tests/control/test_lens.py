@@ -98,22 +98,6 @@ def test_a_key_that_is_revoked_gets_401_for_everything_and_the_table_says_why(sa
     assert {row["own"] for row in shown["rows"]} == {401}
 
 
-@pytest.mark.parametrize(
-    ("body", "message", "nearest"),
-    [
-        ({"key": "mercant", "operation": "accounts.read"}, "key: the world has no", "merchant"),
-        ({"key": "merchant", "operation": "account.read"}, "operation: there is", "accounts.read"),
-        ({"key": "merchant", "operation": "accounts.read"}, "target: accounts.read needs", None),
-        ({"key": "merchant", "operaton": "accounts.read"}, "operation: ", None),
-    ],
-)
-def test_a_bad_question_is_refused_with_the_nearest_word(sandbox, body, message, nearest):
-    answer = sandbox.control("POST", LENS, body)
-
-    assert (answer.status, answer.json().get("nearest")) == (400, nearest)
-    assert answer.json()["message"].startswith(message)
-
-
 @pytest.mark.proves("assumed D37")
 def test_the_lens_says_which_permission_the_edit_needs_by_what_it_reports(sandbox):
     shown = sandbox.control("GET", f"{LENS}/merchant").json()

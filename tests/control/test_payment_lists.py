@@ -120,26 +120,3 @@ def test_whole_payments_are_those_of_the_platform(till):
     (whole,) = searched(sandbox, shape="full", q=ids["hotel"]).json()["payments"]
 
     assert whole == read(sandbox, ids["hotel"])
-
-
-@pytest.mark.parametrize(
-    ("query", "message", "nearest"),
-    [
-        ({"status": "captured,setled"}, "status: there is no 'setled'", "settled"),
-        ({"status_reason": "approvd"}, "status_reason: there is no 'approvd'", "approved"),
-        ({"type": "sales"}, "type: there is no 'sales'", "sale"),
-        ({"card_brand": "Vissa"}, "card_brand: there is no 'Vissa'", "Visa"),
-        ({"account": "secnd_merchant"}, "account: the world has no account", "second_merchant"),
-        ({"terminal": "mercant"}, "terminal: the world has no terminal with the id", "merchant"),
-        ({"stauts": "captured"}, "stauts: ", "status"),
-        ({"limit": 501}, "limit: ", None),
-        ({"before": "x"}, "before: ", None),
-    ],
-    ids=str,
-)
-def test_a_bad_parameter_is_refused_with_the_nearest_word(till, query, message, nearest):
-    answer = searched(till[0], **query)
-
-    assert answer.status == 400
-    assert answer.json()["message"].startswith(message)
-    assert answer.json().get("nearest") == nearest

@@ -215,11 +215,3 @@ def test_looking_at_a_payment_changes_nothing(sandbox):
     moves(sandbox, tx, "key=partner")
 
     assert sandbox.control("GET", f"{WORLD}/snapshot").json() == before
-
-
-def test_a_misspelt_key_is_refused_with_the_nearest_name(sandbox):
-    path = f"{WORLD}/payments/{held(sandbox)['transaction_id']}/moves"
-
-    answer = sandbox.control("GET", path, query="key=partnr")
-
-    assert (answer.status, answer.json()["nearest"]) == (400, "partner")

@@ -1,95 +1,298 @@
-"""What cannot be asked of a world is refused in the documented shape, with the nearest word."""
+"""What cannot be asked is refused in the documented shape, with the nearest word, and changes
+nothing."""
 
 import pytest
 
+from sandbox.control.routes import CONTROL
 from tests.control.refusals import assert_refused
+from tests.support.payments import close_batch, paid
 
-INVALID = (400, "validation_error")
-UNKNOWN = (404, "unknown_world")
-NOT_FOUND = (404, "not_found")
+NOW = "2026-03-01T12:00:00.000Z"
+UNKNOWN = "unknown_world: "
+NOT_FOUND = "not_found: "
+SWITCH = "unknown_switch: "
+LOST = {"outcome": "lost_card"}
 
+QUERIES = [
+    ("agenda?kind=authorization_expire", "authorization_expires"),
+    ("agenda?until=tomorrow", None),
+    ("agenda?limit=501", None),
+    ("agenda?after=nothing", None),
+    ("agenda?untill=2026-03-02T00:00:00Z", "until"),
+    ("batches?status=opn", "open"),
+    ("batches?terminal=mercant", "merchant"),
+    ("batches?stats=open", "status"),
+    ("directory?parent=mercant", "merchant"),
+    ("directory?knd=key", "kind"),
+    ("directory?kind=keys", None),
+    ("messages?event_type=api_key.create", "api_key.created"),
+    ("messages?event_type=", None),
+    ("messages?evnt_type=x", "event_type"),
+    ("messages?since=yesterday", None),
+    ("messages?since=", None),
+    ("messages?limit=0", None),
+    ("messages?limit=-1", None),
+    ("messages?limit=1001", None),
+    ("messages?limit=", None),
+    ("messages?limit=x", None),
+    ("messages?limit=1e3", None),
+    ("messages?limt=5", "limit"),
+    ("messages?limit=5&limit=6", None),
+    ("messages?offset=-1", None),
+    ("messages?offset=" + "9" * 5000, None),
+    ("messages?x=1", None),
+    ("overview?limit=5", None),
+    ("payments?status=captured,setled", "settled"),
+    ("payments?status_reason=approvd", "approved"),
+    ("payments?type=sales", "sale"),
+    ("payments?card_brand=Vissa", "Visa"),
+    ("payments?account=secnd_merchant", "second_merchant"),
+    ("payments?terminal=mercant", "merchant"),
+    ("payments?stauts=captured", "status"),
+    ("payments?limit=501", None),
+    ("payments?before=x", None),
+    ("requests?rout=x", "route"),
+    ("requests?route=apikeys.lst", "apikeys.list"),
+    ("requests?status=x", None),
+    ("requests?status=", None),
+    ("requests?outcome=insuficient_funds", "insufficient_funds"),
+    ("requests?account=mercant", "merchant"),
+    ("requests?status_clas=4xx", "status_class"),
+    ("requests?status_class=3xx", None),
+    ("requests?key_id=other_mercant", "other_merchant"),
+    ("requests?origin=nobody", None),
+    ("requests?before=req_9", None),
+    ("requests?before=req_0000000001&offset=0", None),
+    ("stream?kinds=clok", "clock"),
+    ("stream?kinds=request,mesage", "message"),
+    ("stream?kinds=", None),
+    ("stream?kinds=request,", None),
+    ("stream?kind=clock", "kinds"),
+]
+"""Queries of the world that are 400, with the nearest known word."""
 
-@pytest.mark.parametrize(
-    ("query", "nearest"),
-    [
-        ("agenda?kind=authorization_expire", "authorization_expires"),
-        ("agenda?until=tomorrow", None),
-        ("agenda?limit=501", None),
-        ("agenda?after=nothing", None),
-        ("agenda?untill=2026-03-02T00:00:00Z", "until"),
-        ("batches?status=opn", "open"),
-        ("batches?terminal=mercant", "merchant"),
-        ("batches?stats=open", "status"),
-        ("directory?parent=mercant", "merchant"),
-        ("directory?knd=key", "kind"),
-        ("directory?kind=keys", None),
-        ("messages?event_type=api_key.create", "api_key.created"),
-        ("messages?event_type=transaction.sales", "transaction.sale"),
-        ("messages?event_type=", None),
-        ("messages?evnt_type=x", "event_type"),
-        ("messages?since=yesterday", None),
-        ("messages?since=", None),
-        ("messages?limit=0", None),
-        ("messages?limit=-1", None),
-        ("messages?limit=1001", None),
-        ("messages?limit=", None),
-        ("messages?limit=x", None),
-        ("messages?limit=1e3", None),
-        ("messages?limt=5", "limit"),
-        ("messages?limit=5&limit=6", None),
-        ("messages?offset=-1", None),
-        ("messages?offset=" + "9" * 5000, None),
-        ("messages?x=1", None),
-        ("overview?limit=5", None),
-        ("requests?rout=x", "route"),
-        ("requests?route=apikeys.lst", "apikeys.list"),
-        ("requests?status=x", None),
-        ("requests?status=", None),
-        ("requests?limit=0", None),
-        ("requests?outcome=insuficient_funds", "insufficient_funds"),
-        ("requests?account=mercant", "merchant"),
-        ("requests?status_clas=4xx", "status_class"),
-        ("requests?status_class=3xx", None),
-        ("requests?key_id=other_mercant", "other_merchant"),
-        ("requests?origin=nobody", None),
-        ("requests?before=req_9", None),
-        ("requests?before=req_0000000001&offset=0", None),
-        ("stream?kinds=clok", "clock"),
-        ("stream?kinds=request,mesage", "message"),
-        ("stream?kinds=", None),
-        ("stream?kinds=request,", None),
-        ("stream?kind=clock", "kinds"),
+PATHS = [
+    ("/find", None, "validation_error: "),
+    ("/find?q=x&world=defalt", "default", UNKNOWN),
+    ("/find?q=x&wrld=default", "world", "validation_error: "),
+    ("/ledger?section=5", None, "validation_error: "),
+    ("/machines/bach", "batch", NOT_FOUND),
+    ("/scenarios/late_answr", "late_answer", "unknown_scenario: "),
+    ("/worlds/default/batches/none", None, NOT_FOUND),
+    ("/worlds/default/lens/mercant", "merchant", NOT_FOUND),
+    ("/worlds/default/messages/msg_nobody", None, NOT_FOUND),
+    ("/worlds/default/payments/none", None, NOT_FOUND),
+    ("/worlds/default/payments/none/moves", None, NOT_FOUND),
+    ("/worlds/default/payments/{payment}/moves?key=partnr", "partner", "validation_error: "),
+    ("/worlds/default/requests/req_nobody", None, NOT_FOUND),
+    ("/worlds/default/scenario", None, "no_scenario: "),
+    *((path, None, NOT_FOUND) for path in ("//", "/nowhere", "/world", "/worlds/", "/x/y")),
+    ("/worlds/default/x", None, NOT_FOUND),
+]
+"""Addresses that are refused, with the nearest known word, and the error with what it says."""
+
+BODIES = {
+    "POST /worlds": [
+        ({"fixture": "dmeo"}, "demo", "unknown_fixture: "),
+        ({"fixture": "something-else"}, None, "unknown_fixture: "),
+        ({"sede": 7}, "seed"),
+        ({"qqqqqqq": 7}, None),
+        ({"clock": {"mod": "frozen"}}, "mode"),
+        ({"switches": {"strict_header": True}}, "strict_headers", SWITCH),
+        ({"switches": {"strict_headers": "yes"}}, None, SWITCH),
+        ({"switches": ["strict_headers"]}, None),
+        ({"seed": "7"}, None),
+        ({"seed": 7.5}, None),
+        ({"seed": True}, None),
+        ({"seed": 2**63}, None),
+        ({"seed": 10**400}, None),
+        ({"name": 5}, None),
+        ({"name": "x" * 201}, None),
+        ({"id": "No"}, None),
+        ({"clock": "running"}, None),
+        ({"clock": 5}, None),
+        ({"clock": "2026-03-01"}, None),
+        ({"id": "default", "seed": 8}, None, "world_taken: "),
     ],
-    ids=lambda value: str(value)[:60],
-)
-def test_a_parameter_that_cannot_be_meant_is_a_400(sandbox, query, nearest):
-    path, _, query = query.partition("?")
-
-    answer = sandbox.control("GET", f"/worlds/default/{path}", query=query)
-
-    assert_refused(answer, *INVALID, nearest)
-
-
-@pytest.mark.parametrize(
-    ("path", "status_and_error", "nearest"),
-    [
-        ("/find", INVALID, None),
-        ("/find?q=x&world=defalt", UNKNOWN, "default"),
-        ("/find?q=x&wrld=default", INVALID, "world"),
-        ("/ledger?section=5", INVALID, None),
-        ("/machines/bach", NOT_FOUND, "batch"),
-        ("/worlds/defalt/capture", UNKNOWN, "default"),
-        ("/worlds/default/batches/none", NOT_FOUND, None),
-        ("/worlds/default/lens/mercant", NOT_FOUND, "merchant"),
-        ("/worlds/default/messages/msg_nobody", NOT_FOUND, None),
-        ("/worlds/default/payments/none", NOT_FOUND, None),
-        ("/worlds/default/payments/none/moves", NOT_FOUND, None),
-        ("/worlds/default/requests/req_nobody", NOT_FOUND, None),
-        *((path, NOT_FOUND, None) for path in ("//", "/nowhere", "/world", "/worlds/", "/x/y")),
-        ("/worlds/default/x", NOT_FOUND, None),
+    "PUT /worlds/default/clock": [
+        ({"now": "2026-03-01"}, None),
+        ({"now": "now"}, None),
+        ({"now": 5}, None),
+        ({"now": "1969-12-31T23:59:59.999Z"}, None),
+        ({"now": "9000-01-01T00:00:00.001Z"}, None),
+        ({"mode": "stopped"}, None),
+        ({"mode": "FROZEN"}, None),
+        ({"mode": True}, None),
+        ({"rate": 0}, None),
+        ({"rate": -1}, None),
+        ({"rate": 86_400.1}, None),
+        ({"rate": "2"}, None),
+        ({"rate": 10**400}, None),
+        ({"time": NOW}, None),
+        ({"mode": "running", "rte": 2}, "rate"),
     ],
-)
-def test_what_is_not_there_is_refused_with_the_nearest(sandbox, path, status_and_error, nearest):
-    path, _, query = path.partition("?")
+    "POST /worlds/default/clock/advance": [
+        ({}, None),
+        ({"by": "1d", "to": "2026-03-02T00:00:00Z"}, None),
+        ({"by": "soon"}, None),
+        ({"by": 5}, None),
+        ({"to": "2026-02-28T00:00:00Z"}, None),
+        ({"to": "2026-03-02"}, None),
+        ({"to": "9999-01-01T00:00:00Z"}, None),
+        ({"by": "999999999w"}, None),
+        ({"bye": "1d"}, "by"),
+        ({"to": "nxt"}, None),
+        ({"by": "1d", "to": "next"}, None),
+        ({"before": True}, None),
+    ],
+    "PUT /worlds/default/switches": [
+        ({"strict_header": True}, "strict_headers", SWITCH),
+        ({"strict_headers": True, "qqq": 1}, None, SWITCH),
+        ({"strict_headers": None}, None, SWITCH),
+        ({"strict_headers": "true"}, None, SWITCH),
+        ({"strict_headers": 0}, None, SWITCH),
+        ({"refund.partial_status": "refund"}, None, SWITCH),
+        ({"idempotency.duplicate": True}, None, SWITCH),
+        ({"lifecycle.rule_failures": 200}, None, SWITCH),
+        ({"triggers.enabled": 1}, None, SWITCH),
+        ({"latency.scale": -0.1}, None, SWITCH),
+        ({"latency.scale": 10.1}, None, SWITCH),
+        ({"latency.scale": "1"}, None, SWITCH),
+        ({"latency.scale": True}, None, SWITCH),
+        ({"webhook.time_scale": 1}, "webhooks.time_scale", SWITCH),
+    ],
+    "POST /worlds/default/scenario/next": [
+        ({"outcome": "insufficient_fund"}, "insufficient_funds"),
+        ({"outcome": "http_503"}, None),
+        ({"fault": "htp_503"}, "http_503"),
+        (LOST | {"operation": "salle"}, "sale"),
+        ({"outcome": "refund_declined", "operation": "sale"}, None),
+        (LOST | {"approved_amount": 5}, None),
+        (LOST | {"amount": 0}, None),
+        (LOST | {"amount": "5"}, None),
+        (LOST | {"amount": True}, None),
+        (LOST | {"delay_ms": -1}, None),
+        (LOST | {"delay_ms": 3_600_001}, None),
+        (LOST | {"amout": 5}, "amount"),
+        ({"outcome": "partial_approval", "amount": 500, "approved_amount": 500}, None),
+        ({"operation": "sale"}, None),
+        ({}, None),
+        ({"fault": "http_503", "operation": "terminal.list"}, "terminals.list", "there is no"),
+        ({"fault": "http_503", "path": "/v2/terminal"}, None, "path: no operation has the path"),
+        ({"fault": "http_503", "method": "PATCH"}, None, "method: there is no 'PATCH'"),
+        ({"fault": "http_503", "operation": "sale", "method": "GET"}, None, "no operation of the"),
+        (LOST | {"operation": "terminals.list"}, None, "asks no processor"),
+        ({"fault": "half_answer", "operation": "terminals.delete"}, None, "fault: half_answer"),
+    ],
+    "POST /worlds/default/batches/{batch}/answer": [
+        ({}, None),
+        ({"answer": "acepted"}, None),
+        ({"answer": "rejected", "reason": "hash_mismach"}, "hash_mismatch"),
+        ({"answer": "accepted", "reason": "hash_mismatch"}, None),
+        ({"answer": "accepted", "rejected": 1}, None),
+        ({"answer": "partially_accepted"}, None),
+        ({"answer": "partially_accepted", "rejected": 0}, None),
+        ({"answer": "partially_accepted", "rejected": 2}, None),
+        ({"answer": "partially_accepted", "rejected": True}, None),
+        ({"answer": "partially_accepted", "rejected": []}, None),
+        ({"answer": "partially_accepted", "rejected": ["somebody"]}, None),
+    ],
+    "POST /worlds/default/batches/none/answer": [({"answer": "accepted"}, None, NOT_FOUND)],
+    "POST /worlds/default/lens": [
+        ({"key": "mercant", "operation": "accounts.read"}, "merchant", "key: the world has no"),
+        ({"key": "merchant", "operation": "account.read"}, "accounts.read", "operation: there is"),
+        ({"key": "merchant", "operation": "accounts.read"}, None, "target: accounts.read needs"),
+        ({"key": "merchant", "operaton": "accounts.read"}, None, "operation: "),
+    ],
+    "POST /worlds/default/export": [
+        ({"as": "word"}, None),
+        ({}, None),
+        ({"as": "har", "requests": []}, None),
+        ({"as": "har", "requests": ["req_0000000009"]}, "req_0000000002"),
+        ({"as": "har", "subjct": "x"}, "subject"),
+        ({"as": "har", "subject": "nobody"}, None, "nothing_to_export: "),
+        ({"as": "har", "since": "2100-01-01T00:00:00Z"}, None, "nothing_to_export: "),
+    ],
+    "POST /worlds/default/send": [
+        ({"key": "partnr"}, "partner"),
+        ({"method": "FETCH"}, None, "method"),
+        ({"path": "v3/payment"}, None, "path"),
+        ({"path": "/_sandbox/worlds"}, None, "control API"),
+        ({"path": "/v3/payment?a=1", "query": "b=1"}, None, "query"),
+        ({"headers": {"x-service-apikey": "x"}}, None, "`key`"),
+        ({"headers": {"Content-Length": "1"}}, None, "connection"),
+        ({"headers": {"x y": "1"}}, None, "headers"),
+        ({"headers": {"x": "1\n2"}}, None, "headers"),
+        ({"headrs": {}}, "headers", "headrs"),
+        ({"body": {"note": "svc_live_" + "a" * 40}}, None, "production key"),
+    ],
+    "POST /worlds/default/marks": [({"nam": "x"}, "name")],
+    "POST /worlds/default/fork": [
+        ({"id": "A b"}, None),
+        ({"nme": "x"}, "name"),
+        ({"id": "default"}, None, "world_taken: "),
+    ],
+    "PATCH /worlds/default": [({}, None), ({"name": 5}, None), ({"name": "x" * 500}, None)],
+    "POST /scenarios/check": [
+        ({}, None),
+        ({"toml": "", "json": {}}, None),
+        ({"tml": ""}, "toml"),
+        ({"toml": 5}, None),
+    ],
+    "PUT /worlds/default/scenario": [
+        ({"toml": "name ="}, None),
+        ({"toml": 5}, None),
+        ({"toml": "name = 'x'\n[[rule]]\nthn = {}"}, "then"),
+    ],
+}
+"""Bodies that are refused, with the nearest known word, and a part of the error with what it
+says."""
 
-    assert_refused(sandbox.control("GET", path, query=query), *status_and_error, nearest)
+STATUSES = {
+    **dict.fromkeys(("not_found", "unknown_world", "unknown_scenario", "no_scenario"), 404),
+    **dict.fromkeys(("world_taken", "nothing_to_export"), 409),
+}
+"""The statuses of errors that are no 400."""
+
+ASKED = {"method": "POST", "path": "/v3/payment", "key": "partner", "body": {"amount": 1}}
+"""What the rows of `send` change."""
+
+
+@pytest.mark.proves("assumed D24, D25-send, D41")
+def test_what_cannot_be_asked_is_refused_with_the_nearest_word_and_changes_nothing(sandbox):
+    sandbox.control("PUT", "/worlds/default/switches", {"batch.settlement": "manual"})
+    sale = paid(sandbox)
+    ids = {"batch": sale["batch_id"], "payment": sale["transaction_id"]}
+    close_batch(sandbox, ids["batch"])
+    before = everything(sandbox)
+
+    rows = [(f"GET /worlds/default/{path}", ..., near) for path, near in QUERIES]
+    rows += [(f"GET {path}", ..., *more) for path, *more in PATHS]
+    rows += [(place, *row) for place, bodies in BODIES.items() for row in bodies]
+    for place, body, near, *said in rows:
+        method, _, path = place.format(**ids).partition(" ")
+        path, _, query = path.partition("?")
+        answer = sandbox.control(
+            method, path, ASKED | body if path.endswith("/send") else body, query=query
+        )
+        told = answer.json()
+        wanted = (said or ["validation_error: "])[0]
+        assert wanted in f"{told['error']}: {told['message']}", (place, body, told)
+        assert_refused(answer, STATUSES.get(told["error"], 400), told["error"], near)
+        assert b"svc_live_aaa" not in answer.body
+
+    assert everything(sandbox) == before
+
+
+def everything(sandbox):
+    paths = ["/worlds", "/worlds/default/snapshot", "/worlds/default/requests"]
+    paths += ["/worlds/default/switches", "/worlds/default/marks"]
+    return [sandbox.control("GET", path).body for path in paths]
+
+
+def test_an_unknown_world_is_a_404_with_the_nearest_one(sandbox):
+    for row in CONTROL:
+        if "{w}" in row.path:
+            path = row.path.removeprefix("/_sandbox").replace("{w}", "defualt")
+            answer = sandbox.control(row.method, path, {} if row.method == "PUT" else ...)
+            assert_refused(answer, 404, "unknown_world", "default")
