@@ -21,30 +21,28 @@ def guarded() -> InProcess:
     return InProcess(build(Settings(host="0.0.0.0", token="open-sesame-open-sesame")))
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
-def test_on_loopback_no_token_is_needed(host):
-    sandbox = InProcess(build(Settings(host=host)))
+def test_on_loopback_no_token_is_needed():
+    for host in ("127.0.0.1", "127.8.8.8", "::1", "localhost"):
+        sandbox = InProcess(build(Settings(host=host)))
 
-    assert sandbox.sandbox.token is None
-    assert sandbox.control("GET", "/worlds").status == 200
+        assert sandbox.sandbox.token is None, host
+        assert sandbox.control("GET", "/worlds").status == 200
 
 
 @pytest.mark.proves("assumed D25")
-@pytest.mark.parametrize(
-    "host",
-    [
-        *("0.0.0.0", "::", "10.0.0.1", "sandbox.example"),
-        # Nothing is looked up, and a name may begin like an address.
-        *("127.evil.example", "127.0.0.1.nip.io", "127.1", "2130706433", "localhost.example"),
-    ],
-)
-def test_elsewhere_a_token_is_made_up_that_cannot_be_guessed(host):
-    one, other = (InProcess(build(Settings(host=host))) for _ in range(2))
-
-    assert one.sandbox.token != other.sandbox.token
-    assert len(one.sandbox.token) >= 32
-    assert with_token(one, "GET", "/worlds", f"Bearer {one.sandbox.token}").status == 200
-    assert with_token(one, "GET", "/worlds", f"Bearer {other.sandbox.token}").status == 401
+def test_elsewhere_a_token_is_made_up_that_cannot_be_guessed():
+    # Nothing is looked up, and a name may begin like an address.
+    names = ("127.evil.example", "127.0.0.1.nip.io", "127.1", "2130706433", "localhost.example")
+    tokens = set()
+    for host in ("0.0.0.0", "::", "10.0.0.1", "sandbox.example", *names):
+        sandbox = InProcess(build(Settings(host=host)))
+        made = str(sandbox.sandbox.token)
+        assert len(made) >= 32
+        assert with_token(sandbox, "GET", "/worlds", f"Bearer {made}").status == 200, host
+        for other in tokens:
+            assert with_token(sandbox, "GET", "/worlds", f"Bearer {other}").status == 401
+        tokens.add(made)
+    assert len(tokens) == 9
 
 
 @pytest.mark.proves("assumed D25")
@@ -65,30 +63,26 @@ def test_a_shared_server_on_loopback_asks_for_a_token_and_guards_internal_addres
 
 
 @pytest.mark.proves("assumed D25-token")
-@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "bEaReR", "Bearer  "])
-def test_a_given_token_opens_the_surface_whatever_the_case_of_its_scheme(guarded, scheme):
-    answer = with_token(guarded, "GET", "/worlds", f"{scheme} open-sesame-open-sesame")
-
-    assert answer.status == 200
+def test_a_given_token_opens_the_surface_whatever_the_case_of_its_scheme(guarded):
+    for scheme in ("Bearer", "bearer", "BEARER", "bEaReR", "Bearer  "):
+        answer = with_token(guarded, "GET", "/worlds", f"{scheme} open-sesame-open-sesame")
+        assert answer.status == 200, scheme
 
 
 @pytest.mark.proves("assumed D25-token")
-@pytest.mark.parametrize(
-    ("token", "why"),
-    [
+def test_a_token_that_can_be_guessed_or_never_sent_is_refused():
+    for token, why in (
         ("", "the token is empty, and needs at least 16"),
         ("fifteen-letters", "the token has only 15 characters, and needs at least 16"),
         ("sixteen-letters\n", "printable ASCII"),
         (" sixteen-letters", "without a space at either end"),
         ("sixteen-lëtters-", "printable ASCII"),
-    ],
-)
-def test_a_token_that_can_be_guessed_or_never_sent_is_refused(token, why):
-    with pytest.raises(SettingsError, match=why) as refused:
-        Settings(token=token)
+    ):
+        with pytest.raises(SettingsError, match=why) as refused:
+            Settings(token=token)
 
-    assert "--token-file" in str(refused.value)
-    assert len(token) < 15 or token.strip() not in str(refused.value)
+        assert "--token-file" in str(refused.value)
+        assert len(token) < 15 or token.strip() not in str(refused.value)
 
 
 def test_a_token_does_not_show_where_settings_are_shown(guarded):
@@ -105,27 +99,17 @@ def test_a_token_that_is_given_is_asked_for_on_loopback_too():
 
 
 WRONG = [
-    (),
-    ("",),
-    ("Bearer",),
-    ("Bearer ",),
-    ("open-sesame-open-sesame",),
-    ("Bearer open-sesame-open-sesam",),
-    ("Bearer open-sesame-open-sesame2",),
-    ("Bearer OPEN-SESAME-OPEN-SESAME",),
-    ("Basic open-sesame-open-sesame",),
-    ("Bearer\topen-sesame-open-sesame",),
-    ("Beareropen-sesame-open-sesame",),
-    ("bearer",),
-    ("Bearer \xff\xfe",),
-    ("Bearer open-sesame-open-sesame", "Bearer other"),
+    *((), ("",), ("Bearer",), ("Bearer ",), ("open-sesame-open-sesame",), ("bearer",)),
+    *(("Bearer open-sesame-open-sesam",), ("Bearer open-sesame-open-sesame2",)),
+    *(("Bearer OPEN-SESAME-OPEN-SESAME",), ("Basic open-sesame-open-sesame",)),
+    *(("Bearer\topen-sesame-open-sesame",), ("Beareropen-sesame-open-sesame",)),
+    *(("Bearer \xff\xfe",), ("Bearer open-sesame-open-sesame", "Bearer other")),
 ]
 
 
 @pytest.mark.proves("assumed D25")
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
+def test_without_the_token_everything_is_a_401_that_tells_nothing(guarded):
+    for method, path in (
         ("GET", "/worlds"),
         ("POST", "/worlds"),
         ("DELETE", "/worlds/default"),
@@ -133,23 +117,18 @@ WRONG = [
         ("GET", "/nowhere"),
         ("PATCH", "/worlds"),
         ("POST", "/health"),
-    ],
-)
-def test_without_the_token_everything_is_a_401_that_tells_nothing(guarded, method, path):
-    for tokens in WRONG:
-        answer = with_token(guarded, method, path, *tokens)
+    ):
+        for tokens in WRONG:
+            answer = with_token(guarded, method, path, *tokens)
 
-        assert_refused(answer, 401, "unauthorized")
-        assert answer.headers["www-authenticate"] == "Bearer"
-        assert "open-sesame-open-sesame" not in answer.body.decode()
+            assert_refused(answer, 401, "unauthorized")
+            assert answer.headers["www-authenticate"] == "Bearer"
+            assert "open-sesame-open-sesame" not in answer.body.decode()
 
 
 @pytest.mark.proves("assumed D25")
-def test_health_is_open(guarded):
+def test_health_and_the_platform_need_no_token(guarded):
     assert guarded.control("GET", "/health").status == 200
-
-
-def test_the_platform_needs_no_token(guarded):
     assert guarded.ask("GET", "/v5/apikeys", key="merchant").status == 200
 
 
@@ -163,9 +142,10 @@ def ask_on_port(sandbox: InProcess, port: int, path: str, key: str | None = None
     return exchange.run_now(sandbox.sandbox.app).status
 
 
-@pytest.mark.parametrize(
-    ("port", "path", "key", "expected"),
-    [
+def test_with_a_control_port_each_port_serves_its_own_surface_only():
+    sandbox = InProcess(build(Settings(port=8080, control_port=8081)))
+
+    for port, path, key, expected in (
         (8080, "/v5/apikeys", "merchant", 200),
         (8080, "/_sandbox/health", None, 404),
         (8080, "/_sandbox/worlds", None, 404),
@@ -174,19 +154,10 @@ def ask_on_port(sandbox: InProcess, port: int, path: str, key: str | None = None
         (8081, "/_sandbox/worlds", None, 200),
         (8081, "/v5/apikeys", "merchant", 404),
         (8081, "/nowhere", None, 404),
-    ],
-)
-def test_with_a_control_port_each_port_serves_its_own_surface_only(port, path, key, expected):
-    sandbox = InProcess(build(Settings(port=8080, control_port=8081)))
-
-    assert ask_on_port(sandbox, port, path, key) == expected
-
-
-def test_a_404_of_the_platform_port_looks_like_any_other():
-    sandbox = InProcess(build(Settings(port=8080, control_port=8081)))
-
+    ):
+        assert ask_on_port(sandbox, port, path, key) == expected, (port, path)
+    # It looks like any other of the platform.
     answer = sandbox.control("GET", "/worlds")
-
     assert (answer.status, list(answer.json())) == (404, ["detail", "error"])
 
 
