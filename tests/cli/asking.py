@@ -1,11 +1,19 @@
 """The command line against a served sandbox: run to its end in process, or followed as it goes."""
 
 import contextlib
+import io
+import json
 import os
+import pty
+import select
+import shlex
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import click
@@ -41,11 +49,36 @@ def assert_refused(done: Result, code: int, *words: str) -> None:
     assert [word for word in words if word not in done.stderr] == [], done.stderr
 
 
-def attach(terminal: str) -> None:
-    """Make this terminal what the command of this process reads from and complains to."""
+@contextlib.contextmanager
+def at_terminal(*arguments: str, **env: str) -> Iterator[tuple[Process, int]]:
+    """The command at a terminal, from which it reads and to which it complains.
+
+    With it comes what a person there has: the other end of the terminal.
+    """
+    person, terminal = pty.openpty()
+    process = Process(arguments, env=env, before=partial(_attach, os.ttyname(terminal)))
+    try:
+        yield process, person
+    finally:
+        process.close()
+        os.close(terminal)
+        os.close(person)
+
+
+def _attach(terminal: str) -> None:
     descriptor = os.open(terminal, os.O_RDWR)
     os.dup2(descriptor, 0)
     os.dup2(descriptor, 2)
+    sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)))
+
+
+def read_until(person: int, words: str) -> str:
+    """What the command says at the terminal, up to these words."""
+    said = b""
+    while words.encode() not in said:
+        assert select.select([person], [], [], WAIT_S)[0], said
+        said += os.read(person, 1_000)
+    return said.decode()
 
 
 def add_world(server: Served, id: str, **more: Any) -> dict[str, Any]:
@@ -72,6 +105,53 @@ def pay(server: Served, world: dict[str, Any], **more: Any) -> dict[str, Any]:
     )
     body: dict[str, Any] = answer.json()
     return body
+
+
+@dataclass
+class Shell:
+    """A shell whose commands are about a world of a server. A line is split as shells do."""
+
+    server: Served
+    world: dict[str, Any]
+
+    @property
+    def id(self) -> str:
+        return str(self.world["id"])
+
+    @property
+    def env(self) -> dict[str, str]:
+        return {"SANDBOX_URL": self.server.url, "SANDBOX_WORLD": self.id}
+
+    def ask(self, line: str) -> Result:
+        return ask(*shlex.split(line), **self.env)
+
+    def __call__(self, line: str) -> str:
+        """What the command prints, which succeeds without a complaint."""
+        return told(*shlex.split(line), **self.env)
+
+    def json(self, line: str) -> Any:
+        return json.loads(self(f"{line} --json"))
+
+    def refuses(self, line: str, code: int, *words: str) -> None:
+        """The command ends with this status and a message with these words, and no output."""
+        assert_refused(self.ask(line), code, *words)
+
+    def following(self, line: str) -> "contextlib.AbstractContextManager[Followed]":
+        return following(*shlex.split(line), **self.env)
+
+    def control(self, method: str, path: str, body: Any = None) -> Any:
+        """The answer of the control API about the world."""
+        answer = self.server.control(method, f"/worlds/{self.id}{path}", json=body)
+        answer.raise_for_status()
+        return answer.json() if answer.content else None
+
+    def request(self, method: str, path: str, key: str = "merchant", **more: Any) -> Any:
+        """The platform's answer."""
+        return self.server.ask(method, path, key=self.world["keys"][key]["key"], **more)
+
+    def pay(self, **more: Any) -> dict[str, Any]:
+        """A sale of the merchant's; the answer's body."""
+        return pay(self.server, self.world, **more)
 
 
 class Followed:
@@ -110,9 +190,9 @@ class Followed:
 
 
 @contextlib.contextmanager
-def following(*arguments: str, server: Served | None = None) -> Iterator[Followed]:
+def following(*arguments: str, **env: str) -> Iterator[Followed]:
     """The command in a process of its own, as a user's shell has it."""
-    process = Process(arguments, env={} if server is None else {"SANDBOX_URL": server.url})
+    process = Process(arguments, env=env)
     # A line that never comes fails its test.
     watchdog = threading.Timer(WAIT_S, process.kill)
     watchdog.start()

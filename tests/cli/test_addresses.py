@@ -41,31 +41,16 @@ def test_payments_go_through_the_proxy_that_the_user_named(proxy, world):
     captured = json.loads(at(proxy, "capture", held["transaction_id"], "--json", *to))
     refunded = json.loads(at(proxy, "refund", "last", "--json", *to))
 
-    assert [one["status"] for one in (held, captured, refunded)] == [
-        "authorized",
-        "captured",
-        "refunded",
-    ]
+    statuses = [one["status"] for one in (held, captured, refunded)]
+    assert statuses == ["authorized", "captured", "refunded"]
     assert urlsplit(proxy.url).path + "/v3/preauth" in proxy.asked
+    assert f"curl -s {proxy.url}/v3/payment" in at(proxy, "world", "new")
+    assert at(proxy, "open", "--print", *to).startswith(f"{proxy.url}/_sandbox/#/{world}")
 
 
 @pytest.mark.parametrize("proxy", ["both"], indirect=True)
 def test_a_scenario_plays_through_the_proxy(proxy):
-    said = at(proxy, "scenario", "play", "late_answer", "--auto")
-
-    assert "all as expected" in said
-
-
-def test_a_new_world_says_how_to_pay_through_the_proxy(proxy):
-    said = at(proxy, "world", "new")
-
-    assert f"curl -s {proxy.url}/v3/payment" in said
-
-
-def test_the_console_is_opened_through_the_proxy(proxy, world):
-    said = at(proxy, "open", "--print", "--world", world)
-
-    assert said.startswith(f"{proxy.url}/_sandbox/#/{world}")
+    assert "all as expected" in at(proxy, "scenario", "play", "late_answer", "--auto")
 
 
 def test_the_documents_lead_back_to_where_they_came_from(proxy, tmp_path):

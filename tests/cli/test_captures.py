@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.asking import ask, told
+from tests.cli.asking import ask, assert_refused, told
 
 
 @pytest.fixture(scope="module")
@@ -31,69 +31,44 @@ def captures_in(page: Path) -> dict[str, dict[str, Any]]:
     return {id: json.loads(gzip.decompress(b64decode(text))) for id, text in found}
 
 
-def test_captures_are_put_into_one_page_beside_the_first(file, tmp_path):
-    other = tmp_path / "a week <b>.gz"
+def test_captures_are_put_into_one_page_beside_the_first(served, file, tmp_path):
+    other, again, page = (tmp_path / name for name in ("a week <b>.gz", "again.gz", "page.html"))
     other.write_bytes(file.read_bytes())
 
     told("world", "open", str(file), str(other), "--no-browser")
-
-    page = file.with_name("friday.capture.html")
-    assert captures_in(page) == {
-        "friday": content_of(file),
-        "a-week-b--2": content_of(file),
-    }
-    assert "a week &lt;b&gt;.gz" in page.read_text()
-
-
-def test_the_result_is_json_for_programs(served, file, tmp_path):
-    again, page = tmp_path / "again.gz", tmp_path / "page.html"
-
     made = json.loads(told("world", "capture", str(again), "--json", server=served))
-    opened = json.loads(
-        told("world", "open", str(file), "--to", str(page), "--no-browser", "--json")
-    )
+    options = ("--to", str(page), "--no-browser", "--json")
+    opened = json.loads(told("world", "open", str(file), *options))
 
+    beside = file.with_name("friday.capture.html")
+    assert captures_in(beside) == {"friday": content_of(file), "a-week-b--2": content_of(file)}
+    assert "a week &lt;b&gt;.gz" in beside.read_text()
     assert made == {"world": "default", "file": str(again), "bytes": again.stat().st_size}
     assert opened == {"page": str(page), "worlds": ["default"]}
 
 
-def broken(change: dict[str, Any] | None, without: str = "") -> Any:
-    def write(file: Path) -> bytes:
-        content = content_of(file) | (change or {})
-        content.pop(without, None)
-        return gzip.compress(json.dumps(content).encode())
-
-    return write
-
-
 @pytest.mark.proves("assumed D25-reports")
-@pytest.mark.parametrize(
-    ("write", "said"),
-    [
-        (lambda _: b"{}", "is not a capture: it is not gzipped"),
-        (lambda _: gzip.compress(b"no JSON"), "is not a capture: "),
-        (lambda _: gzip.compress(b"[]"), "is not a capture of this program"),
-        (lambda file: file.read_bytes()[:-20], "is not a capture: it ends too early"),
-        (broken({"program": "other"}), "is not a capture of this program"),
-        (broken({"capture": 2}), "has the format 2, and this version reads 1"),
-        (broken({"extra": 1}), "has 'extra', which no capture has"),
-        (broken(None, "requests"), "has no requests"),
-        (broken({"requests": {}}), "requests: must be a list"),
-        (broken({"requests": [1]}), "requests: must be a list of objects"),
-        (broken({"scenario": []}), "scenario: must be an object"),
-    ],
-)
-def test_a_file_that_is_not_a_capture_is_refused_and_nothing_is_written(
-    file, tmp_path, write, said
-):
-    bad = tmp_path / "bad.gz"
-    bad.write_bytes(write(file))
+def test_a_file_that_is_not_a_capture_is_refused_and_nothing_is_written(file, tmp_path):
+    content, bad = content_of(file), tmp_path / "bad.gz"
+    without = {name: value for name, value in content.items() if name != "requests"}
+    for changed, said in (
+        (b"{}", "is not a capture: it is not gzipped"),
+        (gzip.compress(b"no JSON"), "is not a capture: "),
+        ([], "is not a capture of this program"),
+        (file.read_bytes()[:-20], "is not a capture: it ends too early"),
+        (content | {"program": "other"}, "is not a capture of this program"),
+        (content | {"capture": 2}, "has the format 2, and this version reads 1"),
+        (content | {"extra": 1}, "has 'extra', which no capture has"),
+        (without, "has no requests"),
+        (content | {"requests": {}}, "requests: must be a list"),
+        (content | {"requests": [1]}, "requests: must be a list of objects"),
+        (content | {"scenario": []}, "scenario: must be an object"),
+    ):
+        is_raw = isinstance(changed, bytes)
+        bad.write_bytes(changed if is_raw else gzip.compress(json.dumps(changed).encode()))
 
-    done = ask("world", "open", str(bad), "--no-browser")
-
-    assert done.exit_code == 2
-    assert done.stderr.startswith(f"sandbox: {bad}: {said}")
-    assert list(tmp_path.iterdir()) == [bad]
+        assert_refused(ask("world", "open", str(bad), "--no-browser"), 2, f"{bad}: {said}")
+        assert list(tmp_path.iterdir()) == [bad]
 
 
 def test_files_that_cannot_be_are_refused(served, file, tmp_path):
@@ -103,8 +78,6 @@ def test_files_that_cannot_be_are_refused(served, file, tmp_path):
         (["open", str(missing)], f"{missing}: cannot be read: No such file"),
         (["open", str(file), "--to", str(file)], f"--to: {file} is one of the captures"),
         (["open", str(file), "--to", str(missing / "x.html")], "cannot be written"),
+        (["capture", str(missing / "x.gz")], "cannot be written"),
     ):
-        done = ask("world", *arguments, "--no-browser")
-        assert (done.exit_code, said in done.stderr) == (2, True), done.output
-    done = ask("world", "capture", str(missing / "x.gz"), server=served)
-    assert (done.exit_code, "cannot be written" in done.stderr) == (2, True), done.output
+        assert_refused(ask("world", *arguments, server=served), 2, said)

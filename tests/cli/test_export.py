@@ -11,7 +11,7 @@ import pytest
 from sandbox.app import build
 from sandbox.platform.openapi.examples import EXAMPLES, FOLDERS
 from sandbox.settings import Settings
-from tests.cli.asking import add_world, ask, assert_refused, told
+from tests.cli.asking import ask, assert_refused, told
 from tests.driving import InProcess
 
 BASE = "http://127.0.0.1:8080"
@@ -79,15 +79,6 @@ def test_every_request_of_the_collection_succeeds_twice_in_a_row(collection):
     assert [world["id"] for world in listed] == ["default"]
 
 
-def test_a_single_request_goes_to_the_world_that_is_there_anyway(collection):
-    runner = Runner(collection)
-    (sale,) = [one for one in items(collection) if one["request"]["url"].endswith("/v3/payment")][
-        :1
-    ]
-
-    assert runner.send(sale) == 200
-
-
 def test_the_folders_are_the_resources_of_the_platform(collection):
     folders = [one["name"] for one in collection["item"] if "item" in one]
 
@@ -95,49 +86,35 @@ def test_the_folders_are_the_resources_of_the_platform(collection):
     assert {name.partition(".")[0] for name in EXAMPLES} == set(FOLDERS)
 
 
-def test_it_can_be_written_to_a_file_for_another_server(tmp_path):
-    out = tmp_path / "collection.json"
-
-    said = told("export", "postman", "--out", str(out), "--server", "http://127.0.0.1:9000/")
-
-    assert str(out) in said
-    variables = {one["key"]: one["value"] for one in json.loads(out.read_text())["variable"]}
-    assert variables["baseUrl"] == "http://127.0.0.1:9000"
-
-
-def test_a_file_that_cannot_be_written_is_named(tmp_path):
-    out = tmp_path / "nowhere" / "collection.json"
-
-    assert_refused(ask("export", "postman", "--out", str(out)), 2, "--out", "nowhere")
-
-
-def test_with_a_profile_the_header_is_that_of_the_platform(tmp_path):
-    profile = tmp_path / "mine.toml"
+def test_it_can_be_written_to_a_file_for_another_server_with_another_header(tmp_path):
+    out, profile = tmp_path / "collection.json", tmp_path / "mine.toml"
     profile.write_text('api_key_header = "X-Own-Key"\n')
 
-    shown = json.loads(told("export", "postman", "--profile", str(profile)))
+    options = ("--server", "http://127.0.0.1:9000/", "--profile", str(profile))
+    said = told("export", "postman", "--out", str(out), *options)
+    missing = str(tmp_path / "nowhere" / "collection.json")
+    assert_refused(ask("export", "postman", "--out", missing), 2, "--out", "nowhere")
 
+    assert str(out) in said
+    shown = json.loads(out.read_text())
+    variables = {one["key"]: one["value"] for one in shown["variable"]}
+    assert variables["baseUrl"] == "http://127.0.0.1:9000"
     headers = {one["key"] for item in items(shown) for one in item["request"]["header"]}
     assert "X-Own-Key" in headers
     assert "x-service-apikey" not in headers
 
 
-def test_requests_of_the_journal_are_written_as_a_file(served, tmp_path):
-    world = add_world(served, "export-requests")
-    key = world["keys"]["merchant"]["key"]
-    served.ask("GET", "/v5/apikeys", key=key)
-    at, out = ("--world", world["id"]), tmp_path / "requests.har"
+def test_requests_of_the_journal_are_written_as_a_file(shell, tmp_path):
+    shell.request("GET", "/v5/apikeys")
+    out = tmp_path / "requests.har"
 
-    shown = told("export", "requests", *at, server=served)
-    said = told("export", "requests", "--as", "har", "--out", str(out), *at, server=served)
-    refused = ask("export", "requests", "req_none", *at, server=served)
+    shown = shell("export requests")
+    said = shell(f"export requests --as har --out {out}")
+    shell.pay(amount=100)
+    scenario = tomllib.loads(shell("export requests --as scenario"))
 
     assert "$KEY_MERCHANT" in shown
-    assert key not in shown
+    assert shell.world["keys"]["merchant"]["key"] not in shown
     assert said == f"wrote 1 request to {out}\n"
     assert len(json.loads(out.read_text(encoding="utf-8"))["log"]["entries"]) == 1
-    assert (refused.exit_code, "req_none" in refused.stderr) == (2, True)
-    body = {"amount": 100, "terminal_id": world["terminals"]["merchant"]}
-    served.ask("POST", "/v3/payment", key=key, json=body)
-    scenario = told("export", "requests", "--as", "scenario", *at, server=served)
-    assert [one["send"]["amount"] for one in tomllib.loads(scenario)["example"]] == [100]
+    assert [one["send"]["amount"] for one in scenario["example"]] == [100]

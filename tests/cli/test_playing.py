@@ -1,15 +1,11 @@
 """`sandbox scenario play`: the examples of a scenario on a running server, step by step."""
 
 import os
-import pty
 import re
-import select
-from functools import partial
 
 import pytest
 
-from tests.cli.asking import WAIT_S, add_world, ask, assert_refused, attach, told
-from tests.processes import Process
+from tests.cli.asking import WAIT_S, Shell, ask, assert_refused, at_terminal, read_until, told
 
 STORY = """
 name = "Shown"
@@ -41,16 +37,8 @@ def worlds(server):
 
 def payments(server, world_id):
     """How many payments a world has got."""
-    listed = server.control("GET", f"/worlds/{world_id}/requests?route=payments.create").json()
-    return len(listed["requests"])
-
-
-def read_until(terminal, words):
-    """Read what the command says to its terminal, up to these words."""
-    said = b""
-    while words not in said:
-        assert select.select([terminal], [], [], WAIT_S)[0], said
-        said += os.read(terminal, 1000)
+    shell = Shell(server, {"id": world_id})
+    return len(shell.control("GET", "/requests?route=payments.create")["requests"])
 
 
 def test_each_step_has_its_request_answer_webhooks_and_clock(served):
@@ -77,89 +65,62 @@ def test_each_step_has_its_request_answer_webhooks_and_clock(served):
     assert worlds(served) == before, "the world of the play is gone"
 
 
-def test_it_is_seen_which_webhooks_came_before_the_answer_and_which_twice(served):
+def test_webhooks_before_the_answer_and_reasons_of_refusals_are_shown(served):
     shown = told("scenario", "play", "webhook_twice_and_early", server=served)
+    refused = told("scenario", "play", "missing_permission", server=served)
 
     early, late = re.split(r"\n\n", shown)[1:3]
-    assert early.count("transaction.sale") == 2
+    assert (early.count("transaction.sale"), late.count("transaction.sale")) == (2, 1)
     assert "transaction.sale, before the answer" in early
-    assert late.count("transaction.sale") == 1
     assert "before the answer" not in late
+    assert re.search(r"answer    404 .*\n   because   .*hierarchy", refused)
 
 
-def test_a_refusal_has_its_reason(served):
-    shown = told("scenario", "play", "missing_permission", server=served)
+def test_a_step_that_differs_says_so_and_the_world_can_be_kept(served, story):
+    done = ask("scenario", "play", story, "--keep", server=served)
 
-    assert re.search(r"answer    404 .*\n   because   .*hierarchy", shown)
-
-
-def test_a_step_that_differs_says_so_and_the_exit_status_is_1(served, story):
-    done = ask("scenario", "play", story, server=served)
-
+    (id,) = re.findall(r"--world (\S+)$", done.stdout, re.MULTILINE)
     assert (done.exit_code, done.stderr) == (1, "")
     assert done.stdout.count("differs") == 1
     assert "differs  status: expected 'declined', came 'captured'" in done.stdout
-    assert done.stdout.endswith("\n2 steps, 1 not as expected\n")
-
-
-def test_the_world_can_be_kept(served):
-    shown = told("scenario", "play", "insufficient_funds_then_success", "--keep", server=served)
-
-    (world_id,) = re.findall(r"--world (\S+)$", shown, re.MULTILINE)
-    assert world_id in worlds(served)
-    assert "insufficient_funds" in told("tail", "--no-follow", "--world", world_id, server=served)
-    served.control("DELETE", f"/worlds/{world_id}")
+    assert "\n2 steps, 1 not as expected\n" in done.stdout
+    assert "insufficient_funds" in told("tail", "--no-follow", "--world", id, server=served)
+    served.control("DELETE", f"/worlds/{id}")
 
 
 def test_on_a_terminal_each_step_waits_for_a_key(served, story):
     before = set(worlds(served))
-    parent, child = pty.openpty()
-    process = Process(
-        ["scenario", "play", story, "--url", served.url],
-        before=partial(attach, os.ttyname(child)),
-    )
-    try:
-        read_until(parent, b"step 1")
+    with at_terminal("scenario", "play", story, "--url", served.url) as (process, person):
+        read_until(person, "step 1")
         (world_id,) = set(worlds(served)) - before
         assert payments(served, world_id) == 0
-        os.write(parent, b" ")
-        read_until(parent, b"step 2")
+        os.write(person, b" ")
+        read_until(person, "step 2")
         assert payments(served, world_id) == 1
-        os.write(parent, b" ")
+        os.write(person, b" ")
         assert process.stdout.read().endswith("2 steps, 1 not as expected\n")
         assert process.wait(WAIT_S) == 1
-    finally:
-        process.close()
-        os.close(parent)
-        os.close(child)
 
 
 def test_what_cannot_be_played_is_refused_in_one_sentence(served, tmp_path):
-    unknown = ask("scenario", "play", "late_anser", server=served)
-    assert_refused(unknown, 2, "late_answer")
-
     bare = tmp_path / "bare.toml"
     bare.write_text('name = "Bare"\n')
+
+    assert_refused(ask("scenario", "play", "late_anser", server=served), 2, "late_answer")
     assert_refused(ask("scenario", "play", str(bare), server=served), 1, "no examples")
-    nowhere = ask("scenario", "play", "late_answer", "--url", "http://127.0.0.1:9")
-    assert_refused(nowhere, 2, "no server answers")
 
 
-def test_a_scenario_runs_in_a_world_until_it_is_stopped(served, story):
-    add_world(served, "staged")
-
+def test_a_scenario_runs_in_a_world_until_it_is_stopped(shell, story):
     def running():
-        return served.control("GET", "/worlds/staged/scenario").json().get("name")
+        found = shell.server.control("GET", f"/worlds/{shell.id}/scenario")
+        return found.json().get("name")
 
-    at = ("--world", "staged")
-    said = told("scenario", "run", "late_answer", *at, server=served)
-    assert (said, running()) == ("Late answer runs in staged\n", "Late answer")
-    assert told("scenario", "run", story, *at, server=served) == "Shown runs in staged\n"
-    assert_refused(ask("scenario", "run", "late_anser", *at, server=served), 2, "late_answer")
+    assert shell("scenario run late_answer") == f"Late answer runs in {shell.id}\n"
+    assert running() == "Late answer"
+    assert shell(f"scenario run {story}") == f"Shown runs in {shell.id}\n"
+    shell.refuses("scenario run late_anser", 2, "late_answer")
     assert running() == "Shown", "a refusal changes nothing"
-    assert told("scenario", "stop", *at, server=served) == "no scenario runs in staged\n"
+    assert shell("scenario stop") == f"no scenario runs in {shell.id}\n"
     assert running() is None
-    told("scenario", "stop", *at, server=served)
-    elsewhere = ask("scenario", "run", "late_answer", "--world", "stagd", server=served)
-    assert_refused(elsewhere, 2, "staged")
-    served.control("DELETE", "/worlds/staged")
+    shell("scenario stop")
+    shell.refuses(f"scenario run late_answer --world {shell.id}x", 2, shell.id)

@@ -6,6 +6,7 @@ from codecs import BOM_UTF8
 import pytest
 
 from tests.cli.asking import ask as run
+from tests.cli.asking import assert_refused
 from tests.driving import serving
 
 SCENARIO = """name = "tills"
@@ -72,9 +73,7 @@ def test_a_file_that_is_not_utf_8_is_refused_and_utf_8_named(tmp_path, encoding,
         run("serve", "--port", "0", "--fixture", fixture),
         run("serve", "--port", "0", "--token-file", token),
     ):
-        assert done.exit_code in (1, 2)
-        assert said in done.stderr + done.stdout
-        assert "save it as UTF-8" in done.stderr + done.stdout
+        assert_refused(done, 2, said, "save it as UTF-8")
 
 
 def test_a_world_in_utf_16_is_refused_before_it_is_sent(server, tmp_path, fixture_text):
@@ -82,4 +81,4 @@ def test_a_world_in_utf_16_is_refused_before_it_is_sent(server, tmp_path, fixtur
 
     done = run("world", "load", world, "--url", server.url)
 
-    assert (done.exit_code, "is UTF-16; save it as UTF-8" in done.stderr) == (2, True)
+    assert_refused(done, 2, "is UTF-16; save it as UTF-8")

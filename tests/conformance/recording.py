@@ -18,13 +18,8 @@ class Recorder:
     def __init__(self, stage: InProcess, *, seed: int, switches: Mapping[str, Any]) -> None:
         self._stage = stage
         clock = {"now": TIME.format(0), "mode": "frozen"}
-        readings = {
-            name.removeprefix("readings."): value
-            for name, value in switches.items()
-            if name.startswith("readings.")
-        }
-        others = {name: value for name, value in switches.items() if name[9:] not in readings}
-        begin = {"seed": seed, "clock": clock, "switches": others, "readings": readings}
+        readings = {name.removeprefix("readings."): value for name, value in switches.items()}
+        begin = {"seed": seed, "clock": clock, "readings": readings}
         self.world = control(stage, "POST", "/worlds", begin)
         self.entries: list[dict[str, Any]] = []
 

@@ -1,9 +1,7 @@
 """What failures cost, and which grade is left."""
 
-import pytest
-
 from sandbox.control.ledger import citations
-from sandbox.doctor.probe import Severity, grade_of, score_of
+from sandbox.doctor.probe import Severity, Way, grade_of, score_of
 from sandbox.doctor.probes import PROBES
 from tools.pages.citations import clauses
 
@@ -20,33 +18,28 @@ def test_the_weights_of_all_probes_are_a_hundred():
     assert sum(probe.weight for probe in PROBES.values()) == 100
 
 
-@pytest.mark.parametrize(
-    ("failures", "expected"),
-    [
+def test_the_worst_failure_limits_the_score():
+    three = dict.fromkeys(("bad_signature", "tampered_body", "stale_timestamp"), "should")
+    names = [name.replace("-", "_") for name in PROBES]
+    for failures, expected in (
         ({}, (100, "A")),
         ({"get": "advice"}, (100, "A")),
         ({"quick": "should"}, (94, "B")),
-        (
-            {"bad_signature": "should", "tampered_body": "should", "stale_timestamp": "should"},
-            (94, "B"),
-        ),
+        (three, (94, "B")),
         ({"unicode": "must"}, (69, "D")),
         ({"empty_signature": "critical"}, (39, "F")),
         ({"unicode": "must", "empty_signature": "critical"}, (39, "F")),
-    ],
-)
-def test_the_worst_failure_limits_the_score(failures, expected):
-    assert graded(**failures) == expected
+        (dict.fromkeys(names, "should"), (70, "C")),
+        (dict.fromkeys(names, "critical"), (0, "F")),
+    ):
+        assert graded(**failures) == expected, failures
 
 
-def test_whatever_fails_without_being_serious_leaves_a_c():
-    everything = {name.replace("-", "_"): "should" for name in PROBES}
-
-    assert graded(**everything) == (70, "C")
-
-
-def test_nothing_is_left_when_everything_fails():
-    assert graded(**{name.replace("-", "_"): "critical" for name in PROBES}) == (0, "F")
+def test_every_way_of_failing_has_its_advice():
+    for name, probe in PROBES.items():
+        for way in Way:
+            is_right = probe.is_met_by(way) or way == Way.SLOW
+            assert is_right or probe.advice_on(way), (name, way)
 
 
 def test_every_clause_that_a_probe_cites_has_an_entry():

@@ -7,8 +7,6 @@ import pytest
 from click.testing import CliRunner
 
 from sandbox.cli.main import main
-from sandbox.doctor.probe import Way
-from sandbox.doctor.probes import PROBES
 from tests.doctor import receivers as of
 from tests.doctor.receivers import SECRET, after, forged, seeing
 from tests.webhooks import misbehaving as bad
@@ -90,11 +88,8 @@ def test_a_flaw_is_found_and_everything_else_passes(name):
 
 
 def test_taking_whatever_comes_is_said_in_one_sentence():
-    probes = ("bad-signature", "tampered-body", "missing-signature", "unsigned")
-    only = [option for name in probes for option in ("--only", name)]
-
     with receiving(of.without_verifying) as one:
-        _, report = examine(one.url, *only)
+        _, report = examine(one.url)
 
     assert "does not verify signatures at all" in report["diagnosis"]
     assert failed(report)["bad-signature"] == ("critical", "taken")
@@ -144,21 +139,14 @@ def test_an_event_that_is_refused_is_named_and_can_be_left_out():
     assert (rest[0], failed(rest[1])) == (0, {})
 
 
-@pytest.mark.parametrize("category", ["batch", "api_key"])
-def test_a_receiver_of_other_events_than_payments_is_examined_with_those(category):
+@pytest.mark.parametrize("events", ["batch.*", "api_key.*", "location.deleted"])
+def test_a_receiver_of_other_events_than_payments_is_examined_with_those(events):
     with receiving(of.good) as one:
-        _, report = examine(one.url, "--events", f"{category}.*")
+        _, report = examine(one.url, "--events", events)
 
     bodies = [request.json() for request in one.requests if request.body]
     assert (report["grade"], failed(report)) == ("A", {})
     assert [body for body in bodies if "transaction_type" in body] == []
-
-
-def test_a_receiver_of_a_single_event_is_examined_with_that():
-    with receiving(of.good) as one:
-        _, report = examine(one.url, "--events", "location.deleted")
-
-    assert (report["grade"], failed(report)) == ("A", {})
 
 
 # --- receivers that take nothing --------------------------------------------------------------
@@ -184,13 +172,9 @@ def test_without_a_good_one_taken_nothing_else_is_tried(answer, way, words):
     assert report["probes"][0]["told"] == words
     assert {probe["verdict"] for probe in report["probes"][1:]} == {"skipped"}
     assert len(one.requests) == 1
-
-
-def test_a_missing_path_is_told_from_a_wrong_secret():
-    with receiving(404) as one:
-        _, report = examine(one.url)
-
-    assert report["probes"][0]["advice"].startswith("404: there is nothing at this path")
+    # A missing path is told from a wrong secret.
+    hint = report["probes"][0]["advice"].startswith("404: there is nothing at this path")
+    assert hint is (answer == 404)
 
 
 @pytest.mark.parametrize(
@@ -221,11 +205,3 @@ def test_an_endless_answer_is_read_to_its_limit():
         code, report = examine(one.url, "--only", "good")
 
     assert (code, failed(report)) == (0, {})
-
-
-@pytest.mark.parametrize("name", PROBES)
-def test_every_way_of_failing_has_its_advice(name):
-    probe = PROBES[name]
-    ways = [way for way in Way if not probe.is_met_by(way) and way != Way.SLOW]
-
-    assert [way for way in ways if not probe.advice_on(way)] == []

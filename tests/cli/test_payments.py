@@ -1,0 +1,169 @@
+"""`sandbox pay`, what acts on payments, and `next` and `tap`, which say how they end."""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from sandbox.cli.arguments import minor_units
+from sandbox.domain.currencies import in_units
+from tests.cli.asking import Shell, add_world
+
+WAITS = {
+    "name": "waits",
+    "rule": [{"when": {"operation": "sale"}, "then": {"tap": "wait"}}],
+    "example": [
+        {
+            "send": {"operation": "sale", "tap": {"card": "tok_amex"}},
+            "expect": {"status": "captured"},
+        }
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def till(served) -> Shell:
+    return Shell(served, add_world(served, "verbs"))
+
+
+def test_a_payment_is_one_line_with_its_id_status_amount_card_and_next_step(till):
+    line = till("pay 10.5 --card tok_amex")
+    paid = till.json("pay 10 --event-id e-1")
+
+    id, status, reason, amount, currency, *card = line.split()
+    assert (len(id), status, reason) == (36, "captured:", "approved")
+    assert [amount, currency, *card[:2]] == ["10.50", "USD", "Amex", "371449*****8431"]
+    assert f"  next: sandbox batch close {paid['batch_id'][:8]}\n" in line
+    assert (paid["total_amount"], paid["event_id"]) == (1000, "e-1")
+
+
+def test_a_payment_shows_what_is_special_about_it(till):
+    for line, words in {
+        "pay 80 --card tok_mc_prepaid": ["30.00 still to pay", "next: sandbox pay 30.00"],
+        "pay 10 --tip 2": ["12.00 USD (tip 2.00)"],
+        "pay 9000.51": ["declined: insufficient_funds", "chosen by the amount 900051", "tail"],
+        "pay 10 --outcome lost_card": ["lost_card, chosen by the header"],
+        "pay 10 --as partner --terminal tax_merchant": ["USD (tax 0."],
+    }.items():
+        shown = till(line)
+        assert [word for word in words if word not in shown] == [], line
+
+
+def test_a_hold_is_raised_captured_refunded_and_named_by_the_beginning_of_its_id(till):
+    held = till("pay 25 --hold --as second_merchant")
+    id = held.split()[0]
+    raised = till("increment last 5")
+    captured = till(f"capture {id[:9]} 28.5")
+    refunded = till(f"refund {id} 2")
+    whole = till.json("refund last")
+    refused = till.ask("refund last --json")
+
+    assert f"next: sandbox capture {id[:8]}" in held
+    assert "authorized: approved  30.00 USD" in raised
+    assert "captured: approved  28.50 USD" in captured
+    assert "(refunded 2.00)" in refunded
+    assert (whole["transaction_id"], whole["refunded"], whole["status"]) == (id, 2850, "refunded")
+    assert refused.exit_code == 1
+    assert json.loads(refused.stdout)["error"] in refused.stderr
+
+
+def test_a_tip_is_an_amount_or_a_percentage_and_a_payment_is_reversed(till):
+    till("pay 20")
+
+    assert "23.00 USD (tip 3.00)" in till("tip last 3")
+    assert "22.00 USD (tip 2.00)" in till("tip last 10%")
+    assert "reversed 1.00" in till("reverse last 1")
+
+
+def test_an_attempt_that_timed_out_is_answered_late(till):
+    id = till("pay 20 --outcome processor_timeout").split()[0]
+
+    paid = till(f"answer {id[:9]}")
+    till("refund last 5 --outcome processor_timeout")
+    refunded = till("answer last")
+    till("refund last 6 --outcome processor_timeout")
+    declined = till.json("answer last do_not_honor")
+
+    assert paid == f"{id}  sale: captured (approved)  20.00 USD\n"
+    assert refunded == f"{id}  refund: captured (approved)  20.00 USD (refunded 5.00)\n"
+    assert (declined["payment"]["refunded"], declined["unanswered"]) == (500, [])
+
+
+def test_a_surcharge_is_confirmed_by_a_member_that_acts_through_its_parent(till):
+    for answer, status in (("yes", "captured:"), ("no", "canceled:")):
+        asked = till("pay 20 --as surcharge_merchant").split()
+        done = till(f"confirm last {answer}").split()
+
+        assert asked[1].startswith("surcharge_pending")
+        assert done[:2] == [asked[0], status]
+
+
+def test_amounts_are_units_of_their_currency():
+    for text, currency, minor, back in (
+        ("10", None, 1000, "10.00"),
+        ("10.5", "USD", 1050, "10.50"),
+        ("007", "USD", 700, "7.00"),
+        ("1500", "JPY", 1500, "1500"),
+        ("1.234", "KWD", 1234, "1.234"),
+    ):
+        assert (minor_units(text, currency), in_units(minor, currency)) == (minor, back)
+
+
+# --- next and tap -------------------------------------------------------------------------------
+
+
+def test_the_next_attempt_that_fits_ends_as_was_said(shell):
+    shown = shell("next partial_approval --operation sale --approved-amount 400")
+    paid = shell.pay()
+    after = shell("next")
+
+    assert shown.splitlines()[1].split() == ["partial_approval", "-", "sale", "-", "400", "0"]
+    assert paid["status_reason"] == "partial_approval"
+    assert paid["additional_details"]["captured_amount"] == 400
+    assert after.startswith("the queue is empty")
+
+
+def test_what_waits_can_be_forgotten(shell):
+    shell("next --fault http_503 --delay-ms 5")
+
+    waiting = shell.json("next lost_card")["queue"]
+
+    entries = [(entry["outcome"], entry["fault"], entry["delay_ms"]) for entry in waiting]
+    assert entries == [(None, "http_503", 5), ("lost_card", None, 0)]
+    assert shell.json("next --clear") == {"queue": [], "total": 0}
+
+
+@contextmanager
+def a_sale_that_waits(shell: Shell) -> Iterator[Future[dict[str, Any]]]:
+    """A sale for whose card its terminal waits; its answer, some time."""
+    shell.control("PUT", "/scenario", WAITS)
+    # Reading along, one hears of the sale without asking again and again.
+    with (
+        ThreadPoolExecutor(1) as cashier,
+        shell.following("listen 9 --json --events transaction.create") as listening,
+    ):
+        listening.until("ready")
+        paying = cashier.submit(shell.pay)
+        listening.until("transaction.create")
+        yield paying
+
+
+def test_a_payment_that_waits_is_listed_and_tapped_or_called_off_by_its_id(shell):
+    with a_sale_that_waits(shell) as paying:
+        headers, waiting = shell("tap").splitlines()
+        done = shell("tap --card tok_amex")
+        paid = paying.result(10)
+    with a_sale_that_waits(shell) as paying:
+        (other,) = shell.json("tap")["taps"]
+        ended = shell.json(f"tap {other['transaction_id']} --cancel user")
+        canceled = paying.result(10)
+
+    assert headers.split()[:3] == ["transaction", "id", "operation"]
+    assert waiting.split()[:4] == [paid["transaction_id"], "sale", "10.00", "USD"]
+    assert done == f"{paid['transaction_id']}  captured: approved\n"
+    assert paid["card_brand"] == "Amex"
+    assert ended["transaction_id"] == other["transaction_id"]
+    assert ended["status"] == canceled["status"] == "canceled"

@@ -1,0 +1,424 @@
+"""`sandbox serve`: its options and their variables, refusals, the banner, and the log."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import httpx2
+import pytest
+
+from sandbox import __version__
+from sandbox.cli.serve import serve
+from tests.cli.asking import (
+    NO_HOST,
+    assert_refused,
+    assert_unusable,
+    at_terminal,
+    banner_of,
+    read_until,
+    refuse,
+    run,
+)
+from tests.conftest import NOW
+from tests.driving import serving
+from tests.processes import Process
+
+
+@pytest.mark.parametrize("name", ["sandbox", "uat-sandbox"])
+def test_the_installed_command_is_the_same(name):
+    command = Path(sys.executable).with_name(name)
+
+    done = subprocess.run([command, "--version"], capture_output=True, text=True, timeout=20)
+
+    assert done.stdout == f"uat-sandbox {__version__}\n"
+
+
+# --- refusals ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("--clock yesterday", ["--clock", "'yesterday'", "2026-07-01T00:00:00Z"]),
+        ("--clock 2026-02-30T00:00:00Z", ["--clock", "running"]),
+        ("--clock 1969-12-31T23:59:59Z", ["--clock", "1969-12-31T23:59:59Z"]),
+        ("--profile nowhere.toml", ["nowhere.toml"]),
+        ("--port 65536", ["--port"]),
+        ("--port http", ["--port"]),
+        ("--control-port -1", ["--control-port"]),
+        (f"--seed {2**63}", ["--seed"]),
+        ("--log-format xml", ["--log-format", "text", "json"]),
+        ("--worlds-max 0", ["--worlds-max"]),
+        ("--worlds-unused-after-s 0", ["--worlds-unused-after-s"]),
+        ("--journal-entries-max 0", ["--journal-entries-max"]),
+        ("--watch", ["--watch: there is no file to watch; name one with --scenario"]),
+        ("--prot 0", ["--prot", "--port"]),
+        ("demo", ["demo"]),
+        ("--config sandbox.toml", ["no file of settings", "SANDBOX_PORT"]),
+        ("--settings sandbox.toml", ["no file of settings", "SANDBOX_PORT"]),
+        ("-c sandbox.toml", ["no file of settings", "SANDBOX_PORT"]),
+    ],
+)
+def test_an_option_that_cannot_be_used_is_refused_in_words(line, words):
+    assert_refused(refuse(*line.split()), 2, *words)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="on Windows these are paths")
+def test_a_path_of_windows_is_refused_elsewhere():
+    assert_refused(refuse("--store", r"C:\\Users\\x\\state.json"), 2, "is a path of Windows")
+
+
+def test_a_profile_that_cannot_be_used_is_refused_with_file_and_field(tmp_path):
+    path = tmp_path / "mine.toml"
+    for toml, words in {
+        "api_key_header = ": ["is not TOML"],
+        "api_key_headr = 'X-Key'": ["api_key_headr"],
+        "api_key_header = 5": ["api_key_header"],
+        "api_key_header = 'not a header'": ["api_key_header"],
+        "supplied_key_field = 'name'": ["supplied_key_field"],
+        "[key_prefixes]\nuat = 'svc'": ["key_prefixes", "differ"],
+        "[key_prefixes]\nuat = 'ends_'": ["key_prefixes", "uat"],
+        "[errors]\nshape = 'xml'": ["errors.shape", "detail"],
+    }.items():
+        path.write_text(toml, encoding="utf-8")
+
+        assert_refused(refuse("--profile", str(path)), 2, "mine.toml", *words)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--fixture", "dmeo", ["'dmeo'", "demo", "empty"]),
+        ("--fixture", "nowhere/mine.json", ["nowhere/mine.json"]),
+        ("--fixture", "mine.json", ["mine.json", "accounts.1.type"]),
+        ("--scenario", "aprove_all", ["'aprove_all'; did you mean 'approve_all'?"]),
+        ("--scenario", "declines by reasons", ["did you mean 'Declines by reason'?"]),
+        ("--scenario", "nowhere/mine.toml", ["nowhere/mine.toml", "cannot be read"]),
+        ("--host", NO_HOST, [NO_HOST]),
+    ],
+)
+def test_a_process_that_cannot_serve_says_why_and_ends(tmp_path, monkeypatch, option, value, words):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.json").write_text('{"accounts": {"1": {"cast": "admin"}}}', encoding="utf-8")
+
+    done = run("serve", "--port", "0", option, value)
+
+    assert_unusable(done.returncode, done.stdout, done.stderr, *words)
+
+
+def test_a_port_that_is_taken_is_refused_with_the_option_to_change(monkeypatch):
+    recipe = Path(__file__).parents[2].joinpath("Makefile").read_text(encoding="utf-8")
+    hint = "make run PORT=9000"
+    assert f"SANDBOX_PORT_HINT='{hint}'" in recipe
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        platform = run("serve", "--port", port)
+        control = run("serve", "--port", "0", "--control-port", port)
+        monkeypatch.setenv("SANDBOX_PORT_HINT", hint)
+        of_make = refuse("--port", port)
+
+    assert_unusable(platform.returncode, platform.stdout, platform.stderr, port, "--port")
+    assert_unusable(control.returncode, control.stdout, control.stderr, port, "--control-port")
+    assert f"choose another with {hint}\n" in of_make.stderr
+
+
+# --- variables of the environment -------------------------------------------------------------
+
+
+def test_each_option_has_the_variable_of_its_name():
+    for option in serve.params:
+        if isinstance(option, click.Option):
+            name = option.opts[0][2:].replace("-", "_").upper()
+            assert option.envvar == f"SANDBOX_{name}"
+
+
+def test_a_server_can_be_set_up_by_variables_which_an_option_outweighs(monkeypatch):
+    for name, value in (
+        ("SEED", "7"),
+        ("FIXTURE", "empty"),
+        ("NO_EXPLAIN_HEADERS", "true"),
+        ("CLOCK", "2026-07-01T09:00:00Z"),
+        ("WEBHOOKS_TO", "10.0.0.0/8 receiver.example"),
+    ):
+        monkeypatch.setenv(f"SANDBOX_{name}", value)
+
+    with serving("--seed", "8") as server:
+        answer = server.ask("GET", "/v5/apikeys", key="admin")
+        world = server.control("GET", "/worlds/default").json()
+
+    assert (world["seed"], world["fixture"], world["clock"]["mode"]) == (8, "empty", "frozen")
+    assert list(world["keys"]) == ["admin"]
+    assert [name for name in answer.headers if name.startswith("x-sandbox")] == []
+
+
+def logged(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> list[str]:
+    """The warnings of a server with these variables in its environment."""
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with serving() as server:
+        server.process.terminate()
+        _, err = server.process.communicate(timeout=10)
+    lines = [json.loads(line) for line in err.splitlines()]
+    return [line["message"] for line in lines if line["level"] == "warning"]
+
+
+def test_variables_that_kubernetes_sets_for_services_stop_nothing(monkeypatch):
+    # Beside services named sandbox, sandbox-control and sandbox-db.
+    variables = {
+        "SANDBOX_CONTROL_PORT": "tcp://10.96.0.2:8081",
+        "SANDBOX_PORT": "tcp://10.96.0.1:8080",
+        "SANDBOX_PORT_8080_TCP": "tcp://10.96.0.1:8080",
+        "SANDBOX_PORT_8080_TCP_ADDR": "10.96.0.1",
+        "SANDBOX_PORT_8080_TCP_PORT": "8080",
+        "SANDBOX_PORT_8080_TCP_PROTO": "tcp",
+        "SANDBOX_SERVICE_HOST": "10.96.0.1",
+        "SANDBOX_SERVICE_PORT": "8080",
+        "SANDBOX_SERVICE_PORT_HTTP": "8080",
+        "SANDBOX_CONTROL_SERVICE_HOST": "10.96.0.2",
+        "SANDBOX_DB_PORT": "tcp://10.96.0.3:5432",
+    }
+
+    assert logged(monkeypatch, variables) == [
+        f"{name}={variables[name]} is the address of a service, not a port, and is passed over"
+        for name in ("SANDBOX_CONTROL_PORT", "SANDBOX_PORT")
+    ]
+    monkeypatch.setenv("SANDBOX_PORT", "eighty")
+    assert_refused(refuse(), 2, "'eighty' is not a valid integer range")
+
+
+def test_a_misspelt_variable_is_told_with_the_nearest(monkeypatch):
+    key = {"SANDBOX_KEY_PARTNER": "a key that `sandbox keys --env` printed"}
+    misspelt = {"SANDBOX_PROT": "9000", "SANDBOX_LOG_REQUEST": "1"}
+    words = "is not a known setting of the sandbox; did you mean"
+
+    assert logged(monkeypatch, misspelt | key) == [
+        f"the variable SANDBOX_LOG_REQUEST {words} SANDBOX_LOG_REQUESTS?",
+        f"the variable SANDBOX_PROT {words} SANDBOX_PORT?",
+    ]
+
+
+# --- servers ----------------------------------------------------------------------------------
+
+PROFILE = """
+name = "mine"
+api_key_header = "X-Acme-Token"
+supplied_key_field = "own_key"
+
+[key_prefixes]
+uat = "acme_test"
+production = "acme_prod"
+legacy = "acme"
+
+[errors]
+shape = "detail"
+"""
+
+
+def test_a_profile_file_renames_the_header_the_keys_and_the_errors(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(PROFILE, encoding="utf-8")
+
+    with serving("--clock", NOW, "--profile", str(path)) as server:
+        key = server.key("merchant")
+        new = server.ask("GET", "/v5/apikeys", headers={"X-Acme-Token": key})
+        old = server.ask("GET", "/v5/apikeys", headers={"x-service-apikey": key})
+        elsewhere = server.ask("GET", "/nowhere")
+
+    assert server.facts["api_key_header"] == "X-Acme-Token"
+    assert key.startswith("acme_test_demomerchant_")
+    assert (new.status_code, old.status_code) == (200, 401)
+    assert list(elsewhere.json()) == ["detail"]
+
+
+def test_a_control_port_takes_the_control_surface_away_from_the_platform():
+    with serving("--clock", NOW, "--control-port", "0") as server:
+        statuses = [
+            server.ask("GET", "/v5/apikeys", key="merchant").status_code,
+            server.ask("GET", "/_sandbox/health").status_code,
+            server.control("GET", "/health").status_code,
+            server.control("GET", "/../v5/apikeys").status_code,
+        ]
+        url, control_url = server.url, server.facts["control_url"]
+
+    assert statuses == [200, 404, 200, 404]
+    assert not control_url.startswith(url)
+
+
+def test_what_is_said_at_the_start_is_the_world_that_is_served(served):
+    world = served.control("GET", "/worlds/default").json()
+
+    facts = served.facts
+    assert (facts["event"], facts["version"], facts["token"]) == ("started", __version__, None)
+    assert (facts["fixture"], facts["seed"]) == ("demo", 1)
+    assert facts["clock"] == {"now": NOW, "mode": "frozen", "rate": 1.0}
+    assert facts["keys"] == {name: one["key"] for name, one in world["keys"].items()}
+
+
+# --- the log ----------------------------------------------------------------------------------
+
+
+def test_in_the_json_format_every_line_is_json():
+    with serving("--clock", NOW, "--log-requests") as server:
+        host, port = server.url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=10) as connection:
+            connection.sendall(b"garbage\r\n\r\n")
+            connection.recv(1_000)
+        upgrade = {"connection": "upgrade", "upgrade": "websocket"}
+        server.ask("GET", "/v5/apikeys", key="merchant", headers=upgrade)
+        server.ask("GET", "/v5/apikeys", key="svc_live_something")
+        server.ask("GET", "/line%0Abreak")
+        server.process.terminate()
+        out, err = server.process.communicate(timeout=10)
+
+    lines = [json.loads(line) for line in (out + err).splitlines()]
+    assert len(lines) >= 4
+    assert all({"at", "level", "logger", "message"} <= set(line) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("options", "env", "is_logged"),
+    [
+        ([], {}, True),
+        (["--no-log-requests"], {}, False),
+        ([], {"SANDBOX_LOG_REQUESTS": "0"}, False),
+    ],
+)
+def test_a_terminal_shows_each_request_unless_told_otherwise(options, env, is_logged):
+    with at_terminal("serve", "--port", "0", *options, **env) as (process, person):
+        url = process.stdout.readline().split()[-1]
+        assert httpx2.get(f"{url}/v5/apikeys", timeout=10).status_code == 401
+        process.terminate()
+        process.wait(20)
+        os.write(person, b"end")
+        said = read_until(person, "end")
+
+    assert ("/v5/apikeys" in said) == is_logged, said
+
+
+def _break() -> None:
+    """A defect of the server, for the process that it is called in."""
+    from sandbox.platform.recorder import Recorder
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("made for the test")
+
+    Recorder.record = fail  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("log_format", ["text", "json"])
+def test_a_traceback_in_the_log_has_a_clean_first_line(log_format):
+    process = Process(["serve", "--port", "0", "--log-format", log_format], before=_break)
+    try:
+        line = process.stdout.readline()
+        url = re.search(r"http://127\.0\.0\.1:\d+", line)
+        assert url is not None, line
+        answer = httpx2.get(f"{url[0]}/v5/apikeys", timeout=10)
+        process.terminate()
+        _, err = process.communicate(timeout=10)
+    finally:
+        process.close()
+
+    assert answer.status_code == 500
+    assert "made for the test" in err
+    assert r"application\n" not in err
+
+
+# --- the text banner --------------------------------------------------------------------------
+
+
+def curl(line: str) -> bytes:
+    """The answer to a curl line, by curl itself where there is one."""
+    words = shlex.split(line)
+    if shutil.which("curl"):
+        return subprocess.run(words, capture_output=True, timeout=10, check=True).stdout
+    headers = [words[at + 1].split(": ", 1) for at, word in enumerate(words) if word == "-H"]
+    body = words[words.index("-d") + 1] if "-d" in words else None
+    method = "GET" if body is None else "POST"
+    return httpx2.request(method, words[2], headers=dict(headers), content=body).content
+
+
+def banner_keys(lines: list[str]) -> dict[str, str]:
+    """The keys in the banner, by name."""
+    return dict(line.split() for line in lines if "  svc_" in line and "curl" not in line)
+
+
+def test_the_banner_has_lines_to_paste_that_work():
+    with banner_of("--clock", NOW) as (lines, process):
+        pasted = [json.loads(curl(line)) for line in lines if line.strip().startswith("curl ")]
+        (address,) = [line.strip() for line in lines if line.endswith("/docs")]
+        page = curl(f"curl -s {address}")
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=10)
+        code = process.poll()
+
+    payment, requests = pasted
+    assert page.startswith(b"<!doctype html>")
+    assert f"uat-sandbox {__version__} serves the platform on http://127.0.0.1:" in lines[0]
+    assert list(banner_keys(lines)) == ["merchant", "partner", "psp", "admin"]
+    assert [line for line in lines if line.startswith("  and 9 more: ")]
+    assert (payment["status"], payment["total_amount"]) == ("captured", 1000)
+    assert [entry["path"] for entry in requests["requests"]] == ["/v3/payment"]
+    assert (code, err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"), [([], "nothing kept"), (["--store", "s.json"], "kept in s.json (JSON)")]
+)
+def test_at_its_end_it_says_what_it_answered_and_what_is_kept(options, kept, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with banner_of(*options) as (lines, process):
+        (payment,) = [line for line in lines if "/v3/payment" in line]
+        curl(payment)
+        curl(payment)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=10)
+
+    assert out.splitlines()[-1] == f"stopped; 2 requests, {kept}"
+
+
+def test_the_banner_names_an_address_to_use_and_the_command_by_its_file(monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    with banner_of("--host", "0.0.0.0") as (lines, _):
+        pass
+
+    assert lines[0].endswith(", listening on all addresses")
+    assert [line for line in lines if "0.0.0.0" in line] == []
+    (line,) = [line for line in lines if "more:" in line]
+    command = line.partition("more: ")[2].removesuffix(" keys")
+    assert Path(command).resolve() == Path(sys.executable).with_name("sandbox").resolve()
+
+
+def test_the_banner_says_where_keys_are_of_this_server_only():
+    everywhere = ("--host", "0.0.0.0")
+    with banner_of() as (documented, _), banner_of(*everywhere) as (own, _):
+        pass
+    with banner_of(*everywhere, "--known-keys") as (known, _):
+        pass
+
+    of_this_server = "These keys belong to this server only"
+    assert banner_keys(documented)
+    assert set(banner_keys(documented).values()).isdisjoint(banner_keys(own).values())
+    assert [line for line in documented if line.startswith(of_this_server)] == []
+    (said,) = [line for line in own if line.startswith(of_this_server)]
+    assert "--known-keys" in said
+    assert banner_keys(known) == banner_keys(documented)
+
+
+def test_a_world_without_keys_can_be_served(tmp_path):
+    path = tmp_path / "keyless.json"
+    about = {"cast": "admin", "type": "admin", "name": "Admin", "description": "Alone"}
+    admin = about | {"created_at": "2025-01-06T09:00:00.000Z"}
+    path.write_text(json.dumps({"accounts": {"1": admin}}), encoding="utf-8")
+
+    with banner_of("--fixture", str(path)) as (lines, process):
+        assert process.poll() is None
+
+    assert lines[-1] == "Ctrl-C stops it."
