@@ -11,8 +11,7 @@ import os
 import subprocess
 import sys
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,7 +26,7 @@ from sandbox.domain.instants import parse_rfc3339
 from sandbox.settings import Settings
 from tests.driving import InProcess, Served
 from tests.in_process import Application, Exchange, Response
-from tests.servers.postgres import serving_postgres
+from tests.servers.postgres import serving_postgres, until_listening
 from tests.servers.serving import serving
 from tests.state.saved_worlds import SavedWorld
 from tests.whole.installing import free_port
@@ -40,7 +39,6 @@ COMMANDS = {
 
 # Hypercorn closes a connection without a word when a request was answered before its body was read.
 KEPT_S = 0.0 if TESTED == "hypercorn" else 3.0
-BEGINS_S = 20.0
 
 _stack = contextlib.ExitStack()
 
@@ -85,16 +83,30 @@ class Line:
             return Response(0, {}, b"")
 
 
-class Servers(ABC):
-    """What is asked over a socket, at a port of this machine."""
+class Servers:
+    """What is asked over a socket, at a port of this machine.
+
+    `control` asks the control API; `fresh` is the snapshot of `default` as it is at first, and
+    `owner` the name of the server that has it, where another one is asked.
+    """
+
+    owner: str | None = None
+    control: Callable[..., httpx2.Response]
+    fresh: bytes
 
     def __init__(self, port: int) -> None:
         self.port = port
         self._line = Line(port)
 
-    @abstractmethod
     def begin_anew(self) -> None:
         """Have `default` be as it was at first, and no other world."""
+        for world in self.control("GET", "/worlds", params={"shape": "row"}).json()["worlds"]:
+            if world["id"] != "default":
+                gone = self.control("DELETE", f"/worlds/{world['id']}")
+                assert gone.status_code == 204, gone.text
+        done = self.control("PUT", "/worlds/default/snapshot", content=self.fresh)
+        assert done.status_code == 200, done.text
+        assert done.headers.get("x-sandbox-server") == self.owner
 
     def _line_for(self, scope: dict[str, Any]) -> Line:
         return self._line
@@ -118,13 +130,16 @@ class ServedElsewhere(Served):
 class Elsewhere(Servers):
     """Two servers: all is asked of the second, and the first has all worlds."""
 
+    owner = "owner"
+
     def __init__(self, now: str) -> None:
         postgres = _stack.enter_context(serving_postgres())
         url, folder = postgres.new_database(), Path(_stack.enter_context(TemporaryDirectory()))
         options = ("--clock", now, "--worlds-max", "100000")
         self._owner = _stack.enter_context(serving(url, folder, "owner", *options))
         self._entry = _stack.enter_context(serving(url, folder, "entry", *options))
-        self._fresh = self._owner.control("GET", "/worlds/default/snapshot").content
+        self.control = self._entry.control
+        self.fresh = self._owner.control("GET", "/worlds/default/snapshot").content
         super().__init__(int(self._entry.url.rpartition(":")[2]))
         self._makes_worlds = Line(int(self._owner.url.rpartition(":")[2]))
 
@@ -140,16 +155,6 @@ class Elsewhere(Servers):
         served.makes_worlds = self._owner
         return served
 
-    def begin_anew(self) -> None:
-        asked = self._entry.control("GET", "/worlds", params={"shape": "row"})
-        for world in asked.json()["worlds"]:
-            if world["id"] != "default":
-                gone = self._entry.control("DELETE", f"/worlds/{world['id']}")
-                assert gone.status_code == 204, gone.text
-        done = self._entry.control("PUT", "/worlds/default/snapshot", content=self._fresh)
-        assert done.status_code == 200, done.text
-        assert done.headers["x-sandbox-server"] == "owner"
-
 
 class OtherServer(Servers):
     """An ASGI server that knows nothing of the sandbox, with the application of `create_app`."""
@@ -157,29 +162,12 @@ class OtherServer(Servers):
     def __init__(self, name: str, now: str) -> None:
         super().__init__(free_port())
         _stack.enter_context(_running(name, self.port))
-        fresh = InProcess(_likeness(now)).control("GET", "/worlds/default/snapshot")
-        self._fresh = fresh.body
-        self._until_it_answers()
+        self.fresh = InProcess(_likeness(now)).control("GET", "/worlds/default/snapshot").body
+        until_listening(self.port)
 
-    def _until_it_answers(self) -> None:
-        began = time.monotonic()
-        while time.monotonic() - began < BEGINS_S:
-            with contextlib.suppress(OSError, httpx2.TransportError):
-                assert self._control("GET", "/health").status_code == 200
-                return
-            time.sleep(0.05)
-        raise AssertionError("the server did not start")
-
-    def _control(self, method: str, path: str, **more: Any) -> httpx2.Response:
+    def control(self, method: str, path: str, **more: Any) -> httpx2.Response:
         url = f"http://127.0.0.1:{self.port}/_sandbox{path}"
         return httpx2.request(method, url, timeout=20, **more)
-
-    def begin_anew(self) -> None:
-        for world in self._control("GET", "/worlds", params={"shape": "row"}).json()["worlds"]:
-            if world["id"] != "default":
-                assert self._control("DELETE", f"/worlds/{world['id']}").status_code == 204
-        done = self._control("PUT", "/worlds/default/snapshot", content=self._fresh)
-        assert done.status_code == 200, done.text
 
 
 @contextlib.contextmanager

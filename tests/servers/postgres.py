@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.whole.installing import free_port
+
 INSTALLED = Path("/usr/lib/postgresql")
 UNPRIVILEGED = "postgres"
 START_S = 60
@@ -27,7 +29,7 @@ class Postgres:
         self._bin = binaries()
         self._data = folder / ("data" if follows is None else "standby")
         self._numbers = count(1)
-        self.port = _free_port()
+        self.port = free_port()
         if follows is not None:
             source = ["-h", "127.0.0.1", "-p", str(follows.port), "-U", "postgres"]
             self._run("pg_basebackup", *source, "-D", str(self._data), "-R", "-c", "fast")
@@ -97,7 +99,7 @@ class Postgres:
         pooler = shutil.which("pgbouncer", path=f"{os.environ['PATH']}{os.pathsep}/usr/sbin")
         if pooler is None:
             pytest.skip("pgbouncer is not installed")
-        port = _free_port()
+        port = free_port()
         settings = self._folder / "pgbouncer.ini"
         settings.write_text(
             f"[databases]\n* = host=127.0.0.1 port={self.port} user=postgres\n"
@@ -162,13 +164,6 @@ def until_listening(port: int) -> None:
             return
         threading.Event().wait(0.1)
     raise AssertionError(f"nothing listens at {port}")
-
-
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
 
 
 @contextlib.contextmanager
