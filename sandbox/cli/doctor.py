@@ -30,7 +30,7 @@ from sandbox.doctor.probe import GRADES, STANDINGS, ProbeBuilder, Severity, Way
 from sandbox.doctor.probes import PROBES
 from sandbox.domain.events import EVENTS
 from sandbox.domain.field_types import SECRET_PREFIX, check_secret, problem_with
-from sandbox.domain.profile import Profile
+from sandbox.domain.profile import parse_profile
 from sandbox.domain.text import did_you_mean
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
 
@@ -111,7 +111,7 @@ def doctor(
     _check(url, only)
     known_events = _events(events or ())
     try:
-        profile = Profile(webhook_header_prefix=header_prefix)
+        profile = parse_profile({"webhook_header_prefix": header_prefix})
     except ValueError:
         refuse(f"--header-prefix: {header_prefix[:80]!r} cannot begin the name of a header")
     known_secret = _secret(secret, secret_file)

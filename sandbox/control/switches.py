@@ -8,7 +8,7 @@ from sandbox.control.context import ControlRequest
 from sandbox.control.models import View, WholeBody, shows
 from sandbox.control.routing import PREFIX, WORLD, get, put
 from sandbox.domain import readings, switches
-from sandbox.domain.directory_readings import Reading
+from sandbox.domain.readings import Reading
 from sandbox.worlds.world import World
 
 

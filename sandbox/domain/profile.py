@@ -11,20 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import TypeAdapter
+from pydantic import AfterValidator, Field, TypeAdapter
 
 from sandbox.domain import readings as readings_table
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.permissions import ALL, CONCRETE
 from sandbox.domain.secrets import mask_cards
-from sandbox.domain.text import did_you_mean
-
-_HEADER_NAME: Final = re.compile(r"[A-Za-z0-9-]+")
-_KEY_PREFIX: Final = re.compile(r"[A-Za-z0-9]+(_[A-Za-z0-9]+)*")
-_HOST: Final = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)*")
-_FIELD_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+from sandbox.domain.text import one_of
 
 SECRET_CHARS_MAX: Final = 128
 """No key and no card number, with what separates its digits, is longer than this."""
@@ -33,20 +28,28 @@ SECRET_CHARS_MAX: Final = 128
 _LOUD: Final = {"extra": "forbid", "strict": True}
 
 
-def _is_day(text: str) -> bool:
-    """Whether the text is a date like 2026-11-23."""
+HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$")]
+FieldName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+KeyPrefix = Annotated[str, Field(pattern=r"^[A-Za-z0-9]+(_[A-Za-z0-9]+)*$")]
+
+
+def _check_host(host: str) -> str:
+    if not re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)*", host):
+        raise ValueError(f"{host!r} is not a host; write it like api.example.com")
+    return host
+
+
+def _check_day(day: str) -> str:
     try:
-        return date.fromisoformat(text).isoformat() == text
+        return date.fromisoformat(day).isoformat()
     except ValueError:
-        return False
+        raise ValueError(f"{day!r} is not a date; write it like 2026-11-23") from None
 
 
-def _must_match(pattern: re.Pattern[str], **names: str) -> None:
-    for field_name, value in names.items():
-        if not pattern.fullmatch(value):
-            raise ValueError(
-                f"{field_name}: {value!r} cannot be used; it must be {pattern.pattern}"
-            )
+def _check_supplied_key_field(name: str) -> str:
+    if name in {"name", "permissions", "account_id", "expires_at", "always_retrievable"}:
+        raise ValueError(f"{name} has a meaning already")
+    return name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,12 +58,11 @@ class KeyPrefixes:
 
     __pydantic_config__ = _LOUD
 
-    uat: str = "svc_uat"
-    production: str = "svc_live"
-    legacy: str = "svc"
+    uat: KeyPrefix = "svc_uat"
+    production: KeyPrefix = "svc_live"
+    legacy: KeyPrefix = "svc"
 
     def __post_init__(self) -> None:
-        _must_match(_KEY_PREFIX, uat=self.uat, production=self.production, legacy=self.legacy)
         if len({self.uat, self.production, self.legacy}) < 3:
             raise ValueError("uat, production and legacy must differ")
 
@@ -71,11 +73,8 @@ class DateFilters:
 
     __pydantic_config__ = _LOUD
 
-    start: str = "start_date"
-    end: str = "end_date"
-
-    def __post_init__(self) -> None:
-        _must_match(_FIELD_NAME, start=self.start, end=self.end)
+    start: FieldName = "start_date"
+    end: FieldName = "end_date"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,14 +99,9 @@ class PermissionRules:
 
     __pydantic_config__ = _LOUD
 
-    admin_only: tuple[str, ...] = ("accounts:create:partner",)
-
-    def __post_init__(self) -> None:
-        known = (*CONCRETE, ALL)
-        for name in self.admin_only:
-            if name not in known:
-                hint = did_you_mean(name, known)
-                raise ValueError(f"admin_only: {name!r} is not a permission to be granted{hint}")
+    admin_only: tuple[
+        Annotated[str, one_of("a permission to be granted", (*CONCRETE, ALL))], ...
+    ] = ("accounts:create:partner",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,42 +111,23 @@ class Profile:
     __pydantic_config__ = _LOUD
 
     name: str = "neutral"
-    api_key_header: str = "x-service-apikey"
-    webhook_header_prefix: str = "webhook"
-    supplied_key_field: str = "key"
+    api_key_header: HeaderName = "x-service-apikey"
+    webhook_header_prefix: HeaderName = "webhook"
+    supplied_key_field: Annotated[FieldName, AfterValidator(_check_supplied_key_field)] = "key"
     key_prefixes: KeyPrefixes = field(default_factory=KeyPrefixes)
     date_filters: DateFilters = field(default_factory=DateFilters)
     errors: Errors = field(default_factory=Errors)
     permissions: PermissionRules = field(default_factory=PermissionRules)
-    readings: Mapping[str, str] = field(default_factory=dict, hash=False)
-    production_hosts: tuple[str, ...] = ()
+    readings: Annotated[Mapping[str, str], AfterValidator(readings_table.checked)] = field(
+        default_factory=dict, hash=False
+    )
+    production_hosts: tuple[Annotated[str, AfterValidator(_check_host)], ...] = ()
     """Hosts that `sandbox verify` never asks, with all below them."""
 
-    verified: Mapping[str, str] = field(default_factory=dict, hash=False)
+    verified: Mapping[str, Annotated[str, AfterValidator(_check_day)]] = field(
+        default_factory=dict, hash=False
+    )
     """When a clause or a reading was last found on the real platform, as a date of ISO 8601."""
-
-    def __post_init__(self) -> None:
-        _must_match(
-            _HEADER_NAME,
-            api_key_header=self.api_key_header,
-            webhook_header_prefix=self.webhook_header_prefix,
-        )
-        _must_match(_FIELD_NAME, supplied_key_field=self.supplied_key_field)
-        taken = {"name", "permissions", "account_id", "expires_at", "always_retrievable"}
-        if self.supplied_key_field in taken:
-            raise ValueError(f"supplied_key_field: {self.supplied_key_field} has a meaning already")
-        try:
-            readings_table.checked(self.readings)
-        except readings_table.UnknownReading as error:
-            raise ValueError(f"readings: {error}") from None
-        for host in self.production_hosts:
-            if not _HOST.fullmatch(host):
-                raise ValueError(
-                    f"production_hosts: {host!r} is not a host; write it like api.example.com"
-                )
-        for id, day in self.verified.items():
-            if not _is_day(day):
-                raise ValueError(f"verified: {id}: {day!r} is not a date; write it like 2026-11-23")
 
     @cached_property
     def key_format(self) -> KeyFormat:

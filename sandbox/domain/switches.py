@@ -10,7 +10,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from sandbox.domain import readings
-from sandbox.domain.directory_readings import Reading
+from sandbox.domain.readings import Reading
 from sandbox.domain.text import UnknownWord
 
 

@@ -9,8 +9,7 @@ from urllib.parse import urlencode
 
 from msgspec import Struct, structs
 
-from sandbox.domain import access, faults, keys
-from sandbox.domain import directory_readings as readings
+from sandbox.domain import access, faults, keys, readings
 from sandbox.domain.access import Access, AccessVerdict, Holds, Need
 from sandbox.domain.directory import DIRECTORIES, Account, AccountType, Relation
 from sandbox.domain.faults import AUTHENTICATION_FAILED, NOT_FOUND, PERMISSION_DENIED, Refusal

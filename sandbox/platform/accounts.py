@@ -9,11 +9,11 @@ from pydantic import Field, StrictStr
 from sandbox.domain import faults, records
 from sandbox.domain.access import MAY_GRANT_ADMIN_ONLY, PSP_ONLY, Need, need
 from sandbox.domain.directory import ACCOUNTS, DIRECTORIES, Account, AccountType, ResourceStatus
-from sandbox.domain.directory_readings import APPLICATION_IN_ANSWER, BLOCK_ANSWER
 from sandbox.domain.faults import Refusal
 from sandbox.domain.field_types import CONFIGS, Mcc, Text
 from sandbox.domain.keys import ApiKey, ApiKeyView
 from sandbox.domain.permissions import CONCRETE
+from sandbox.domain.readings import APPLICATION_IN_ANSWER, BLOCK_ANSWER
 from sandbox.domain.webhooks import Application
 from sandbox.platform import apikeys, directory, terminals
 from sandbox.platform.context import OperationContext

@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal, cast
 from msgspec import structs
 from pydantic import BaseModel, ConfigDict, FailFast, Field, StrictBool, StrictStr, create_model
 
-from sandbox.domain import directory_readings, keys
+from sandbox.domain import keys, readings
 from sandbox.domain.access import Holds, need, refuse_grant, withheld_from_all
 from sandbox.domain.clock import KEY_EXPIRES
 from sandbox.domain.directory import Account, AccountType, relate_with_admin_reach
@@ -191,7 +191,7 @@ def _must_lie_ahead(context: OperationContext, expires_at: Instant | None) -> No
     """Raise Refusal unless the expiry is in the world's future. Source: assumed 1.2, D19."""
     if expires_at is None or expires_at > context.now:
         return
-    if context.world.readings[directory_readings.PAST_EXPIRY] == "refused":  # assumed D35-past
+    if context.world.readings[readings.PAST_EXPIRY] == "refused":  # assumed D35-past
         raise Refusal(VALIDATION_ERROR, "expires_at: must lie in the future", source="assumed D19")
 
 
@@ -244,7 +244,7 @@ def _must_be_grantable(context: OperationContext, permissions: tuple[str, ...]) 
         context.world.profile.permissions.admin_only,
         withheld=_withheld(context),
         withheld_from_caller=context.known_caller.key.withheld,
-        all_needs_psp=context.world.readings[directory_readings.ALL_GRANTED_BY] == "psp",
+        all_needs_psp=context.world.readings[readings.ALL_GRANTED_BY] == "psp",
     )
     if refusal is not None:
         shown = ", ".join(refusal.permissions)
@@ -387,11 +387,11 @@ def delete(context: OperationContext, key: ApiKey) -> ApiKeyView:
 def _must_not_be_in_use(context: OperationContext, key: ApiKey) -> None:
     """Raise Refusal where the reading keeps a key from deleting itself."""
     own = context.caller and context.caller.key.id
-    if key.id == own and context.world.readings[directory_readings.KEY_DELETES_ITSELF] == "refused":
+    if key.id == own and context.world.readings[readings.KEY_DELETES_ITSELF] == "refused":
         raise Refusal(
             VALIDATION_ERROR,
             "the key of the request cannot delete itself",
-            reason=f"the reading {directory_readings.KEY_DELETES_ITSELF} is refused",
+            reason=f"the reading {readings.KEY_DELETES_ITSELF} is refused",
             source="assumed D35-delete",
             step="rule",
         )
@@ -403,7 +403,7 @@ def _view_changed(context: OperationContext, key: ApiKey) -> ApiKeyView:
     Source: assumed D35-plaintext.
     """
     shown = _view(context, key)
-    if context.world.readings[directory_readings.KEY_AFTER_A_CHANGE] == "hidden":
+    if context.world.readings[readings.KEY_AFTER_A_CHANGE] == "hidden":
         return structs.replace(shown, key=None)
     return shown
 

@@ -22,7 +22,7 @@ from sandbox.domain.directory import (
     relate_with_admin_reach,
     state_of,
 )
-from sandbox.domain.directory_readings import DELETE_ANSWERS
+from sandbox.domain.readings import DELETE_ANSWERS
 from sandbox.domain.records import view_of
 from sandbox.platform import lists
 from sandbox.platform.context import OperationContext

@@ -8,11 +8,10 @@ from pydantic import AliasChoices, ConfigDict, Field, StrictStr, model_validator
 from sandbox.domain.batches import Batch
 from sandbox.domain.currencies import CurrencyWord
 from sandbox.domain.directory import TERMINALS, AccountType, ResourceStatus, Terminal
-from sandbox.domain.directory_readings import TERMINAL_CREATORS
 from sandbox.domain.faults import CONFLICT, NO_CREATOR, VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import Mcc, Text
 from sandbox.domain.payments.transactions import Payment
-from sandbox.domain.readings import PAYMENTS_OF_A_TERMINAL
+from sandbox.domain.readings import PAYMENTS_OF_A_TERMINAL, TERMINAL_CREATORS
 from sandbox.platform import directory
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import AccountsOwnQuery, CreateBody, PricedBody

@@ -16,12 +16,12 @@ from msgspec.structs import replace
 from sandbox.domain import readings, switches
 from sandbox.domain.clock import Timer
 from sandbox.domain.directory import Account, Location, Terminal
-from sandbox.domain.directory_readings import DELETE_ANSWERS
 from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.operations import ApiOperation
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.profile import Profile
+from sandbox.domain.readings import DELETE_ANSWERS
 from sandbox.domain.text import UnknownWord
 from sandbox.domain.transport_faults import NEED_BODY, TRANSPORT_FAULTS
 from sandbox.scenarios.matcher import Running

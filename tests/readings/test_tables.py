@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.domain import directory_readings, readings
+from sandbox.domain import readings
 from sandbox.domain.payments.transitions import TRANSITIONS
 from sandbox.domain.readings import READINGS
 
 HERE = Path(__file__).parent
 PACKAGE = HERE.parents[1] / "sandbox"
-TABLES = [PACKAGE / "domain" / name for name in ("readings.py", "directory_readings.py")]
+TABLES = [PACKAGE / "domain" / name for name in ("readings.py", "readings.py")]
 NAMES = {
     value.id if hasattr(value, "id") else value: name
-    for name, value in (vars(readings) | vars(directory_readings)).items()
+    for name, value in (vars(readings)).items()
     if name.isupper() and (value in READINGS if isinstance(value, str) else hasattr(value, "id"))
 }
 """The constant of each reading, by its id."""

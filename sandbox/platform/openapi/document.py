@@ -12,14 +12,20 @@ from pydantic_core import from_json
 from sandbox.domain import faults, readings
 from sandbox.domain.batches import Batch
 from sandbox.domain.directory import Account, CredentialView, Location, Terminal
-from sandbox.domain.directory_readings import BLOCK_ANSWER, BLOCK_STOPS, DELETE_ANSWERS
 from sandbox.domain.events import EVENTS, EventRow
 from sandbox.domain.faults import Fault, Refusal
 from sandbox.domain.keys import ApiKeyEvent
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.profile import Profile
-from sandbox.domain.readings import DECLINE_STATUS, DECLINE_STATUSES, in_force
+from sandbox.domain.readings import (
+    BLOCK_ANSWER,
+    BLOCK_STOPS,
+    DECLINE_STATUS,
+    DECLINE_STATUSES,
+    DELETE_ANSWERS,
+    in_force,
+)
 from sandbox.domain.records import Extended
 from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform import wire

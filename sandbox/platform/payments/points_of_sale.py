@@ -19,9 +19,9 @@ from sandbox.domain.directory import (
     gateway_of,
     processor_of,
 )
-from sandbox.domain.directory_readings import BLOCK_ANSWER
 from sandbox.domain.faults import NOT_FOUND, VALIDATION_ERROR, Refusal
 from sandbox.domain.payments.pricing import PointOfSale
+from sandbox.domain.readings import BLOCK_ANSWER
 from sandbox.platform.access import blocked_account
 from sandbox.platform.context import OperationContext
 from sandbox.store.store import UnitOfWork
