@@ -10,7 +10,7 @@ from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.control.refusals import assert_refused
 from tests.directory.making import terminal_id
-from tests.openapi.described import checked
+from tests.openapi.described import checked, usual_documents
 from tests.payments.tapping import desk_opens, tap, taps
 from tests.support.payments import ask_on_loop
 from tests.webhooks.calling import control
@@ -22,7 +22,8 @@ SEND = f"{WORLD}/send"
 @pytest.fixture
 def sandbox():
     """A sandbox whose every answer is compared with the documents."""
-    return checked(Settings(clock=ClockSetting(now=parse_rfc3339(NOW), mode="frozen")))
+    frozen = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
+    return checked(Settings(clock=frozen), usual_documents())
 
 
 def sale(sandbox, **more):

@@ -2,7 +2,7 @@
 
 import json
 import re
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from jsonschema import Draft202012Validator
@@ -156,6 +156,12 @@ def checked(settings: Settings, documents: tuple[Described, Described] | None = 
     """A fresh sandbox; with `documents`, those of another with the same settings."""
     sandbox = build(settings)
     return Checked(sandbox, *(documents or described(sandbox)))
+
+
+@cache
+def usual_documents() -> tuple[Described, Described]:
+    """What a sandbox under the neutral profile says of its surfaces."""
+    return described(build(Settings()))
 
 
 def described(sandbox: Sandbox) -> tuple[Described, Described]:

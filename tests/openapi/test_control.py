@@ -13,7 +13,7 @@ from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.driving import InProcess
 from tests.openapi.asking import Request
-from tests.openapi.described import Checked, checked, described
+from tests.openapi.described import Checked, checked, usual_documents
 from tests.payments.tapping import at_desk, desk_opens
 from tests.payments.waits import sale
 from tests.webhooks.calling import control
@@ -30,7 +30,7 @@ NEEDS_A_RECEIVER = {"messages.verify"}
 
 @pytest.fixture(scope="module")
 def documents():
-    return described(checked(SETTINGS).sandbox)
+    return usual_documents()
 
 
 @pytest.fixture

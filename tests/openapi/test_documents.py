@@ -24,7 +24,7 @@ def test_the_document_is_valid(sandbox, surface):
     assert document["openapi"].startswith("3.1")
 
 
-@pytest.mark.parametrize("name", documents())
+@pytest.mark.parametrize("name", ["platform.json", "control.json"])
 def test_every_example_of_a_body_fits_its_schema(name):
     described = Described(json.loads(documents()[name]))
 
@@ -34,7 +34,7 @@ def test_every_example_of_a_body_fits_its_schema(name):
             described.fits(content["example"], content["schema"], id)
 
 
-@pytest.mark.parametrize("name", documents())
+@pytest.mark.parametrize("name", ["platform.json", "control.json"])
 def test_the_committed_document_is_what_the_tables_say_now(name):
     written = (FOLDER / name).read_text(encoding="utf-8") if (FOLDER / name).exists() else ""
 

@@ -2,9 +2,11 @@
 
 import json
 import re
+from itertools import cycle, product
 
 import pytest
 
+from sandbox.app import build
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.events import EVENTS
 from sandbox.domain.faults import BLOCK_FAULTS
@@ -18,7 +20,8 @@ from sandbox.platform.routes import OPERATIONS
 from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.openapi.asking import Request, refused
-from tests.openapi.described import Checked, checked, described
+from tests.openapi.described import Checked, checked, described, usual_documents
+from tests.properties import IS_THOROUGH
 from tools import golden_events
 from tools.golden_events import Places, tell
 
@@ -40,7 +43,7 @@ THREE_FIELDS = Profile(errors=Errors(shape="error_message_details"))
 
 @pytest.fixture(scope="module")
 def documents():
-    return described(checked(Settings(clock=FROZEN)).sandbox)
+    return usual_documents()
 
 
 @pytest.fixture
@@ -166,7 +169,7 @@ def test_every_category_of_events_has_a_body():
 @pytest.mark.parametrize("profile", [OTHER_NAMES, THREE_FIELDS], ids=["names", "errors"])
 def test_the_document_speaks_of_the_names_of_the_profile(profile):
     settings = Settings(clock=FROZEN, profile=profile)
-    documents = described(checked(settings).sandbox)
+    documents = described(build(settings))
 
     for name in ("payments.create", "apikeys.create", "transactions.search"):
         assert Request(checked(settings, documents), name).send().status in (200, 201)
@@ -175,7 +178,7 @@ def test_the_document_speaks_of_the_names_of_the_profile(profile):
 
 
 def test_the_names_of_the_profile_stand_where_they_are_used():
-    document = described(checked(Settings(profile=OTHER_NAMES)).sandbox)[0].document
+    document = described(build(Settings(profile=OTHER_NAMES)))[0].document
 
     search = document["paths"]["/v2/transactions"]["get"]["parameters"]
     headers = document["webhooks"]["account.created"]["post"]["parameters"]
@@ -208,14 +211,20 @@ def test_a_decline_is_described_with_the_status_of_the_reading(value, status):
     assert {(name, str(status)) for name in ATTEMPTS} <= sandbox.platform.seen
 
 
+STOPS = ("payments", "new_payments", "changes")
+
+
+@pytest.mark.thorough
 @pytest.mark.proves("assumed D35-block-answer")
-@pytest.mark.parametrize("stops", ["payments", "new_payments", "changes"])
-@pytest.mark.parametrize("value", BLOCK_FAULTS)
+@pytest.mark.parametrize(
+    ("value", "stops"),
+    [*(product(BLOCK_FAULTS, STOPS) if IS_THOROUGH else zip(BLOCK_FAULTS, cycle(STOPS)))],
+)
 def test_what_a_block_stops_is_described_with_the_status_of_the_reading(value, stops):
     settings = Settings(
         clock=FROZEN, profile=Profile(readings={"block_answer": value, "block_stops": stops})
     )
-    documents = described(checked(settings).sandbox)
+    documents = described(build(settings))
     stopped = [
         row
         for row in OPERATIONS

@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 
+from sandbox.control.routes import CONTROL as CONTROL_ROWS
+from sandbox.platform.routes import OPERATIONS
 from sandbox.scenarios.schema import scenario_schema
 from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.driving import InProcess, Response
 from tests.openapi.asking import Request
-from tests.openapi.described import Checked, checked, described
+from tests.openapi.described import Checked, checked, usual_documents
 from tests.openapi.planting import (
     CARDS,
     KEYS,
@@ -55,19 +57,9 @@ WITH_A_SUPPLIED_KEY = ("apikeys.create", ("key",))
 """The one field of a body in which a whole key of the sandbox belongs."""
 
 
-DOCUMENTS = described(checked(SETTINGS).sandbox)
-
-
-def _bodies(surface: int) -> list[str]:
-    """The operations with a body in a shape. A snapshot is tried by itself."""
-    return [
-        name
-        for name, one in DOCUMENTS[surface].operations.items()
-        if "requestBody" in one and name != "snapshot.restore"
-    ]
-
-
-PLATFORM, CONTROL = _bodies(0), _bodies(1)
+PLATFORM = [row.name for row in OPERATIONS if row.body is not None]
+CONTROL = [row.name for row in CONTROL_ROWS if row.body is not None]
+"""The operations with a body in a shape. A snapshot is tried by itself."""
 
 
 class Quick(Checked):
@@ -82,20 +74,20 @@ def sandbox() -> Quick:
 
 
 def a_sandbox() -> Quick:
-    return Quick(checked(SETTINGS, DOCUMENTS).sandbox, *DOCUMENTS)
+    return Quick(checked(SETTINGS, usual_documents()).sandbox, *usual_documents())
 
 
 # --- what is tried, and what may be left of it ------------------------------------------------
 
 
 def _schema(surface: int, name: str) -> dict[str, Any]:
-    content = DOCUMENTS[surface].operations[name]["requestBody"]["content"]
+    content = usual_documents()[surface].operations[name]["requestBody"]["content"]
     schema: dict[str, Any] = content["application/json"]["schema"]
     return schema
 
 
 def _places(surface: int, name: str) -> list[Place]:
-    return Places(DOCUMENTS[surface].document, _schema(surface, name)).all
+    return Places(usual_documents()[surface].document, _schema(surface, name)).all
 
 
 def _without_separators(text: str) -> str:
@@ -204,7 +196,7 @@ def _control_places(name: str) -> list[Place]:
 
 
 def _base(name: str) -> Any:
-    content = DOCUMENTS[1].operations[name]["requestBody"]["content"]["application/json"]
+    content = usual_documents()[1].operations[name]["requestBody"]["content"]["application/json"]
     bases = {"scenario.run": SCENARIO, "worlds.create": {"scenario": SCENARIO}}
     return bases.get(name, content.get("example", {}))
 
@@ -212,7 +204,7 @@ def _base(name: str) -> Any:
 def _control_address(name: str) -> tuple[str, str]:
     return next(
         (method.upper(), path.removeprefix("/_sandbox").replace("{w}", "default"))
-        for path, item in DOCUMENTS[1].document["paths"].items()
+        for path, item in usual_documents()[1].document["paths"].items()
         for method, operation in item.items()
         if operation["operationId"] == name
     )
@@ -279,7 +271,7 @@ def _by_query(surface: int) -> list[tuple[str, str, list[str]]]:
             path.removeprefix(prefix).replace("{w}", "default"),
             [one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"],
         )
-        for path, item in DOCUMENTS[surface].document["paths"].items()
+        for path, item in usual_documents()[surface].document["paths"].items()
         for method, operation in item.items()
         if operation["operationId"] not in NEEDS_A_LOOP
     ]

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from sandbox.settings import Settings
 from tests.openapi.asking import Request
-from tests.openapi.described import Checked, checked, described
+from tests.openapi.described import Checked, checked, usual_documents
 from tests.platform.refusals import FROZEN
 from tests.properties import examples
 
 SETTINGS = Settings(clock=FROZEN)
-DOCUMENTS = described(checked(SETTINGS).sandbox)
+DOCUMENTS = usual_documents()
 TAKES_A_BODY = {
     name: one["requestBody"]
     for name, one in DOCUMENTS[0].operations.items()
