@@ -38,10 +38,10 @@ STOPPED_S = 6.5
 
 SESSIONS_ENDED = 5
 CUTS = 4
-ANSWER_S = 30.0
+ANSWER_S = 45.0
 """No request waits for longer, whatever happens; 503 is an answer."""
 
-MEND_S = 60.0
+MEND_S = 90.0
 """So long it takes at most until something else is answered. Servers may have to start first."""
 
 
