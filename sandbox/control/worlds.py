@@ -1,6 +1,7 @@
 """Worlds: creating, listing, renaming, resetting and deleting them."""
 
 import asyncio
+from contextlib import suppress
 from typing import Annotated, Any, Final, Literal, Self
 
 from msgspec.structs import replace
@@ -23,13 +24,14 @@ from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.text import nearest
 from sandbox.domain.webhooks import ENDPOINTS_MAX
+from sandbox.store.files.port import StoreError
 from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.world_documents import NotRestored
 from sandbox.store.world_state import GeneratedData, MerchantCount, PerMerchantCount
 from sandbox.worlds.background import collect
 from sandbox.worlds.clock import ClockView
 from sandbox.worlds.due_timers import catch_up
-from sandbox.worlds.elsewhere import Elsewhere, KeptWorld
+from sandbox.worlds.elsewhere import Elsewhere, KeptWorld, WorldLost
 from sandbox.worlds.lifecycle import run_scenario
 from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import World
@@ -208,6 +210,10 @@ async def create_world(request: ControlRequest, body: CreateWorld) -> WorldView:
             run_scenario(world, scenario)
     except Exception:
         worlds.delete(world)
+        if worlds.saver is not None:
+            # Its id is free again.
+            with suppress(StoreError, WorldLost):
+                await worlds.saver.saved(world)
         raise
     await catch_up(world)
     return view_world(world)
