@@ -1,7 +1,7 @@
 """The records of one table in memory: a dictionary by id, and one for each lookup."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from operator import attrgetter
 from typing import Any, Final
@@ -183,13 +183,17 @@ class Records:
         """Add the condition that records belong to these accounts, or to some below them."""
         wanted, below = set_of(scope), self._accounts.lookups["ancestor"]
         accounts = {*wanted, *(id for one in wanted for id in below.get(one, ()))}
-        if EVERYTHING not in accounts:
+        entries = self.lookups["account"]
+        count = sum(len(entries.get(id, ())) for id in accounts)
+        if EVERYTHING not in accounts and count < len(self.by_id):
             conditions["account"] = accounts & set_of(conditions.get("account", accounts))
 
     def _those_with(self, name: str, wanted: Any, records: list[Any]) -> list[Any]:
         """Those of the records that match one condition."""
         if self.table.texts is not None and name == self.table.texts[0]:
             texts, piece = self._all_texts(), wanted.lower()
+            if len(records) == len(self.by_id):
+                return self._with_ids(id for id, text in texts.items() if piece in text)
             return [one for one in records if piece in texts[self.id_of(one)]]
         if name in self.table.conditions:
             return self.table.conditions[name](records, wanted)
@@ -210,7 +214,10 @@ class Records:
     def _looked_up(self, name: str, wanted: Any) -> list[Any]:
         """Return the records with any of the values in the lookup, oldest first."""
         entries = self.lookups[name]
-        ids = {id for value in set_of(wanted) for id in entries.get(value, ())}
+        return self._with_ids({id for value in set_of(wanted) for id in entries.get(value, ())})
+
+    def _with_ids(self, ids: Iterable[str]) -> list[Any]:
+        """Return the records with these ids, oldest first."""
         return [self.by_id[id] for id in sorted(ids, key=self.numbers.__getitem__)]
 
     def _all_texts(self) -> dict[str, str]:
