@@ -51,21 +51,16 @@ def test_the_options_of_a_command_apply_and_its_process_ends_with_the_block():
         server.world()
 
 
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        ("/nowhere/sandbox", r"/nowhere/sandbox serve cannot be run: No such file"),
-        (
-            shlex.join([sys.executable, "-c", "import sys; sys.exit('no licence')"]),
-            r"(?s)ended before it served:\nno licence",
-        ),
-        ("'", "is not a command: No closing quotation"),
-        (f"{COMMAND} serve --sed 7", "No such option.*--sed"),
-    ],
-)
-def test_a_command_that_serves_nothing_is_reported_with_what_it_said(command, said):
-    with pytest.raises(SandboxError, match=said), sandbox_server(command=command):
-        pass
+def test_a_command_that_serves_nothing_is_reported_with_what_it_said():
+    no_licence = shlex.join([sys.executable, "-c", "import sys; sys.exit('no licence')"])
+    for command, said in {
+        "/nowhere/sandbox": r"/nowhere/sandbox serve cannot be run: No such file",
+        no_licence: r"(?s)ended before it served:\nno licence",
+        "'": "is not a command: No closing quotation",
+        f"{COMMAND} serve --sed 7": "No such option.*--sed",
+    }.items():
+        with pytest.raises(SandboxError, match=said), sandbox_server(command=command):
+            pass
 
 
 def test_a_command_that_never_announces_itself_is_not_waited_for_forever():
@@ -94,35 +89,20 @@ def test_a_module_of_the_project_is_told_from_our_package(tmp_path):
     assert not place(None, None, {}, [tmp_path]).is_here
 
 
-@pytest.mark.parametrize(
-    ("arguments", "env", "line"),
-    [
-        ([], {}, "sandbox: in this process"),
-        (
-            ["--sandbox-url=http://127.0.0.1:1"],
-            {"SANDBOX_URL": "http://127.0.0.1:2"},
-            "sandbox: http://127.0.0.1:1 (from --sandbox-url)",
-        ),
-        (
-            [],
-            {"SANDBOX_URL": "http://127.0.0.1:2"},
-            "sandbox: http://127.0.0.1:2 (from SANDBOX_URL in the environment)",
-        ),
-        (
-            ["-o", "sandbox_command=uvx uat-sandbox"],
-            {},
-            "sandbox: uvx uat-sandbox serve (from sandbox_command in the configuration of pytest)",
-        ),
-    ],
-)
-def test_the_header_of_a_run_says_where_the_sandbox_is_and_who_named_it(
-    tmp_path, arguments, env, line
-):
+def test_the_header_of_a_run_says_where_the_sandbox_is_and_who_named_it(tmp_path):
     (tmp_path / "test_it.py").write_text("def test_it(): pass\n")
+    one, other = "http://127.0.0.1:1", "http://127.0.0.1:2"
+    command = ["-o", "sandbox_command=uvx uat-sandbox"]
+    by_command = "uvx uat-sandbox serve (from sandbox_command in the configuration of pytest)"
+    for arguments, env, line in [
+        ([], {}, "in this process"),
+        ([f"--sandbox-url={one}"], {"SANDBOX_URL": other}, f"{one} (from --sandbox-url)"),
+        ([], {"SANDBOX_URL": other}, f"{other} (from SANDBOX_URL in the environment)"),
+        (command, {}, by_command),
+    ]:
+        run = run_pytest(tmp_path, *arguments, "test_it.py", **env)
 
-    run = run_pytest(tmp_path, *arguments, "test_it.py", **env)
-
-    assert line in run.output.splitlines()
+        assert f"sandbox: {line}" in run.output.splitlines()
 
 
 def test_an_error_names_who_gave_the_url_and_is_told_once(tmp_path):
@@ -133,9 +113,8 @@ def test_an_error_names_who_gave_the_url_and_is_told_once(tmp_path):
     assert run.code == 1
     assert "sandbox: no sandbox answers at http://127.0.0.1:1/_sandbox" in run.output
     assert "/_sandbox (from SANDBOX_URL in the environment): " in run.output
-    assert "Traceback" not in run.output
-    assert "During handling" not in run.output
-    assert "direct cause" not in run.output
+    for word in ("Traceback", "During handling", "direct cause"):
+        assert word not in run.output
 
 
 def test_settings_that_a_command_cannot_follow_are_refused(tmp_path):

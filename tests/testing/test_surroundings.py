@@ -49,18 +49,18 @@ def test_waiting_in_a_running_loop_warns_and_names_the_way_out(call):
             world.webhooks.settle()
 
 
-@pytest.mark.parametrize("form", [bytes, str, dict])
-def test_a_saved_world_is_loaded_in_any_form_of_it(form):
+def test_a_saved_world_is_loaded_in_any_form_of_it():
     with sandbox_server() as server, server.world() as world, server.world() as other:
         sale = {"amount": 1234, "terminal_id": world.terminal()}
         made = world.client().post("/v3/payment", json=sale).json()
         saved = world.save()
-        text = saved.decode()
 
-        other.load({bytes: saved, str: text, dict: json.loads(text)}[form])
+        for form in (saved, saved.decode(), json.loads(saved)):
+            other.reset()
+            other.load(form)
 
-        path = f"/v1/transactions/{made['transaction_id']}"
-        assert other.client().get(path).json()["total_amount"] == 1234
+            path = f"/v1/transactions/{made['transaction_id']}"
+            assert other.client().get(path).json()["total_amount"] == 1234
 
 
 def test_a_key_in_a_wrong_header_is_explained_with_a_command_too(tmp_path):
