@@ -12,6 +12,7 @@ from sandbox.control.identity import TOKENS_MAX
 from sandbox.control.ledger import citations
 from sandbox.control.messages import WAIT_S_MAX, WAITS_MAX
 from sandbox.control.routes import CONTROL
+from sandbox.control.routing import PREFIX
 from sandbox.control.stream import STREAMS_MAX
 from sandbox.domain.batches import BATCH_LIFE, REASONS
 from sandbox.domain.payments.cards import CARDS
@@ -35,7 +36,6 @@ from sandbox.worlds.world import MARKS_MAX
 from tools.generate import (
     FOLDER,
     LEDGER,
-    PAGES,
     SCHEMA,
     pages,
     schema_file,
@@ -44,7 +44,6 @@ from tools.pages.citations import clauses
 from tools.pages.ledger import ledger_file
 
 ROOT = Path(__file__).parent.parent
-CONTROL_GUIDE = ROOT / "docs" / "guides" / "control-api.md"
 
 LIMITS = {
     "worlds of a server": WORLDS_MAX,
@@ -92,42 +91,30 @@ def diagrams_of(name):
     return re.findall(r"```mermaid\nstateDiagram-v2\n(.*?)```", pages()[name], re.S)
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_generated_page_is_what_the_tables_say_now(name):
-    written = (FOLDER / name).read_text(encoding="utf-8") if (FOLDER / name).exists() else ""
+def test_what_is_generated_is_what_the_tables_say_now():
+    wanted = {FOLDER / name: text for name, text in pages().items()}
+    wanted |= {SCHEMA: schema_file(), LEDGER: ledger_file()}
 
-    assert written == pages()[name], f"docs/reference/{name} is old: run `make golden` and commit"
-
-
-def test_the_schema_beside_the_scenarios_is_that_of_the_shapes():
-    written = SCHEMA.read_text(encoding="utf-8") if SCHEMA.exists() else ""
-
-    assert written == schema_file(), f"{SCHEMA.name} is old: run `make golden` and commit"
-
-
-def test_the_ledger_in_the_package_is_what_clauses_code_and_tests_say_now():
-    written = LEDGER.read_text(encoding="utf-8") if LEDGER.exists() else ""
-
-    assert written == ledger_file(), f"{LEDGER.name} is old: run `make golden` and commit"
+    old = [
+        path.name
+        for path, text in wanted.items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
+    assert old == [], "run `make golden` and commit"
 
 
 def test_every_generated_page_has_a_generator():
     assert {path.name for path in FOLDER.glob("*.md")} == set(pages())
 
 
-def test_the_page_of_transactions_has_one_line_for_every_row():
+def test_the_page_of_transactions_has_one_line_for_every_row_in_the_order_in_which_it_is_tried():
     written = [(row[0], row[1], row[2]) for row in rows_of("transactions.md", "id")]
 
     rows = [(row.id, str(row.trigger), ", ".join(row.states)) for row in TRANSITIONS]
     assert sorted(written) == sorted(rows)
-
-
-def test_the_page_of_transactions_keeps_the_order_in_which_rows_are_tried():
-    written = [(row[1], row[0]) for row in rows_of("transactions.md", "id")]
-
-    for trigger in {row.trigger for row in TRANSITIONS}:
-        tried = [row.id for row in TRANSITIONS if row.trigger == trigger]
-        assert [id for its_trigger, id in written if its_trigger == trigger] == tried
+    for trigger in {trigger for _, trigger, _ in rows}:
+        page, table = ([row for row in one if row[1] == trigger] for one in (written, rows))
+        assert page == table
 
 
 def test_every_state_and_operation_is_either_refused_on_the_page_or_has_a_row_that_succeeds():
@@ -197,11 +184,10 @@ def test_every_line_of_a_diagram_is_an_arrow_that_mermaid_can_read(name):
     assert [line for line in lines if not arrow.fullmatch(line)] == []
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_every_clause_that_a_generated_page_cites_has_an_entry(name):
-    cited = set(citations(pages()[name]))
+def test_every_clause_that_a_generated_page_cites_has_an_entry():
+    cited = {(name, *one) for name, text in pages().items() for one in citations(text)}
 
-    assert sorted(f"{kind} {id}" for kind, id in cited if id not in clauses()[kind]) == []
+    assert sorted(one for one in cited if one[2] not in clauses()[one[1]]) == []
 
 
 def test_the_changelog_begins_with_the_version_of_the_package():
@@ -210,21 +196,38 @@ def test_the_changelog_begins_with_the_version_of_the_package():
     assert next(one for one in headings if one != "Unreleased") == __version__
 
 
-def test_the_guide_to_control_lists_every_control_endpoint():
-    guide = CONTROL_GUIDE.read_text(encoding="utf-8")
-
-    missing = [
-        row.name
-        for row in CONTROL
-        if f"{row.method} {row.path.removeprefix('/_sandbox')}" not in guide
-    ]
-    assert missing == []
+def _rooms_of_the_console():
+    script = (ROOT / "sandbox" / "control" / "console" / "main.js").read_text(encoding="utf-8")
+    return re.findall(r'\["[a-z]+", "([A-Z][a-z]+)"', script)
 
 
-def test_the_guide_to_control_names_every_switch():
-    guide = CONTROL_GUIDE.read_text(encoding="utf-8")
+def _rooms_of_the_package():
+    for path in (ROOT / "sandbox").iterdir():
+        if not path.name.startswith("_") and path.suffix in ("", ".py"):
+            yield path.name if path.suffix else f"{path.name}/"
 
-    assert [name for name in SWITCHES if f"`{name}`" not in guide] == []
+
+def _names(folder):
+    return [path.name for path in (ROOT / "docs" / folder).glob("*.md") if path.name != "README.md"]
+
+
+NAMED = [
+    ("guides/control-api.md", [f"{one.method} {one.path[len(PREFIX) :]}" for one in CONTROL]),
+    ("guides/control-api.md", [f"`{name}`" for name in SWITCHES]),
+    ("guides/console.md", [f"\n| {room} |" for room in _rooms_of_the_console()]),
+    ("architecture.md", [f"`{room}`" for room in _rooms_of_the_package()]),
+    ("design/README.md", [f"]({name})" for name in _names("design")]),
+    ("README.md", [f"(guides/{name})" for name in _names("guides")]),
+]
+"""Pages, and what each names: endpoints, switches, rooms, design notes, guides."""
+
+
+@pytest.mark.parametrize(("page", "names"), NAMED)
+def test_a_page_names_all_that_it_is_about(page, names):
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+
+    assert len(names) > 9
+    assert [name for name in names if name not in text] == []
 
 
 def headings_of(page):
@@ -247,14 +250,6 @@ def test_every_link_in_the_docs_leads_to_a_file_and_a_heading_that_exist():
                 broken.append(f"{page.relative_to(ROOT)}: {path}#{heading}")
 
     assert broken == []
-
-
-def test_the_index_of_the_design_notes_lists_every_note():
-    folder = ROOT / "docs" / "design"
-    index = (folder / "README.md").read_text(encoding="utf-8")
-    notes = {path.name for path in folder.glob("*.md")} - {"README.md"}
-
-    assert sorted(name for name in notes if f"]({name})" not in index) == []
 
 
 def test_the_limits_are_those_of_the_code():
@@ -329,31 +324,3 @@ def test_every_request_with_a_body_has_its_body_in_the_reference():
     assert len(with_a_body) > 20
     assert [one for one in with_a_body if one not in page] == []
     assert "| `breakdown.tipAmount` |" in page
-
-
-def test_the_index_of_the_documentation_lists_every_guide():
-    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
-    guides = sorted(path.name for path in (ROOT / "docs" / "guides").glob("*.md"))
-
-    assert [name for name in guides if f"(guides/{name})" not in index] == []
-
-
-def test_the_guide_to_the_console_names_every_room():
-    guide = (ROOT / "docs" / "guides" / "console.md").read_text(encoding="utf-8")
-    script = (ROOT / "sandbox" / "control" / "console" / "main.js").read_text(encoding="utf-8")
-    rooms = re.findall(r'\["[a-z]+", "([A-Z][a-z]+)"', script)
-
-    assert len(rooms) > 9
-    assert [room for room in rooms if f"\n| {room} |" not in guide] == []
-
-
-def test_the_architecture_names_every_room_of_the_package():
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    rooms = [
-        path.name if path.suffix else f"{path.name}/"
-        for path in (ROOT / "sandbox").iterdir()
-        if not path.name.startswith("_") and path.suffix in ("", ".py")
-    ]
-
-    assert len(rooms) > 15
-    assert sorted(room for room in rooms if f"`{room}`" not in page) == []

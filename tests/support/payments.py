@@ -7,7 +7,7 @@ request forces: assumed 6.3.
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sandbox.app import build
@@ -55,13 +55,6 @@ def fresh_sandbox() -> InProcess:
 
 
 # --- requests ---------------------------------------------------------------------------------
-
-
-def forcing(sandbox: InProcess, outcome: str | None) -> InProcess:
-    """The same sandbox, asked with the outcome in the header."""
-    if outcome is None:
-        return sandbox
-    return replace(sandbox, defaults=sandbox.defaults | {"x-sandbox-outcome": outcome})
 
 
 def ask(
