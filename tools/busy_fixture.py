@@ -7,6 +7,7 @@ the end of the month do not happen, which leaves the last visits unfinished.
 
 import heapq
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -80,6 +81,10 @@ class Dice:
     def one_of(self, things: Sequence[Any]) -> Any:
         """One of these."""
         return things[self.between(0, len(things) - 1)]
+
+    def weighed(self, weights: Mapping[Any, int]) -> Any:
+        """One of these, as often as its weight says."""
+        return self.one_of([*Counter(weights).elements()])
 
 
 class Guest:
@@ -226,26 +231,24 @@ class Guest:
         self.act(tx, "reverse", {"amount": self.amount} if self.dice.fraction() < 0.3 else {})
 
 
-_Happening = Callable[[Guest], Visit]
-
-_AT_RESTAURANTS: Final[Mapping[str, tuple[tuple[_Happening, int], ...]]] = {
-    "grill": (
-        (Guest.dines, 56),
-        (Guest.keeps_a_tab, 16),
-        (Guest.is_declined, 10),
-        (Guest.tries_again, 5),
-        (Guest.is_charged_wrongly, 5),
-        (Guest.complains, 8),
-    ),
-    "taqueria": (
-        (Guest.pays, 64),
-        (Guest.is_declined, 10),
-        (Guest.tries_again, 6),
-        (Guest.splits, 10),
-        (Guest.complains, 6),
-        (Guest.is_kept_waiting, 4),
-    ),
-    "rooftop": ((Guest.is_asked, 86), (Guest.is_declined, 14)),
+_AT_RESTAURANTS: Final[Mapping[str, Mapping[Callable[[Guest], Visit], int]]] = {
+    "grill": {
+        Guest.dines: 56,
+        Guest.keeps_a_tab: 16,
+        Guest.is_declined: 10,
+        Guest.tries_again: 5,
+        Guest.is_charged_wrongly: 5,
+        Guest.complains: 8,
+    },
+    "taqueria": {
+        Guest.pays: 64,
+        Guest.is_declined: 10,
+        Guest.tries_again: 6,
+        Guest.splits: 10,
+        Guest.complains: 6,
+        Guest.is_kept_waiting: 4,
+    },
+    "rooftop": {Guest.is_asked: 86, Guest.is_declined: 14},
 }
 """The visits of each restaurant, in percent."""
 
@@ -255,28 +258,18 @@ _BILLS: Final = {"grill": (2400, 16500), "taqueria": (900, 4200), "rooftop": (12
 _A_DAY: Final = {"grill": (4, 7), "taqueria": (3, 5), "rooftop": (1, 3)}
 """How many come, at least and at most."""
 
-_AT_THE_HOTEL: Final = ((Guest.stays, 84), (Guest.does_not_come, 6), (Guest.cancels, 10))
-
-
-def _what(dice: Dice, choices: Sequence[tuple[_Happening, int]]) -> _Happening:
-    drawn = dice.between(0, sum(weight for _, weight in choices) - 1)
-    for what, weight in choices:
-        drawn -= weight
-        if drawn < 0:
-            return what
-    raise AssertionError("weights do not add up")
+_AT_THE_HOTEL: Final = {Guest.stays: 84, Guest.does_not_come: 6, Guest.cancels: 10}
 
 
 def guests(sandbox: InProcess) -> Iterator[tuple[float, Visit]]:
     """All guests of the restaurants, with the minute of the month at which they pay."""
     for merchant, choices in _AT_RESTAURANTS.items():
         for day in range(NIGHTS):
-            dice = Dice(f"{merchant}:{day}")
             # Fridays and Saturdays are busier; the first of February was a Sunday.
             more = 2 if day % 7 in (5, 6) else 0
-            for number in range(dice.between(*_A_DAY[merchant]) + more):
+            for number in range(Dice(f"{merchant}:{day}").between(*_A_DAY[merchant]) + more):
                 own = Dice(f"{merchant}:{day}:{number}")
-                what = _what(own, choices)
+                what = own.weighed(choices)
                 till = "grill_bar" if what is Guest.keeps_a_tab else merchant
                 guest = Guest(sandbox, own, merchant, till, *_BILLS[merchant])
                 # From 11:30 to 20:30, so everything ends before the night.
@@ -290,11 +283,10 @@ def guests(sandbox: InProcess) -> Iterator[tuple[float, Visit]]:
 def hotel_guests(sandbox: InProcess) -> Iterator[tuple[float, Visit]]:
     """All guests of the hotel, with the minute of the month at which they arrive."""
     for day in range(NIGHTS):
-        dice = Dice(f"hotel:{day}")
-        for number in range(dice.between(1, 3)):
+        for number in range(Dice(f"hotel:{day}").between(1, 3)):
             own = Dice(f"hotel:{day}:{number}")
             guest = Guest(sandbox, own, "hotel", "hotel", 14900, 32900)
-            yield day * _DAY + own.between(900, 1200), _what(own, _AT_THE_HOTEL)(guest)
+            yield day * _DAY + own.between(900, 1200), own.weighed(_AT_THE_HOTEL)(guest)
     for day in (9, 19):
         guest = Guest(sandbox, Dice(f"hotel bar:{day}"), "hotel", "hotel_bar", 3000, 9000)
         yield day * _DAY + 1290, guest.leaves_a_tab()

@@ -12,7 +12,7 @@ from sandbox.control.ledger import LEDGER_FILE as LEDGER
 from sandbox.library import folder
 from sandbox.scenarios.schema import NAME, scenario_schema
 from tools import busy_fixture, console_types, golden_answers, golden_events, openapi
-from tools.pages import answers, bodies, demonstrations, ledger, machines, settings, surface
+from tools.pages import answers, bodies, ledger, machines, surface
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "reference"
 SCHEMA: Final = folder("scenarios") / NAME
@@ -32,8 +32,8 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "control.md": surface.control,
     "switches.md": surface.switches,
     "readings.md": surface.readings,
-    "settings.md": settings.settings,
-    "demonstrations.md": demonstrations.demonstrations,
+    "settings.md": surface.settings,
+    "demonstrations.md": surface.demonstrations,
     "ledger.md": ledger.ledger,
 }
 

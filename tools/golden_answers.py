@@ -30,7 +30,11 @@ _SECRETS: Final = (
     (re.compile(r"whsec_[A-Za-z0-9+/=]+"), "whsec_ZXhhbXBsZS1vZi1hLXNlY3JldC1vZi1hLWhvb2s="),
 )
 _EXAMPLES: Final = {row.name: row.body.EXAMPLE for row in CONTROL if row.body is not None}
-_HOOK: Final = {"url": "http://127.0.0.1:9/hook"}
+_MADE: Final = {
+    "endpoints": {"url": "http://127.0.0.1:9/hook"},
+    "marks": _EXAMPLES["marks.add"],
+    "receivers": _EXAMPLES["receivers.create"],
+}
 _TOKEN: Final = {
     "id": "tok_4f2a9c01b7d3",
     "team": "mobile",
@@ -163,47 +167,38 @@ _NAMED: Final = {
 
 
 def _prepared(asked: InProcess, row: ControlRow) -> str:
-    """Make what the row needs, and gives the id for its path."""
-    kind = row.name.partition(".")[0]
+    """Make what the row needs, and return the id for its path, if it has one."""
     if row.name in _NAMED:
         return _NAMED[row.name]
-    if row.name in ("scenario.read", "scenario.prove", "scenario.play"):
-        asked.ask("PUT", f"{WORLD}/scenario", {"name": "approve_all"})
-        return ""
-    if kind in ("next", "scenario"):
-        asked.ask("POST", f"{WORLD}/scenario/next", _EXAMPLES["next.add"])
-        return ""
-    made = {
-        "endpoints": _HOOK,
-        "marks": _EXAMPLES["marks.add"],
-        "receivers": _EXAMPLES["receivers.create"],
-    }
-    if kind in made:
-        body = made[kind]
-        return str(asked.ask("POST", f"{WORLD}/{kind}", body)["id"])
-    if kind == "schedules":
-        id = str(asked.cast.terminals["merchant"])
-        asked.ask("PUT", f"{WORLD}/batch-schedules/{id}", _EXAMPLES["schedules.set"])
-        return "" if row.name == "schedules.list" else id
-    return _after_a_sale(asked, kind)
+    match kind := row.name.partition(".")[0]:
+        case "scenario" if row.name in ("scenario.read", "scenario.prove", "scenario.play"):
+            asked.ask("PUT", f"{WORLD}/scenario", {"name": "approve_all"})
+        case "next" | "scenario":
+            asked.ask("POST", f"{WORLD}/scenario/next", _EXAMPLES["next.add"])
+        case "endpoints" | "marks" | "receivers":
+            return str(asked.ask("POST", f"{WORLD}/{kind}", _MADE[kind])["id"])
+        case "schedules":
+            id = str(asked.cast.terminals["merchant"])
+            asked.ask("PUT", f"{WORLD}/batch-schedules/{id}", _EXAMPLES["schedules.set"])
+            return id
+        case "messages" | "requests" | "batches" | "coverage" | "payments" | "overview":
+            return _after_a_sale(asked, kind)
+    return ""
 
 
 def _after_a_sale(asked: InProcess, kind: str) -> str:
-    """Return the id of what a sale leaves behind, for the rows that need one."""
-    if kind not in ("messages", "requests", "batches", "coverage", "payments", "overview"):
-        return ""
+    """Make a sale, and return the id of what it leaves behind."""
     example = example_of("payments.create")
     assert example is not None
     sold = _answer(asked, "payments.create", example)
+    if kind in ("messages", "requests"):
+        return str(asked.ask("GET", f"{WORLD}/{kind}")[kind][-1]["id"])
     if kind == "batches":
         asked.ask("PUT", f"{WORLD}/switches", {"batch.settlement": "manual"})
         asked.ask("POST", f"/v1/batches/{sold['batch_id']}/close")
         return str(sold["batch_id"])
-    if kind in ("coverage", "overview"):
-        return ""
     if kind == "payments":
         # A refund waits for its answer.
         path = f"/v3/payments/{sold['transaction_id']}/refund"
         asked.ask("POST", path, {"amount": 500}, outcome="processor_timeout")
-        return str(sold["transaction_id"])
-    return str(asked.ask("GET", f"{WORLD}/{kind}")[kind][-1]["id"])
+    return str(sold["transaction_id"])

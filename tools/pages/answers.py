@@ -21,6 +21,8 @@ from sandbox.domain.transport_faults import SLOW_MS, TRANSPORT_FAULTS, Transport
 from tools.pages.markdown import NONE, code, dollars, listed, page, table
 
 _ANY: Final = "any"
+_YES_NO: Final = ("no", "yes")
+_STARTS: Final = [one for one in Operation if one in INITIATING]
 
 
 def outcomes() -> str:
@@ -61,37 +63,27 @@ def _operations(key: str) -> str:
 
 
 def _outcome(row: Outcome) -> tuple[str, ...]:
+    other = _as_increment(row)
     return (
         code(row.key),
         _operations(row.key),
         row.verdict,
-        _reason(row),
+        f"{row.status_reason}; {Operation.INCREMENT}: {other}" if other else row.status_reason,
         code(row.response_code),
         row.message or NONE,
         code(row.host_code),
-        _yes(row.has_approval_code),
-        _yes(row.has_gateway_id),
+        _YES_NO[row.has_approval_code],
+        _YES_NO[row.has_gateway_id],
         f"{row.latency_ms} ms",
         row.retry,
         _clauses(row),
     )
 
 
-def _yes(is_so: bool) -> str:
-    return "yes" if is_so else "no"
-
-
 def _as_increment(row: Outcome) -> str | None:
     """Return the reason at an increment, if it differs."""
     found = for_operation(row.key, Operation.INCREMENT)
     return found.status_reason if found and found.status_reason != row.status_reason else None
-
-
-def _reason(row: Outcome) -> str:
-    another = _as_increment(row)
-    if another is None:
-        return row.status_reason
-    return f"{row.status_reason}; {Operation.INCREMENT}: {another}"
 
 
 def _clauses(row: Outcome) -> str:
@@ -136,19 +128,15 @@ def _does(card: Card) -> str:
     """Return the effect of a card, in words."""
     notes = []
     if card.outcome is not None:
-        notes.append(f"{' and '.join(_starts())}: {code(card.outcome)}")
+        notes.append(f"{' and '.join(_STARTS)}: {code(card.outcome)}")
     if card.limit is not None:
         limit = dollars(card.limit)
-        notes.append(f"{' and '.join(_starts())} above {limit}: {code(PARTIAL.key)}, of {limit}")
+        notes.append(f"{' and '.join(_STARTS)} above {limit}: {code(PARTIAL.key)}, of {limit}")
     notes += [f"{operation}: {code(key)}" for operation, key in card.later.items()]
     notes = notes or ["does not choose"]
     if not card.is_credit:
         notes.append("never surcharged")
     return "; ".join(notes)
-
-
-def _starts() -> list[str]:
-    return [one for one in Operation if one in INITIATING]
 
 
 def triggers() -> str:
@@ -173,4 +161,4 @@ def _heeded_by(row: Trigger) -> str:
     """Return the operations that an amount is a trigger for."""
     if row.kind == "outcome":
         return _operations(row.key)
-    return _ANY if row.kind == "fault" else ", ".join(_starts())
+    return _ANY if row.kind == "fault" else ", ".join(_STARTS)

@@ -96,11 +96,14 @@ def transactions() -> str:
         "is a rule failure.\n\n"
         "Money: A authorized, C captured, R0 reversed before the capture, R1 reversed after it,\n"
         "F refunded. Shown: `transaction_type` / `status` / `status_reason`.\n",
-        table(_COLUMNS, [_cells(row) for row in _by_trigger()]),
+        table(_COLUMNS, [_cells(row) for row in sorted(TRANSITIONS, key=_order)]),
         "## Refused in any case\n",
         "For each state and operation that has no row which could succeed: the error, and the\n"
         "row that refuses.\n",
-        table(("state", *_FOLLOW_UPS), [_refused(state) for state in STATUSES]),
+        table(
+            ("state", *_FOLLOW_UPS),
+            [(state, *(_refusal(one, state) for one in _FOLLOW_UPS)) for state in STATUSES],
+        ),
         f"{_error(DUPLICATE_EVENT)} comes before all of these, in any state\n"
         f"({DUPLICATE_EVENT.source}); the reading `duplicate_event_id` has some answered\n"
         "again, or taken as failed attempts.\n\n"
@@ -117,19 +120,15 @@ _COLUMNS: Final = (
 )
 
 
-def _told() -> tuple[str, ...]:
-    """Return the statuses that an edit can set."""
-    choices, _ = get_args(EditTransaction.model_fields["status"].annotation)
-    return get_args(choices)
+_TOLD: Final = get_args(get_args(EditTransaction.model_fields["status"].annotation)[0])
+"""The statuses that an edit can set."""
+
+_TRIGGERS: Final = list(dict.fromkeys(row.trigger for row in TRANSITIONS))
 
 
-_TOLD: Final = _told()
-
-
-def _by_trigger() -> list[Transition]:
-    """Return the rows with those of one trigger together, in the order in which they are tried."""
-    triggers = list(dict.fromkeys(row.trigger for row in TRANSITIONS))
-    return sorted(TRANSITIONS, key=lambda row: triggers.index(row.trigger))
+def _order(row: Transition) -> int:
+    """Put rows of one trigger together, in the order in which they are tried."""
+    return _TRIGGERS.index(row.trigger)
 
 
 def _cells(row: Transition) -> tuple[str, ...]:
@@ -140,8 +139,8 @@ def _cells(row: Transition) -> tuple[str, ...]:
         row.when or NONE,
         row.answer or NONE,
         row.next_status,
-        _shown(row),
-        _money(row),
+        f"{_type(row)} / {row.shown_status} / {row.reason}" if row.shown_status else NONE,
+        _FORMULAS.get(row.id, row.money),
         row.event or NONE,
         row.batch_entry or NONE,
         _error(row.fault) if row.fault else NONE,
@@ -171,33 +170,19 @@ _FORMULAS: Final = {
 """The formulas of assumed 2.2, for a reader. The code computes it from `money`."""
 
 
-def _money(row: Transition) -> str:
-    return _FORMULAS.get(row.id, row.money)
-
-
-def _shown(row: Transition) -> str:
-    if not row.shown_status:
-        return NONE
-    return f"{_type(row)} / {row.shown_status} / {row.reason}"
-
-
 def _type(row: Transition) -> str:
     """Return the transaction_type of an attempt. Canceling and expiring leave it unchanged."""
     if row.trigger == Operation.CONFIRM:
         return Operation.SALE
     if row.trigger in INITIATING or (row.trigger in _FOLLOW_UPS and row.next_status != "canceled"):
         return row.trigger
-    return (
-        AS_ANSWERED if row.trigger == EDIT or row.id == _OF_ACTIONS else "sale or auth, as it began"
-    )
+    if row.trigger == EDIT or row.id == _OF_ACTIONS:
+        return AS_ANSWERED
+    return "sale or auth, as it began"
 
 
 def _error(fault: Fault) -> str:
     return f"{fault.status} {code(fault.code)}"
-
-
-def _refused(state: str) -> tuple[str, ...]:
-    return (state, *(_refusal(operation, state) for operation in _FOLLOW_UPS))
 
 
 def _refusal(operation: Operation, state: str) -> str:
@@ -221,10 +206,9 @@ def _arrows() -> Iterator[Arrow]:
 
 def _targets(row: Transition, state: str) -> Iterable[str]:
     """Where a row leads; nowhere when it is refused, or changes nothing."""
-    if row.fault is not None or (row.next_status == SAME and row.answer == "failed"):
-        return ()
-    if row.id == _OF_ACTIONS:
-        # The arrows of the actions are there already.
+    # The arrows of the actions are there already.
+    changes_nothing = row.next_status == SAME and row.answer == "failed"
+    if row.fault is not None or changes_nothing or row.id == _OF_ACTIONS:
         return ()
     if row.next_status == SAME:
         return (state,)
@@ -266,32 +250,25 @@ def batches() -> str:
         _steps(BATCH_LIFE),
         "## Why a batch is rejected\n",
         f"A rejection without a reason has {code(DEFAULT_REASON)}.\n",
-        table(("key", "`rejection_reason`", "source"), _reasons()),
+        table(
+            ("key", "`rejection_reason`", "source"),
+            [(code(key), text, "assumed 3.3") for key, text in REASONS.items()],
+        ),
         "## Amounts that decide the result of a batch\n",
         "The payment itself is approved. A member that keeps the result away counts before all\n"
         "others, then the first that has the whole batch rejected; else the records that are\n"
         "refused by themselves (assumed 6.2-settlement). All amounts that choose:\n"
         "[triggers](triggers.md).\n",
-        table(("amount", "key", "the batch", "reason"), _settlements()),
+        table(
+            ("amount", "key", "the batch", "reason"),
+            [
+                (str(one.amount), code(one.key), _comes_to(row), code(row.reason))
+                for one in TRIGGERS.values()
+                if one.kind == "settlement"
+                for row in (SETTLEMENTS[one.key],)
+            ],
+        ),
     )
-
-
-def _reasons() -> list[tuple[str, ...]]:
-    return [(code(key), text, "assumed 3.3") for key, text in REASONS.items()]
-
-
-def _settlements() -> list[tuple[str, ...]]:
-    return [
-        (
-            str(trigger.amount),
-            code(trigger.key),
-            _comes_to(row),
-            code(row.reason),
-        )
-        for trigger in TRIGGERS.values()
-        if trigger.kind == "settlement"
-        for row in (SETTLEMENTS[trigger.key],)
-    ]
 
 
 def _comes_to(row: Settlement) -> str:

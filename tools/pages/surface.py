@@ -1,7 +1,10 @@
-"""The pages about the APIs: endpoints, access, events, errors, control, switches."""
+"""The pages about the faces: the APIs with their words, the command line, the library."""
 
 from collections.abc import Iterator
 
+import click
+
+from sandbox.cli.serve import serve
 from sandbox.control.routes import CONTROL
 from sandbox.domain.access import ACCESS
 from sandbox.domain.directory import Relation
@@ -10,6 +13,7 @@ from sandbox.domain.faults import FAULTS
 from sandbox.domain.permissions import ACTIONS
 from sandbox.domain.readings import READINGS
 from sandbox.domain.switches import SWITCHES
+from sandbox.library import scenarios
 from sandbox.platform.operation import Row
 from sandbox.platform.routes import OPERATIONS
 from sandbox.platform.security_headers import SECURITY_HEADERS
@@ -147,3 +151,49 @@ def readings() -> str:
         "world, in its table `[readings]`, and a world chooses for itself.",
         table(("reading", "sentence", "value", "what it means", "source"), rows),
     )
+
+
+def demonstrations() -> str:
+    """Tell what each scenario shows, and the command that plays it."""
+    return page(
+        "Demonstrations",
+        "Each line is a story to play before an audience: a step at a keypress, with the answer,\n"
+        "the webhooks and the clock beside it. It plays in a world of its own, on your running\n"
+        "server. [The guide](../guides/console.md#demonstrations) has transcripts.",
+        table(
+            ("to show", "run", "steps"),
+            [
+                (found.about, code(f"sandbox scenario play {name}"), str(len(found.example)))
+                for name, found in scenarios().items()
+            ],
+        ),
+    )
+
+
+def settings() -> str:
+    """Each option with its variable, its default and its meaning."""
+    return page(
+        "Settings of a server",
+        "The options of `sandbox serve`. Each has an environment variable, for containers and CI.\n"
+        "An option on the command line counts first. A flag is set by `1` or `true`. A variable\n"
+        "for an option that may be given several times takes several values with spaces between.",
+        table(("option", "variable", "default", "meaning"), _options()),
+    )
+
+
+def _options() -> Iterator[tuple[str, str, str, str]]:
+    context = click.Context(serve, info_name="serve")
+    for option in serve.params:
+        if not isinstance(option, click.Option):
+            continue
+        assert isinstance(option.envvar, str)
+        record = option.get_help_record(context)
+        assert record is not None
+        shown, default = option.opts[0], option.get_default(context)
+        has_default = isinstance(default, str | int) and not isinstance(default, bool)
+        yield (
+            code(shown),
+            code(option.envvar),
+            code(str(default)) if has_default else NONE,
+            option.help or "",
+        )
