@@ -88,22 +88,6 @@ def test_a_payment_that_waits_is_tapped_with_a_key_of_the_keyboard(page, server)
     expect(page.get_by_text("Waits for a card")).to_have_count(0)
 
 
-def test_time_goes_to_what_falls_due_and_stops_just_before_it(page, server):
-    server.client.post(
-        server.facts["control_url"] + "/worlds",
-        json={"id": "later", "clock": {"now": NOW, "mode": "frozen"}},
-    )
-    go(page, server, "time", at="later")
-    due = page.locator(".dueb").first
-    due.click()
-    page.get_by_role("button", name="Stop just before it").click()
-    expect(page.locator(".clockh")).to_contain_text("59:59")
-
-    page.get_by_role("button", name="To the next").click()
-
-    expect(page.get_by_role("status").filter(has_text="fell due")).to_be_visible()
-
-
 def test_a_message_shows_what_was_sent_and_that_it_verifies(page, server):
     server.client.post(server.facts["control_url"] + "/worlds", json={"id": "told"})
     with receiving() as receiver:
@@ -134,45 +118,6 @@ def test_a_world_that_is_gone_offers_the_nearest(page, server):
 # --- a server with a token -------------------------------------------------------------------
 
 
-def test_a_printed_link_signs_in_and_a_deep_link_asks_and_goes_on(browser):
-    with serving("--shared") as server:
-        token = server.facts["token"]
-        at = server.facts["control_url"]
-        context = browser.new_context()
-        page = context.new_page()
-        page.goto(f"{at}/#/default/coverage")
-        page.get_by_label("Token").fill("not-the-token-of-it")
-        page.get_by_role("button", name="Sign in").click()
-        expect(page.get_by_role("alert")).to_contain_text("not the token")
-        page.get_by_label("Token").fill(token)
-        page.get_by_role("button", name="Sign in").click()
-        ready(page, "coverage")
-
-        assert token not in page.evaluate("document.cookie + JSON.stringify(localStorage)")
-        other = browser.new_context().new_page()
-        other.goto(f"{at}/#token={token}")
-        ready(other, "overview")
-        assert token not in other.url
-        other.context.close()
-        context.close()
-
-
-def test_a_server_that_is_away_is_said_and_comes_back(browser):
-    with serving("--clock", NOW) as server:
-        page = browser.new_page()
-        go(page, server, "overview")
-        ready(page, "overview")
-        page.context.set_offline(True)
-        page.get_by_role("button", name="+1 h").click()
-        expect(page.get_by_text("The server has not answered")).to_be_visible()
-
-        page.context.set_offline(False)
-
-        page.get_by_role("button", name="+1 h").click()
-        expect(page.get_by_text("The server has not answered")).to_have_count(0)
-        page.close()
-
-
 # --- every room -------------------------------------------------------------------------------
 
 
@@ -187,69 +132,37 @@ def test_every_room_is_accessible_and_fits_every_width(page, server, hold):
     assert wrong == []
 
 
-def test_a_world_whose_texts_are_attacks_shows_them_as_text(page, server):
-    control = server.facts["control_url"]
-    made = server.client.post(f"{control}/worlds", json={"id": "evil", "name": ATTACK[:60]}).json()
-    world = f"{control}/worlds/evil"
-    server.client.post(
-        f"{world}/endpoints", json={"url": "http://127.0.0.1:9/x", "description": ATTACK[:100]}
-    )
-    server.client.put(
-        f"{world}/scenario",
-        json={
-            "name": ATTACK,
-            "about": ATTACK,
-            "rule": [
-                {"name": ATTACK, "when": {"operation": "sale"}, "then": {"outcome": "lost_card"}}
-            ],
-        },
-    )
-    key = made["keys"]["merchant"]["key"]
-    merchant = made["accounts"]["merchant"]
-    server.client.post(
-        f"{server.url}/v3/payment?x=<img src=x onerror=alert(1)>",
-        json={
-            "amount": 100,
-            "terminal_id": made["terminals"]["merchant"],
-            "order_id": ATTACK,
-            ATTACK: ATTACK,
-        },
-        headers={"x-service-apikey": key},
-    )
-    server.client.put(
-        f"{server.url}/v2/accounts/{merchant}",
-        json={"name": ATTACK},
-        headers={"x-service-apikey": made["keys"]["admin"]["key"]},
-    )
-    server.client.post(
-        f"{world}/send",
-        json={
-            "method": "POST",
-            "path": "/v3/payment",
-            "key": "merchant",
-            "body": {"amount": 100, "terminal_id": made["terminals"]["merchant"]},
-        },
-    )
-    server.client.post(
-        f"{world}/send",
-        json={"method": "GET", "path": "/nowhere/<script>alert(1)</script>", "key": "merchant"},
-    )
-    payments = server.client.get(f"{world}/payments").json()["payments"]
-    messages = server.client.get(f"{world}/messages").json()["messages"]
-    requests = server.client.get(f"{world}/requests").json()["requests"]
+def test_a_world_whose_texts_are_attacks_shows_them_as_text(desk):
+    page = desk.page
+    made = desk.world("evil", name=ATTACK[:60])
+    hook = {"url": "http://127.0.0.1:9/x", "description": ATTACK[:100]}
+    desk.ask("POST", "/worlds/evil/endpoints", hook)
+    rule = {"name": ATTACK, "when": {"operation": "sale"}, "then": {"outcome": "lost_card"}}
+    desk.ask("PUT", "/worlds/evil/scenario", {"name": ATTACK, "about": ATTACK, "rule": [rule]})
+    sale = {"amount": 100, "terminal_id": made["terminals"]["merchant"]}
+    for method, path, key, body in (
+        ("POST", "/v3/payment?x=<img src=x onerror=alert(1)>", "merchant", sale | {ATTACK: ATTACK}),
+        ("POST", "/v3/payment", "merchant", sale | {"order_id": ATTACK}),
+        ("PUT", f"/v2/accounts/{made['accounts']['merchant']}", "admin", {"name": ATTACK}),
+        ("GET", "/nowhere/<script>alert(1)</script>", "merchant", None),
+    ):
+        headers = {"x-service-apikey": made["keys"][key]["key"]}
+        desk.server.client.request(method, desk.server.url + path, json=body, headers=headers)
+    sent = {"method": "POST", "path": "/v3/payment", "key": "merchant", "body": sale}
+    desk.ask("POST", "/worlds/evil/send", sent)
+    rooms = {"payments": "payments", "webhooks": "messages", "journal": "requests"}
+    listed = {room: desk.ask("GET", f"/worlds/evil/{name}")[name] for room, name in rooms.items()}
     dialogs: list[str] = []
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
-    places = [*ROOMS, *(f"payments/{one['id']}" for one in payments)]
-    places += [f"webhooks/{one['id']}" for one in messages[:2]]
-    places += [f"journal/{one['id']}" for one in requests]
-    for place in places:
-        go(page, server, place, at="evil")
+    places = [f"{room}/{one['id']}" for room, all in listed.items() for one in all[:5]]
+    for place in [*ROOMS, *places]:
+        go(page, desk.server, place, at="evil")
         ready(page, place.partition("/")[0])
         expect(page.locator("main img[src=x], main script")).to_have_count(0)
         assert "pwned" not in page.title()
 
     assert dialogs == []
-    assert len(payments) > 0
+    assert [] not in listed.values()
 
 
 @pytest.mark.proves("assumed D25-teams")

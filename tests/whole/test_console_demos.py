@@ -54,6 +54,7 @@ def test_a_late_webhook_that_contradicts_the_answer_becomes_a_failing_test(desk,
     form.get_by_label("Of event").select_option("transaction.refund")
     form.get_by_label("Late, in ms").fill("100")
     form.get_by_label("with the value").fill("declined")
+    expect(form).to_contain_text("100 ms late, contradicted: status = declined")
     desk.click("button", "Inject it")
     expect(form.locator(".waits")).to_contain_text("transaction.refund")
     for key in "gt":
@@ -77,6 +78,8 @@ def test_a_late_webhook_that_contradicts_the_answer_becomes_a_failing_test(desk,
     desk.click("link", "transaction.refund")
     table = page.get_by_role("region", name="Message").locator(".contra table")
     expect(table).to_contain_text("declined")
+    cells = [cell.split()[0] for cell in table.get_by_role("cell").all_inner_texts()]
+    assert cells == ["status", "captured", "captured", "declined", "captured"]
     table.get_by_role("link", name="record now").click()
     desk.clicks += 1
     page.get_by_role("combobox", name="Save as").select_option("a test for pytest")

@@ -5,8 +5,6 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.conftest import NOW
-from tests.control.exports import ran
 from tests.whole.browsing import needs_chromium
 from tests.whole.consoles import SCENARIO, retype
 from tests.whole.watching import faults
@@ -225,22 +223,6 @@ def test_a_first_payment_that_is_refused_is_not_called_approved(page, desk):
 
 
 # --- files ------------------------------------------------------------------------------------
-
-
-def test_a_saved_test_has_the_scenario_of_its_payment(page, desk, tmp_path):
-    desk.world("late", clock={"now": NOW, "mode": "frozen"})
-    desk.ask("PUT", "/worlds/late/scenario", {"toml": SCENARIO})
-    paid = desk.pay("late", 1200)
-    assert paid["status"] == "declined"
-    desk.ask("PUT", "/worlds/late/scenario", {"name": "approve_all"})
-    desk.open(f"payments/{paid['transaction_id']}", at="late")
-    page.get_by_role("combobox", name="Save as").select_option("a test for pytest")
-
-    with page.expect_download() as saved:
-        page.get_by_role("button", name="Save", exact=True).click()
-
-    status, said = ran(tmp_path, saved.value.path().read_text("utf-8"))
-    assert (status, "1 passed" in said) == (0, True), said
 
 
 def test_each_file_has_a_draft_of_its_own_and_is_saved_as_a_file(page, desk):

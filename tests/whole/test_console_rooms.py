@@ -260,22 +260,6 @@ def test_a_maintenance_and_the_next_fault_are_begun_at_the_clock(desk):
     assert faults(page) == []
 
 
-def test_a_mark_brings_the_clock_and_the_payments_back(desk):
-    page = desk.page
-    desk.world("undone", clock=FROZEN)
-    desk.pay("undone", 44406, hold=True)
-    desk.open("payments", at="undone")
-    page.keyboard.press("t")
-    desk.click("button", "Mark this moment")
-    desk.click("button", "To the next")
-    expect(page.locator(".list")).to_contain_text("canceled")
-
-    desk.click("button", "Return to mark")
-
-    expect(page.locator(".list")).to_contain_text("authorized")
-    expect(page.get_by_role("complementary", name="Time")).to_contain_text("12:00:00")
-
-
 # --- coverage ---------------------------------------------------------------------------------
 
 SHOWN = {
@@ -319,19 +303,6 @@ def test_whatever_never_came_up_can_be_made_to_happen(desk):
 
     assert set(done["without"]) == NO_REQUEST_SHOWS
     assert done["wrong"] == []
-
-
-def test_show_me_runs_it_in_a_fork_and_leaves_the_world_as_it_was(desk):
-    page = desk.page
-    desk.world("sparse")
-    desk.open("coverage", at="sparse")
-
-    page.get_by_role("button", name="Show me lost_card").click()
-
-    expect(page.get_by_role("heading", level=1)).to_have_text("Journal")
-    expect(page.get_by_role("region", name="Request")).to_contain_text("lost_card")
-    assert "#/sparse/" not in page.url
-    assert desk.ask("GET", "/worlds/sparse/payments")["total"] == 0
 
 
 def test_coverage_is_compared_with_a_file(desk, tmp_path):

@@ -35,20 +35,9 @@ def statuses(server: Served) -> list[int]:
 # --- a server ---------------------------------------------------------------------------------
 
 
-def test_a_token_from_the_environment_guards_the_control_surface(monkeypatch):
-    monkeypatch.setenv("SANDBOX_TOKEN", TOKEN)
-
-    with serving() as server:
-        assert statuses(server) == [401, 200]
-
-
-def test_a_token_from_a_file_guards_the_control_surface(file):
-    with serving("--token-file", str(file)) as server:
-        assert statuses(server) == [401, 200]
-
-
-def test_a_file_that_the_environment_names_is_read(file, monkeypatch):
-    monkeypatch.setenv("SANDBOX_TOKEN_FILE", str(file))
+@pytest.mark.parametrize("variable", ["SANDBOX_TOKEN", "SANDBOX_TOKEN_FILE"])
+def test_a_token_from_the_environment_guards_the_control_surface(file, monkeypatch, variable):
+    monkeypatch.setenv(variable, TOKEN if variable == "SANDBOX_TOKEN" else str(file))
 
     with serving() as server:
         assert statuses(server) == [401, 200]
