@@ -19,7 +19,7 @@ from sandbox.domain.instants import Instant
 from sandbox.domain.payments.outcomes import SETTLEMENTS
 from sandbox.domain.payments.transactions import Attempt, Payment
 from sandbox.domain.states import Machine, Step
-from sandbox.domain.text import nearest
+from sandbox.domain.text import UnknownWord
 
 BatchStatus = Literal["open", "submitted", "rejected", "accepted", "partially_accepted"]
 """Source: spec 3.3."""
@@ -259,12 +259,8 @@ class BatchSchedule(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=T
         raise AssertionError("a schedule without a day")
 
 
-class UnknownZone(ValueError):
+class UnknownZone(UnknownWord):
     """A zone that does not exist; `nearest` is the one that was probably meant."""
-
-    def __init__(self, about: str, nearest: str | None) -> None:
-        super().__init__(about + (f"; did you mean {nearest!r}?" if nearest else ""))
-        self.nearest = nearest
 
 
 def batch_schedule(
@@ -274,23 +270,17 @@ def batch_schedule(
 
     Raises UnknownZone for a zone that does not exist, with the nearest one.
     """
-    _must_be_a_zone(zone)
+    try:
+        ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        zones = available_timezones()
+        about = f"zone: there is no time zone {zone[:80]!r}"
+        if not zones:
+            about += "; this machine has none at all, and the package tzdata has them"
+        raise UnknownZone(about, zone, zones) from None
     wanted = set(days or DAYS)
     return BatchSchedule(
         times=tuple(sorted(set(times))),
         days=tuple(day for day in DAYS if day in wanted),
         zone=zone,
     )
-
-
-def _must_be_a_zone(name: str) -> None:
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        # Nearest words are found in small letters.
-        zones = {zone.lower(): zone for zone in available_timezones()}
-        near = nearest(name, zones)
-        about = f"zone: there is no time zone {name[:80]!r}"
-        if not zones:
-            about += "; this machine has none at all, and the package tzdata has them"
-        raise UnknownZone(about, None if near is None else zones[near]) from None

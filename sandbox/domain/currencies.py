@@ -81,9 +81,7 @@ def code_of(word: str) -> str:
     """
     code = _BY_NUMBER.get(word, word)
     if code not in CURRENCIES:
-        upper = word.upper()
-        hint = f"; did you mean {upper!r}?" if upper in CURRENCIES else ""
-        hint = hint or did_you_mean(word[:80], CURRENCIES)
+        hint = did_you_mean(word[:80], CURRENCIES)
         raise ValueError(f"must be a currency of ISO 4217, by letters or number{hint}")
     return code
 

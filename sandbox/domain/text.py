@@ -73,11 +73,11 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     """Return the known word closest to `word`, or None if none is close enough."""
     if len(word) > WORD_CHARS_MAX:
         return None
-    known = list(known)
-    if (meant := OFTEN_MEANT.get(word.lower())) in known:
+    words = {one.lower(): one for one in known}
+    if (meant := OFTEN_MEANT.get(word.lower())) in words:
         return meant
-    matches = get_close_matches(word.lower(), known, n=1, cutoff=0.6)
-    return matches[0] if matches else None
+    matches = get_close_matches(word.lower(), words, n=1, cutoff=0.6)
+    return words[matches[0]] if matches else None
 
 
 class UnknownWord(ValueError):

@@ -197,7 +197,7 @@ def test_a_delay_can_differ_from_request_to_request(sandbox, delay, least, most)
     ("rule", "said", "nearest"),
     [
         ({"when": {"operation": "apikeys.lst"}}, "not a known operation", "apikeys.list"),
-        ({"when": {"method": "GT"}}, "'GT' is not a known method", None),
+        ({"when": {"method": "GT"}}, "'GT' is not a known method", "GET"),
         ({"when": {"path": "/v1/batchs"}}, "no operation has the path", "/v1/batches"),
         ({"when": {"path": "v1/batches"}}, "when.path: String should match", None),
         ({"when": {"operation": "batches.close", "method": "GET"}}, "GET batches.close", None),
