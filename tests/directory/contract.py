@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import pytest
-
 from tests.directory.making import (
     ACCOUNT,
     ADDRESS,
@@ -16,8 +14,6 @@ from tests.directory.making import (
     account_id,
     made,
     post,
-    put,
-    shown,
     terminal_body,
 )
 from tests.driving import InProcess
@@ -31,9 +27,9 @@ class Resource:
     """One kind of record, and what is sent about it.
 
     `least` is the record that the least body creates, less what names others; `full` are fields
-    with which it can be created. `later` can only be changed afterwards. `beside` is sent together
-    with what is wrong with an update, and `same` changes nothing of a record with all of `full`.
-    `ignored` are updates that change nothing either, for what they name cannot be changed.
+    with which it can be created. `beside` is sent together with what is wrong with an update, and
+    `same` changes nothing of a record with all of `full`. `ignored` are updates that change nothing
+    either, for what they name cannot be changed.
     """
 
     name: str
@@ -43,7 +39,6 @@ class Resource:
     id: str = "id"
     least: Body = field(default_factory=dict)
     full: Body = field(default_factory=dict)
-    later: Body = field(default_factory=dict)
     beside: Body = field(default_factory=dict)
     null_when_created: Iterable[str] = ()
     required: Iterable[str] = ()
@@ -61,11 +56,6 @@ class Resource:
     def create(self, sandbox: InProcess, **more: Any) -> Body:
         """A record with the least, and more."""
         return made(post(sandbox, self.paths[0], self.body(sandbox) | more))
-
-    def create_full(self, sandbox: InProcess) -> Body:
-        """A record of which every field is set."""
-        record = self.create(sandbox, **self.full)
-        return shown(put(sandbox, self.item(record), self.later)) if self.later else record
 
     def item(self, record: Body, path: str = "") -> str:
         """The path of a record, below another one of `paths` if it is named."""
@@ -86,29 +76,19 @@ def with_value(field: str, value: Any) -> Body:
     return {outer: ADDRESS | {inner: value} if inner else value}
 
 
-def each(of: Callable[[Resource], Iterable[Any]]) -> list[Any]:
-    """A case for each of what `of` finds in each resource."""
-    return [
-        pytest.param(one, *(case if isinstance(case, tuple) else (case,)), id=_id_of(one, case))
-        for one in RESOURCES
-        for case in of(one)
-    ]
+NO_RATES = {"surcharge_rate": None, "tax_rate": None, "surcharge_confirmation_required": None}
+NO_BASES = {"surcharge_basis": None, "tax_basis": None}
+RATES = {"surcharge_rate": 3.5, "tax_rate": 8.25, "surcharge_basis": "total"}
+BAD_RATES = [
+    *(("surcharge_rate", value) for value in ("3.5", -1, -0.01, 100.5, 10_001, True, [])),
+    *(("tax_rate", value) for value in ("8", 1e300, -5, {}, 100.01)),
+    *(("surcharge_confirmation_required", value) for value in ("true", 1, 0)),
+    *(("surcharge_basis", value) for value in ("all", "Total", "", 1)),
+    *(("tax_basis", value) for value in ("tip", [])),
+]
+"""Of accounts, terminals and locations alike."""
 
-
-def _id_of(resource: Resource, case: Any) -> str:
-    shown = case if isinstance(case, tuple) else (case,)
-    return "-".join([resource.name, *(str(one) for one in shown)])
-
-
-def on_each_path(of: Callable[[Resource], Iterable[Any]]) -> list[Any]:
-    """The same on each path that serves the resource."""
-    return each(
-        lambda one: [
-            (path, *(case if isinstance(case, tuple) else (case,)))
-            for path in one.paths
-            for case in of(one)
-        ]
-    )
+NULLABLE_RATES = [*NO_RATES, *NO_BASES]
 
 
 ACCOUNTS = Resource(
@@ -126,11 +106,8 @@ ACCOUNTS = Resource(
         "name": "Elm Street Bakery",
         "description": "Bakery",
         "address": ADDRESS,
-        "surcharge_rate": None,
-        "tax_rate": None,
-        "surcharge_confirmation_required": None,
-        "surcharge_basis": None,
-        "tax_basis": None,
+        **NO_RATES,
+        **NO_BASES,
         "created_at": "2026-03-01T12:00:00.000Z",
         "deleted_at": None,
         "updated_at": None,
@@ -139,13 +116,10 @@ ACCOUNTS = Resource(
         "available_processor_configs": ["cfg-tsys-001", "cfg-pass-001"],
         "tax_id": "12-3456789",
         "mcc": "5812",
-        "surcharge_rate": 3.5,
-        "tax_rate": 8.25,
+        **RATES,
         "surcharge_confirmation_required": False,
-        "surcharge_basis": "total",
         "tax_basis": "subtotal_plus_tip",
     },
-    later={"organization_id": "org_1"},
     null_when_created=["parent_id"],
     required=["type", "name", "description", "address"],
     unknown=[
@@ -154,54 +128,18 @@ ACCOUNTS = Resource(
         ("has_access_to_mms", None),
     ],
     bad=[
-        ("name", ""),
-        ("name", 7),
-        ("name", ["x"]),
-        ("name", {}),
-        ("name", True),
-        ("description", 7),
-        ("description", False),
-        ("address", "12 Elm St"),
-        ("address", []),
-        ("address", 1),
-        ("address.city", 7),
-        ("address.zip", 78704),
-        ("address.country", ["USA"]),
-        ("mcc", "581"),
-        ("mcc", "58122"),
-        ("mcc", "58a2"),
+        *(("name", value) for value in ("", 7, ["x"], {}, True)),
+        *(("description", value) for value in (7, False)),
+        *(("address", value) for value in ("12 Elm St", [], 1)),
+        *(("address.city", 7), ("address.zip", 78704), ("address.country", ["USA"])),
+        *(("mcc", value) for value in ("581", "58122", "58a2", "5812\n", "", 5812)),
         ("mcc", "\u0665\u0668\u0661\u0662"),
-        ("mcc", "5812\n"),
-        ("mcc", ""),
-        ("mcc", 5812),
-        ("tax_id", 123456789),
-        ("tax_id", []),
-        ("available_processor_configs", "cfg-tsys-001"),
-        ("available_processor_configs", {}),
-        ("available_processor_configs", [1]),
-        ("available_processor_configs", [None]),
-        ("available_processor_configs", [""]),
-        ("available_processor_configs", ["x"] * 201),
-        ("surcharge_rate", "3.5"),
-        ("surcharge_rate", -1),
-        ("surcharge_rate", -0.01),
-        ("surcharge_rate", 100.5),
-        ("surcharge_rate", 10_001),
-        ("surcharge_rate", True),
-        ("surcharge_rate", []),
-        ("tax_rate", "8"),
-        ("tax_rate", 1e300),
-        ("tax_rate", -5),
-        ("tax_rate", {}),
-        ("surcharge_confirmation_required", "true"),
-        ("surcharge_confirmation_required", 1),
-        ("surcharge_confirmation_required", 0),
-        ("surcharge_basis", "all"),
-        ("surcharge_basis", "Total"),
-        ("surcharge_basis", ""),
-        ("surcharge_basis", 1),
-        ("tax_basis", "tip"),
-        ("tax_basis", []),
+        *(("tax_id", value) for value in (123456789, [])),
+        *(
+            ("available_processor_configs", value)
+            for value in ("cfg-tsys-001", {}, [1], [None], [""], ["x"] * 201)
+        ),
+        *BAD_RATES,
     ],
     bad_created=[
         *(("type", value) for value in ("", "shop", "Merchant", 1, [], {}, True)),
@@ -229,15 +167,7 @@ ACCOUNTS = Resource(
         ("surcharge_basis", "subtotal"),
         ("tax_basis", "subtotal_plus_tax"),
     ],
-    nullable=[
-        "tax_id",
-        "organization_id",
-        "surcharge_rate",
-        "tax_rate",
-        "surcharge_confirmation_required",
-        "surcharge_basis",
-        "tax_basis",
-    ],
+    nullable=["tax_id", "organization_id", *NULLABLE_RATES],
     never_null=["name", "description", "address", "mcc", "available_processor_configs", "status"],
     same=[{"status": "active"}, {"address": ADDRESS}, {"surcharge_rate": 350}],
     ignored=[("type", "partner"), ("parent_id", NOBODY), ("id", "x"), ("colour", "red")],
@@ -274,11 +204,8 @@ TERMINALS = Resource(
         "updated_at": None,
         "merchant_name": None,
         "transactions": [],
-        "surcharge_rate": None,
-        "tax_rate": None,
-        "surcharge_confirmation_required": None,
-        "surcharge_basis": None,
-        "tax_basis": None,
+        **NO_RATES,
+        **NO_BASES,
         "var_sheet": None,
         "batching": None,
     },
@@ -293,37 +220,18 @@ TERMINALS = Resource(
         "currency_code": "840",
         "country_code": "124",
         "merchant_name": "Barton Springs Bistro",
-        "surcharge_rate": 3.5,
-        "tax_rate": 8.25,
+        **RATES,
         "surcharge_confirmation_required": True,
-        "surcharge_basis": "total",
         "tax_basis": "subtotal",
     },
     required=["account_id", "processor_config_id", "name", "mid", "tid"],
     unknown=[("terminal_nam", "terminal_name"), ("colour", None)],
     bad=[
         *((field, value) for field in _TERMINAL_STRINGS for value in (7, True, ["x"], {})),
-        ("name", ""),
-        ("mid", ""),
-        ("tid", ""),
-        ("processor_config_id", ""),
-        ("merchant_category_code", "581"),
-        ("merchant_category_code", "58122"),
-        ("merchant_category_code", "abcd"),
-        ("surcharge_rate", "3.5"),
-        ("surcharge_rate", -1),
-        ("surcharge_rate", 10_001),
-        ("surcharge_rate", False),
-        ("tax_rate", 100.01),
-        ("tax_rate", [8]),
-        ("surcharge_confirmation_required", "yes"),
-        ("surcharge_confirmation_required", 1),
-        ("surcharge_basis", "everything"),
-        ("tax_basis", 7),
-        ("var_sheet", "sheet"),
-        ("var_sheet", []),
-        ("var_sheet", 7),
-        ("var_sheet", False),
+        *((field, "") for field in ("name", "mid", "tid", "processor_config_id")),
+        *(("merchant_category_code", value) for value in ("581", "58122", "abcd")),
+        *BAD_RATES,
+        *(("var_sheet", value) for value in ("sheet", [], 7, False)),
     ],
     bad_created=[("account_id", value) for value in (7, [], {}, True)],
     bad_updated=[("status", "deleted"), ("status", "BLOCKED"), ("status", 0)],
@@ -347,10 +255,7 @@ TERMINALS = Resource(
         ("surcharge_basis", "subtotal_plus_tip"),
         ("tax_basis", "total"),
     ],
-    nullable=[
-        *("vid", "agent_bank_number", "surcharge_rate", "tax_rate"),
-        *("surcharge_confirmation_required", "surcharge_basis", "tax_basis"),
-    ],
+    nullable=["vid", "agent_bank_number", *NULLABLE_RATES],
     never_null=[
         *(one for one in _TERMINAL_STRINGS if one not in ("vid", "agent_bank_number")),
         "status",
@@ -377,11 +282,8 @@ LOCATIONS = Resource(
         "currency": "USD",
         "terminal_id": None,
         "metadata": None,
-        "surcharge_rate": None,
-        "tax_rate": None,
-        "surcharge_confirmation_required": None,
-        "surcharge_basis": None,
-        "tax_basis": None,
+        **NO_RATES,
+        **NO_BASES,
         "created_at": "2026-03-01T12:00:00.000Z",
         "updated_at": None,
         "deleted_at": None,
@@ -393,10 +295,8 @@ LOCATIONS = Resource(
         "processor_config_id": "cfg-tsys-001",
         "country_code": "124",
         "currency": "CAD",
-        "surcharge_rate": 3.5,
-        "tax_rate": 8.25,
+        **RATES,
         "surcharge_confirmation_required": True,
-        "surcharge_basis": "total",
         "tax_basis": "subtotal",
     },
     null_when_created=["terminal_id", "status"],
@@ -416,14 +316,7 @@ LOCATIONS = Resource(
         ("status", "deleted"),
         ("status", ""),
         ("status", True),
-        ("surcharge_rate", "3.5"),
-        ("surcharge_rate", -0.5),
-        ("surcharge_rate", 10_001),
-        ("tax_rate", True),
-        ("tax_rate", 100.1),
-        ("surcharge_confirmation_required", "no"),
-        ("surcharge_basis", "gross"),
-        ("tax_basis", 1),
+        *BAD_RATES,
     ],
     changes=[
         ("name", "Terrace"),
@@ -439,15 +332,15 @@ LOCATIONS = Resource(
         ("surcharge_basis", "subtotal"),
         ("tax_basis", "total"),
     ],
-    nullable=[
-        *("surcharge_rate", "tax_rate", "surcharge_confirmation_required"),
-        *("surcharge_basis", "tax_basis"),
-    ],
+    nullable=NULLABLE_RATES,
     never_null=[*_LOCATION_STRINGS, "address", "terminal_id", "status"],
     same=[{"status": "active"}, {"metadata": {"a": 1}}],
     ignored=[("account_id", "second_merchant")],
     outside=["other_merchant", "deleted_merchant", "admin", NOBODY],
 )
+
+CODE = "482913750264"
+BAD_PINS = ["", "19384", "1938477", 193847]
 
 CREDENTIALS = Resource(
     name="credential",
@@ -455,34 +348,17 @@ CREDENTIALS = Resource(
     body=lambda sandbox: {"account_id": account_id(sandbox, "merchant")},
     beside={"is_active": False, "pin": "193847"},
     bad_created=[
-        ("code", ""),
-        ("code", "48291375026"),
-        ("code", "4829137502645"),
-        ("code", 482913750264),
-        ("code", ["482913750264"]),
-        ("code", True),
-        ("pin", ""),
-        ("pin", "19384"),
-        ("pin", "1938477"),
-        ("pin", 193847),
-        ("pin", {}),
-        ("account_id", 7),
-        ("account_id", []),
-        ("account_id", False),
+        *(("code", value) for value in ("", CODE[1:], CODE + "5", int(CODE), [CODE], True)),
+        *(("pin", value) for value in (*BAD_PINS, {})),
+        *(("account_id", value) for value in (7, [], False)),
     ],
     bad_updated=[
-        ("is_active", None),
-        ("is_active", "false"),
-        ("is_active", 0),
-        ("is_active", []),
-        ("pin", None),
-        ("pin", ""),
-        ("pin", "19384"),
-        ("pin", "1938477"),
-        ("pin", 193847),
+        *(("is_active", value) for value in (None, "false", 0, [])),
+        *(("pin", value) for value in (*BAD_PINS, None)),
     ],
     ignored=[("code", "999999999999"), ("account_id", NOBODY)],
     outside=["other_merchant", "deleted_merchant", "psp", NOBODY],
 )
 
-RESOURCES = (ACCOUNTS, TERMINALS, LOCATIONS, CREDENTIALS)
+LARGE = (ACCOUNTS, TERMINALS, LOCATIONS)
+RESOURCES = (*LARGE, CREDENTIALS)

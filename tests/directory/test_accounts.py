@@ -1,68 +1,306 @@
-"""Accounts: their fields, creation and changes. Source: spec 2.6, assumed 1.3."""
+"""Accounts: parents, kinds, the key that comes along, and deletion. Spec 2.6, assumed 1.3."""
+
+import re
 
 import pytest
 
 from tests.directory.contract import ACCOUNTS
 from tests.directory.making import (
     ACCOUNT,
+    ADDRESS,
+    LISTINGS,
+    NOBODY,
+    a_credential,
+    a_location,
+    a_terminal,
+    account_id,
     an_account,
+    delete,
     detail,
+    events,
     get,
+    location_id,
     made,
+    messages,
     mint,
     post,
     put,
     shown,
+    terminal_id,
 )
 
-# --- create -----------------------------------------------------------------------------------
+BOTH = ("/v1/accounts", "/v2/accounts")
 
 
-@pytest.mark.proves("spec 2.3", "assumed D20")
-def test_an_address_shows_all_six_fields_and_null_for_those_left_out(sandbox):
-    account = an_account(sandbox, address={"city": "Austin"})
-
-    assert account["address"] == {
-        "street_line1": None,
-        "street_line2": None,
-        "city": "Austin",
-        "state": None,
-        "zip": None,
-        "country": None,
-    }
+def path_of(account):
+    return f"/v1/accounts/{account['id']}"
 
 
-@pytest.mark.proves("assumed C8")
-def test_administrators_of_a_new_account_are_known_fields_and_ignored(sandbox):
+def ids_of(sandbox, *names):
+    return [account_id(sandbox, name) for name in names]
+
+
+# --- fields -----------------------------------------------------------------------------------
+
+
+@pytest.mark.proves("spec 2.3", "assumed C8, D20")
+def test_a_new_account_has_the_fields_that_it_may_choose_and_no_others(sandbox):
     admins = {"admin_email": "a@b.example", "admin_first_name": "A", "admin_last_name": 7}
-    answer = post(sandbox, "/v1/accounts", ACCOUNT | admins)
-
+    decided = {"id": "x", "status": "blocked", "created_at": "x", "organization_id": "x"}
+    answer = post(sandbox, "/v1/accounts", ACCOUNT | admins | {"address": {"city": "Austin"}})
     account = made(answer)
+    chosen = an_account(sandbox, **decided)
 
-    assert account == ACCOUNTS.expected(sandbox, account)
+    address = dict.fromkeys(ADDRESS) | {"city": "Austin"}
+    assert account == ACCOUNTS.expected(sandbox, account) | {"address": address}
     assert sandbox.journal(answer)["notes"] == []
-
-
-@pytest.mark.proves("assumed C8")
-@pytest.mark.parametrize("field", ["id", "status", "created_at", "organization_id"])
-def test_what_only_the_platform_decides_cannot_be_chosen_in_a_creation(sandbox, field):
-    account = an_account(sandbox, **{field: "chosen"})
-
-    assert account[field] != "chosen"
-    assert account["status"] == "active"
-
-
-# --- change -----------------------------------------------------------------------------------
+    assert chosen == ACCOUNTS.expected(sandbox, chosen)
 
 
 @pytest.mark.proves("spec 5.6", "assumed 4.7-write-only")
 def test_an_update_needs_no_permission_to_read_and_shows_its_result(sandbox):
-    # spec 5.6, assumed 4.7
-    account = an_account(sandbox)
+    path = path_of(an_account(sandbox))
     writer = mint(sandbox, ["accounts:edit"], by="partner")["key"]
-    path = f"/v1/accounts/{account['id']}"
 
     written, read = put(sandbox, path, {"name": "x"}, by=writer), get(sandbox, path, by=writer)
 
     assert shown(written)["name"] == "x"
     assert detail(read, 401, "permission_denied")
+
+
+# --- parents and kinds ------------------------------------------------------------------------
+
+
+@pytest.mark.proves("spec 1-kinds", "assumed 1.3-create, 1.3-kinds")
+def test_an_account_is_below_its_creator_or_a_descendant_and_lists_its_ancestors(sandbox):
+    branch = an_account(sandbox, type="partner", name="Branch")
+    for path in BOTH:
+        account = an_account(sandbox, path=path)
+        assert account["parent_account_ids"] == ids_of(sandbox, "psp", "partner")
+
+    leaf = an_account(sandbox, parent_id=branch["id"], by="psp")
+
+    assert leaf["parent_account_ids"] == [*ids_of(sandbox, "psp", "partner"), branch["id"]]
+    for type in ("admin", "psp", "partner", "merchant"):
+        account = an_account(sandbox, type=type, by="admin")
+        assert (account["type"], account["parent_account_ids"]) == (type, ids_of(sandbox, "admin"))
+
+
+@pytest.mark.proves("assumed 1.3-kinds, 1.3-parent, 4.7-create")
+def test_a_parent_out_of_reach_a_merchant_as_parent_and_reserved_kinds_are_refused(sandbox):
+    before = sandbox.state()
+
+    for path in BOTH:
+        for parent in ("other_partner", "psp", "admin", "deleted_merchant", NOBODY):
+            answer = post(sandbox, path, ACCOUNT | {"parent_id": account_id(sandbox, parent)})
+            detail(answer, 404, "not_found")
+        merchant = {"parent_id": account_id(sandbox, "merchant")}
+        assert "parent_id" in detail(post(sandbox, path, ACCOUNT | merchant))
+        for type in ("admin", "psp"):
+            for caller in ("psp", "partner"):
+                answer = post(sandbox, path, ACCOUNT | {"type": type}, by=caller)
+                assert type in detail(answer, 403, "forbidden")
+    assert sandbox.state() == before
+
+
+CREATIONS = {
+    "accounts:create:merchant": {"merchant": 201, "partner": 401, "psp": 401, "shop": 400},
+    "accounts:create:partner": {"merchant": 401, "partner": 201, "psp": 403, "shop": 400},
+    "accounts:edit": {"merchant": 401},
+}
+
+
+@pytest.mark.proves("spec 2.2-accounts", "assumed 1.3-create")
+def test_the_type_decides_which_permission_a_creation_needs(sandbox):
+    # spec 2.2: accounts have create:partner and create:merchant
+    for held, statuses in CREATIONS.items():
+        key = mint(sandbox, [held], by="psp", account="partner")["key"]
+        for path in BOTH:
+            for type, status in statuses.items():
+                answer = post(sandbox, path, ACCOUNT | {"type": type}, by=key)
+                assert answer.status == status, (held, type, answer.body)
+
+
+# --- the key that comes along -----------------------------------------------------------------
+
+FOR_A_MERCHANT = [
+    *("payments:tap-ios", "payments:tap-android", "payments:read", "payments:refund"),
+    *("payments:tipadjust", "payments:capture", "payments:incremental-auth", "payments:void"),
+    "payments:confirm",
+    *("batches:read", "batches:open", "batches:edit", "batches:close"),
+    *("terminals:read", "terminals:create", "terminals:edit", "terminals:delete"),
+    *("locations:read", "locations:create", "locations:edit", "locations:delete"),
+    *("accounts:read", "accounts:edit", "accounts:delete"),
+    *("credentials:read", "credentials:create", "credentials:edit", "credentials:delete"),
+    *("apikeys:read", "apikeys:create", "apikeys:edit", "apikeys:delete"),
+]
+_AT = FOR_A_MERCHANT.index("accounts:edit")
+FOR_A_PARTNER = [
+    *(*FOR_A_MERCHANT[:_AT], "accounts:create:merchant", *FOR_A_MERCHANT[_AT:]),
+    *("apikeys:read:sub", "apikeys:create:sub", "apikeys:edit:sub", "apikeys:delete:sub"),
+]
+
+
+@pytest.mark.proves("spec 4.4-paths-provisioning, 9.2", "assumed 1.3-provisioned, 1.3-api-key, Q27")
+def test_a_v2_account_comes_with_an_organization_and_a_key_that_is_shown_once(sandbox):
+    # spec 4.4: creation under v2 provisions; what exactly is assumed 1.3.
+    for type, permissions in (("merchant", FOR_A_MERCHANT), ("partner", FOR_A_PARTNER)):
+        for by in ("partner", "psp"):
+            account = an_account(sandbox, by=by, path="/v2/accounts", type=type)
+            key = account["api_key"]
+            assert re.fullmatch(r"org_[A-Za-z0-9]{27}", account["organization_id"])
+            assert re.fullmatch(r"svc_uat_[A-Za-z0-9]{12}_[A-Za-z0-9]{32}", key["key"])
+            assert key == {
+                "id": key["id"],
+                "account_id": account["id"],
+                "name": "Elm Street Bakery default key",
+                "key": key["key"],
+                "key_last4": key["key"][-4:],
+                "permissions": permissions,
+                "status": "active",
+                "expires_at": "2126-03-01T12:00:00.000Z",
+                "created_at": "2026-03-01T12:00:00.000Z",
+                "last_used_at": None,
+                "is_legacy": False,
+                "always_retrievable": False,
+            }
+            assert events(sandbox)[-2:] == ["account.created", "api_key.created"]
+            assert shown(get(sandbox, f"/v5/apikeys/{key['id']}", by=by))["key"] is None
+            assert "api_key" not in shown(get(sandbox, f"/v2/accounts/{account['id']}", by=by))
+
+
+MERCHANT, PARTNER = "accounts:create:merchant", "accounts:create:partner"
+# Whose key creates an account, what else it holds besides creating, and what the new key holds.
+PASSED_ON = [
+    ("partner", "merchant", [MERCHANT, "payments:read"], ["payments:read"]),
+    ("partner", "merchant", [MERCHANT, "apikeys:create:sub", "batches:open"], ["batches:open"]),
+    (
+        *("partner", "merchant", ["terminals:read", MERCHANT, "terminals:create"]),
+        ["terminals:read", "terminals:create"],
+    ),
+    # Webhook permissions are not passed on.
+    (
+        *("psp", "partner", ["webhooks:read", PARTNER, MERCHANT, "batches:read"]),
+        ["batches:read", MERCHANT],
+    ),
+    # assumed D19: a creator with nothing to grant.
+    ("partner", "merchant", [MERCHANT], None),
+    ("partner", "merchant", [MERCHANT, "apikeys:create:sub"], None),
+    ("partner", "partner", [PARTNER], None),
+]
+
+
+@pytest.mark.proves("assumed 1.3-provisioned, D19")
+def test_the_key_that_comes_along_never_holds_more_than_its_creator_and_may_be_missing(sandbox):
+    for account, type, held, permissions in PASSED_ON:
+        creator = mint(sandbox, held, by="psp", account=account)["key"]
+        known = len(events(sandbox))
+        created = an_account(sandbox, by=creator, path="/v2/accounts", type=type)
+        key = created["api_key"]
+        assert created["organization_id"].startswith("org_")
+        assert (key and key["permissions"]) == permissions, held
+        query = f"account_id={created['id']}"
+        listed = sandbox.ask("GET", "/v5/apikeys", key="partner", query=query).json()
+        if permissions is None:
+            assert events(sandbox)[known:] == ["account.created"]
+            assert listed == []
+
+
+@pytest.mark.proves("spec 9.2", "assumed 1.3-v1")
+def test_v1_gives_neither_organization_nor_key_and_nor_does_a_refused_creation(sandbox):
+    account = an_account(sandbox)
+    refused = post(sandbox, "/v2/accounts", ACCOUNT | {"mcc": "x"}, by="psp")
+
+    assert refused.status == 400
+    assert account == ACCOUNTS.expected(sandbox, account)
+    assert events(sandbox) == ["account.created"]
+
+
+@pytest.mark.proves("assumed D38")
+def test_the_key_that_comes_with_a_partner_boards_merchants(sandbox):
+    partner = an_account(sandbox, by="psp", path="/v2/accounts", type="partner")
+
+    merchant = an_account(
+        sandbox, by=partner["api_key"]["key"], path="/v2/accounts", parent_id=partner["id"]
+    )
+
+    assert merchant["parent_account_ids"][-1] == partner["id"]
+    assert MERCHANT not in merchant["api_key"]["permissions"]
+
+
+@pytest.mark.proves("assumed 4.7-blocked-key, 4.7-blocked-account")
+def test_a_blocked_account_is_managed_as_before_and_its_key_authenticates(sandbox):
+    account = an_account(sandbox, path="/v2/accounts")
+    key = account["api_key"]["key"]
+    shown(sandbox.ask("POST", f"{path_of(account)}/block", key="partner"))
+
+    assert shown(get(sandbox, path_of(account), by=key))["status"] == "blocked"
+    assert a_terminal(sandbox, account["id"], by=key)["status"] == "active"
+
+
+# --- deletion ---------------------------------------------------------------------------------
+
+
+@pytest.mark.proves("assumed 1.3-delete")
+def test_an_account_is_deleted_by_another_one_and_after_its_descendants(sandbox):
+    branch = an_account(sandbox, type="partner", name="Branch")
+    leaf = an_account(sandbox, parent_id=branch["id"], by="psp")
+    before = sandbox.state()
+
+    for by in ("merchant", "partner", "psp", "admin"):
+        detail(delete(sandbox, f"/v1/accounts/{account_id(sandbox, by)}", by=by), 409, "conflict")
+    for above in (branch, {"id": account_id(sandbox, "partner")}):
+        detail(delete(sandbox, path_of(above), by="psp"), 409, "conflict")
+    assert sandbox.state() == before
+    assert delete(sandbox, path_of(leaf)).status == 204
+    assert delete(sandbox, path_of(branch)).status == 204
+
+
+@pytest.mark.proves("assumed 4.7-deleted-account")
+def test_what_belongs_to_a_deleted_account_is_gone_with_it_and_announced_with_it_alone(sandbox):
+    shop = an_account(sandbox, path="/v2/accounts")
+    id, key = shop["id"], shop["api_key"]
+    paths = [
+        f"/v2/terminals/{a_terminal(sandbox, id)['terminal_id']}",
+        f"/v1/locations/{a_location(sandbox, id)['id']}",
+        f"/v1/accounts/credentials/{a_credential(sandbox, id)['id']}",
+        f"/v5/apikeys/{key['id']}",
+    ]
+    known = len(messages(sandbox))
+
+    delete(sandbox, path_of(shop))
+
+    (message,) = messages(sandbox)[known:]
+    assert (message["event_type"], message["body"]) == ("account.deleted", {"id": id})
+    assert [get(sandbox, path).status for path in paths] == [404, 404, 404, 404]
+    listings = [get(sandbox, path, query="limit=200").body for path in LISTINGS.values()]
+    assert not any(id.encode() in listing for listing in listings)
+    stopped = get(sandbox, "/v2/terminals", by=key["key"])
+    assert (stopped.status, stopped.json()["error"]) == (401, "authentication_failed")
+    # The numbers of its terminal are free again, and what belongs to others is as it was.
+    assert a_terminal(sandbox, "merchant")["status"] == "active"
+    for path in (
+        f"/v2/terminals/{terminal_id(sandbox, 'merchant')}",
+        f"/v1/locations/{location_id(sandbox, 'merchant')}",
+    ):
+        assert get(sandbox, path, by="merchant").status == 200
+
+
+@pytest.mark.proves("assumed D45")
+@pytest.mark.parametrize(("result", "status"), [(None, 409), ("rejected", 409), ("accepted", 204)])
+def test_a_merchant_is_deleted_once_its_batches_have_settled_or_are_empty(sandbox, result, status):
+    sandbox.control("PUT", "/worlds/default/switches", {"batch.settlement": "manual"})
+    merchant = f"/v1/accounts/{account_id(sandbox, 'merchant')}"
+    place = {"terminal_id": terminal_id(sandbox, "merchant")}
+    batch = made(post(sandbox, "/v1/batches/open", place, by="merchant"))["id"]
+    assert sandbox.ask(
+        "POST", "/v3/payment", key="merchant", json_body=place | {"amount": 1}
+    ).json()
+    if result is not None:
+        shown(post(sandbox, f"/v1/batches/{batch}/close", {}, by="merchant"))
+        assert delete(sandbox, merchant).status == 409
+        sandbox.control("POST", f"/worlds/default/batches/{batch}/answer", {"answer": result})
+        if result == "accepted":
+            made(post(sandbox, "/v1/batches/open", place, by="merchant"))
+
+    assert delete(sandbox, merchant).status == status

@@ -1,103 +1,265 @@
-"""Terminals: their fields, creation, VAR sheets and changes. Source: spec 2.7, assumed 1.4."""
+"""Terminals: older names, VAR sheets, duplicates, filters. Source: spec 2.7, assumed 1.4."""
 
 import pytest
 
 from tests.directory.making import (
     a_terminal,
+    account_id,
     an_account,
+    delete,
     detail,
+    get,
     made,
     post,
     put,
     shown,
     terminal_body,
+    terminal_id,
 )
 
-# --- create -----------------------------------------------------------------------------------
+PATH = "/v2/terminals"
 
 
-@pytest.mark.parametrize(
-    ("alias", "field"), [("terminal_name", "name"), ("terminal_description", "description")]
-)
-def test_a_field_has_an_older_name_that_is_known_too(sandbox, alias, field):
+def path_of(terminal):
+    return f"{PATH}/{terminal['terminal_id']}"
+
+
+def block(sandbox, path, by="partner"):
+    shown(sandbox.ask("POST", f"{path}/block", key=by))
+
+
+# --- fields -----------------------------------------------------------------------------------
+
+
+def test_two_fields_have_older_names_and_the_newer_one_wins(sandbox):
+    old = {"terminal_name": "patio", "terminal_description": "behind the bar"}
     body = terminal_body(sandbox)
     del body["name"]
-    answer = post(sandbox, "/v2/terminals", {"name": "bar"} | body | {alias: "patio"})
-    if alias == "terminal_name":
-        answer = post(sandbox, "/v2/terminals", body | {alias: "patio", "tid": "00000043"})
 
+    answer = post(sandbox, PATH, body | old)
     terminal = made(answer)
+    changed = shown(put(sandbox, path_of(terminal), {"terminal_name": "a", "name": "b"}))
+    again = shown(put(sandbox, path_of(terminal), old))
 
-    assert terminal[field] == "patio"
-    assert alias not in terminal
+    assert (terminal["name"], terminal["description"]) == tuple(old.values())
+    assert not terminal.keys() & old.keys()
     assert sandbox.journal(answer)["notes"] == []
-
-
-def test_the_newer_name_of_a_field_wins_over_its_older_one(sandbox):
-    terminal = a_terminal(sandbox, name="new", terminal_name="old")
-
-    assert terminal["name"] == "new"
+    assert changed["name"] == "b"
+    assert (again["name"], again["description"]) == tuple(old.values())
 
 
 @pytest.mark.proves("spec 2.7-null-fields", "assumed 1.4-constant")
 def test_transactions_var_sheet_and_batching_never_vary(sandbox):
     terminal = a_terminal(sandbox, transactions=["x"], batching={"auto": True})
 
-    assert (terminal["transactions"], terminal["var_sheet"], terminal["batching"]) == (
-        [],
-        None,
-        None,
-    )
-
-
-# --- the account's processors -----------------------------------------------------------------
+    assert [terminal[one] for one in ("transactions", "var_sheet", "batching")] == [[], None, None]
 
 
 @pytest.mark.proves("assumed 1.4-config")
-@pytest.mark.parametrize("config", ["cfg-pass-001", "cfg-tsys-002", "CFG-TSYS-001"])
-def test_a_processor_that_the_account_does_not_list_is_refused(sandbox, config):
-    # assumed 1.4-config: the merchant of the cast lists one.
-    before = sandbox.state()
-
-    answer = post(sandbox, "/v2/terminals", terminal_body(sandbox, processor_config_id=config))
-
-    assert "processor_config_id" in detail(answer)
-    assert sandbox.state() == before
-
-
-@pytest.mark.proves("assumed 1.4-config")
-def test_an_account_that_lists_no_processor_takes_any(sandbox):
-    shop = an_account(sandbox)
-
-    terminal = a_terminal(sandbox, shop["id"], processor_config_id="cfg-anything-9")
-
-    assert terminal["processor_config_id"] == "cfg-anything-9"
-
-
-@pytest.mark.proves("assumed 1.4-config")
-def test_a_terminal_cannot_be_moved_to_a_processor_that_its_account_does_not_list(sandbox):
+def test_a_terminal_has_a_processor_that_its_account_lists_if_it_lists_any(sandbox):
     terminal = a_terminal(sandbox)
     before = sandbox.state()
 
-    answer = put(
-        sandbox,
-        f"/v2/terminals/{terminal['terminal_id']}",
-        {"processor_config_id": "cfg-pass-001", "name": "x", "status": "blocked"},
-    )
+    # assumed 1.4-config: the merchant of the cast lists one.
+    for config in ("cfg-pass-001", "cfg-tsys-002", "CFG-TSYS-001"):
+        change = {"processor_config_id": config, "name": "x", "status": "blocked"}
+        body = terminal_body(sandbox, processor_config_id=config)
+        for answer in (post(sandbox, PATH, body), put(sandbox, path_of(terminal), change)):
+            assert "processor_config_id" in detail(answer)
+    assert sandbox.state() == before
+    shop = an_account(sandbox)["id"]
+    a_terminal(sandbox, shop, processor_config_id="cfg-anything-9")
 
-    assert "processor_config_id" in detail(answer)
+
+# --- VAR sheets -------------------------------------------------------------------------------
+
+TSYS_SHEET = {
+    "acquirer_bin": "424550",
+    "merchant_number": "888000000001",
+    "store_number": "0007",
+    "terminal_number": "1515",
+    "merchant_category_code": "5999",
+    "merchant_name": "PECAN STREET",
+    "country_code": "840",
+    "currency_code": "840",
+}
+FROM_TSYS = {
+    "bin": "424550",
+    "mid": "888000000001",
+    "store_number": "0007",
+    "tid": "00001515",
+    "merchant_category_code": "5999",
+    "merchant_name": "PECAN STREET",
+    "country_code": "840",
+    "currency_code": "840",
+    "var_sheet": None,
+}
+PAYROC_SHEET = {"processing_merchant_id": "5289003", "processing_terminal_id": "1021"}
+
+
+def board(sandbox, sheet, **more):
+    """The answer to a creation with a VAR sheet in place of mid and tid."""
+    body = terminal_body(sandbox, "partner")
+    del body["mid"], body["tid"]
+    return post(sandbox, PATH, body | {"var_sheet": sheet} | more)
+
+
+@pytest.mark.proves("assumed 1.4-var-sheet")
+def test_a_var_sheet_fills_the_terminal_and_is_not_shown(sandbox):
+    answer = board(sandbox, TSYS_SHEET)
+    terminal = made(answer)
+    payroc = made(board(sandbox, PAYROC_SHEET, processor_config_id="cfg-payroc-001"))
+    other = a_terminal(sandbox, "partner")
+    delete(sandbox, path_of(terminal))
+    changed = shown(put(sandbox, path_of(other), {"var_sheet": TSYS_SHEET}))
+
+    assert terminal == terminal | FROM_TSYS
+    assert sandbox.journal(answer)["notes"] == []
+    assert (payroc["mid"], payroc["tid"]) == ("5289003", "1021")
+    assert changed == changed | FROM_TSYS | {"name": "bar"}
+
+
+@pytest.mark.proves("assumed 1.4-var-sheet, 1.4-create")
+def test_a_var_sheet_gives_what_is_not_given_beside_it(sandbox):
+    for number, tid in (("1", "00000001"), ("12345678", "12345678"), ("7001", "00007001")):
+        assert made(board(sandbox, TSYS_SHEET | {"terminal_number": number}))["tid"] == tid
+    named = {"tid": "00000099", "merchant_name": "Pecan Street Outfitters"}
+    beside = made(board(sandbox, TSYS_SHEET, **named))
+    assert beside == beside | FROM_TSYS | named
+    # assumed C10: in a creation null is the same as leaving the field out.
+    unset = made(board(sandbox, TSYS_SHEET | {"store_number": None}, mid=None, tid=None))
+    assert unset == unset | FROM_TSYS | {"store_number": None}
+
+
+@pytest.mark.proves("assumed 1.4-var-sheet, 1.4-create")
+def test_a_bad_or_missing_value_in_a_var_sheet_is_refused_and_the_field_named(sandbox):
+    fields = {
+        "merchant_number": "mid",
+        "terminal_number": "tid",
+        "acquirer_bin": "bin",
+        "merchant_category_code": "merchant_category_code",
+        "processing_merchant_id": "mid",
+        "processing_terminal_id": "tid",
+    }
+
+    for name, field in fields.items():
+        sheet = PAYROC_SHEET if name in PAYROC_SHEET else TSYS_SHEET
+        for value in (7, [], {}, True):
+            assert field in detail(board(sandbox, sheet | {name: value})), (name, value)
+    for name in ("merchant_number", "terminal_number"):
+        for value in ("", None):
+            assert fields[name] in detail(board(sandbox, TSYS_SHEET | {name: value})), name
+
+
+# --- duplicates -------------------------------------------------------------------------------
+
+OTHERWISE = [{"mid": "886000002001"}, {"tid": "00000043"}, {"processor_config_id": "cfg-pass-001"}]
+
+
+@pytest.mark.proves("assumed 1.4-duplicate")
+def test_live_terminals_share_two_of_processor_mid_and_tid_and_never_all_three(sandbox):
+    first = a_terminal(sandbox, "partner")
+    others = [a_terminal(sandbox, "partner", **other) for other in OTHERWISE]
+    block(sandbox, path_of(first))
+    before = sandbox.state()
+
+    for account in ("partner", "merchant", "second_merchant"):
+        detail(post(sandbox, PATH, terminal_body(sandbox, account)), 409, "conflict")
+    for other in others:
+        change = terminal_body(sandbox, "partner") | {"status": "blocked"}
+        detail(put(sandbox, path_of(other), change), 409, "conflict")
     assert sandbox.state() == before
 
 
-# --- change -----------------------------------------------------------------------------------
+def test_numbers_are_free_again_after_their_terminal_was_deleted_or_took_others(sandbox):
+    first = a_terminal(sandbox)
+    shown(put(sandbox, path_of(first), {"tid": "00000043"}))
+    second = a_terminal(sandbox)
+    block(sandbox, path_of(second))
+    assert delete(sandbox, path_of(second)).status == 204
+
+    assert a_terminal(sandbox)["tid"] == "00000042"
 
 
-@pytest.mark.parametrize(
-    ("alias", "field"), [("terminal_name", "name"), ("terminal_description", "description")]
-)
-def test_an_update_takes_the_older_names_too(sandbox, alias, field):
-    path = f"/v2/terminals/{a_terminal(sandbox)['terminal_id']}"
+# --- filters and search -----------------------------------------------------------------------
 
-    changed = shown(put(sandbox, path, {alias: "patio"}))
+BOARDED = {
+    "alpha": ("merchant", "Front Counter", "886000002001", "00000101", "cfg-tsys-001"),
+    "beta": ("merchant", "Back Counter", "886000002001", "00000102", "cfg-tsys-001"),
+    "gamma": ("second_merchant", "Counter", "886000002002", "00000101", "cfg-tsys-001"),
+    "delta": ("passthrough_merchant", "Kiosk", "PASSxyz", "KSK1", "cfg-pass-001"),
+    "omega": ("other_merchant", "Front Counter", "886000002009", "00000101", "cfg-tsys-001"),
+}
+"""Account, name, mid, tid and processor of terminals beside the cast's. beta is blocked."""
 
-    assert changed[field] == "patio"
+# Filters, and what they find for the partner, newest first; with an account, within that.
+FOUND = """
+-                                                       delta gamma beta alpha
+status=blocked                                          beta
+status=active                                           delta gamma alpha
+processor_config_id=cfg-pass-001                        delta
+processor_config_id=cfg-payroc-001
+processor_mid=886000002001                              beta alpha
+processor_mid=88600000200
+processor_tid=00000101                                  gamma alpha
+processor_tid=101
+processor_tid=ksk1
+search=counter                                          gamma beta alpha
+search=FRONT%20C                                        alpha
+search=front+counter                                    alpha
+search=8860000020                                       gamma beta alpha
+search=2001                                             beta alpha
+search=passXYZ                                          delta
+search=PASSXYZ                                          delta
+search=ksk                                              delta
+search=000010                                           gamma beta alpha
+search=k                                                delta beta
+search=nowhere
+search=                                                 delta gamma beta alpha
+search=front&status=active                              alpha
+search=counter&status=blocked                           beta
+search=counter&processor_tid=00000101                   gamma alpha
+processor_mid=886000002001&processor_tid=00000101       alpha
+processor_mid=886000002001&status=blocked&search=back   beta
+processor_config_id=cfg-tsys-001&search=k               beta
+processor_config_id=cfg-tsys-001&status=blocked&processor_tid=00000101
+account_id=merchant                                     beta alpha
+account_id=merchant&status=blocked                      beta
+account_id=merchant&search=counter&processor_tid=00000101 alpha
+account_id=second_merchant&search=counter               gamma
+account_id=partner&search=counter                       gamma beta alpha
+account_id=passthrough_merchant&processor_config_id=cfg-tsys-001
+"""
+
+
+@pytest.mark.proves("assumed 1.4-list")
+def test_each_filter_of_the_listing_alone_and_with_others(sandbox):
+    for name, (account, title, mid, tid, config) in BOARDED.items():
+        more = {"name": title, "mid": mid, "tid": tid, "processor_config_id": config}
+        terminal = a_terminal(sandbox, account, by="psp", description=name, **more)
+        if name == "beta":
+            block(sandbox, path_of(terminal), by="psp")
+
+    def found(query, by="partner"):
+        account, _, rest = query.partition("&")
+        if account.startswith("account_id="):
+            id = account_id(sandbox, account.removeprefix("account_id="))
+            query = f"account_id={id}&{rest}"
+        listed = shown(get(sandbox, PATH, by=by, query=query))
+        names = [one["description"] for one in listed["terminals"]]
+        assert len(names) == listed["total"]
+        return [name for name in names if name in BOARDED]
+
+    for query, *names in map(str.split, FOUND.strip().splitlines()):
+        assert found(query.removeprefix("-")) == names, query
+    # A search never leaves the hierarchy.
+    seen = {by: found("search=front", by=by) for by in ("psp", "partner", "admin")}
+    assert seen == {"psp": ["omega", "alpha"], "partner": ["alpha"], "admin": []}
+
+
+def test_the_listing_shows_terminals_as_reading_each_does_newest_first(sandbox):
+    listed = shown(get(sandbox, PATH))["terminals"]
+
+    assert listed == [shown(get(sandbox, path_of(one))) for one in listed]
+    assert [one["tid"] for one in listed] == [f"0000000{n}" for n in (8, 7, 6, 5, 4, 2, 1)]
+    assert terminal_id(sandbox, "merchant") in [one["terminal_id"] for one in listed]

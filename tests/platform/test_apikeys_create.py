@@ -1,17 +1,39 @@
-"""Creating a key: what it yields. What is refused, and in which order, stands beside this."""
+"""Creating a key: what it yields, what is refused, and which reason wins where several apply.
 
+The order is assumed 4.4-order; the numbers of steps here are those of its table.
+"""
+
+import json
 import re
 
 import pytest
 
 from tests.conftest import NOW
-from tests.platform.minting import CONCRETE, authenticates, messages, mint, read, set_clock
+from tests.platform.minting import (
+    CONCRETE,
+    NOBODY,
+    authenticates,
+    delete,
+    messages,
+    mint,
+    put,
+    read,
+    refused_by,
+    set_clock,
+)
+from tests.platform.refusals import BODY_MAX
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+VALID = {"name": "till", "permissions": ["payments:read"]}
 
 
-def create(sandbox, *, key, **body):
-    return sandbox.ask("POST", "/v5/apikeys", key=key, json_body=body)
+def create(sandbox, *, key="merchant", body):
+    sent = {"body": body} if isinstance(body, bytes) else {"json_body": body}
+    return sandbox.ask("POST", "/v5/apikeys", key=key, **sent)
+
+
+def verdict(answer):
+    return answer.status, answer.json()["error"]
 
 
 def supplied(profile, lookup="brandnew0001", secret="s" * 28 + "LAST"):
@@ -22,15 +44,14 @@ def supplied(profile, lookup="brandnew0001", secret="s" * 28 + "LAST"):
 
 
 @pytest.mark.proves(
-    "spec 2.1, 2.1-flags, 2.1-last4, 2.1-format, 4.1, 4.1.7, 8-lookup, 8-secret",
+    "spec 2.1, 2.1-flags, 2.1-key, 2.1-last4, 2.1-format, 4.1, 4.1.7, 5.4, 8-lookup, 8-secret",
     "assumed C11, 0.5-ids",
 )
-def test_a_created_key_is_answered_whole_and_with_nothing_besides(sandbox, profile):
-    answer = create(sandbox, key="merchant", name="till", permissions=["payments:read"])
+def test_a_created_key_is_shown_whole_and_its_plaintext_this_once(sandbox, profile):
+    answer = create(sandbox, body=VALID)
 
     body = answer.json()
     assert answer.status == 201
-    assert answer.headers["content-type"] == "application/json"
     assert UUID.fullmatch(body["id"])
     assert re.fullmatch(
         rf"{profile.key_prefixes.uat}_[A-Za-z0-9]{{12}}_[A-Za-z0-9]{{32}}", body["key"]
@@ -49,132 +70,29 @@ def test_a_created_key_is_answered_whole_and_with_nothing_besides(sandbox, profi
         "is_legacy": False,
         "always_retrievable": False,
     }
-
-
-@pytest.mark.proves("spec 2.1-key, 4.1.7, 5.4")
-def test_the_plaintext_is_shown_this_once(sandbox):
-    made = mint(sandbox, ["payments:read"], by="merchant")
-
-    later = read(sandbox, made.id)
-
-    assert later == {**made.body, "key": None}
-
-
-@pytest.mark.proves("spec 4.1-account")
-@pytest.mark.parametrize("named", [{}, {"account_id": None}], ids=["omitted", "null"])
-def test_without_an_account_the_key_is_the_callers_own(sandbox, named):
-    answer = create(sandbox, key="partner", name="x", permissions=["payments:read"], **named)
-
-    assert answer.json()["account_id"] == sandbox.account("partner")
+    assert read(sandbox, body["id"]) == {**body, "key": None}
 
 
 @pytest.mark.proves("spec 4.1-account, 5.2")
-def test_a_key_made_for_a_descendant_acts_as_that_descendant(sandbox):
-    made = mint(sandbox, ["apikeys:read"], by="partner", account="merchant")
+def test_a_key_is_the_callers_own_or_acts_as_the_descendant_that_is_named(sandbox):
+    for named in ({}, {"account_id": None}):
+        made = create(sandbox, key="partner", body=VALID | named).json()
+        assert made["account_id"] == sandbox.account("partner")
+    below = mint(sandbox, ["apikeys:read"], by="partner", account="merchant")
 
-    listed = sandbox.ask("GET", "/v5/apikeys", key=made.key).json()
+    listed = sandbox.ask("GET", "/v5/apikeys", key=below.key).json()
 
     assert {key["account_id"] for key in listed} == {sandbox.account("merchant")}
 
 
-@pytest.mark.proves("assumed 4.4-stored")
-def test_permissions_keep_their_order_and_lose_their_duplicates(sandbox):
-    sent = ["terminals:read", "payments:read", "terminals:read", "accounts:read", "payments:read"]
+@pytest.mark.proves("spec 2.2, 2.2-macros, 4.1-permissions", "assumed 4.4-stored")
+def test_permissions_are_stored_as_sent_without_duplicates(sandbox):
+    twice = ["terminals:read", "payments:read", "terminals:read", "accounts:read", "payments:read"]
 
-    made = mint(sandbox, sent, by="merchant")
-
-    assert made.body["permissions"] == ["terminals:read", "payments:read", "accounts:read"]
-    assert read(sandbox, made.id)["permissions"] == made.body["permissions"]
-
-
-@pytest.mark.proves("spec 2.2, 4.1-permissions")
-def test_every_concrete_permission_can_be_asked_for(sandbox):
-    made = mint(sandbox, CONCRETE, by="psp")
-
-    assert made.body["permissions"] == CONCRETE
-
-
-@pytest.mark.proves("spec 2.2-macros", "assumed 4.4-stored")
-def test_a_macro_is_stored_as_it_was_sent(sandbox):
-    made = mint(sandbox, ["payments:read", "all"], by="merchant")
-
-    assert made.body["permissions"] == ["payments:read", "all"]
-
-
-# --- expiry -----------------------------------------------------------------------------------
-
-
-@pytest.mark.proves("spec 2.1-expires, 4.1-expires, 8-expiry", "assumed 8.2-leap")
-@pytest.mark.parametrize(
-    ("now", "expires_at"),
-    [
-        ("2026-03-01T12:00:00Z", "2126-03-01T12:00:00.000Z"),
-        ("2027-12-31T23:59:59.999Z", "2127-12-31T23:59:59.999Z"),
-        ("2028-02-29T08:00:00Z", "2128-02-29T08:00:00.000Z"),
-        # 2100 is no leap year: assumed 8.2-leap.
-        ("2000-02-29T08:00:00Z", "2100-02-28T08:00:00.000Z"),
-    ],
-)
-@pytest.mark.parametrize("sent", [{}, {"expires_at": None}], ids=["omitted", "null"])
-def test_without_an_expiry_the_key_lasts_a_hundred_calendar_years(sandbox, now, expires_at, sent):
-    set_clock(sandbox, now)
-
-    made = mint(sandbox, ["payments:read"], by="merchant", **sent)
-
-    assert made.body["expires_at"] == expires_at
-
-
-@pytest.mark.proves("spec 2.1-expires", "assumed 1.2-expires")
-@pytest.mark.parametrize(
-    ("sent", "shown"),
-    [
-        ("2030-01-31T00:00:00Z", "2030-01-31T00:00:00.000Z"),
-        ("2030-01-31T02:30:00+02:30", "2030-01-31T00:00:00.000Z"),
-        ("2030-01-30T19:00:00-05:00", "2030-01-31T00:00:00.000Z"),
-        ("2030-01-31T00:00:00.123456Z", "2030-01-31T00:00:00.123Z"),
-        ("2030-01-31t00:00:00z", "2030-01-31T00:00:00.000Z"),
-        ("2026-03-01T12:00:00.001Z", "2026-03-01T12:00:00.001Z"),
-    ],
-)
-def test_an_expiry_with_an_offset_is_kept_in_utc_to_the_millisecond(sandbox, sent, shown):
-    made = mint(sandbox, ["payments:read"], by="merchant", expires_at=sent)
-
-    assert made.body["expires_at"] == shown
-
-
-# --- supplied keys ----------------------------------------------------------------------------
-
-
-@pytest.mark.proves("spec 2.1-retrievable, 4.1-retrievable, 4.1-supplied", "assumed 1.2-supplied")
-def test_a_supplied_key_is_taken_and_shown_on_every_read(sandbox, profile):
-    own = supplied(profile)
-
-    made = mint(
-        sandbox,
-        ["apikeys:read"],
-        by="merchant",
-        always_retrievable=True,
-        **{profile.supplied_key_field: own},
-    )
-
-    listed = sandbox.ask("GET", "/v5/apikeys", key="merchant").json()
-    assert made.body["key"] == own
-    assert made.body["key_last4"] == "LAST"
-    assert made.body["always_retrievable"] is True
-    assert "own_key" not in made.body
-    assert read(sandbox, made.id)["key"] == own
-    assert [key["key"] for key in listed if key["id"] == made.id] == [own]
-    assert authenticates(sandbox, own)
-
-
-def test_the_flag_given_as_false_is_as_good_as_none(sandbox):
-    made = mint(sandbox, ["payments:read"], by="merchant", always_retrievable=False)
-
-    assert made.body["always_retrievable"] is False
-    assert read(sandbox, made.id)["key"] is None
-
-
-# --- the event --------------------------------------------------------------------------------
+    for sent in (twice, CONCRETE, ["payments:read", "all"]):
+        made = mint(sandbox, sent, by="psp")
+        assert made.body["permissions"] == list(dict.fromkeys(sent))
+        assert read(sandbox, made.id, by="psp")["permissions"] == made.body["permissions"]
 
 
 @pytest.mark.proves("spec 6.3-api-key-body, 6.3-api_key.created")
@@ -199,22 +117,232 @@ def test_creation_is_announced_masked_and_without_permissions(sandbox):
     }
 
 
-@pytest.mark.proves("spec 6.1.7")
-def test_a_supplied_key_is_masked_in_its_event_all_the_same(sandbox, profile):
-    more = {profile.supplied_key_field: supplied(profile)}
+# --- expiry -----------------------------------------------------------------------------------
 
-    mint(sandbox, ["payments:read"], by="merchant", always_retrievable=True, **more)
+A_CENTURY = {
+    "2026-03-01T12:00:00Z": "2126-03-01T12:00:00.000Z",
+    "2027-12-31T23:59:59.999Z": "2127-12-31T23:59:59.999Z",
+    "2028-02-29T08:00:00Z": "2128-02-29T08:00:00.000Z",
+    # 2100 is no leap year: assumed 8.2-leap.
+    "2000-02-29T08:00:00Z": "2100-02-28T08:00:00.000Z",
+}
+EXPIRIES = {
+    "2030-01-31T00:00:00Z": "2030-01-31T00:00:00.000Z",
+    "2030-01-31T02:30:00+02:30": "2030-01-31T00:00:00.000Z",
+    "2030-01-30T19:00:00-05:00": "2030-01-31T00:00:00.000Z",
+    "2030-01-31T00:00:00.123456Z": "2030-01-31T00:00:00.123Z",
+    "2030-01-31t00:00:00z": "2030-01-31T00:00:00.000Z",
+    "2026-03-01T12:00:00.001Z": "2026-03-01T12:00:00.001Z",
+}
 
-    (message,) = messages(sandbox)
-    assert message["body"]["key"] == "****LAST"
+
+@pytest.mark.proves("spec 2.1-expires, 4.1-expires, 8-expiry", "assumed 1.2-expires, 8.2-leap")
+def test_an_expiry_is_kept_in_utc_to_the_millisecond_and_is_a_century_away_by_default(sandbox):
+    for sent, shown in EXPIRIES.items():
+        made = mint(sandbox, ["payments:read"], by="merchant", expires_at=sent)
+        assert made.body["expires_at"] == shown, sent
+    for now, shown in A_CENTURY.items():
+        set_clock(sandbox, now)
+        for sent in ({}, {"expires_at": None}):
+            made = mint(sandbox, ["payments:read"], by="merchant", **sent)
+            assert made.body["expires_at"] == shown, now
 
 
-def test_the_journal_of_a_creation_names_its_event_and_keeps_no_secret(sandbox, profile):
-    answer = create(sandbox, key="merchant", name="till", permissions=["payments:read"])
+# --- which step refuses -----------------------------------------------------------------------
 
-    entry = sandbox.journal(answer)
+MALFORMED = {"name": "", "permissions": ["payments:fly"], "colour": "red", "expires_at": "soon"}
+"""A body with as many faults as fit: step 7 refuses it."""
 
-    (message,) = messages(sandbox)
-    assert entry["events"] == [message["id"]]
-    assert entry["response"]["key"] == "****"
-    assert answer.json()["key"] not in str(entry)
+FORMS = ("apikeys:create", "apikeys:create:sub")
+INVALID = (400, "validation_error")
+
+
+def steps(sandbox):
+    """Step, what the key of the partner holds, the body, and the refusal."""
+    for held, refusal in {
+        "nothing, it is revoked": (401, "authentication_failed"),
+        "payments:read": (404, "not_found"),
+        "apikeys:read apikeys:delete:sub": (401, "permission_denied"),
+    }.items():
+        for body in (b"{", b"[]", json.dumps(MALFORMED).encode(), b"x" * (BODY_MAX + 1)):
+            yield "1 to 3", held, body, refusal
+    for form in FORMS:
+        for body in (b"", b"{", b"[]", b"null", b'{"name": NaN}'):
+            yield "4", form, body, INVALID
+        for name in ("other_merchant", "psp", "deleted_merchant"):
+            account = {"account_id": sandbox.account(name)}
+            yield "5", form, MALFORMED | account, (404, "not_found")
+        for id in (NOBODY, ""):
+            yield "5", form, MALFORMED | {"account_id": id}, (404, "not_found")
+        for id in (7, True, [], {}, 1.5):
+            yield "5", form, MALFORMED | {"account_id": id}, INVALID
+    beyond = {"name": "x", "permissions": ["payments:refund", "webhooks:read"]}
+    for fault in (
+        *({"name": ""}, {"colour": "red"}, {"expires_at": "soon"}, {"always_retrievable": True}),
+        {"permissions": ["payments:refund", "payments:fly"]},
+    ):
+        yield "7", "apikeys:create", beyond | fault, INVALID
+
+
+@pytest.mark.proves("assumed 4.4-order, 4.4-fields, C5")
+def test_the_earliest_step_refuses_whatever_else_is_wrong(sandbox):
+    keys = {"nothing, it is revoked": "revoked"}
+
+    for step, held, body, refusal in steps(sandbox):
+        if held not in keys:
+            keys[held] = mint(sandbox, held.split(), by="partner").key
+        assert verdict(create(sandbox, key=keys[held], body=body)) == refusal, (step, held, body)
+
+
+@pytest.mark.proves("assumed 4.4-order")
+def test_step_6_the_wrong_form_wins_over_every_later_fault(sandbox):
+    base, sub = (mint(sandbox, [form], by="partner").key for form in FORMS)
+
+    for key, account, requires in (
+        (base, sandbox.account("merchant"), "requires apikeys:create:sub"),
+        (sub, sandbox.account("partner"), "requires apikeys:create"),
+        (sub, None, "requires apikeys:create"),
+    ):
+        answer = create(sandbox, key=key, body=MALFORMED | {"account_id": account})
+        assert verdict(answer) == (401, "permission_denied")
+        assert answer.json()["details"] == requires
+
+
+@pytest.mark.proves("assumed 4.4-order, 4.4-grants")
+def test_steps_8_and_9_what_is_not_held_wins_over_what_only_a_psp_grants(sandbox):
+    lacking = mint(sandbox, ["apikeys:create"], by="merchant").key
+
+    for key, clause in ((lacking, "spec 4.1.4"), ("merchant", "spec 5.8")):
+        answer = create(sandbox, key=key, body={"name": "x", "permissions": ["webhooks:read"]})
+        assert verdict(answer) == (403, "forbidden")
+        assert refused_by(sandbox, answer) == ("grant", "403", clause)
+
+
+# --- step 7, fault by fault -------------------------------------------------------------------
+
+ABSENT = object()
+
+FAULTS = {
+    "colour": ["red", None],
+    "scopes": [["payments:read"]],
+    "id": [NOBODY],
+    "status": ["active"],
+    "key_last4": ["abcd"],
+    "created_at": ["2026-03-01T12:00:00Z"],
+    "last_used_at": [None],
+    "is_legacy": [False],
+    "name": [ABSENT, None, "", 7, ["till"]],
+    "permissions": [
+        *(ABSENT, None, [], "payments:read", {"payments:read": True}),
+        *(["payments:read", 7], [None], [["payments:read"]], ["payments:read", "payments:fly"]),
+        *(["refunds:read"], ["payments"], [""], ["PAYMENTS:READ"], [" payments:read"]),
+        *(["payments:*"], ["payments:read:sub"], ["accounts:create"]),
+        *(["legacy_all"], ["payments:read", "legacy_all"]),
+    ],
+    "expires_at": [
+        *(1900000000000, True, "", "tomorrow", "2030-01-31", "2030-01-31T00:00:00"),
+        *("2030-02-30T00:00:00Z", "P1Y", "2026-03-01T11:59:59.999Z"),
+        *("2026-03-01T12:00:00.000Z", "2026-03-01T14:00:00+02:00"),
+    ],
+    "always_retrievable": ["true", 1, []],
+}
+
+
+@pytest.mark.proves(
+    "spec 4.1-name, 4.1-permissions, 4.1.1, 4.1.2, 4.1.3, 4.1.6, 7-400",
+    "assumed 1.2-name, 1.2-expires, 4.4-fields",
+)
+def test_a_faulty_field_is_refused_and_named(sandbox):
+    for field, values in FAULTS.items():
+        for value in values:
+            body = {name: one for name, one in {**VALID, field: value}.items() if one is not ABSENT}
+            answer = create(sandbox, body=body)
+            assert verdict(answer) == INVALID, (field, value)
+            assert field in answer.json()["details"], (field, value)
+    several = create(sandbox, body=MALFORMED | {"permissions": []}).json()["details"]
+    assert all(field in several for field in MALFORMED)
+    assert messages(sandbox) == []
+
+
+@pytest.mark.proves("spec 4.1.6, 2.2-legacy-all")
+def test_legacy_all_is_refused_even_to_a_key_that_holds_it(sandbox):
+    answer = create(sandbox, key="legacy", body={"name": "x", "permissions": ["legacy_all"]})
+
+    assert verdict(answer) == INVALID
+    assert refused_by(sandbox, answer) == ("operation", "400", "spec 4.1.6")
+
+
+# --- supplied keys ----------------------------------------------------------------------------
+
+
+@pytest.mark.proves("spec 2.1-retrievable, 4.1-retrievable, 4.1-supplied", "assumed 1.2-supplied")
+def test_a_supplied_key_is_accepted_and_shown_on_every_read(sandbox, profile):
+    own = supplied(profile)
+    more = {"always_retrievable": True, profile.supplied_key_field: own}
+
+    made = mint(sandbox, ["apikeys:read"], by="merchant", **more)
+
+    listed = sandbox.ask("GET", "/v5/apikeys", key="merchant").json()
+    shown = [made.body[name] for name in ("key", "key_last4", "always_retrievable")]
+    assert shown == [own, "LAST", True]
+    assert "own_key" not in made.body
+    assert read(sandbox, made.id)["key"] == own
+    assert [key["key"] for key in listed if key["id"] == made.id] == [own]
+    assert authenticates(sandbox, own)
+    plain = mint(sandbox, ["payments:read"], by="merchant", always_retrievable=False)
+    assert plain.body["always_retrievable"] is False
+    assert read(sandbox, plain.id)["key"] is None
+
+
+def bad_keys(profile):
+    good = supplied(profile, secret="s" * 32)
+    return [
+        *("", f"{good}\n", good.replace("_", "X", 1), f"{'l' * 12}_{'s' * 32}", 7, []),
+        *(supplied(profile, lookup=one) for one in ("brandnew001", "brandnew00001", "brandné0001")),
+        *(supplied(profile, secret=one) for one in ("s" * 31, "s" * 33, "-" * 32)),
+        f"sk_test_{'l' * 12}_{'s' * 32}",
+        f"{profile.key_prefixes.legacy}_{'t' * 32}",
+        f"{profile.key_prefixes.production}_{'l' * 12}_{'s' * 32}",
+    ]
+
+
+@pytest.mark.proves(
+    "spec 4.1-retrievable, 4.1-supplied, 7-400, 8-lookup, 8-secret",
+    "assumed 1.2-supplied, 4.4-fields, 4.4-format",
+)
+def test_a_supplied_key_needs_the_form_of_a_key_and_the_flag_needs_a_supplied_key(sandbox, profile):
+    field, own = profile.supplied_key_field, supplied(profile, secret="s" * 32)
+
+    for bad in bad_keys(profile):
+        answer = create(sandbox, body=VALID | {"always_retrievable": True, field: bad})
+        assert verdict(answer) == INVALID, bad
+        assert "s" * 31 not in answer.body.decode(), bad
+    for unpaired in (
+        *({field: own}, {"always_retrievable": False, field: own}),
+        *({"always_retrievable": True}, {"always_retrievable": True, field: None}),
+    ):
+        answer = create(sandbox, body=VALID | unpaired)
+        assert verdict(answer) == INVALID, unpaired
+        assert field in answer.json()["details"], unpaired
+    other = {"key": "own_key", "own_key": "key"}[field]
+    answer = create(sandbox, body=VALID | {"always_retrievable": True, other: own})
+    assert verdict(answer) == INVALID
+    assert f"{other}: unknown field" in answer.json()["details"]
+    assert messages(sandbox) == []
+
+
+@pytest.mark.proves("spec 2.1-lookup", "assumed 4.4-fields")
+def test_a_lookup_that_is_used_already_is_refused_whatever_became_of_its_key(sandbox, profile):
+    taken = mint(sandbox, ["payments:read"], by="other_merchant")
+
+    for become in (
+        lambda: None,
+        lambda: put(sandbox, taken.id, by="other_merchant", status="revoked"),
+        lambda: delete(sandbox, taken.id, by="other_merchant"),
+    ):
+        become()
+        for value in (taken.key, taken.key[:-32] + "s" * 32):
+            more = {"always_retrievable": True, profile.supplied_key_field: value}
+            answer = create(sandbox, body=VALID | more)
+            assert verdict(answer) == INVALID
+            assert profile.supplied_key_field in answer.json()["details"]

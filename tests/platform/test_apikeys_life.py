@@ -1,4 +1,8 @@
-"""The life of a key after its creation: changes, revocation, deletion, expiry, last use."""
+"""The life of a key after its creation: changes, deletion, expiry, last use.
+
+That every order of changes and clocks has the status and the events that it should, the state
+machine in `test_apikeys_machine` proves.
+"""
 
 import pytest
 
@@ -14,6 +18,7 @@ from tests.platform.minting import (
     set_clock,
 )
 
+NOON = "2026-03-01T12:00:00.000Z"
 LATER = "2026-03-01T13:00:00.000Z"
 
 
@@ -28,88 +33,43 @@ def metadata(made, **changes):
     return {**made.body, "key": None, **changes}
 
 
-# --- revoke and reinstate ---------------------------------------------------------------------
+# --- changes ----------------------------------------------------------------------------------
 
-
-@pytest.mark.proves("spec 3.1-revoke, 5.10", "assumed 8.2-revoke")
-def test_a_revoked_key_stops_authenticating_at_once(sandbox, made):
-    answer = put(sandbox, made.id, status="revoked")
-
-    assert answer.status == 200
-    assert answer.json() == metadata(made, status="revoked")
-    assert not authenticates(sandbox, made.key)
-
-
-@pytest.mark.proves("spec 3.1-reinstate, 5.11")
-def test_a_reinstated_key_authenticates_again_with_its_old_expiry(sandbox, made):
-    put(sandbox, made.id, status="revoked")
-
-    answer = put(sandbox, made.id, status="active")
-
-    assert answer.status == 200
-    assert answer.json() == metadata(made)
-    assert authenticates(sandbox, made.key)
-
-
-@pytest.mark.proves("spec 5.10")
-def test_a_key_can_revoke_itself_and_is_then_out(sandbox):
-    own = mint(sandbox, ["apikeys:edit"], by="merchant")
-
-    answer = put(sandbox, own.id, by=own.key, status="revoked")
-
-    assert (answer.status, answer.json()["status"]) == (200, "revoked")
-    assert put(sandbox, own.id, by=own.key, status="active").status == 401
-
-
-# --- name and expiry --------------------------------------------------------------------------
+CHANGES = [
+    ({"name": "bar"}, {"name": "bar"}),
+    ({"expires_at": "2027-01-01T01:00:00+01:00"}, {"expires_at": "2027-01-01T00:00:00.000Z"}),
+    ({"name": None, "expires_at": None, "status": None}, {}),
+    ({}, {}),
+    (
+        {"name": "foo", "expires_at": "2028-01-01T00:00:00Z"},
+        {"name": "foo", "expires_at": "2028-01-01T00:00:00.000Z"},
+    ),
+]
 
 
 @pytest.mark.proves("spec 4.3-keys, 4.3-keys-null, 4.3-keys-answer", "assumed 4.3-update, C10")
-@pytest.mark.parametrize(
-    ("changes", "shown"),
-    [
-        ({"name": "bar"}, {"name": "bar"}),
-        ({"expires_at": "2027-01-01T01:00:00+01:00"}, {"expires_at": "2027-01-01T00:00:00.000Z"}),
-        (
-            {"name": "bar", "expires_at": "2027-01-01T00:00:00Z"},
-            {"name": "bar", "expires_at": "2027-01-01T00:00:00.000Z"},
-        ),
-        ({}, {}),
-        ({"name": None, "expires_at": None, "status": None}, {}),
-        ({"name": "till"}, {}),
-    ],
-)
-def test_name_and_expiry_change_without_an_event_and_null_changes_nothing(
-    sandbox, made, changes, shown
-):
-    answer = put(sandbox, made.id, **changes)
+def test_name_and_expiry_change_without_an_event_and_null_changes_nothing(sandbox, made):
+    expected = metadata(made)
 
-    assert answer.status == 200
-    assert answer.json() == metadata(made, **shown)
-    assert read(sandbox, made.id) == metadata(made, **shown)
+    for changes, shown in CHANGES:
+        expected |= shown
+        answer = put(sandbox, made.id, **changes)
+        assert (answer.status, answer.json()) == (200, expected), changes
+        assert read(sandbox, made.id) == expected
     assert event_types(sandbox, made.id) == ["api_key.created"]
 
 
 UPDATE_FAULTS = {
-    "permissions": ("permissions", ["payments:read"]),
-    "permissions as they are": ("permissions", ["apikeys:read"]),
-    "permissions null": ("permissions", None),
-    "account": ("account_id", NOBODY),
-    "flag": ("always_retrievable", True),
-    "unknown field": ("colour", "red"),
-    "status unknown": ("status", "paused"),
-    "status deleted": ("status", "deleted"),
-    "status expired": ("status", "expired"),
-    "status upper case": ("status", "REVOKED"),
-    "status empty": ("status", ""),
-    "status a boolean": ("status", False),
-    "name empty": ("name", ""),
-    "name a number": ("name", 7),
-    "expiry a date": ("expires_at", "2030-01-31"),
-    "expiry without offset": ("expires_at", "2030-01-31T00:00:00"),
-    "expiry a number": ("expires_at", 1900000000000),
-    "expiry past": ("expires_at", "2026-03-01T11:59:59.999Z"),
-    "expiry now": ("expires_at", "2026-03-01T12:00:00Z"),
+    "permissions": [["payments:read"], ["apikeys:read"], None],
+    "account_id": [NOBODY],
+    "always_retrievable": [True],
+    "colour": ["red"],
+    "status": ["paused", "deleted", "expired", "REVOKED", "", False],
+    "name": ["", 7],
+    "expires_at": [
+        *("2030-01-31", "2030-01-31T00:00:00", 1900000000000),
+        *("2026-03-01T11:59:59.999Z", "2026-03-01T12:00:00Z"),
+    ],
 }
 
 
@@ -117,113 +77,112 @@ UPDATE_FAULTS = {
     "spec 2.1-permissions, 4.3-keys-status, 4.3-keys-permissions, 7-400", "assumed D19"
 )
 def test_a_faulty_change_is_refused_whole(sandbox, made):
-    for why, (field, value) in UPDATE_FAULTS.items():
-        changes = {"name": "bar", "status": "revoked", field: value}
-
-        answer = put(sandbox, made.id, **changes)
-
-        assert (answer.status, answer.json()["error"]) == (400, "validation_error"), why
-        assert field in answer.json()["details"], why
-        assert read(sandbox, made.id) == metadata(made), why
+    for field, values in UPDATE_FAULTS.items():
+        for value in values:
+            changes = {"name": "bar", "status": "revoked", field: value}
+            answer = put(sandbox, made.id, **changes)
+            assert (answer.status, answer.json()["error"]) == (400, "validation_error"), changes
+            assert field in answer.json()["details"], changes
+    assert read(sandbox, made.id) == metadata(made)
     assert event_types(sandbox, made.id) == ["api_key.created"]
 
 
+# What the caller holds, whose key it changes, the status.
+FAULTY_CHANGES = """
+apikeys:edit                  second_merchant 401
+apikeys:edit:sub              partner         401
+apikeys:edit                  other_merchant  404
+apikeys:edit,apikeys:edit:sub other_merchant  404
+apikeys:edit,apikeys:edit:sub deleted         404
+apikeys:read                  partner         401
+payments:read                 partner         404
+"""
+
+
 @pytest.mark.proves("assumed 4.6")
-@pytest.mark.parametrize(
-    ("holder", "target", "status"),
-    [
-        (["apikeys:edit"], "second_merchant", 401),
-        (["apikeys:edit:sub"], "partner", 401),
-        (["apikeys:edit"], "other_merchant", 404),
-        (["apikeys:edit", "apikeys:edit:sub"], "other_merchant", 404),
-        (["apikeys:edit", "apikeys:edit:sub"], "deleted", 404),
-        (["apikeys:read"], "partner", 401),
-        (["payments:read"], "partner", 404),
-    ],
-)
-def test_a_faulty_change_is_judged_only_after_the_key_was_found_and_may_be_changed(
-    sandbox, holder, target, status
-):
-    # assumed 4.6
-    key = mint(sandbox, holder, by="partner").key
-
-    answer = put(sandbox, sandbox.key_id(target), by=key, colour="red", status="paused")
-
-    assert answer.status == status
+def test_a_faulty_change_is_judged_only_after_the_key_was_found_and_may_be_changed(sandbox):
+    for held, target, status in map(str.split, FAULTY_CHANGES.strip().splitlines()):
+        key = mint(sandbox, held.split(","), by="partner").key
+        answer = put(sandbox, sandbox.key_id(target), by=key, colour="red", status="paused")
+        assert answer.status == int(status), (held, target)
 
 
-# --- delete -----------------------------------------------------------------------------------
+# --- revocation and deletion ------------------------------------------------------------------
 
 
-@pytest.mark.proves("spec 3.1-delete, 4.4-delete, 4.4-delete-answer, 2.1-status, 5.10, 5.11")
-def test_a_deleted_key_is_answered_as_revoked_and_is_gone_at_once(sandbox, made):
-    answer = delete(sandbox, made.id)
+@pytest.mark.proves("spec 3.1-revoke, 5.10, 4.4-delete-self", "assumed 4.3-self-delete, Q12")
+def test_a_key_can_revoke_or_delete_itself_and_then_stops_authenticating_at_once(sandbox):
+    for change in (
+        lambda key: put(sandbox, key.id, by=key.key, status="revoked"),
+        lambda key: delete(sandbox, key.id, by=key.key),
+    ):
+        own = mint(sandbox, ["apikeys:edit", "apikeys:delete"], by="merchant")
+        answer = change(own)
+        assert (answer.status, answer.json()) == (
+            200,
+            metadata(own, status="revoked", last_used_at=NOON),
+        )
+        assert change(own).status == 401
 
-    assert answer.status == 200
-    assert answer.json() == metadata(made, status="revoked")
+
+@pytest.mark.proves("spec 3.1-reinstate, 5.11", "assumed 8.2-revoke")
+def test_a_reinstated_key_authenticates_again_with_its_old_expiry(sandbox, made):
+    assert put(sandbox, made.id, status="revoked").json() == metadata(made, status="revoked")
     assert not authenticates(sandbox, made.key)
-    assert sandbox.ask("GET", f"/v5/apikeys/{made.id}", key="merchant").status == 404
+
+    answer = put(sandbox, made.id, status="active")
+
+    assert (answer.status, answer.json()) == (200, metadata(made))
+    assert authenticates(sandbox, made.key)
 
 
-@pytest.mark.proves("spec 3.1-delete, 4.4-delete-repeat", "assumed 4.3-repeat")
-def test_deleting_again_answers_the_same_and_announces_nothing(sandbox, made):
+@pytest.mark.proves(
+    "spec 3.1-delete, 4.4-delete, 4.4-delete-answer, 4.4-delete-repeat, 2.1-status, 5.10, 5.11",
+    "assumed 4.3-repeat",
+)
+def test_a_deleted_key_is_gone_and_deleting_again_answers_the_same_unannounced(sandbox, made):
     first = delete(sandbox, made.id)
     set_clock(sandbox, LATER)
 
     again = [delete(sandbox, made.id), delete(sandbox, made.id, by="partner")]
 
-    assert [answer.body for answer in again] == [first.body, first.body]
-    assert [answer.status for answer in again] == [200, 200]
+    assert (first.status, first.json()) == (200, metadata(made, status="revoked"))
+    assert [(one.status, one.body) for one in again] == [(200, first.body)] * 2
+    assert not authenticates(sandbox, made.key)
+    assert sandbox.ask("GET", f"/v5/apikeys/{made.id}", key="merchant").status == 404
     assert event_types(sandbox, made.id) == ["api_key.created", "api_key.deleted"]
 
 
-@pytest.mark.proves("spec 4.4-delete-self", "assumed 4.3-self-delete, Q12")
-def test_a_key_can_delete_itself_and_is_then_out(sandbox):
-    own = mint(sandbox, ["apikeys:delete"], by="merchant")
-
-    answer = delete(sandbox, own.id, by=own.key)
-
-    assert (answer.status, answer.json()["status"]) == (200, "revoked")
-    assert delete(sandbox, own.id, by=own.key).status == 401
-
-
 @pytest.mark.proves("assumed 4.7-deleted-account, C4, 4.1-gone")
-@pytest.mark.parametrize("by", ["partner", "psp", "admin"])
-def test_the_key_of_a_deleted_account_is_gone_for_everybody_and_does_not_authenticate(wider, by):
+def test_the_key_of_a_deleted_account_is_gone_and_does_not_authenticate(wider):
     orphan = wider.key_id("orphan")
 
-    answers = [
-        wider.ask("GET", f"/v5/apikeys/{orphan}", key=by),
-        put(wider, orphan, by=by, name="x"),
-        delete(wider, orphan, by=by),
-    ]
-
-    assert [answer.status for answer in answers] == [404, 404, 404]
+    for by in ("partner", "psp", "admin"):
+        assert wider.ask("GET", f"/v5/apikeys/{orphan}", key=by).status == 404
+        assert put(wider, orphan, by=by, name="x").status == 404
+        assert delete(wider, orphan, by=by).status == 404
     assert not authenticates(wider, wider.key("orphan"))
 
 
 @pytest.mark.proves("spec 4.4-delete-rotation")
 def test_replacing_a_key_leaves_no_moment_without_one(sandbox):
-    # spec 4.4-delete-rotation
     old = mint(sandbox, ["all"], by="merchant")
     new = mint(sandbox, ["all"], by=old.key)
 
-    answer = delete(sandbox, old.id, by=new.key)
-
-    assert answer.status == 200
+    assert delete(sandbox, old.id, by=new.key).status == 200
     assert (authenticates(sandbox, old.key), authenticates(sandbox, new.key)) == (False, True)
 
 
-# --- bodies of events -------------------------------------------------------------------------
+# --- events -----------------------------------------------------------------------------------
 
 
 @pytest.mark.proves("spec 2.1-status, 6.1.7, 6.3-api-key-body, 6.3-api_key.deleted")
 def test_each_event_shows_the_key_as_it_was_then_masked_and_without_permissions(sandbox, made):
     put(sandbox, made.id, status="revoked")
-    put(sandbox, made.id, status="active", name="bar")
+    reinstated = put(sandbox, made.id, by="partner", status="active", name="bar")
     delete(sandbox, made.id)
 
-    bodies = [message["body"] for message in messages(sandbox, subject=made.id)]
+    found = messages(sandbox, subject=made.id)
 
     common = {
         "id": made.id,
@@ -231,22 +190,16 @@ def test_each_event_shows_the_key_as_it_was_then_masked_and_without_permissions(
         "key": f"****{made.key[-4:]}",
         "key_last4": made.key[-4:],
         "expires_at": "2126-03-01T12:00:00.000Z",
-        "created_at": "2026-03-01T12:00:00.000Z",
+        "created_at": NOON,
     }
-    assert bodies == [
+    assert [message["body"] for message in found] == [
         {**common, "name": "till", "status": "active"},
         {**common, "name": "till", "status": "revoked"},
         {**common, "name": "bar", "status": "active"},
         {**common, "name": "bar", "status": "deleted"},
     ]
-
-
-def test_an_event_belongs_to_the_keys_account_and_names_the_request_that_caused_it(sandbox, made):
-    answer = put(sandbox, made.id, by="partner", status="revoked")
-
-    message = messages(sandbox, subject=made.id)[-1]
-    assert message["account_id"] == sandbox.account("merchant")
-    assert message["request_id"] == answer.headers["x-sandbox-request-id"]
+    assert {message["account_id"] for message in found} == {sandbox.account("merchant")}
+    assert found[2]["request_id"] == reinstated.headers["x-sandbox-request-id"]
 
 
 def test_messages_are_found_by_type_by_subject_and_since_an_instant(sandbox, made):
@@ -256,69 +209,117 @@ def test_messages_are_found_by_type_by_subject_and_since_an_instant(sandbox, mad
     delete(sandbox, other.id)
 
     def found(**query):
-        return [(one["event_type"], one["subject"]) for one in messages(sandbox, **query)]
+        return [
+            f"{one['event_type']} {'made' if one['subject'] == made.id else 'other'}"
+            for one in messages(sandbox, **query)
+        ]
 
-    assert found(event_type="api_key.created") == [
-        ("api_key.created", made.id),
-        ("api_key.created", other.id),
-    ]
-    assert found(subject=other.id) == [
-        ("api_key.created", other.id),
-        ("api_key.deleted", other.id),
-    ]
-    assert found(since=LATER) == [("api_key.revoked", made.id), ("api_key.deleted", other.id)]
+    created = ["api_key.created made", "api_key.created other"]
+    changed = ["api_key.revoked made", "api_key.deleted other"]
+    assert found(event_type="api_key.created") == created
+    assert found(subject=other.id) == ["api_key.created other", "api_key.deleted other"]
+    assert found(since=LATER) == changed
     assert found(event_type="api_key.deleted", subject=made.id) == []
-    assert len(found()) == 4
+    assert found() == created + changed
 
 
 # --- last use ---------------------------------------------------------------------------------
 
 
-@pytest.mark.proves("spec 2.1-last-used", "assumed 1.2-last-used")
-def test_a_key_is_unused_until_it_authenticates_and_then_shows_when_it_last_did(sandbox, made):
-    unused = read(sandbox, made.id)["last_used_at"]
+@pytest.mark.proves("spec 2.1-last-used, 2.1-lookup", "assumed 1.2-last-used")
+def test_a_key_shows_when_it_last_authenticated_be_it_to_read_itself(sandbox, made):
+    def last_used(**by):
+        return read(sandbox, made.id, **by)["last_used_at"]
+
+    authenticates(sandbox, made.key[:-1] + ("a" if made.key[-1] != "a" else "b"))
+    assert last_used() is None
+    assert last_used(by=made.key) == NOON
     set_clock(sandbox, "2026-03-01T12:30:00Z")
     authenticates(sandbox, made.key)
     set_clock(sandbox, LATER)
-
-    used = read(sandbox, made.id)["last_used_at"]
-
-    assert (unused, used) == (None, "2026-03-01T12:30:00.000Z")
-
-
-@pytest.mark.proves("assumed 1.2-last-used")
-def test_a_key_that_reads_itself_sees_this_very_use(sandbox, made):
-    set_clock(sandbox, LATER)
-
-    shown = read(sandbox, made.id, by=made.key)
-
-    assert shown["last_used_at"] == LATER
-
-
-@pytest.mark.proves("assumed 1.2-last-used")
-@pytest.mark.parametrize("status", [401, 404, 400])
-def test_a_request_that_is_refused_after_authentication_is_a_use_too(sandbox, status):
-    held = {401: "apikeys:read", 404: "payments:read", 400: "apikeys:create"}[status]
-    key = mint(sandbox, [held], by="merchant")
-
-    answer = sandbox.ask("POST", "/v5/apikeys", key=key.key, body=b"{")
-
-    assert answer.status == status
-    assert read(sandbox, key.id)["last_used_at"] == "2026-03-01T12:00:00.000Z"
-
-
-@pytest.mark.proves("assumed 1.2-last-used")
-def test_a_key_that_is_turned_away_was_not_used(sandbox, made):
-    authenticates(sandbox, made.key)
     put(sandbox, made.id, status="revoked")
-    set_clock(sandbox, LATER)
+    # It is turned away, which is no use.
     authenticates(sandbox, made.key)
+    assert last_used() == "2026-03-01T12:30:00.000Z"
 
-    assert read(sandbox, made.id)["last_used_at"] == "2026-03-01T12:00:00.000Z"
+
+@pytest.mark.proves("assumed 1.2-last-used")
+def test_a_request_that_is_refused_after_authentication_is_a_use_too(sandbox):
+    for held, status in (("apikeys:read", 401), ("payments:read", 404), ("apikeys:create", 400)):
+        key = mint(sandbox, [held], by="merchant")
+        answer = sandbox.ask("POST", "/v5/apikeys", key=key.key, body=b"{")
+        assert answer.status == status
+        assert read(sandbox, key.id)["last_used_at"] == NOON
 
 
-@pytest.mark.proves("spec 2.1-lookup", "assumed 1.2-last-used")
-def test_a_request_with_a_wrong_secret_is_not_a_use_of_the_key(sandbox, made):
-    authenticates(sandbox, made.key[:-1] + ("a" if made.key[-1] != "a" else "b"))
+# --- legacy and retrievable keys --------------------------------------------------------------
 
-    assert read(sandbox, made.id)["last_used_at"] is None
+
+@pytest.mark.proves("spec 4.1-expires, 5.5, 5.10, 8-expiry, 8-legacy", "assumed 8.2-boundary, 8.2-legacy, Q23")
+def test_keys_authenticate_until_the_instant_of_their_expiry_and_not_at_it(sandbox):
+    default = mint(sandbox, ["payments:read"], by="merchant").key
+
+    for key, before, end in (
+        ("legacy", "2026-07-30T23:59:59.999Z", "2026-07-31T00:00:00Z"),
+        (default, "2126-03-01T11:59:59.999Z", "2126-03-01T12:00:00Z"),
+    ):
+        set_clock(sandbox, before)
+        assert authenticates(sandbox, key), before
+        set_clock(sandbox, end)
+        assert not authenticates(sandbox, key), end
+
+
+@pytest.mark.proves("spec 5.5, 8-legacy", "assumed D33")
+def test_a_legacy_key_accepts_an_expiry_up_to_the_end_of_legacy_keys(sandbox):
+    id = sandbox.key_id("legacy")
+    for expiry in ("2026-03-02T00:00:00Z", "2026-07-31T00:00:00Z"):
+        assert put(sandbox, id, expires_at=expiry).status == 200
+
+    for now in ("2026-07-30T00:00:00Z", "2026-08-01T00:00:00Z"):
+        set_clock(sandbox, now)
+        answer = put(sandbox, id, expires_at="2026-08-02T00:00:00Z", name="renamed")
+        assert (answer.status, answer.json()["error"]) == (400, "validation_error")
+        assert "2026-07-31T00:00:00.000Z" in answer.json()["details"]
+    shown = read(sandbox, id)
+    assert (shown["expires_at"], shown["name"]) == ("2026-07-31T00:00:00.000Z", "Demo legacy key")
+
+
+@pytest.mark.proves("spec 2.1-legacy, 2.1-key", "assumed 1.2-last4, 8.2-legacy")
+def test_a_legacy_key_is_shown_whole_and_as_what_it_is(sandbox):
+    plaintext = sandbox.key("legacy")
+
+    assert plaintext.startswith("svc_")
+    assert read(sandbox, sandbox.key_id("legacy")) == {
+        "id": sandbox.key_id("legacy"),
+        "account_id": sandbox.account("merchant"),
+        "name": "Demo legacy key",
+        "key": plaintext,
+        "key_last4": plaintext[-4:],
+        "permissions": ["legacy_all"],
+        "status": "active",
+        "expires_at": "2026-07-31T00:00:00.000Z",
+        "created_at": "2025-01-06T09:00:00.000Z",
+        "last_used_at": None,
+        "is_legacy": True,
+        "always_retrievable": False,
+    }
+
+
+@pytest.mark.proves("spec 2.1-key, 2.1-retrievable, 3.1-revoke, 5.4")
+def test_legacy_and_retrievable_keys_show_their_plaintext_and_live_like_any_other(sandbox):
+    for name, is_shown in (
+        *(("legacy", True), ("retrievable", True), ("merchant_read_only", False)),
+        ("second_merchant", False),
+    ):
+        id, key = sandbox.key_id(name), sandbox.key(name)
+        expected = key if is_shown else None
+        listed = sandbox.ask("GET", "/v5/apikeys", key="partner").json()
+        assert [one["key"] for one in listed if one["id"] == id] == [expected], name
+        assert read(sandbox, id, by="partner")["key"] == expected
+        for status in ("revoked", "active"):
+            assert put(sandbox, id, by="partner", status=status).json()["key"] == expected
+            assert authenticates(sandbox, key) is (status == "active")
+        assert delete(sandbox, id, by="partner").json()["key"] == expected
+        assert not authenticates(sandbox, key)
+        happened = ["api_key.revoked", "api_key.reinstated", "api_key.deleted"]
+        assert event_types(sandbox, id) == happened

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sandbox.settings import Settings
 from tests.openapi.asking import Request
 from tests.openapi.described import Checked, checked, usual_documents
-from tests.platform.refusals import FROZEN
+from tests.platform.refusals import BODY_MAX, FROZEN, assert_key_refusal
 from tests.properties import examples
 
 SETTINGS = Settings(clock=FROZEN)
@@ -98,6 +98,47 @@ def test_headers_that_exclude_json_are_refused_and_nothing_changes(sandbox, name
     ]
 
     assert statuses == [415, 406]
+    assert sandbox.state() == before
+
+
+# --- what a refusal says, and sizes -----------------------------------------------------------
+
+WRONG_TYPES = {
+    "POST /v3/payment": (
+        {"amount": 1000, "breakdown": [], "additional_details": "x"},
+        "breakdown: input should be an object; additional_details: input should be an object",
+    ),
+    "POST /v5/apikeys": (
+        {"name": "x", "permissions": "all"},
+        "permissions: input should be a valid array",
+    ),
+    "PUT /_sandbox/worlds/default/clock": (
+        {"rate": 10**400},
+        "rate: input should be a finite number",
+    ),
+    "POST /_sandbox/worlds": (
+        {"clock": 5, "switches": []},
+        "clock: input should be an object; switches: input should be an object",
+    ),
+}
+
+
+def test_a_refusal_names_types_in_the_words_of_json(sandbox):
+    for address, (body, mistakes) in WRONG_TYPES.items():
+        answer = sandbox.ask(*address.split(), key="merchant", json_body=body)
+        assert answer.status == 400
+        assert f'{mistakes}"' in answer.body.decode()
+
+
+@pytest.mark.proves("assumed D25")
+def test_a_body_of_more_than_64_kib_is_too_large_and_creates_nothing(sandbox):
+    body = b'{"permissions":["payments:read"],"name":"x"}'.ljust(BODY_MAX)
+    assert sandbox.ask("POST", "/v5/apikeys", key="merchant", body=body).status == 201
+    before = sandbox.state()
+
+    answer = sandbox.ask("POST", "/v5/apikeys", key="merchant", body=body + b" ")
+
+    assert_key_refusal(answer, 413, "body_too_large")
     assert sandbox.state() == before
 
 

@@ -1,0 +1,149 @@
+"""What only a real socket can get wrong: bytes that are no HTTP, chunks, and clients that leave."""
+
+import json
+import socket
+
+import pytest
+
+from tests.driving import Served
+from tests.http.talking import Client, port_of
+from tests.platform.refusals import BODY_MAX
+
+POST = b"POST /v5/apikeys HTTP/1.1\r\nhost: localhost\r\n"
+
+
+def exchange(served: Served, sent: bytes) -> bytes:
+    """Everything that comes back until the server closes the connection."""
+    with Client(port_of(served.url)) as client:
+        client.send(sent)
+        return b"".join(iter(lambda: client.socket.recv(65_536), b""))
+
+
+def request(served: Served, line: bytes, *more: bytes, body: bytes = b"") -> bytes:
+    """A request with the merchant's key."""
+    key = b"x-service-apikey: " + served.key("merchant").encode()
+    head = b"\r\n".join([line + b" HTTP/1.1", b"host: localhost", key, *more])
+    return head + b"\r\n\r\n" + body
+
+
+def last(served: Served, line: bytes) -> bytes:
+    """A request after whose answer the server closes."""
+    return request(served, line, b"connection: close")
+
+
+def parts(answer: bytes) -> tuple[int, dict[str, str], bytes]:
+    head, _, body = answer.partition(b"\r\n\r\n")
+    status, *lines = head.decode("latin-1").split("\r\n")
+    return int(status.split()[1]), dict(line.lower().split(": ", 1) for line in lines), body
+
+
+def lists_its_keys(served: Served) -> bool:
+    return served.ask("GET", "/v5/apikeys", key="merchant").status_code == 200
+
+
+GARBAGE = [
+    *(b"garbage\r\n\r\n", b"\x00\x01\x02\x03\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00"),
+    *(b"{}\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n"),
+    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    *(
+        line + b" HTTP/1.1\r\nhost: localhost\r\n\r\n"
+        for line in (b"FOO /", b"get /", b"GET ?x", b"GET /a b", b"GET /\xff", b"CONNECT x:80")
+    ),
+    b"GET / HTTP/1.1\r\nno colon\r\n\r\n",
+    *(POST + b"content-length: " + size + b"\r\n\r\n" for size in (b"-1", b"x")),
+    POST + b"content-length: 1\r\ncontent-length: 2\r\n\r\n",
+    POST + b"transfer-encoding: chunked\r\n\r\nzz\r\n\r\n",
+    POST + b"content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+]
+
+
+def test_bytes_that_are_no_http_get_a_400_and_the_server_goes_on(served):
+    for garbage in GARBAGE:
+        status, headers, body = parts(exchange(served, garbage))
+        assert (status, headers["content-type"]) == (400, "text/plain; charset=utf-8"), garbage
+        assert int(headers["content-length"]) == len(body)
+        assert body == b"The request is not valid HTTP."
+    assert lists_its_keys(served)
+
+
+TARGETS = {
+    200: [
+        *(b"/v5/apikeys", b"/v5/apikeys?", b"/v5/apikeys?x=%ff&%00", b"/v5/apikeys#fragment"),
+        *(b"http://elsewhere/v5/apikeys", b"/v5/%61pikeys"),
+    ],
+    404: [
+        *(b"/v5/apikeys/", b"//v5/apikeys", b"/v5%2Fapikeys%2Fx%2Fy", b"/%5fsandbox", b"*"),
+        *(b"/v5/apikeys/" + id for id in (b"%2F", b"%00", b"%ff%fe", b"%", b"%zz", b"x" * 50_000)),
+    ],
+}
+
+
+def test_an_encoded_path_is_read_once_and_nothing_is_redirected(served):
+    for expected, targets in TARGETS.items():
+        for target in targets:
+            method = b"OPTIONS " if target == b"*" else b"GET "
+            status, headers, body = parts(exchange(served, last(served, method + target)))
+            assert (status, headers["content-type"]) == (expected, "application/json"), target
+            assert json.loads(body)
+
+
+# --- bodies in pieces, and clients that leave -------------------------------------------------
+
+
+@pytest.fixture
+def keys(served):
+    """The keys of a world of one test, so that what it creates is seen by no other."""
+    world = served.control("POST", "/worlds", json={}).json()
+    yield {name: one["key"] for name, one in world["keys"].items()}
+    served.control("DELETE", f"/worlds/{world['id']}")
+
+
+@pytest.mark.proves("assumed D25")
+def test_a_chunked_body_of_more_than_64_kib_is_a_413(served, keys):
+    json_type = {"content-type": "application/json"}
+    for chunk in (1_024, 65_536):
+        pieces = (b" " * chunk for _ in range(BODY_MAX // chunk + 1))
+        answer = served.ask(
+            "POST", "/v5/apikeys", key=keys["merchant"], content=pieces, headers=json_type
+        )
+        assert (answer.status_code, answer.json()["error"]) == (413, "body_too_large")
+    assert lists_its_keys(served)
+
+
+CUT_OFF = [
+    b"content-length: 100\r\n\r\n" + b'{"name":"half","permissions":["all"]}',
+    b"content-length: 100\r\n\r\n",
+    b"transfer-encoding: chunked\r\n\r\n" + b'25\r\n{"name":"half","permissions":["all"]}\r\n',
+    b"content-len",
+    b"expect: 100-continue\r\ncontent-length: 100\r\n\r\n",
+]
+
+
+def test_clients_that_leave_in_the_middle_change_nothing_and_harm_no_other_client(served, keys):
+    def ids():
+        listed = served.ask("GET", "/v5/apikeys", key=keys["admin"]).json()
+        return [one["id"] for one in listed]
+
+    before = ids()
+    for cut in CUT_OFF * 10:
+        with Client(port_of(served.url)) as client:
+            client.send(POST + b"x-service-apikey: " + keys["merchant"].encode() + b"\r\n" + cut)
+            if cut in CUT_OFF[:3]:
+                client.socket.shutdown(socket.SHUT_WR)
+                while client.socket.recv(65_536):
+                    pass
+
+    assert ids() == before
+    assert lists_its_keys(served)
+
+
+def test_a_body_does_not_become_the_next_request_of_its_connection(served):
+    smuggled = b"GET /v5/other HTTP/1.1\r\nhost: localhost\r\n\r\n"
+    length = b"content-length: %d" % len(smuggled)
+
+    for line, status in ((b"POST /v5/apikeys", b"400"), (b"GET /v5/apikeys", b"200")):
+        first = request(served, line, length, body=smuggled)
+        answer = exchange(served, first + last(served, b"GET /v1/accounts/x"))
+        assert answer.startswith(b"HTTP/1.1 " + status)
+        assert answer.count(b"HTTP/1.1 ") == 2
+        assert b"HTTP/1.1 404 " in answer
