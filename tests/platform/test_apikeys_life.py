@@ -255,7 +255,9 @@ def test_a_request_that_is_refused_after_authentication_is_a_use_too(sandbox):
 # --- legacy and retrievable keys --------------------------------------------------------------
 
 
-@pytest.mark.proves("spec 4.1-expires, 5.5, 5.10, 8-expiry, 8-legacy", "assumed 8.2-boundary, 8.2-legacy, Q23")
+@pytest.mark.proves(
+    "spec 4.1-expires, 5.5, 5.10, 8-expiry, 8-legacy", "assumed 8.2-boundary, 8.2-legacy, Q23"
+)
 def test_keys_authenticate_until_the_instant_of_their_expiry_and_not_at_it(sandbox):
     default = mint(sandbox, ["payments:read"], by="merchant").key
 
