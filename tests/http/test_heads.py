@@ -33,26 +33,26 @@ def pieces(data: bytes, size: int) -> list[bytes]:
     return [data[start : start + size] for start in range(0, len(data), size)]
 
 
-@pytest.mark.parametrize("piece", [HEAD_BYTES_MAX, 10_000, 1_000])
-def test_a_head_of_64_kib_is_served(client, piece):
-    answer = client.ask(*pieces(head_of(HEAD_BYTES_MAX), piece))
+def test_a_head_of_64_kib_is_served_in_any_pieces(client):
+    client.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
-    assert answer.status == 200
+    for piece in (HEAD_BYTES_MAX, 10_000, 1_000):
+        assert client.ask(*pieces(head_of(HEAD_BYTES_MAX), piece)).status == 200
+    assert client.ask(*pieces(HEALTH, 1)).status == 200
 
 
 @pytest.mark.proves("assumed D25-heads")
-@pytest.mark.parametrize("make", [head_of, with_url_of])
-@pytest.mark.parametrize("size", [HEAD_BYTES_MAX + 1, 2 * HEAD_BYTES_MAX, 1_000 * KIB])
-@pytest.mark.parametrize("piece", [1_000 * KIB, 10_000])
-def test_a_larger_head_is_a_400_and_the_connection_is_closed(client, make, size, piece):
-    with contextlib.suppress(OSError):
-        client.send(*pieces(make(size), piece))
-
-    answer = client.answer()
-
-    assert (answer.status, answer.headers["connection"]) == (400, "close")
-    assert b"64 KiB" in answer.body
-    assert client.is_closed()
+def test_a_larger_head_is_a_400_and_the_connection_is_closed(served):
+    for make in (head_of, with_url_of):
+        for size in (HEAD_BYTES_MAX + 1, 2 * HEAD_BYTES_MAX, 1_000 * KIB):
+            for piece in (1_000 * KIB, 10_000):
+                with Client(port_of(served.url)) as client:
+                    with contextlib.suppress(OSError):
+                        client.send(*pieces(make(size), piece))
+                    answer = client.answer()
+                    assert (answer.status, answer.headers["connection"]) == (400, "close")
+                    assert b"64 KiB" in answer.body
+                    assert client.is_closed()
 
 
 @pytest.mark.parametrize(
@@ -78,39 +78,25 @@ def test_a_head_without_end_is_refused_before_much_of_it_has_come(client, begin)
     assert client.answer().status == 400
 
 
-def test_a_head_that_comes_byte_by_byte_is_served(client):
-    client.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-    answer = client.ask(*pieces(HEALTH, 1))
-
-    assert answer.status == 200
+HOSTS = [
+    (b"HTTP/1.1\r\n", 400),
+    (b"HTTP/1.1\r\nhost: localhost\r\nHost: x\r\n", 400),
+    (b"HTTP/1.0\r\nhost: localhost\r\nHost: y\r\n", 400),
+    (b"HTTP/1.1\r\nhost:\r\n", 421),
+    (b"HTTP/1.0\r\n", 200),
+]
 
 
 @pytest.mark.proves("assumed D25-heads")
-@pytest.mark.parametrize(
-    ("head", "status"),
-    [
-        (b"GET /_sandbox/health HTTP/1.1\r\n\r\n", 400),
-        (b"GET /_sandbox/health HTTP/1.1\r\nhost: localhost\r\nHost: x\r\n\r\n", 400),
-        (b"GET /_sandbox/health HTTP/1.0\r\nhost: localhost\r\nHost: y\r\n\r\n", 400),
-        (b"GET http://x/_sandbox/health HTTP/1.1\r\n\r\n", 400),
-        (b"GET /_sandbox/health HTTP/1.1\r\nhost:\r\n\r\n", 421),
-        (b"GET /_sandbox/health HTTP/1.0\r\n\r\n", 200),
-    ],
-)
-def test_a_request_has_one_host(client, head, status):
-    answer = client.ask(head)
-
-    assert answer.status == status
-    if status == 400:
-        assert b"one Host header" in answer.body
-
-
-def test_the_connection_goes_on_after_a_request_without_a_host(client):
-    first = client.ask(HEALTH.replace(b"host: localhost\r\n", b""))
-    second = client.ask(HEALTH)
-
-    assert (first.status, second.status) == (400, 200)
+def test_a_request_has_one_host_and_the_connection_goes_on_without_one(served):
+    for end, status in HOSTS:
+        with Client(port_of(served.url)) as client:
+            answer = client.ask(b"GET /_sandbox/health " + end + b"\r\n")
+            assert answer.status == status, end
+            assert status != 400 or b"one Host header" in answer.body
+    with Client(port_of(served.url)) as client:
+        assert client.ask(b"GET http://x/_sandbox/health HTTP/1.1\r\n\r\n").status == 400
+        assert client.ask(HEALTH).status == 200
 
 
 # --- several at once --------------------------------------------------------------------------

@@ -311,6 +311,7 @@ def _filled(path: str, secret: str) -> str:
 # --- what is written by a server --------------------------------------------------------------
 
 
+@pytest.mark.proves("spec 5.3")
 def test_a_server_writes_none_to_its_log_or_its_state_file(tmp_path):
     state = tmp_path / "state.json"
     secrets = list(SECRETS.values())
@@ -329,9 +330,19 @@ def test_a_server_writes_none_to_its_log_or_its_state_file(tmp_path):
                 tried += 1
                 body = spelt(planted(_base(name), place, secrets[tried % len(secrets)]))
                 server.control(method, path.replace("{id}", "none"), content=body)
+        own = [server.key(name) for name in ("merchant", "legacy")]
+        for key in (*own, PRODUCTION, WHOLE):
+            server.ask("GET", "/v5/apikeys", key=key)
+            server.ask("GET", f"/v5/apikeys/{key}", headers={"authorization": f"Bearer {key}"})
+            server.ask("GET", f"/nowhere/{key.replace('_', '%5F')}?{key}")
         server.end()
 
     log = server.log.read_text(encoding="utf-8")
+    messages = [json.loads(line)["message"] for line in log.splitlines()]
     assert log.count("sandbox.requests") > 300
-    assert _left_in(log) == []
-    assert _left_in(state.read_text(encoding="utf-8")) == []
+    assert any("a production key was sent to a sandbox" in one for one in messages)
+    assert "svc_live" not in log
+    for written in (log, state.read_text(encoding="utf-8")):
+        assert _left_in(written) == []
+    for key in own:
+        assert secret_of(key)[:10] not in log

@@ -9,7 +9,7 @@ from tests.driving import InProcess
 from tests.platform.minting import citations, known_clauses, sandbox_with, write_wider_cast
 from tests.profiles import BRANDED, NEUTRAL
 
-UNDER_BOTH_PROFILES = ("test_apikeys_create", "test_apikeys_hiding", "test_explains")
+UNDER_BOTH_PROFILES = ("test_apikeys_create", "test_apikeys_hiding")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
