@@ -25,9 +25,9 @@ from sandbox.cli.output import (
     refuse,
     styled,
 )
-from sandbox.doctor.examination import Examination, Finding, Unreachable, choose_probes, examine
+from sandbox.doctor.examination import Examination, Finding, Unreachable, examine
 from sandbox.doctor.probe import GRADES, STANDINGS, ProbeBuilder, Severity, Way
-from sandbox.doctor.probes import PROBES
+from sandbox.doctor.probes import GOOD, PROBES
 from sandbox.domain.events import EVENTS
 from sandbox.domain.field_types import SECRET_PREFIX, check_secret, problem_with
 from sandbox.domain.profile import parse_profile
@@ -135,7 +135,9 @@ def doctor(
 
 def _examine(url: str, builder: ProbeBuilder, only: Collection[str], **how: Any) -> Examination:
     """Return the results of the probes. Ends the command if no receiver answers at the URL."""
-    probes, is_hidden = choose_probes(only), not sys.stderr.isatty()
+    # The good one is always sent, and all without a name.
+    probes = [one for one in PROBES.values() if not only or one.name in only or one is GOOD]
+    is_hidden = not sys.stderr.isatty()
     bar = click.progressbar(length=len(probes), label="probing", file=sys.stderr, hidden=is_hidden)
     try:
         with bar:

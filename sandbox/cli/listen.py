@@ -10,7 +10,7 @@ import click
 
 from sandbox.cli.arguments import SOME_EVENTS, TARGET
 from sandbox.cli.control_client import RemoteWorld, Unanswered, WorldCommand
-from sandbox.cli.output import refuse, say, show_json_line, styled
+from sandbox.cli.output import refuse, say, show_json_line, styled, tell
 from sandbox.cli.tail import Happened, attempts_at, follow, until_stopped
 from sandbox.cli.webhooks import Received, Receiver, receiving
 from sandbox.domain.json_text import fields_of
@@ -128,7 +128,7 @@ class _Listener:
             return
         if same_url:
             other = same_url[0]["id"]
-            say(f"sandbox: {other}, which has other settings, sends there too", err=True)
+            tell(f"{other}, which has other settings, sends there too")
         self._create()
 
     def _create(self, **again: str) -> None:
@@ -156,7 +156,7 @@ class _Listener:
                 raise
             self.times_lost += 1
             self._create(id=self.endpoint["id"], secret=self.endpoint["secret"])
-            say("sandbox: the endpoint was gone and is registered again", err=True)
+            tell("the endpoint was gone and is registered again")
 
     def leave(self) -> None:
         """Delete the endpoint if it was created here, and the server still runs."""

@@ -61,6 +61,11 @@ def say(*words: str, between: str = "", err: bool = False) -> None:
     click.echo(between.join(safe), err=err)
 
 
+def tell(notice: str) -> None:
+    """Print a notice of the command itself on stderr."""
+    say(f"sandbox: {notice}", err=True)
+
+
 def say_lines(lines: Iterable[str]) -> None:
     """Print lines for people."""
     for line in lines:
@@ -92,7 +97,7 @@ class Refused(click.ClickException):
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print the message on stderr."""
-        say(f"sandbox: {self.message}", err=True)
+        tell(self.message)
 
 
 def refuse(message: str, code: int = EXIT_UNUSABLE) -> NoReturn:
@@ -189,7 +194,7 @@ class ResultCommand(click.Command):
         elif result.shown is not None:
             say(result.shown)
         for reason in result.reasons:
-            say(f"sandbox: {reason}", err=True)
+            tell(reason)
         ctx.exit(result.status)
 
 

@@ -37,6 +37,7 @@ from sandbox.cli.output import (
     refuse,
     refusing,
     say,
+    tell,
 )
 from sandbox.cli.platform_client import refusal_reason
 from sandbox.control.captures import NamedCapture, read_capture, with_captures
@@ -428,13 +429,12 @@ async def _keep(worlds: _UsedWorlds, folder: Path, ended: str) -> None:
         (folder / _REPORT).write_bytes(with_captures(captures))
     except (OSError, Refused) as error:
         why = reason_of(error)
-        say(f"sandbox: {ended}; {folder}: the worlds cannot be kept there: {why}", err=True)
+        tell(f"{ended}; {folder}: the worlds cannot be kept there: {why}")
         return
-    say(
-        f"sandbox: {ended}; {folder} has {count_things(len(kept), 'world')}, each as "
-        f"NAME.world.json with NAME.journal.json: {', '.join(one.id for one in captures)}; "
-        f"{_REPORT} shows them in a browser",
-        err=True,
+    tell(
+        f"{ended}; {folder} has {count_things(len(kept), 'world')}, each as NAME.world.json with "
+        f"NAME.journal.json: {', '.join(one.id for one in captures)}; {_REPORT} shows them in a "
+        "browser"
     )
     _say_refused(kept)
 
@@ -449,8 +449,7 @@ def _say_refused(kept: Iterable[_Kept]) -> None:
     ]
     refused.sort(key=lambda row: row[1]["at"])
     if refused:
-        say("sandbox: the last requests that were refused:", err=True)
+        tell("the last requests that were refused:")
     for id, entry in refused[-_REFUSED_SHOWN:]:
-        reason = refusal_reason(entry)
-        why = f": {reason}" if reason else ""
-        say(f"  {id}  {entry['status']} {entry['method']} {entry['path']}{why}", err=True)
+        asked = f"{id}  {entry['status']} {entry['method']} {entry['path']}"
+        say("  ", ": ".join(filter(None, (asked, refusal_reason(entry)))), err=True)

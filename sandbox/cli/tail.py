@@ -25,6 +25,7 @@ from sandbox.cli.output import (
     say_parts,
     show_json_line,
     styled,
+    tell,
 )
 from sandbox.domain.text import suggest_words
 
@@ -72,7 +73,7 @@ def follow(
         try:
             with world.server.stream(world.path("stream", kinds=",".join(kinds))) as events:
                 if was_connected:
-                    _tell("reconnected; missed events follow")
+                    tell("reconnected; missed events follow")
                 is_connected = was_connected = True
                 yield past.catch_up()
                 for event in events:
@@ -80,7 +81,7 @@ def follow(
                     happened = Happened(event.event, data)
                     if happened.kind == "gap":
                         missed = count_things(data["missed"], "event")
-                        _tell(
+                        tell(
                             f"{missed} came faster than could be read; what the world still has "
                             "comes now"
                         )
@@ -92,7 +93,7 @@ def follow(
                 raise
             why = str(error)
         if is_connected:
-            _tell(f"the connection broke: {why}; reconnecting")
+            tell(f"the connection broke: {why}; reconnecting")
             wait_s = _FIRST_WAIT_S
         time.sleep(wait_s)
         wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
@@ -148,10 +149,6 @@ def attempts_at(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         }
         for attempt in delivery["attempts"] or [dict.fromkeys(("at", "status_code", "error"))]:
             yield about | attempt
-
-
-def _tell(notice: str) -> None:
-    say(f"sandbox: {notice}", err=True)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from sandbox.cli.output import (
     say,
     show_table,
     styled,
+    tell,
     working,
 )
 from sandbox.domain.events import EVENTS
@@ -186,10 +187,8 @@ def _show_message(message: dict[str, Any], world: RemoteWorld) -> None:
     for delivery in message["deliveries"]:
         say("  ", *_result(delivery), f"  {urls.get(delivery['endpoint_id'], '')}")
     if not message["deliveries"]:
-        say(
-            "sandbox: no endpoint of the world subscribes to this event; "
-            "`sandbox listen URL` registers one",
-            err=True,
+        tell(
+            "no endpoint of the world subscribes to this event; `sandbox listen URL` registers one"
         )
 
 

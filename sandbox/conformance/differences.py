@@ -192,15 +192,15 @@ def _without_ids(value: Any) -> Any:
     return _TIME.sub("(time)", _UUID.sub("(id)", value)) if isinstance(value, str) else value
 
 
+_TYPES: Final = {
+    **{type(None): "null", bool: "boolean", str: "text", list: "list", dict: "object"},
+    **dict.fromkeys((int, float), "number"),
+}
+
+
 def type_of(value: Any) -> str:
     """Return the type of a JSON value, in a word."""
-    if value is None or isinstance(value, bool):
-        return "null" if value is None else "boolean"
-    if isinstance(value, int | float):
-        return "number"
-    if isinstance(value, str):
-        return "text"
-    return "list" if isinstance(value, list) else "object"
+    return _TYPES[type(value)]
 
 
 def _to_text(value: Any) -> str:
@@ -245,12 +245,10 @@ def read_folder(folder: Path) -> list[Delivery]:
 
 
 def _delivery(file: Path) -> Delivery:
+    if file.is_file() and file.stat().st_size > BYTES_MAX:
+        raise CaptureError(f"{file.name}: is larger than 1 MiB")
     try:
-        if file.stat().st_size > BYTES_MAX:
-            raise CaptureError(f"{file.name}: is larger than 1 MiB")
         found = json.loads(decode_text(file.read_bytes()))
-    except CaptureError:
-        raise
     except (OSError, ValueError, RecursionError) as error:
         raise CaptureError(f"{file.name}: is not a JSON file: {error}") from None
     if not isinstance(found, dict) or not isinstance(found.get("headers"), dict):
@@ -276,16 +274,22 @@ def compared(
     found = []
     for one in deliveries:
         event = one.event or _likely(one.body)
-        sample = json.loads(library.sample(event))
         prefix = profile.webhook_header_prefix
-        unlike = [*_headers(one, prefix), *_compared(one.body, sample)]
+        names = [f"{prefix}-{word}" for word in _HEADERS]
+        unlike = [
+            (f"headers.{name}", "absent", "text") for name in names if name not in one.headers
+        ]
+        unlike += _compared(one.body, json.loads(library.sample(event)))
         found.append(
             {
                 "file": one.file,
                 "event": event,
                 "is_event_known": one.event is not None,
                 "signature": _signature(one, prefix, secret),
-                "differences": unlike,
+                "differences": [
+                    {"place": place, "platform": platform, "sandbox": ours}
+                    for place, platform, ours in unlike
+                ],
             }
         )
     return found
@@ -298,12 +302,6 @@ def _likely(body: Mapping[str, Any]) -> str:
         return len(set(json.loads(library.sample(event))) ^ set(body))
 
     return min(EVENTS, key=unlike)
-
-
-def _headers(one: Delivery, prefix: str) -> Iterator[dict[str, str]]:
-    for name in (f"{prefix}-{word}" for word in _HEADERS):
-        if name not in one.headers:
-            yield _unlike(f"headers.{name}", "absent", "text")
 
 
 def _signature(one: Delivery, prefix: str, secret: str | None) -> str:
@@ -322,7 +320,7 @@ def _signature(one: Delivery, prefix: str, secret: str | None) -> str:
     return "genuine" if checked.step is None else checked.says
 
 
-def _compared(body: Any, sample: Any) -> Iterator[dict[str, str]]:
+def _compared(body: Any, sample: Any) -> Iterator[tuple[str, str, str]]:
     """Yield the differences in names, types and forms of times.
 
     A value that is null tells no type.
@@ -332,8 +330,4 @@ def _compared(body: Any, sample: Any) -> Iterator[dict[str, str]]:
         is_unknown = "null" in sides and "absent" not in sides
         is_length = platform.endswith(" items")
         if kind == "shape" and not (is_unknown or is_length or _LATER_ITEM.search(place)):
-            yield _unlike(place, platform, ours)
-
-
-def _unlike(place: str, platform: str, sandbox: str) -> dict[str, str]:
-    return {"place": place, "platform": platform, "sandbox": sandbox}
+            yield place, platform, ours

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -110,14 +110,6 @@ def read_register(folder: Path, run: str) -> Register:
     return register
 
 
-def as_json(register: Register) -> list[dict[str, Any]]:
-    """List what the run made, for the report: without ids."""
-    return [
-        {"kind": one.kind, "name": one.name, "state": one.state}
-        for _, one in sorted(register.entries.items())
-    ]
-
-
 # --- asking, and stopping when the platform seems to be in trouble ------------------------------
 
 REQUESTS_MAX: Final = 300
@@ -171,8 +163,7 @@ class Pace:
         self._next_s = max(self._next_s, self.now() + seconds)
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """What a probe found: the value, or None if it cannot tell; `why` then gives the reason."""
 
     probe: Probe

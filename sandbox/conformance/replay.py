@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from sandbox.conformance.clients import Request, Target, control
@@ -151,8 +151,7 @@ _UNKNOWN_MAX: Final = 20
 """More than this are not tried out; those are sent as they were recorded."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Unknown:
+class _Unknown(NamedTuple):
     """A key or id that no answer made, its table, and the place of its request, from 0."""
 
     value: str
@@ -226,10 +225,11 @@ def _score(recording: Recording, play: Play, casting: Casting) -> tuple[int, int
 
 def _find_member(world: Mapping[str, Any], value: str) -> tuple[str, str] | None:
     """Return the member of the cast that has this id or key already."""
-    ids = {table: world[table] for table in ("accounts", "terminals", "locations")}
-    ids["keys"] = {name: one["key"] for name, one in world["keys"].items()}
-    found = ((table, name) for table in ids for name, id in ids[table].items() if id == value)
-    return next(found, None)
+    for table in ("accounts", "terminals", "locations", "keys"):
+        for name, one in world[table].items():
+            if value == (one["key"] if table == "keys" else one):
+                return table, name
+    return None
 
 
 def _unknown(recording: Recording) -> Iterator[_Unknown]:
@@ -275,8 +275,7 @@ SHAPES: Final = ("detail_and_error", "detail", "error_message_details")
 """The shapes of errors that a profile can name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Explained:
+class Explained(NamedTuple):
     """A difference, with each reading that explains it, as `name=value`."""
 
     difference: Difference
@@ -357,23 +356,19 @@ def document(
 ) -> dict[str, Any]:
     """Return the result as JSON."""
     entries = {entry.number: entry for entry in recording.entries}
-
-    def view(one: Difference, by: Sequence[str]) -> dict[str, Any]:
-        entry, texts = entries[one.number], ("place", "recorded", "replayed")
-        return {
+    views = [
+        {
             "request": one.number,
-            "method": entry.method,
-            "path": scrub(entry.path),
+            "method": entries[one.number].method,
+            "path": scrub(entries[one.number].path),
             "kind": one.kind,
-            **{name: scrub(getattr(one, name)) for name in texts},
+            **{name: scrub(getattr(one, name)) for name in ("place", "recorded", "replayed")},
             "explained_by": list(by),
         }
-
-    return {
-        "requests": len(recording.entries),
-        "skipped": recording.skipped,
-        "differences": [view(one.difference, one.by) for one in found],
-    }
+        for one, by in found
+    ]
+    count = len(recording.entries)
+    return {"requests": count, "skipped": recording.skipped, "differences": views}
 
 
 def lines(result: dict[str, Any]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from functools import reduce
 from operator import getitem
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 from uuid import uuid4
 
 from sandbox.conformance.probe_runner import (
@@ -27,7 +27,6 @@ from sandbox.conformance.probe_runner import (
     Run,
     Sends,
     Stopped,
-    as_json,
     register_file,
 )
 from sandbox.conformance.probes.table import PHASES, Probe, ProbeRequest, Step, probes_of
@@ -253,38 +252,27 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
 
 # --- what it leaves -----------------------------------------------------------------------------
 
-Verdict = Literal["same", "other reading", "cannot tell"]
-
 _TEXT_MAX: Final = 300
-
-
-def verdict(finding: Finding, profile: Profile) -> Verdict:
-    """Return what the finding says of the sandbox with this profile."""
-    if finding.value is None:
-        return "cannot tell"
-    return "same" if finding.value == finding.probe.of_sandbox(profile) else "other reading"
 
 
 def view_run(run: Run, profile: Profile, day: str, register: Register) -> dict[str, Any]:
     """Return the differences as JSON: one entry for each probe, and what the run made."""
+    probes = []
+    for probe, value, why in run.findings:
+        ours = probe.of_sandbox(profile)
+        told = "cannot tell" if value is None else "same" if value == ours else "other reading"
+        about = {"id": probe.id, "asks": probe.asks, "clauses": list(probe.clauses)}
+        probes.append(about | {"sandbox": ours, "uat": value, "verdict": told, "why": why})
     return {
         "run": register.run,
         "verified": day,
         "requests": len(run.evidence),
         "stopped": run.stopped,
-        "probes": [
-            {
-                "id": finding.probe.id,
-                "asks": finding.probe.asks,
-                "clauses": list(finding.probe.clauses),
-                "sandbox": finding.probe.of_sandbox(profile),
-                "uat": finding.value,
-                "verdict": verdict(finding, profile),
-                "why": finding.why,
-            }
-            for finding in run.findings
+        "probes": probes,
+        "made": [
+            {"kind": one.kind, "name": one.name, "state": one.state}
+            for _, one in sorted(register.entries.items())
         ],
-        "made": as_json(register),
     }
 
 

@@ -2,8 +2,8 @@
 
 import asyncio
 import ssl
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Final, Literal
 
@@ -243,11 +243,6 @@ class Examination:
         return None
 
 
-def judge(probe: Probe, answers: Sequence[ReceiverAnswer]) -> Finding:
-    """Return the finding on the answers to a probe."""
-    return Finding(probe, answers, [one for one in answers if not probe.is_met_by(one.way)])
-
-
 def judge_pace(probe: Probe, findings: Sequence[Finding], slow_after_ms: float) -> Finding:
     """Return the finding on the time that the receiver took for each accepted webhook."""
     taken = [
@@ -258,11 +253,10 @@ def judge_pace(probe: Probe, findings: Sequence[Finding], slow_after_ms: float) 
         if answer.way == Way.TAKEN
     ]
     name, slowest = max(taken, key=lambda one: one[1].duration_ms)
-    took_ms = slowest.duration_ms
-    if took_ms <= slow_after_ms:
+    if slowest.duration_ms <= slow_after_ms:
         return Finding(probe, [slowest])
-    summary = f"took {took_ms:,.0f} ms, more than {slow_after_ms:g}"
-    slow = ReceiverAnswer(name, Way.SLOW, summary, slowest.status_code, took_ms)
+    summary = f"took {slowest.duration_ms:,.0f} ms, more than {slow_after_ms:g}"
+    slow = replace(slowest, label=name, way=Way.SLOW, summary=summary)
     return Finding(probe, [slow], [slow])
 
 
@@ -271,14 +265,6 @@ def judge_pace(probe: Probe, findings: Sequence[Finding], slow_after_ms: float) 
 
 class Unreachable(Exception):
     """The receiver takes no connections; the message gives the reason."""
-
-
-def choose_probes(names: Collection[str]) -> list[Probe]:
-    """Return the probes of these names, all when there are none.
-
-    The good one is always among them.
-    """
-    return [one for one in PROBES.values() if not names or one.name in names or one is GOOD]
 
 
 async def examine(
@@ -305,7 +291,9 @@ async def examine(
             elif probe is QUICK:
                 findings.append(judge_pace(probe, findings, slow_after_ms))
             else:
-                findings.append(judge(probe, await _send(sender, probe, builder)))
+                answers = await _send(sender, probe, builder)
+                wrong = [one for one in answers if not probe.is_met_by(one.way)]
+                findings.append(Finding(probe, answers, wrong))
             told()
     return Examination(findings=findings, is_whole=len(probes) == len(PROBES))
 

@@ -19,7 +19,7 @@ from tests.conftest import NOW
 from tests.platform.minting import mint
 from tests.state.filling import KEPT_KEY, control, fill
 from tests.state.remote import Remote
-from tests.state.saved_worlds import KINDS, SavedWorld, refused, serving_saved
+from tests.state.saved_worlds import KINDS, refused, serving_saved
 from tests.support.payments import paid, pay, read
 from tests.webhooks.hooked import until
 from tests.webhooks.receiving import receiving
@@ -62,17 +62,14 @@ def test_what_was_put_in_the_place_of_a_file_in_use_is_not_written_over(path: Pa
         server.kill()
 
 
-def _torn(content: bytes) -> bytes:
-    return content[: len(content) * 2 // 3]
-
-
 def test_a_torn_file_is_refused_and_the_good_copy_goes_on(path: Path):
     id = with_a_sale(path)
     # The second start keeps a copy of what it found good.
     with serving_saved(path):
         pass
     good = path.with_name(path.name + ".good")
-    path.write_bytes(torn := _torn(path.read_bytes()))
+    whole = path.read_bytes()
+    path.write_bytes(torn := whole[: len(whole) * 2 // 3])
 
     said = refused(path)
 
@@ -84,68 +81,35 @@ def test_a_torn_file_is_refused_and_the_good_copy_goes_on(path: Path):
         assert read(Remote(server), id)["status"] == "captured"
 
 
-Edit = Callable[[dict[str, Any]], None]
-
-
-def _first(document: dict[str, Any], table: str) -> dict[str, Any]:
+def _edit(document: dict[str, Any], table: str) -> dict[str, Any]:
     found: dict[str, Any] = next(iter(document[f"default.{table}"].values()))
     return found
 
 
-def _amount(document: dict[str, Any]) -> None:
-    _first(document, "transactions")["transaction"]["subtotal"] = "hunter2"
-
-
-def _money(document: dict[str, Any]) -> None:
-    _first(document, "transactions")["ledger"]["captured"] = 5_000_000
-
-
-def _switch(document: dict[str, Any]) -> None:
-    _first(document, "world")["switches"]["lights"] = True
-
-
-@pytest.mark.parametrize(
-    ("edit", "named"),
-    [
-        (_amount, ("transactions", "transaction.subtotal", "whole number")),
-        (_money, ("transactions", "M3")),
-        (_switch, ("world", "lights")),
-    ],
-)
-def test_nonsense_in_a_file_is_refused_with_its_place(
-    tmp_path: Path, edit: Edit, named: tuple[str, ...]
-):
-    path = _sold(tmp_path)
-    document = json.loads(path.read_bytes())
-    edit(document)
-    path.write_text(edited := json.dumps(document, indent=2), encoding="utf-8")
+def test_nonsense_in_a_file_is_refused_with_its_place(tmp_path: Path):
+    path = tmp_path / "state.json"
+    with_a_sale(path)
+    # The second start keeps a good copy.
+    with serving_saved(path):
+        pass
     good = path.with_name("state.json.good")
-    before = good.read_bytes()
+    content, before = path.read_bytes(), good.read_bytes()
+    for table, field, name, value, named in (
+        ("transactions", "transaction", "subtotal", "hunter2", "transaction.subtotal"),
+        ("transactions", "ledger", "captured", 5_000_000, "M3"),
+        ("world", "switches", "lights", True, "lights"),
+    ):
+        document = json.loads(content)
+        _edit(document, table)[field][name] = value
+        path.write_text(edited := json.dumps(document, indent=2), encoding="utf-8")
 
-    said = refused(path)
+        said = refused(path)
 
-    assert [word for word in (str(path), "default", str(good), *named) if word not in said] == []
-    assert "hunter2" not in said
-    assert path.read_text(encoding="utf-8") == edited
-    assert good.read_bytes() == before
-
-
-_KEPT: dict[str, tuple[bytes, bytes]] = {}
-
-
-def _sold(folder: Path) -> Path:
-    """A JSON file with a sale in it, and its good copy; made once."""
-    path = folder / "state.json"
-    good = folder / "state.json.good"
-    if not _KEPT:
-        with_a_sale(path)
-        with serving_saved(path):
-            pass
-        _KEPT["json"] = path.read_bytes(), good.read_bytes()
-    content, copy = _KEPT["json"]
-    path.write_bytes(content)
-    good.write_bytes(copy)
-    return path
+        words = (str(path), "default", str(good), table, named)
+        assert [word for word in words if word not in said] == []
+        assert "hunter2" not in said
+        assert path.read_text(encoding="utf-8") == edited
+        assert good.read_bytes() == before
 
 
 # --- a full disk ------------------------------------------------------------------------------
@@ -171,13 +135,6 @@ def _pay_until_full(world: Remote) -> list[str]:
     raise AssertionError("the disk was never full")
 
 
-def _said_why(server: SavedWorld) -> None:
-    problems = [one["message"] for one in server.said() if one["level"] == "error"]
-    assert problems, "the log says nothing"
-    assert any("write" in one for one in problems)
-    assert not any("Traceback" in json.dumps(one) for one in server.said())
-
-
 def test_on_a_full_disk_nothing_is_acknowledged_and_reading_goes_on(path: Path):
     first = with_a_sale(path)
     with serving_saved(path, before=_limit(path)) as server:
@@ -191,7 +148,9 @@ def test_on_a_full_disk_nothing_is_acknowledged_and_reading_goes_on(path: Path):
         key = {"name": "new", "permissions": ["payments:read"]}
         refusal = world.ask("POST", "/v5/apikeys", key="merchant", json_body=key)
         assert (refusal.status, set(refusal.json())) == (500, {"error", "message", "details"})
-        _said_why(server)
+        problems = [one["message"] for one in server.said() if one["level"] == "error"]
+        assert any("write" in one for one in problems)
+        assert "Traceback" not in json.dumps(server.said())
         server.kill()
 
     with serving_saved(path) as server:
