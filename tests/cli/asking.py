@@ -41,11 +41,17 @@ def told(*arguments: str, server: Served | None = None, **env: str) -> str:
     return done.stdout
 
 
-def assert_refused(done: Result, code: int, *words: str) -> None:
+def assert_refused(
+    done: "Result | subprocess.CompletedProcess[str]", code: int, *words: str
+) -> None:
     """This exit status, a message with these words on stderr, and nothing of Python's."""
-    assert done.exit_code == code, done.output
-    assert isinstance(done.exception, SystemExit)
+    if isinstance(done, Result):
+        assert done.exit_code == code, done.output
+        assert isinstance(done.exception, SystemExit)
+    else:
+        assert done.returncode == code, done.stderr
     assert done.stdout == ""
+    assert "Traceback" not in done.stderr
     assert [word for word in words if word not in done.stderr] == [], done.stderr
 
 
@@ -218,15 +224,7 @@ def refuse(*arguments: str) -> Result:
 
     The host that does not exist keeps it from serving, should it no longer be refused.
     """
-    return CliRunner().invoke(main, ["serve", "--host", NO_HOST, *arguments], prog_name="sandbox")
-
-
-def assert_unusable(code: int, out: str, err: str, *words: str) -> None:
-    """Exit 2, a message with these words on stderr, and nothing of Python's."""
-    assert code == 2, err
-    assert out == ""
-    assert "Traceback" not in err
-    assert [word for word in words if word not in err] == []
+    return ask("serve", "--host", NO_HOST, *arguments)
 
 
 @contextlib.contextmanager

@@ -37,6 +37,7 @@ def test_an_advance_lists_what_happened_and_the_agenda_what_will(shell):
     shown = shell("clock advance 8d").splitlines()
     left = shell(agenda)
     shell("pay 50 --hold")
+    before = shell.json("clock advance --next --before")
     (fired,) = shell.json("clock advance --next")["fired"]
 
     assert nothing == ["2026-03-01T12:00:01.000Z  frozen", "nothing fell due"]
@@ -48,6 +49,7 @@ def test_an_advance_lists_what_happened_and_the_agenda_what_will(shell):
     assert headers.split() == ["at", "what", "of"]
     assert first.startswith("2026-03-06T12:00:01.000Z")
     assert left == "nothing falls due\n"
+    assert (before["now"][-5:], before["fired"]) == ("999Z", [])
     assert fired["kind"] == "authorization_expires"
 
 

@@ -94,10 +94,8 @@ def hostile() -> Iterator[Hostile]:
 
 def fill(sandbox: InProcess) -> None:
     """Something for each list."""
-    sale = {
-        "amount": 1000,
-        "terminal_id": sandbox.sandbox.worlds.default.cast.terminals["merchant"],
-    }
+    terminal = sandbox.sandbox.worlds.default.cast.terminals["merchant"]
+    sale = {"amount": 1000, "terminal_id": terminal}
     sandbox.control("PUT", f"{WORLD}/scenario", {"name": "approve_all"})
     sandbox.control("POST", f"{WORLD}/endpoints", {"url": "http://127.0.0.1:9/hook"})
     sandbox.ask("POST", "/v3/payment", key="merchant", json_body=sale)

@@ -6,7 +6,7 @@ import pytest
 
 from sandbox import library
 from sandbox.scenarios.schema import scenario_schema
-from tests.cli.asking import ask, assert_refused, assert_unusable, at_terminal, read_until, run
+from tests.cli.asking import ask, assert_refused, at_terminal, read_until, run
 from tests.conftest import NOW
 from tests.driving import serving
 
@@ -61,7 +61,7 @@ def test_a_scenario_runs_from_the_start_or_is_refused_with_file_rule_and_field(w
         answer = server.ask("POST", "/v3/payment", key="merchant", json=body)
 
     words = [wrong, "rule 1 'no funds'", "when.terminal", "did you mean 'merchant'?"]
-    assert_unusable(done.returncode, done.stdout, done.stderr, *words)
+    assert_refused(done, 2, *words)
     assert world["scenario"] == "Good"
     said = "insufficient_funds; source=scenario; rule=no funds"
     assert answer.headers["x-sandbox-outcome"] == said

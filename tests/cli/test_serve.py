@@ -20,7 +20,6 @@ from sandbox.cli.serve import serve
 from tests.cli.asking import (
     NO_HOST,
     assert_refused,
-    assert_unusable,
     at_terminal,
     banner_of,
     read_until,
@@ -32,43 +31,42 @@ from tests.driving import serving
 from tests.processes import Process
 
 
-@pytest.mark.parametrize("name", ["sandbox", "uat-sandbox"])
-def test_the_installed_command_is_the_same(name):
-    command = Path(sys.executable).with_name(name)
+def test_the_installed_command_is_the_same():
+    for name in ("sandbox", "uat-sandbox"):
+        command = Path(sys.executable).with_name(name)
+        done = subprocess.run([command, "--version"], capture_output=True, text=True, timeout=20)
 
-    done = subprocess.run([command, "--version"], capture_output=True, text=True, timeout=20)
-
-    assert done.stdout == f"uat-sandbox {__version__}\n"
+        assert done.stdout == f"uat-sandbox {__version__}\n"
 
 
 # --- refusals ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("--clock yesterday", ["--clock", "'yesterday'", "2026-07-01T00:00:00Z"]),
-        ("--clock 2026-02-30T00:00:00Z", ["--clock", "running"]),
-        ("--clock 1969-12-31T23:59:59Z", ["--clock", "1969-12-31T23:59:59Z"]),
-        ("--profile nowhere.toml", ["nowhere.toml"]),
-        ("--port 65536", ["--port"]),
-        ("--port http", ["--port"]),
-        ("--control-port -1", ["--control-port"]),
-        (f"--seed {2**63}", ["--seed"]),
-        ("--log-format xml", ["--log-format", "text", "json"]),
-        ("--worlds-max 0", ["--worlds-max"]),
-        ("--worlds-unused-after-s 0", ["--worlds-unused-after-s"]),
-        ("--journal-entries-max 0", ["--journal-entries-max"]),
-        ("--watch", ["--watch: there is no file to watch; name one with --scenario"]),
-        ("--prot 0", ["--prot", "--port"]),
-        ("demo", ["demo"]),
-        ("--config sandbox.toml", ["no file of settings", "SANDBOX_PORT"]),
-        ("--settings sandbox.toml", ["no file of settings", "SANDBOX_PORT"]),
-        ("-c sandbox.toml", ["no file of settings", "SANDBOX_PORT"]),
-    ],
-)
-def test_an_option_that_cannot_be_used_is_refused_in_words(line, words):
-    assert_refused(refuse(*line.split()), 2, *words)
+REFUSED = {
+    "--clock yesterday": ["--clock", "'yesterday'", "2026-07-01T00:00:00Z"],
+    "--clock 2026-02-30T00:00:00Z": ["--clock", "running"],
+    "--clock 1969-12-31T23:59:59Z": ["--clock", "1969-12-31T23:59:59Z"],
+    "--profile nowhere.toml": ["nowhere.toml"],
+    "--port 65536": ["--port"],
+    "--port http": ["--port"],
+    "--control-port -1": ["--control-port"],
+    f"--seed {2**63}": ["--seed"],
+    "--log-format xml": ["--log-format", "text", "json"],
+    "--worlds-max 0": ["--worlds-max"],
+    "--worlds-unused-after-s 0": ["--worlds-unused-after-s"],
+    "--journal-entries-max 0": ["--journal-entries-max"],
+    "--watch": ["--watch: there is no file to watch; name one with --scenario"],
+    "--prot 0": ["--prot", "--port"],
+    "demo": ["demo"],
+    "--config sandbox.toml": ["no file of settings", "SANDBOX_PORT"],
+    "--settings sandbox.toml": ["no file of settings", "SANDBOX_PORT"],
+    "-c sandbox.toml": ["no file of settings", "SANDBOX_PORT"],
+}
+
+
+def test_an_option_that_cannot_be_used_is_refused_in_words():
+    for line, words in REFUSED.items():
+        assert_refused(refuse(*line.split()), 2, *words)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="on Windows these are paths")
@@ -93,25 +91,19 @@ def test_a_profile_that_cannot_be_used_is_refused_with_file_and_field(tmp_path):
         assert_refused(refuse("--profile", str(path)), 2, "mine.toml", *words)
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "words"),
-    [
-        ("--fixture", "dmeo", ["'dmeo'", "demo", "empty"]),
-        ("--fixture", "nowhere/mine.json", ["nowhere/mine.json"]),
-        ("--fixture", "mine.json", ["mine.json", "accounts.1.type"]),
-        ("--scenario", "aprove_all", ["'aprove_all'; did you mean 'approve_all'?"]),
-        ("--scenario", "declines by reasons", ["did you mean 'Declines by reason'?"]),
-        ("--scenario", "nowhere/mine.toml", ["nowhere/mine.toml", "cannot be read"]),
-        ("--host", NO_HOST, [NO_HOST]),
-    ],
-)
-def test_a_process_that_cannot_serve_says_why_and_ends(tmp_path, monkeypatch, option, value, words):
+def test_a_process_that_cannot_serve_says_why_and_ends(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.json").write_text('{"accounts": {"1": {"cast": "admin"}}}', encoding="utf-8")
-
-    done = run("serve", "--port", "0", option, value)
-
-    assert_unusable(done.returncode, done.stdout, done.stderr, *words)
+    for line, words in {
+        "--fixture dmeo": ["'dmeo'", "demo", "empty"],
+        "--fixture nowhere/mine.json": ["nowhere/mine.json"],
+        "--fixture mine.json": ["mine.json", "accounts.1.type"],
+        "--scenario aprove_all": ["'aprove_all'; did you mean 'approve_all'?"],
+        "--scenario declines_by_reasons": ["did you mean 'declines_by_reason'?"],
+        "--scenario nowhere/mine.toml": ["nowhere/mine.toml", "cannot be read"],
+        f"--host {NO_HOST}": [NO_HOST],
+    }.items():
+        assert_refused(run("serve", "--port", "0", *line.split()), 2, *words)
 
 
 def test_a_port_that_is_taken_is_refused_with_the_option_to_change(monkeypatch):
@@ -125,8 +117,8 @@ def test_a_port_that_is_taken_is_refused_with_the_option_to_change(monkeypatch):
         monkeypatch.setenv("SANDBOX_PORT_HINT", hint)
         of_make = refuse("--port", port)
 
-    assert_unusable(platform.returncode, platform.stdout, platform.stderr, port, "--port")
-    assert_unusable(control.returncode, control.stdout, control.stderr, port, "--control-port")
+    assert_refused(platform, 2, port, "--port")
+    assert_refused(control, 2, port, "--control-port")
     assert f"choose another with {hint}\n" in of_make.stderr
 
 
@@ -316,15 +308,13 @@ def _break() -> None:
 @pytest.mark.parametrize("log_format", ["text", "json"])
 def test_a_traceback_in_the_log_has_a_clean_first_line(log_format):
     process = Process(["serve", "--port", "0", "--log-format", log_format], before=_break)
-    try:
-        line = process.stdout.readline()
-        url = re.search(r"http://127\.0\.0\.1:\d+", line)
-        assert url is not None, line
-        answer = httpx2.get(f"{url[0]}/v5/apikeys", timeout=10)
-        process.terminate()
-        _, err = process.communicate(timeout=10)
-    finally:
-        process.close()
+    line = process.stdout.readline()
+    url = re.search(r"http://127\.0\.0\.1:\d+", line)
+    assert url is not None, line
+    answer = httpx2.get(f"{url[0]}/v5/apikeys", timeout=10)
+    process.terminate()
+    _, err = process.communicate(timeout=10)
+    process.close()
 
     assert answer.status_code == 500
     assert "made for the test" in err

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from sandbox.tokens import TokenError, read_token
-from tests.cli.asking import ask, assert_refused, assert_unusable, banner_of, refuse, told
+from tests.cli.asking import ask, assert_refused, banner_of, refuse, told
 from tests.driving import Served, serving
 from tests.processes import Process
 
@@ -90,7 +90,7 @@ def test_an_empty_variable_has_one_made_up_where_one_is_needed(monkeypatch):
 def test_what_cannot_be_used_is_refused_before_anything_is_served(arguments, words):
     done = refuse(*arguments)
 
-    assert_unusable(done.exit_code, done.stdout, done.stderr, *words)
+    assert_refused(done, 2, *words)
 
 
 def test_two_variables_are_refused(file):

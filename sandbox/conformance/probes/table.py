@@ -18,7 +18,6 @@ from pydantic import (
     Field,
     PlainValidator,
     StringConstraints,
-    ValidationError,
     model_validator,
 )
 
@@ -26,7 +25,6 @@ from sandbox.conformance.probes.conditions import Condition, is_met, parse_condi
 from sandbox.domain.profile import Profile
 from sandbox.domain.readings import READINGS
 from sandbox.domain.switches import SWITCHES
-from sandbox.settings import mistakes
 
 NAME: Final = "{name}"
 """What a thing that a run makes is called: `verify-`, the run and a number."""
@@ -68,12 +66,6 @@ KINDS: Final[Mapping[str, Kind]] = {
 }
 
 
-def _kind_named(name: str) -> Kind:
-    if name not in KINDS:
-        raise ValueError(f"{name!r} is none of {', '.join(KINDS)}")
-    return KINDS[name]
-
-
 def _pairs(query: Any) -> tuple[tuple[str, str], ...]:
     pairs = query.items() if isinstance(query, Mapping) else query
     return tuple(
@@ -100,7 +92,7 @@ class Step(ProbeRequest):
     With `is_after_refusal` it is sent only after an answer that refuses.
     """
 
-    makes: Annotated[Kind | None, PlainValidator(_kind_named)] = None
+    makes: Annotated[Kind | None, PlainValidator(KINDS.__getitem__)] = None
     called: str = ""
     key: str = ""
     is_after_refusal: bool = False
@@ -175,10 +167,6 @@ PHASES: Final = ("looking", "keys", "directory", "payments")
 """The phases in their order; each is a file in this folder. Only the first is always allowed."""
 
 
-class ProbeError(ValueError):
-    """A file of probes has a mistake; the message names the file, the row and the field."""
-
-
 class Value(BaseModel, extra="forbid", frozen=True):
     """One value of a reading, and the condition under which it holds."""
 
@@ -209,20 +197,6 @@ class Probe(BaseModel, extra="forbid", frozen=True):
         """The name of the field, the switch or the reading."""
         return str(getattr(self, self.kind))
 
-    @model_validator(mode="after")
-    def _asks_about_one_known_thing(self) -> Self:
-        if sum(getattr(self, kind) is not None for kind in _KINDS) != 1:
-            raise ValueError("one of profile, switch and reading is required")
-        try:
-            self.of_sandbox(Profile())
-        except (AttributeError, KeyError):
-            raise ValueError(f"{self.kind}: {self.name!r} is unknown") from None
-        if self.reading and (
-            wrong := {one.value for one in self.values} - set(READINGS[self.reading].names)
-        ):
-            raise ValueError(f"answer: {wrong!r} are no values of {self.reading}")
-        return self
-
     def read_value(self, answers: Sequence[Mapping[str, Any]], own: Any = None) -> Any:
         """Return the value that the answers tell, or None if they leave it open.
 
@@ -249,24 +223,6 @@ class _File(BaseModel, extra="forbid"):
 
 
 def probes_of(phase: str) -> list[Probe]:
-    """Return the probes of a phase. Raises ProbeError."""
-    return read_probes(Path(__file__).with_name(f"{phase}.toml"), reads_only=phase == PHASES[0])
-
-
-def read_probes(path: Path, *, reads_only: bool = True) -> list[Probe]:
-    """Return the probes of a file; `reads_only` refuses a request that changes something.
-
-    Raises ProbeError.
-    """
-    try:
-        probes = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))).probe
-    except ValidationError as error:
-        raise ProbeError(f"{path.name}: {mistakes(error)}") from None
-    except (OSError, ValueError) as error:
-        raise ProbeError(f"{path.name}: cannot be read: {error}") from None
-    for number, probe in enumerate(probes):
-        if probe.id in {one.id for one in probes[:number]}:
-            raise ProbeError(f"{path.name}: probe.{number}.id: {probe.id!r} is taken")
-        if reads_only and any(one.is_write for one in probe.requests):
-            raise ProbeError(f"{path.name}: probe.{number}: only GET where nothing may change")
-    return probes
+    """Return the probes of a phase."""
+    path = Path(__file__).with_name(f"{phase}.toml")
+    return _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))).probe
