@@ -40,6 +40,18 @@ def ran(folder: Path, test: str) -> tuple[int, str]:
     return run.code, run.output
 
 
+def ran_all(folder: Path, tests: dict[str, str]) -> dict[str, tuple[str, str]]:
+    """How each of these tests ended, and what pytest printed of it."""
+    for name, test in tests.items():
+        named = test.replace("def test_what_was_seen", f"def test_{name}")
+        (folder / f"test_{name}.py").write_text(named, "utf-8")
+    run = run_pytest(folder)
+    return {
+        name: (run.result(f"test_{name}"), run.output.partition(f"_ test_{name} _")[2])
+        for name in tests
+    }
+
+
 def played(scenario: str, example: int) -> str:
     """A test of a scenario of the library, whose examples were played up to this one.
 

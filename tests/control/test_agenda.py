@@ -42,22 +42,18 @@ def test_what_it_says_about_payments_is_what_then_happens(sandbox):
     assert [one["clause"] for one in told] == ["assumed F4", "assumed F21", "assumed F21"]
 
 
-@pytest.mark.parametrize(
-    ("currency", "written"), [("USD", "79.42 USD"), ("JPY", "7942 JPY"), ("BHD", "7.942 BHD")]
-)
-def test_a_payment_s_amount_is_told_in_its_own_currency(sandbox, currency, written):
+def test_a_payment_s_amount_is_told_in_its_own_currency(sandbox):
     shop = f"/v1/locations/{location_id(sandbox, 'merchant')}"
-    ask(sandbox, "PUT", shop, {"currency": currency})
-    id = paid_id(sandbox, 7942, operation="auth")
+    for currency, written in (("USD", "79.42 USD"), ("JPY", "7942 JPY"), ("BHD", "7.942 BHD")):
+        ask(sandbox, "PUT", shop, {"currency": currency})
+        id = paid_id(sandbox, 7942, operation="auth")
 
-    (one,) = agenda(sandbox, f"subject={id}")["agenda"]
-    keys = agenda(sandbox, "kind=key_expires")["agenda"]
+        (one,) = agenda(sandbox, f"subject={id}")["agenda"]
 
-    assert one["subject"]["says"] == f"auth of {written}"
-    assert (one["subject"]["amount"], one["subject"]["currency"]) == (7942, currency)
-    assert {(key["subject"]["amount"], key["subject"]["currency"]) for key in keys} == {
-        (None, None)
-    }
+        assert one["subject"]["says"] == f"auth of {written}"
+        assert (one["subject"]["amount"], one["subject"]["currency"]) == (7942, currency)
+    for key in agenda(sandbox, "kind=key_expires")["agenda"]:
+        assert (key["subject"]["amount"], key["subject"]["currency"]) == (None, None)
 
 
 @pytest.mark.proves("assumed D24")
@@ -66,10 +62,8 @@ def test_a_payment_s_amount_is_told_in_its_own_currency(sandbox, currency, writt
     [("processor_timeout", "approved"), ("pending_forever", "insufficient_funds")],
 )
 def test_a_late_answer_leads_where_the_agenda_says(sandbox, first, outcome):
-    follow = [
-        {"after": "40s", "do": "late_answer", "outcome": outcome},
-        {"after": "60s", "do": "late_answer", "outcome": outcome},
-    ]
+    late = {"do": "late_answer", "outcome": outcome}
+    follow = [late | {"after": after} for after in ("40s", "60s")]
     running(sandbox, {"then": {"outcome": first, "times": 1, "follow": follow}})
     id = paid_id(sandbox)
     told = agenda(sandbox, f"subject={id}")["agenda"][0]

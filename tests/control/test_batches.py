@@ -64,25 +64,18 @@ def test_the_record_that_was_sent_back_is_named_with_the_batch_that_takes_it_nex
     assert results(look(sandbox, second))[back_id, "capture"] is None
 
 
-def test_what_was_sent_back_is_known_after_a_snapshot_too(sandbox):
+def test_what_was_sent_back_is_known_after_a_snapshot_and_not_on_the_platform(sandbox):
     sale = paid(sandbox)
     paid(sandbox)
     close_batch(sandbox, sale["batch_id"])
     answer(sandbox, sale["batch_id"], answer="partially_accepted", rejected=1)
     before = look(sandbox, sale["batch_id"])
+    assert "refused_in" not in read(sandbox, sale)
     snapshot = sandbox.ask("GET", "/_sandbox/worlds/default/snapshot").body
     sandbox.control("POST", "/worlds/default/reset")
 
     assert sandbox.ask("PUT", "/_sandbox/worlds/default/snapshot", body=snapshot).status == 200
     assert look(sandbox, sale["batch_id"]) == before
-
-
-def test_nothing_of_it_shows_in_what_the_platform_answers(sandbox):
-    sale = paid(sandbox)
-    close_batch(sandbox, sale["batch_id"])
-    answer(sandbox, sale["batch_id"], answer="partially_accepted", rejected=1)
-
-    assert "refused_in" not in read(sandbox, sale)
 
 
 def test_a_refund_is_a_record_of_its_own(sandbox):
@@ -91,38 +84,29 @@ def test_a_refund_is_a_record_of_its_own(sandbox):
 
     detail = look(sandbox, sale["batch_id"])
 
-    assert [(one["kind"], one["amount"]) for one in detail["records"]] == [
-        ("capture", 1000),
-        ("refund", 300),
-    ]
-    row = detail["batch"]
-    assert (row["captured_amount"], row["refunded_amount"], row["transaction_count"]) == (
-        1000,
-        300,
-        2,
-    )
-    assert detail["sums"]["refunded_amount"] == 300
+    records = [(one["kind"], one["amount"]) for one in detail["records"]]
+    assert records == [("capture", 1000), ("refund", 300)]
+    sums = {"captured_amount": 1000, "refunded_amount": 300, "transaction_count": 2}
+    assert detail["batch"].items() >= sums.items()
+    assert detail["sums"] == sums | {"refused_amount": 0}
     assert all(one["result"] is None for one in detail["records"])
 
 
-@pytest.mark.parametrize(
-    ("body", "result", "why"),
-    [
-        (None, None, "switch batch.settlement is manual"),
+def test_each_status_says_what_it_means(sandbox):
+    for body, result, why in (
+        ({}, None, "switch batch.settlement is manual"),
         ({"answer": "accepted"}, "accepted", "settled all"),
         ({"answer": "rejected", "reason": "hash_mismatch"}, "refused", "RB T09"),
-    ],
-)
-def test_each_status_says_what_it_means(sandbox, body, result, why):
-    sale = paid(sandbox)
-    close_batch(sandbox, sale["batch_id"])
-    if body is not None:
-        answer(sandbox, sale["batch_id"], **body)
+    ):
+        id = paid(sandbox)["batch_id"]
+        close_batch(sandbox, id)
+        if body:
+            answer(sandbox, id, **body)
 
-    detail = look(sandbox, sale["batch_id"])
+        detail = look(sandbox, id)
 
-    assert set(results(detail).values()) == {result}
-    assert why in detail["why"]
+        assert set(results(detail).values()) == {result}
+        assert why in detail["why"]
 
 
 def test_an_open_batch_and_one_with_an_answer_to_come_say_what_comes(sandbox):
@@ -154,8 +138,6 @@ def test_batches_are_found_by_status_account_and_terminal(sandbox):
     assert listed(sandbox, account="second_merchant")["total"] == 0
     newest = listed(sandbox, limit=1)
     older = listed(sandbox, before=newest["next"])
-    assert [one["status"] for one in (*newest["batches"], *older["batches"])] == [
-        "open",
-        "submitted",
-    ]
+    shown = [one["status"] for one in (*newest["batches"], *older["batches"])]
+    assert shown == ["open", "submitted"]
     assert (newest["batches"][0]["currency"], newest["batches"][0]["refused"]) == ("USD", None)

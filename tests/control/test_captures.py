@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.driving import InProcess, Response
-
-HOOK = "http://127.0.0.1:9/hook"
+from tests.driving import InProcess
+from tests.support.payments import act, paid_id
+from tests.webhooks.calling import add
 
 
 def capture(sandbox: InProcess, world: str = "default") -> dict[str, Any]:
@@ -17,24 +17,13 @@ def capture(sandbox: InProcess, world: str = "default") -> dict[str, Any]:
     return json.loads(gzip.decompress(answer.body))
 
 
-def pay(sandbox: InProcess, key: str = "merchant", amount: int = 1000) -> Response:
-    terminal = sandbox.control("GET", "/worlds/default").json()["terminals"]["merchant"]
-    card = {"paymentCardData": "tok_visa_credit"}
-    body = {"amount": amount, "terminal_id": terminal, "card_reader_data": card}
-    return sandbox.ask("POST", "/v3/payment", key=key, json_body=body)
-
-
 @pytest.fixture
 def eventful(sandbox) -> InProcess:
     """A sandbox with a payment, a refused capture of it, a webhook endpoint, and keys made."""
-    endpoint = {"url": HOOK, "description": "ours"}
-    made = sandbox.control("POST", "/worlds/default/endpoints", endpoint).json()
-    rotate = f"/worlds/default/endpoints/{made['id']}/rotate-secret"
+    hook = add(sandbox, description="ours")["id"]
+    rotate = f"/worlds/default/endpoints/{hook}/rotate-secret"
     sandbox.control("POST", rotate, {"grace_s": 3600})
-    id = pay(sandbox).json()["transaction_id"]
-    moves = sandbox.control("GET", f"/worlds/default/payments/{id}/moves").json()["moves"]
-    refund = next(one["path"] for one in moves if one["operation"] == "payments.refund")
-    sandbox.ask("POST", refund, key="other_merchant", json_body={"amount": 1})
+    act(sandbox, paid_id(sandbox), "refund", by="other_merchant", amount=1)
     return sandbox
 
 
@@ -67,12 +56,9 @@ def test_a_capture_has_all_that_can_be_seen_and_no_key(eventful):
     seen = json.loads(text)
     world = eventful.control("GET", "/worlds/default").json()
     assert seen["world"]["keys"] == {n: {"id": k["id"]} for n, k in world["keys"].items()}
-    for section, path in {
-        "requests": "requests",
-        "messages": "messages",
-        "payments": "payments",
-    }.items():
-        assert seen[section] == eventful.control("GET", f"/worlds/default/{path}").json()[section]
+    for section in ("requests", "messages", "payments"):
+        listed = eventful.control("GET", f"/worlds/default/{section}").json()
+        assert seen[section] == listed[section]
     [payment] = seen["payments"]
     story = eventful.control("GET", f"/worlds/default/payments/{payment['id']}").json()
     assert seen["stories"] == [story]

@@ -60,11 +60,8 @@ def test_the_money_of_a_payment_is_told_before_and_after_the_capture(sandbox):
 
     after = story(sandbox, tx)
 
-    assert (before["authorized"], before["reversed_before"], before["remaining"]) == (
-        1000,
-        100,
-        900,
-    )
+    told = ("authorized", "reversed_before", "remaining")
+    assert [before[name] for name in told] == [1000, 100, 900]
     assert after["ledger"] == {
         "authorized": 1000,
         "captured": 700,
@@ -75,11 +72,8 @@ def test_the_money_of_a_payment_is_told_before_and_after_the_capture(sandbox):
         "refundable": 450,
         "remaining": 450,
     }
-    assert after["batch"] == {
-        "id": after["payment"]["batch_id"],
-        "status": "open",
-        "number": "001",
-    }
+    batch_id = after["payment"]["batch_id"]
+    assert after["batch"] == {"id": batch_id, "status": "open", "number": "001"}
 
 
 # --- moves ------------------------------------------------------------------------------------
@@ -99,11 +93,8 @@ def test_an_authorization_can_be_captured_and_not_refunded_and_each_names_its_ro
         "reverse": "F16",
         "refund": "F20",
     }
-    assert [one["operation"] for one in shown["moves"] if one["possible"]] == [
-        "payments.capture",
-        "payments.increment",
-        "payments.reverse",
-    ]
+    possible = [one["operation"] for one in shown["moves"] if one["possible"]]
+    assert possible == ["payments.capture", "payments.increment", "payments.reverse"]
     refund = move(sandbox, tx, "refund")
     assert (refund["status"], refund["error"], refund["clause"], refund["says"]) == (
         400,
@@ -116,41 +107,25 @@ def test_an_authorization_can_be_captured_and_not_refunded_and_each_names_its_ro
 
 
 LIMITS = [
-    (lambda sandbox: held(sandbox, 1000), "capture", 1, 1000),
-    (lambda sandbox: held(sandbox, 1000), "reverse", 1, 1000),
-    (lambda sandbox: held(sandbox, 1000), "increment", 1, 99_998_999),
-    (lambda sandbox: sold(sandbox, 1000), "adjust", 0, 1000),
-    (lambda sandbox: acted(sandbox, sold(sandbox, 1000), "refund", amount=300), "refund", 1, 700),
+    (held, "capture", 1, 1000, 1000),
+    (held, "reverse", 1, 1000, 1000),
+    (held, "increment", 1, 99_998_999, None),
+    (sold, "adjust", 0, 1000, None),
+    (lambda sandbox: acted(sandbox, sold(sandbox), "refund", amount=300), "refund", 1, 700, 700),
 ]
+"""How a payment is made, an action, its least and greatest amount, and that without one."""
 
 
-@pytest.mark.parametrize(("made", "operation", "least", "most"), LIMITS)
-def test_the_limits_are_those_at_which_the_platform_begins_to_refuse(made, operation, least, most):
-    sandbox = fresh_sandbox()
-    tx = made(sandbox)
+def test_the_limits_are_those_at_which_the_platform_begins_to_refuse(sandbox):
+    for made, operation, least, most, amount in LIMITS:
+        tx = made(sandbox)
 
-    shown = move(sandbox, tx, operation)
-    above = ask(sandbox, "POST", shown["path"], {**shown["example"], "amount": most + 1})
-    at_most = ask(sandbox, "POST", shown["path"], {**shown["example"], "amount": most})
+        shown = move(sandbox, tx, operation)
+        example = ask(sandbox, "POST", shown["path"], shown["example"] | {"amount": most + 1})
+        at_most = ask(sandbox, "POST", shown["path"], shown["example"] | {"amount": most})
 
-    assert (shown["min"], shown["max"]) == (least, most)
-    assert (above.status, at_most.status) == (400, shown["status"])
-
-
-AMOUNTS = [
-    (lambda sandbox: held(sandbox, 1000), "capture", 1000),
-    (lambda sandbox: held(sandbox, 1000), "reverse", 1000),
-    (lambda sandbox: held(sandbox, 1000), "increment", None),
-    (lambda sandbox: sold(sandbox, 1000), "adjust", None),
-    (lambda sandbox: acted(sandbox, sold(sandbox, 1000), "refund", amount=300), "refund", 700),
-]
-
-
-@pytest.mark.parametrize(("made", "operation", "amount"), AMOUNTS)
-def test_a_move_names_the_amount_that_it_has_without_one(made, operation, amount):
-    sandbox = fresh_sandbox()
-
-    assert move(sandbox, made(sandbox), operation)["amount"] == amount
+        assert (shown["min"], shown["max"], shown["amount"]) == (least, most, amount), operation
+        assert (example.status, at_most.status) == (400, shown["status"])
 
 
 def test_a_surcharge_can_be_accepted_with_its_own_total_or_declined():
@@ -169,10 +144,9 @@ def test_a_surcharge_can_be_accepted_with_its_own_total_or_declined():
     assert (answer.status, answer.json()["status"]) == (decline["status"], "canceled")
 
 
-def test_every_example_of_a_possible_move_succeeds():
+def test_every_example_of_a_possible_move_succeeds(sandbox):
     for operation in ("capture", "increment", "reverse"):
-        sandbox = fresh_sandbox()
-        shown = move(sandbox, held(sandbox, 1000), operation)
+        shown = move(sandbox, held(sandbox), operation)
 
         answer = ask(sandbox, "POST", shown["path"], shown["example"])
 
@@ -182,8 +156,7 @@ def test_every_example_of_a_possible_move_succeeds():
 @pytest.mark.proves("assumed D35-refund")
 def test_a_reading_that_refuses_refunds_before_settlement_refuses_the_move(sandbox):
     tx = sold(sandbox)
-    readings = {"refund_before_settlement": "refused"}
-    sandbox.control("PUT", f"{WORLD}/readings", readings)
+    sandbox.control("PUT", f"{WORLD}/readings", {"refund_before_settlement": "refused"})
 
     shown = move(sandbox, tx, "refund")
 
@@ -193,17 +166,14 @@ def test_a_reading_that_refuses_refunds_before_settlement_refuses_the_move(sandb
 def test_a_key_that_may_not_act_is_told_what_a_client_would_get(sandbox):
     tx = held(sandbox)
 
-    shown = {
-        key: move(sandbox, tx, "capture", f"key={key}")
-        for key in ("partner", "merchant_read_only", "other_merchant")
-    }
-
-    assert [(one["possible"], one["status"]) for one in shown.values()] == [
-        (True, 200),
-        (False, 401),
-        (False, 404),
-    ]
-    assert "outside the caller's hierarchy" in shown["other_merchant"]["says"]
+    for key, possible, status, says in (
+        ("partner", True, 200, "leads to captured"),
+        ("merchant_read_only", False, 401, "payments:capture"),
+        ("other_merchant", False, 404, "outside the caller's hierarchy"),
+    ):
+        shown = move(sandbox, tx, "capture", f"key={key}")
+        assert (shown["possible"], shown["status"]) == (possible, status), key
+        assert says in shown["says"]
 
 
 def test_looking_at_a_payment_changes_nothing(sandbox):

@@ -6,6 +6,7 @@ import signal
 import socket
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import httpx2
@@ -19,6 +20,7 @@ from tests.conftest import NOW
 from tests.control.reading import STREAM, WAIT_S, asking_for, parsed, reading, told
 from tests.driving import InProcess, Served, serving
 from tests.support.payments import pay
+from tests.webhooks.calling import add, sample
 
 CLOCK = "/worlds/default/clock"
 
@@ -33,57 +35,28 @@ def has_readers(sandbox: InProcess, world: str = "default") -> bool:
 # --- what is told -----------------------------------------------------------------------------
 
 
-def test_a_request_is_told_as_the_journal_shows_it(sandbox):
-    ((kind, number, entry),) = told(
-        sandbox, lambda: sandbox.ask("GET", "/v5/apikeys", key="merchant"), 1
-    )
-
-    assert (kind, number) == ("request", 1)
-    assert (entry["route"], entry["status"]) == ("apikeys.list", 200)
-    assert entry == sandbox.control("GET", f"/worlds/default/requests/{entry['id']}").json()
-
-
-def test_a_message_is_told_as_it_is_shown_without_its_deliveries(sandbox):
-    body = {"name": "made", "permissions": ["payments:read"]}
-
-    (kind, number, message), (after, _, _) = told(
-        sandbox, lambda: sandbox.ask("POST", "/v5/apikeys", key="merchant", json_body=body), 2
-    )
-
-    shown = sandbox.control("GET", f"/worlds/default/messages/{message['id']}").json()
-    assert (kind, number, after) == ("message", 1, "request")
-    assert message["event_type"] == "api_key.created"
-    assert message | {"deliveries": []} == shown
-
-
-def test_a_payment_is_told_in_the_order_in_which_it_happens(sandbox):
+def test_a_payment_is_told_in_order_as_the_journal_and_the_messages_show_it(sandbox):
     happened = told(sandbox, lambda: pay(sandbox), 4)
 
     assert [(kind, number) for kind, number, _ in happened] == [
-        ("message", 1),
-        ("message", 2),
-        ("message", 3),
-        ("request", 4),
+        *(("message", 1), ("message", 2), ("message", 3), ("request", 4))
     ]
-    assert [one["event_type"] for _, _, one in happened[:3]] == [
-        "transaction.create",
-        "batch.opened",
-        "transaction.sale",
-    ]
-    assert happened[3][2]["events"] == [one["id"] for _, _, one in happened[:3]]
+    *messages, entry = [shown for _, _, shown in happened]
+    types = ["transaction.create", "batch.opened", "transaction.sale"]
+    assert [one["event_type"] for one in messages] == types
+    assert entry["events"] == [one["id"] for one in messages]
+    assert entry == sandbox.control("GET", f"/worlds/default/requests/{entry['id']}").json()
+    for one in messages:
+        shown = sandbox.control("GET", f"/worlds/default/messages/{one['id']}").json()
+        assert one | {"deliveries": []} == shown
 
 
 def test_an_attempt_is_told_with_what_became_of_its_delivery(sandbox):
     url = "http://127.0.0.1:9/hooks"
-    sandbox.control("POST", "/worlds/default/endpoints", {"id": "till", "url": url})
+    add(sandbox, id="till", url=url)
 
     (_, number, message), (kind, after, attempt) = told(
-        sandbox,
-        lambda: sandbox.control(
-            "POST", "/worlds/default/messages", {"event_type": "account.updated"}
-        ),
-        2,
-        query="kinds=message,attempt",
+        sandbox, lambda: sample(sandbox), 2, query="kinds=message,attempt"
     )
 
     shown = sandbox.control("GET", f"/worlds/default/messages/{message['id']}").json()
@@ -102,28 +75,18 @@ def test_an_attempt_is_told_with_what_became_of_its_delivery(sandbox):
     assert (attempt["at"], attempt["status_code"], attempt["trigger"]) == (NOW, None, "scheduled")
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "body", "expected"),
-    [
-        ("PUT", CLOCK, {"rate": 60}, ["2026-03-01T12:00:00.000Z frozen 60.0"]),
-        (
-            "PUT",
-            CLOCK,
-            {"now": "2026-03-01T13:00:00Z"},
-            ["2026-03-01T13:00:00.000Z frozen 1.0"],
-        ),
-        ("PUT", CLOCK, {"now": "2026-02-01T12:00:00Z"}, ["2026-02-01T12:00:00.000Z frozen 1.0"]),
-        ("POST", f"{CLOCK}/advance", {"by": "1h"}, ["2026-03-01T13:00:00.000Z frozen 1.0"]),
-        ("POST", "/worlds/default/reset", ..., ["2026-03-01T12:00:00.000Z frozen 1.0"]),
-    ],
-    ids=["rate", "ahead", "back", "advanced", "reset"],
-)
-def test_a_clock_that_is_set_or_advanced_is_told(sandbox, method, path, body, expected):
-    happened = told(sandbox, lambda: sandbox.control(method, path, body), 1)
-
-    assert [
-        (kind, f"{clock['now']} {clock['mode']} {clock['rate']}") for kind, _, clock in happened
-    ] == [("clock", one) for one in expected]
+def test_a_clock_that_is_set_or_advanced_is_told(sandbox):
+    for method, path, body, expected in (
+        ("PUT", CLOCK, {"rate": 60}, "2026-03-01T12:00:00.000Z frozen 60.0"),
+        ("PUT", CLOCK, {"now": "2026-03-01T13:00:00Z"}, "2026-03-01T13:00:00.000Z frozen 60.0"),
+        ("PUT", CLOCK, {"now": "2026-02-01T12:00:00Z"}, "2026-02-01T12:00:00.000Z frozen 60.0"),
+        ("POST", f"{CLOCK}/advance", {"by": "1h"}, "2026-02-01T13:00:00.000Z frozen 60.0"),
+        ("POST", "/worlds/default/reset", ..., "2026-03-01T12:00:00.000Z frozen 1.0"),
+    ):
+        ask = partial(sandbox.control, method, path, body)
+        ((kind, _, clock),) = told(sandbox, ask, 1)
+        assert kind == "clock"
+        assert f"{clock['now']} {clock['mode']} {clock['rate']}" == expected
 
 
 def test_only_the_kinds_that_are_asked_for_are_told_and_numbers_are_those_of_the_world(sandbox):
@@ -151,11 +114,8 @@ def test_all_readers_of_a_world_are_told_and_those_of_another_are_not(sandbox):
 
     happened = asyncio.run(read())
 
-    assert [(number, clock["rate"]) for _, number, clock in happened] == [
-        (1, 2.0),
-        (1, 2.0),
-        (1, 3.0),
-    ]
+    rates = [(number, clock["rate"]) for _, number, clock in happened]
+    assert rates == [(1, 2.0), (1, 2.0), (1, 3.0)]
 
 
 def test_what_was_before_is_not_told(sandbox):
@@ -399,13 +359,8 @@ def deaf(server: Served) -> socket.socket:
     return connection
 
 
-def test_a_stream_is_read_from_a_server_and_ends_when_that_stops(stopping):
-    seen, _, _ = stopping
+def test_a_server_whose_stream_is_read_stops_without_complaint(stopping):
+    seen, code, errors = stopping
 
     assert seen == [": here", "", "event: request"]
-
-
-def test_a_server_whose_stream_is_read_stops_without_complaint(stopping):
-    _, code, errors = stopping
-
     assert (code, errors) == (-signal.SIGTERM, "")
