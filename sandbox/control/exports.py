@@ -300,21 +300,20 @@ _FILES: Final[Mapping[str, tuple[str, str, Callable[[ExportCase], str] | None]]]
 
 # --- scenarios ------------------------------------------------------------------------------
 
-_BEGIN: Final = {"/v3/payment": "sale", "/v3/preauth": "auth"}
-_ACTIONS: Final = {
-    "capture": "capture",
-    "auth": "incremental_auth",
-    "adjust": "tip_adjust",
-    "refund": "refund",
-    "reverse": "reverse",
-    "confirm": "confirm",
+_ASKED: Final = re.compile(
+    r"/v3/(payment|preauth|refund)|"
+    r"/v[13]/payments/([^/]+)/(capture|auth|adjust|refund|reverse|confirm)"
+)
+_OPERATIONS: Final = {
+    **{"payment": "sale", "preauth": "auth", "auth": "incremental_auth", "adjust": "tip_adjust"}
 }
-_ACTION: Final = re.compile(rf"/v[13]/payments/([^/]+)/({'|'.join(_ACTIONS)})")
+"""What scenarios call the last part of a path, where that is another word."""
+
+_BEGIN: Final = ("sale", "auth")
 
 _CHOSEN: Final = ("queue", "header", "scenario")
 """What chose an outcome that nothing in the request says."""
 
-_REFUND: Final = "/v3/refund"
 _EXPECTED: Final = ("error", "status", "status_reason")
 _AMOUNTS: Final = ("total_amount", "tip_amount", "surcharge_amount", "refunded")
 
@@ -351,7 +350,7 @@ def build_scenario(case: ExportCase) -> tuple[dict[str, Any], int, list[str]]:
             when = {"operation": operation, "nth": attempts[operation]}
             rules.append({"name": name, "when": when, "then": then})
         examples.append({"name": name, "send": send, "expect": dict(_expected(view))})
-        if operation in _BEGIN.values() and isinstance(view.response, dict):
+        if operation in _BEGIN and isinstance(view.response, dict):
             known["on"][str(view.response.get("transaction_id"))] = name
     if not count:
         raise conflict(
@@ -377,15 +376,12 @@ def _send(
         return None
     if (key := case.key_of_cast(view)) is None:
         return None
-    if (operation := _BEGIN.get(view.path)) is not None:
-        place, id = "terminal", body.get("terminal_id")
-    elif view.path == _REFUND:
-        place, id, operation = "on", body.get("transaction_id"), "refund"
-    elif (found := _ACTION.fullmatch(view.path)) is not None:
-        place, id, operation = "on", found[1], _ACTIONS[found[2]]
-    else:
+    if (found := _ASKED.fullmatch(view.path)) is None:
         return None
-    name = known[place].get(str(id))
+    last, id, action = found.groups()
+    operation = _OPERATIONS.get(last or action, last or action)
+    place, field = ("terminal", "terminal_id") if operation in _BEGIN else ("on", "transaction_id")
+    name = known[place].get(id or str(body.get(field)))
     # The examples have no word for a tip in percent.
     if name is None or (place == "on" and body.get("type") not in (None, "fixed")):
         return None

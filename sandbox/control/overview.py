@@ -164,20 +164,14 @@ def _batches(world: World) -> list[Need]:
     found, _ = unit.find(Batch, {"status": words}, limit=_BATCHES_MAX)
     needs: list[Need] = []
     for batch in found:
-        if batch.status == "rejected":
-            says, amount = "was sent back: edit it and close it again", batch.captured_amount
-        else:
+        says, amount = "was sent back: edit it and close it again", batch.captured_amount
+        if batch.status != "rejected":
             refused, _ = unit.find(Payment, {"refused_in": batch.id})
-            left = [
-                payment for payment in refused if payment.batch_id is None and payment.ledger.kept
-            ]
+            left = [one.ledger.kept for one in refused if one.batch_id is None and one.ledger.kept]
             if not left:
                 continue
-            count = f"{len(left)} record{'s' if len(left) > 1 else ''}"
-            says, amount = (
-                f"{count} came back and in no batch",
-                sum(payment.ledger.kept for payment in left),
-            )
+            says = f"{len(left)} record{'s' if len(left) > 1 else ''} came back and in no batch"
+            amount = sum(left)
         terminal = world.store.get(Terminal, batch.terminal_id)
         currency = in_letters(None if terminal is None else terminal.currency_code)
         more = {"since": batch.closed_at, "amount": amount, "currency": currency}

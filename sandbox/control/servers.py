@@ -4,10 +4,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, Literal, TypeVar
 
 from pydantic import Field
-from pydantic_core import from_json
 from starlette.types import Receive, Scope, Send
 
-from sandbox import library
 from sandbox.control.context import ControlFault, ControlRequest, Services, unknown_among
 from sandbox.control.identity import Identity
 from sandbox.control.models import TOTAL, View, shows
@@ -15,13 +13,9 @@ from sandbox.control.routing import PREFIX, ControlRow, Written, get
 from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE
 from sandbox.platform.forwarding import FORWARDED, was_forwarded
 from sandbox.platform.routing import path_of
-from sandbox.store.documents import from_document
 from sandbox.store.files.port import StoreError, Unavailable
-from sandbox.store.world_state import OF_THE_SERVER, WorldState
-from sandbox.worlds.clock import Clock
 from sandbox.worlds.elsewhere import Elsewhere, KeptWorld, ServerRow, WorldLost
-from sandbox.worlds.spec import DEFAULT_WORLD, WorldSpec
-from sandbox.worlds.world import World
+from sandbox.worlds.spec import DEFAULT_WORLD
 
 ViewT = TypeVar("ViewT", bound=View)
 
@@ -100,31 +94,6 @@ async def list_stored_worlds(
     No server has them, or none that answers.
     """
     return [one for one in await others.list_others(known) if request.who.can_reach(one.id)]
-
-
-def read_stored_state(kept: KeptWorld) -> WorldState:
-    """Return the state of a world that no server has, as its last owner left it."""
-    state: WorldState = from_document(WorldState, from_json(kept.state))
-    return state
-
-
-def view_stored_clock(request: ControlRequest, state: WorldState) -> Clock:
-    """Its clock, which runs on wherever it is."""
-    return Clock(request.services.system_clock, lambda clock: None, state.clock)
-
-
-def build_stored_world(request: ControlRequest, kept: KeptWorld) -> World:
-    """Build the same world as it began. Raises FixtureError."""
-    begins = read_stored_state(kept).begins
-    spec = WorldSpec(
-        id=kept.id,
-        name=begins.name,
-        seed=begins.seed,
-        fixture=library.fixture_of(begins.fixture, None),
-        clock=begins.clock,
-        are_keys_known=begins.keys != OF_THE_SERVER,
-    )
-    return request.services.worlds.sketch(spec)
 
 
 class Health(View):

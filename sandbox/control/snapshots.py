@@ -9,7 +9,7 @@ from sandbox.control.routing import WORLD, Written, delete, get, post, put
 from sandbox.control.worlds import WorldView, build_world, own_id, set_name, view_world
 from sandbox.domain.field_types import WorldId, WorldName
 from sandbox.store.fixture import FixtureError
-from sandbox.store.world_documents import NotRestored, SavedWorld
+from sandbox.store.world_documents import NotRestored
 from sandbox.worlds.background import run_in_thread
 from sandbox.worlds.due_timers import catch_up
 from sandbox.worlds.lifecycle import spec_of
@@ -47,20 +47,24 @@ async def restore_snapshot(request: ControlRequest, body: bytes) -> WorldView:
     Its id and the keys of its cast stay. Source: assumed D25.
     """
     async with exclusive_world(request) as world:
-        try:
-            saved = await read_aside(body)
-            await run_in_thread(refuse_secrets, saved, request.services.worlds.profile.key_format)
-            return await _replace(request, saved, world)
-        except (NotRestored, FixtureError) as error:
-            raise ControlFault(
-                400, "not_restored", f"snapshot: {error}", details="nothing was changed"
-            ) from None
+        return await _replace(request, world, body, "snapshot: ")
 
 
-async def _replace(request: ControlRequest, saved: SavedWorld, world: World) -> WorldView:
-    """Put a saved world in the place of this one. Raises NotRestored or FixtureError."""
-    spec = spec_of(saved, library.fixture_of, id=world.id)
-    restored = await request.services.worlds.restore_aside(spec, saved)
+async def _replace(
+    request: ControlRequest, world: World, content: bytes, about: str, *, is_trusted: bool = False
+) -> WorldView:
+    """Put a saved world in the place of this one. Raises ControlFault."""
+    worlds = request.services.worlds
+    try:
+        saved = await read_aside(content, is_trusted=is_trusted)
+        if not is_trusted:
+            await run_in_thread(refuse_secrets, saved, worlds.profile.key_format)
+        spec = spec_of(saved, library.fixture_of, id=world.id)
+        restored = await worlds.restore_aside(spec, saved)
+    except (NotRestored, FixtureError) as error:
+        raise ControlFault(
+            400, "not_restored", f"{about}{error}", details="nothing was changed"
+        ) from None
     restored.marks = world.marks
     # From here on its clock is watched, whether or not a request comes.
     await catch_up(restored)
@@ -141,14 +145,8 @@ async def return_to_mark(request: ControlRequest) -> WorldView:
     The marks stay; the journal begins again.
     """
     async with exclusive_world(request) as world:
-        mark = _find_mark(request)
-        try:
-            saved = await read_aside(b"".join(mark.parts), is_trusted=True)
-            return await _replace(request, saved, world)
-        except NotRestored as error:
-            raise ControlFault(
-                400, "not_restored", f"the world cannot return: {error}", details="nothing changed"
-            ) from None
+        content = b"".join(_find_mark(request).parts)
+        return await _replace(request, world, content, "the world cannot return: ", is_trusted=True)
 
 
 @delete(f"{WORLD}/marks/{{id}}", "marks.delete")

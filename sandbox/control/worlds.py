@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from msgspec.structs import replace
 from pydantic import Field, field_validator, model_validator
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from sandbox import library
 from sandbox.control import servers
@@ -24,12 +24,19 @@ from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.text import nearest
 from sandbox.domain.webhooks import ENDPOINTS_MAX
+from sandbox.store.documents import from_document
 from sandbox.store.files.port import StoreError
 from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.world_documents import NotRestored
-from sandbox.store.world_state import GeneratedData, MerchantCount, PerMerchantCount
+from sandbox.store.world_state import (
+    OF_THE_SERVER,
+    GeneratedData,
+    MerchantCount,
+    PerMerchantCount,
+    WorldState,
+)
 from sandbox.worlds.background import collect
-from sandbox.worlds.clock import ClockView
+from sandbox.worlds.clock import Clock, ClockView
 from sandbox.worlds.due_timers import catch_up
 from sandbox.worlds.elsewhere import Elsewhere, KeptWorld, WorldLost
 from sandbox.worlds.lifecycle import run_scenario
@@ -325,14 +332,23 @@ def _view_stored(
     request: ControlRequest, kept: KeptWorld, *, as_rows: bool
 ) -> WorldView | WorldRow:
     """Show a world that no server has. Raises FixtureError if its fixture is not at hand."""
-    state = servers.read_stored_state(kept)
-    clock = servers.view_stored_clock(request, state).view()
-    if not as_rows:
-        begun = view_world(servers.build_stored_world(request, kept))
-        return begun.model_copy(update={"clock": clock})
-    scenario = (state.scenario or {}).get("name")
-    begins = {"name": state.begins.name, "clock": clock, "scenario": scenario}
-    return WorldRow.of(kept, **begins, refused=0, server=None)
+    state: WorldState = from_document(WorldState, from_json(kept.state))
+    begins, worlds = state.begins, request.services.worlds
+    # It runs on wherever it is.
+    clock = Clock(request.services.system_clock, lambda clock: None, state.clock).view()
+    if as_rows:
+        scenario = (state.scenario or {}).get("name")
+        begun = {"name": begins.name, "clock": clock, "scenario": scenario}
+        return WorldRow.of(kept, **begun, refused=0, server=None)
+    spec = WorldSpec(
+        id=kept.id,
+        name=begins.name,
+        seed=begins.seed,
+        fixture=library.fixture_of(begins.fixture, None),
+        clock=begins.clock,
+        are_keys_known=begins.keys != OF_THE_SERVER,
+    )
+    return view_world(worlds.sketch(spec)).model_copy(update={"clock": clock})
 
 
 @get(WORLD, "worlds.read")

@@ -84,7 +84,7 @@ def test_an_authorization_can_be_captured_and_not_refunded_and_each_names_its_ro
 
     shown = moves(sandbox, tx)
 
-    assert shown["state"] == "authorized"
+    assert (shown["state"], len(shown["moves"])) == ("authorized", 6)
     assert {one["operation"].partition(".")[2]: one["row"] for one in shown["moves"]} == {
         "confirm": "F34",
         "capture": "F10",
