@@ -19,7 +19,6 @@ from sandbox.control.payments import payment_row
 from sandbox.control.routing import WORLD, get
 from sandbox.control.worlds import running_name, world_row
 from sandbox.domain.batches import Batch
-from sandbox.domain.directory import Account, Credential, Location, Terminal
 from sandbox.domain.instants import to_wire
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Payment
@@ -43,16 +42,6 @@ class StreamQuery(Query):
 
 Views = Mapping[str, Callable[[World, Any], Any]]
 """For each kind of event, what its data are."""
-
-_NAMES: Final[dict[type, str]] = {
-    Account: "account",
-    Terminal: "terminal",
-    Location: "location",
-    Credential: "credential",
-    ApiKey: "key",
-    Payment: "payment",
-    Batch: "batch",
-}
 
 
 def _attempt(tried: events.AttemptEvent) -> dict[str, Any]:
@@ -83,7 +72,8 @@ def _record(world: World, record: Any) -> dict[str, Any]:
     """
     is_gone = isinstance(record, events.Removed)
     kind: type = record.kind if is_gone else type(record)
-    shown = {"kind": _NAMES[kind], "id": record.id, "status": getattr(record, "status", None)}
+    name = "key" if kind is ApiKey else kind.__name__.lower()
+    shown = {"kind": name, "id": record.id, "status": getattr(record, "status", None)}
     shown["removed"] = is_gone or getattr(record, "deleted_at", None) is not None
     row: View | None = None
     if isinstance(record, Payment):
