@@ -142,6 +142,8 @@ def entries_of(payment: Payment | None, batch_id: str) -> Entries:
     if payment is None:
         return _NO_ENTRIES
     is_captured = payment.batch_id == batch_id
+    if not payment.ledger.refunded:
+        return Entries(captured=payment.ledger.kept, entries=1) if is_captured else _NO_ENTRIES
     refunds = [one.amount for one in _refunds(payment) if one.batch_id == batch_id]
     return Entries(
         captured=payment.ledger.kept if is_captured else 0,
@@ -151,13 +153,13 @@ def entries_of(payment: Payment | None, batch_id: str) -> Entries:
 
 
 def _refunds(payment: Payment) -> list[Attempt]:
-    if not payment.ledger.refunded:
-        return []
     return [attempt for attempt in payment.history if attempt.transaction_type == "refund"]
 
 
 def refund_batches(payment: Payment) -> tuple[str, ...]:
     """Return the batches in which the payment has refund entries."""
+    if not payment.ledger.refunded:
+        return ()
     batches = (attempt.batch_id for attempt in _refunds(payment))
     return tuple(dict.fromkeys(id for id in batches if id is not None))
 

@@ -11,7 +11,9 @@ def parse(content: bytes) -> Any:
     value = from_json(content, allow_inf_nan=False)
     # pydantic's parser takes the last of several values for a key. Where there are as many keys as
     # colons, none was dropped.
-    if content.count(b":") != _count_keys(value):
+    colons = content.count(b":")
+    is_flat = isinstance(value, dict) and len(value) == colons
+    if not is_flat and _count_keys(value) != colons:
         _REPEATED_KEYS.decode(content.decode())
     return value
 

@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field
 from sandbox.domain.access import Need, need
 from sandbox.domain.directory import Account, Relation, relate, relate_with_admin_reach
 from sandbox.domain.faults import Fault
+from sandbox.domain.json_text import fields_of
 from sandbox.domain.operations import ApiOperation
 from sandbox.domain.payments.cards import CARD_FIELDS
 from sandbox.domain.payments.outcomes import Operation
@@ -70,12 +71,12 @@ class Target(Struct, frozen=True, eq=False):
         """
         ids = []
         for outer, name in ((None, self.name), *self.aliases):
-            within = sent if outer is None else sent.get(outer)
-            id = within.get(name) if isinstance(within, dict) else None
-            if isinstance(id, str):
-                ids.append(id)
-            elif id is not None:
+            within = sent if outer is None else fields_of(sent.get(outer))
+            if (id := within.get(name)) is None:
+                continue
+            if not isinstance(id, str):
                 raise BadInput(f"{self.name}: must be a string")
+            ids.append(id)
         return ids
 
 

@@ -86,7 +86,8 @@ def _list_used_events(payment: Payment) -> Sequence[str]:
     if payment.original_id is not None:
         # The payment has used them.
         return ()
-    return list({event_claim(tx.account_id, attempt.event_id): None for attempt in tx.history})
+    used = dict.fromkeys([attempt.event_id for attempt in tx.history])
+    return [event_claim(tx.account_id, event_id) for event_id in used]
 
 
 def _with_event(payments: list[Payment], wanted: str) -> list[Payment]:

@@ -186,7 +186,7 @@ class Subscriptions:
 
     def note_messages(self, messages: Sequence[Message]) -> None:
         """Tell of messages that were committed."""
-        for message in messages:
+        for message in messages if self._subscribers else ():
             self._tell(MESSAGE, message)
 
     def note_tap(self, tap: Tap, is_waiting: bool) -> None:

@@ -58,8 +58,10 @@ def records_of(payment: Payment) -> list[Payment]:
 
     A late answer is another attempt at the same action (assumed D24-late).
     """
+    if not payment.recorded:
+        return []
     found: dict[str, Payment] = {}
-    for one in payment.history if payment.recorded else ():
+    for one in payment.history:
         if one.event_id in payment.recorded:
             found[one.event_id] = _record_of(payment, one, found.get(one.event_id))
     return list(found.values())

@@ -1,5 +1,7 @@
 """What an attempt makes of a payment: its record, batch, timers and events in the unit of work."""
 
+from typing import Final
+
 from sandbox.domain.batches import Batch
 from sandbox.domain.clock import AUTHORIZATION_EXPIRES, HOLD_REVERSED, SURCHARGE_EXPIRES, Timer
 from sandbox.domain.instants import Instant, from_ms
@@ -32,14 +34,14 @@ def save(
         record = change(record, transaction_type=record.operation.value)
     context.unit.put(record)
     _note_cap(context, before, record)
-    if before is None or before.status != record.status:
+    was, status = before.status if before else "new", record.status
+    if was != status:
         _set_timers(context, before, record)
     settlement.count(context, before, record, joined)
     for event, shown in conclusion.events:
         context.emit(event, shown)
     row = conclusion.taken
-    was = before.status if before else "new"
-    context.explain("apply", "ok", f"{row.trigger}: {was} to {record.status}", row.source)
+    context.explain("apply", "ok", f"{row.trigger}: {was} to {status}", row.source)
     return conclusion
 
 
@@ -67,26 +69,30 @@ def _note_cap(context: OperationContext, before: Payment | None, record: Payment
         context.explain("rule", "note", reason, "assumed 2.8-caps")
 
 
+_TIMERS: Final = {
+    "authorized": AUTHORIZATION_EXPIRES,
+    "surcharge_pending": SURCHARGE_EXPIRES,
+    "error": HOLD_REVERSED,
+}
+"""The timer that runs while a payment has a status."""
+
+
 def _set_timers(context: OperationContext, before: Payment | None, record: Payment) -> None:
     """Set and cancel the timers of authorizations and surcharge prompts.
 
     Both last only so long. Source: assumed F4, F21.
     """
-    id = record.id
-    if before is not None and before.status == "authorized":
-        context.unit.cancel(AUTHORIZATION_EXPIRES, id)
-    if before is not None and before.status == "surcharge_pending":
-        context.unit.cancel(SURCHARGE_EXPIRES, id)
-    if before is not None and before.status == "error":
-        context.unit.cancel(HOLD_REVERSED, id)
-    if record.status == "error" and record.ledger.held > 0:
+    id, status = record.id, record.status
+    if before is not None and (timer := _TIMERS.get(before.status)) is not None:
+        context.unit.cancel(timer, id)
+    if status == "error" and record.ledger.held > 0:
         due = context.now + transitions.HOLD_AFTER_TIMEOUT
         context.unit.schedule(Timer(kind=HOLD_REVERSED, subject=id, due=due))
-    if record.status == "authorized":
+    if status == "authorized":
         # Counted from the beginning; an increment does not restart it (assumed 8.1).
         due = from_ms(record.transaction.created_at) + transitions.authorization_lifetime(record)
         context.unit.schedule(Timer(kind=AUTHORIZATION_EXPIRES, subject=id, due=due))
-    if record.status == "surcharge_pending":
+    if status == "surcharge_pending":
         due = _prompt_ends(context, from_ms(record.transaction.created_at))
         context.unit.schedule(Timer(kind=SURCHARGE_EXPIRES, subject=id, due=max(due, context.now)))
 
