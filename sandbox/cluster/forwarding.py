@@ -48,7 +48,8 @@ class Forwarding:
     def __init__(self, abort: Callable[[Any, Any], Awaitable[None]]) -> None:
         self._client: aiohttp.ClientSession | None = None
         self._abort = abort
-        self._under_way: dict[int, set[asyncio.Task[bool]]] = {}
+        # The sessions of the servers at which something is under way.
+        self._under_way: dict[asyncio.Task[bool], int] = {}
 
     async def forward(
         self, peer: Peer, url: str, scope: Any, receive: Any, send: Any, body: bytes
@@ -66,8 +67,7 @@ class Forwarding:
             await send(message)
 
         task = asyncio.ensure_future(self._exchange(peer, url, scope, pass_on, body))
-        under_way = self._under_way.setdefault(peer.session, set())
-        under_way.add(task)
+        self._under_way[task] = peer.session
         try:
             return await wire.unless_gone(task, receive)
         except REFUSED:
@@ -88,9 +88,7 @@ class Forwarding:
             await self._abort(scope, receive)
             return True
         finally:
-            under_way.discard(task)
-            if not under_way:
-                self._under_way.pop(peer.session, None)
+            del self._under_way[task]
 
     async def _exchange(self, peer: Peer, url: str, scope: Any, send: Any, body: bytes) -> bool:
         # `OPTIONS *` has no path, which a URL cannot say.
@@ -148,14 +146,15 @@ class Forwarding:
         return self._client
 
     @property
-    def sessions(self) -> list[int]:
+    def sessions(self) -> set[int]:
         """The sessions of servers at which something is under way."""
-        return list(self._under_way)
+        return set(self._under_way.values())
 
     def end(self, session: int) -> None:
         """End what is under way at a server that is gone."""
-        for task in list(self._under_way.pop(session, ())):
-            task.cancel()
+        for task, at in self._under_way.items():
+            if at == session:
+                task.cancel()
 
     async def close(self) -> None:
         """Close all connections."""

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
@@ -22,12 +23,14 @@ import pytest
 
 from sandbox.app import build
 from sandbox.cluster.database import PATIENCE_S, Database
+from sandbox.cluster.forwarding import Forwarding
 from sandbox.cluster.ownership import COUNT_ALONE
 from sandbox.cluster.server import ClusterServer
 from sandbox.cluster.session import FRESH_S, SILENT_S
 from sandbox.cluster.setup import refuse_pooler
 from sandbox.settings import Settings
 from sandbox.store.files.port import StoreError, Unavailable
+from sandbox.worlds.elsewhere import Peer
 from tests.servers.cutting import Cutter
 from tests.servers.driving import WAITS_S, pay, payments, until, works
 from tests.servers.postgres import Postgres, serving_postgres
@@ -111,6 +114,36 @@ def test_reads_that_wait_at_a_frozen_server_know_what_others_did_meanwhile(
                 assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
         until(lambda: works(one))
         assert payments(one) == payments(other) >= made
+
+
+def test_every_request_that_was_sent_on_to_a_server_that_is_gone_is_ended():
+    async def send_on_twice(url: str) -> None:
+        forwarding = Forwarding(lambda scope, receive: asyncio.sleep(0))
+        scope = {"method": "POST", "path": "/", "query_string": b"", "headers": []}
+
+        def send_on() -> asyncio.Task[bool]:
+            peer = Peer(7, "gone", url, url)
+            never, taken = asyncio.Event().wait, asyncio.sleep
+            return asyncio.create_task(
+                forwarding.forward(peer, url, dict(scope), never, taken, b"")
+            )
+
+        first = send_on()
+        await asyncio.sleep(0.1)
+        forwarding.end(7)
+        # It comes before the end of the other one is over.
+        second = send_on()
+        await asyncio.wait((first,))
+        await asyncio.sleep(0.1)
+        forwarding.end(7)
+
+        for sent in (first, second):
+            with pytest.raises(Unavailable, match="is gone"):
+                await asyncio.wait_for(sent, WAITS_S)
+        await forwarding.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        asyncio.run(send_on_twice(f"http://127.0.0.1:{silent.getsockname()[1]}"))
 
 
 def test_a_session_is_ended_only_after_a_server_has_stopped_to_answer():
