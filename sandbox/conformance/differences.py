@@ -310,11 +310,10 @@ def _signature(one: Delivery, prefix: str, secret: str | None) -> str:
         return "not checked: no secret"
     if one.text is None:
         return "not checked: the body is not text"
-    id, timestamp, signature = (one.headers.get(f"{prefix}-{word}") for word in _HEADERS)
-    now_s = int(timestamp) if timestamp and timestamp.isdecimal() and len(timestamp) < 13 else 0
-    given = {"id": id, "timestamp": timestamp, "signature": signature}
+    timestamp = one.headers.get(f"{prefix}-timestamp", "")
+    now_s = int(timestamp) if timestamp.isdecimal() and len(timestamp) < 13 else 0
     try:
-        checked = verify([secret], **given, body=one.text.encode(), now_s=now_s)
+        checked = verify([secret], prefix, one.headers, one.text.encode(), now_s=now_s)
     except ValueError:
         return "not checked: the secret is not base64"
     return "genuine" if checked.step is None else checked.says

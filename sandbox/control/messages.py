@@ -31,7 +31,6 @@ from sandbox.domain.webhooks import (
     SentHead,
 )
 from sandbox.store.ids import Ids
-from sandbox.webhooks.samples import sample
 from sandbox.worlds.background import collect, select
 from sandbox.worlds.world import DEFAULT_WORLD, World
 
@@ -241,18 +240,32 @@ def view_attempt(attempt: DeliveryAttempt, message_id: str) -> DeliveryAttemptVi
 
 @post(f"{WORLD}/messages", "messages.send", status=202)
 def send_sample(request: ControlRequest, body: Sample) -> MessageView:
-    """Send a sample of an event."""
+    """Send a sample of an event: a real body, as if the operation had just happened here.
+
+    Changes may add fields (assumed D22).
+    """
     must_be_known("event_type", body.event_type, EVENTS)
     world = request.world
     written = Ids(seed=1, world_id=DEFAULT_WORLD)
+    text = library.sample(body.event_type)
     # For the ids of the demo world, in which samples were written, those of this one.
-    ids = {
-        written.uuid_of(f"{kind}:{name}"): id
-        for kind in ("account", "terminal", "location")
-        for name, id in world.cast.ids_of(kind).items()
-    }
-    text, id, now = library.sample(body.event_type), world.draws.message_id(), world.clock.now()
-    message = sample(body.event_type, text, body.changes, ids=ids, id=id, now=now)
+    for kind in ("account", "terminal", "location"):
+        for name, id in world.cast.ids_of(kind).items():
+            text = text.replace(written.uuid_of(f"{kind}:{name}"), id)
+    fields = {**from_json(text), **body.changes}
+    own_id = str(fields.get("id", ""))
+    subject = own_id
+    if body.event_type.startswith(("transaction.", "terminal.")):
+        subject = str(fields.get("transaction_id") or fields.get("terminal_id") or own_id)
+    message = Message(
+        id=world.draws.message_id(),
+        event_type=body.event_type,
+        account_id=str(fields.get("account_id") or own_id),
+        subject=subject,
+        request_id=None,
+        created_at=world.clock.now(),
+        record=fields,
+    )
     unit = world.store.begin()
     unit.emit(message)
     unit.commit()

@@ -230,14 +230,9 @@ def check_attempt(
             details="the attempt was made by another version of the sandbox",
         )
     secrets = _get_endpoint(world, delivery.endpoint_id).secrets_at(attempt.at)
-    result = verify(
-        secrets,
-        id=message.id,
-        timestamp=str(head.timestamp),
-        signature=head.signature,
-        body=body,
-        now_s=head.timestamp + head.age_s,
-    )
+    timestamp, signature = str(head.timestamp), head.signature or ""
+    headers = {"sent-id": message.id, "sent-timestamp": timestamp, "sent-signature": signature}
+    result = verify(secrets, "sent", headers, body, now_s=head.timestamp + head.age_s)
     return _view_check(result, b"%b.%d.%b" % (message.id.encode(), head.timestamp, body), secrets)
 
 
@@ -270,8 +265,8 @@ def verify_webhook(request: ControlRequest, body: VerifyBody) -> VerifyView:
         secrets = _get_endpoint(world, body.endpoint_id).secrets_at(world.now())
     prefix = request.services.worlds.profile.webhook_header_prefix.lower()
     sent = {name.lower(): value for name, value in body.headers.items()}
-    told = {part: sent.get(f"{prefix}-{part}") for part in ("id", "timestamp", "signature")}
     payload = body.body.encode("utf-8", "surrogatepass")
-    result = verify(secrets, **told, body=payload, now_s=int(world.system_clock()))
-    signed = f"{told['id'] or ''}.{told['timestamp'] or ''}.".encode() + payload
+    result = verify(secrets, prefix, sent, payload, now_s=int(world.system_clock()))
+    id, timestamp = (sent.get(f"{prefix}-{part}", "") for part in ("id", "timestamp"))
+    signed = f"{id}.{timestamp}.".encode() + payload
     return _view_check(result, signed, secrets)

@@ -336,7 +336,7 @@ def _take(
     conclusion = edits.conclude(
         payment,
         after,
-        event_id=event_ids.event_id_for(context, payment.account_id, None),
+        event_id=event_ids.new_event_id(context, payment.account_id),
         at=context.now_ms,
         capture_batch_id=(payment.batch_id or new_id) if captures else None,
         refund_batch_id=new_id if refunds else None,

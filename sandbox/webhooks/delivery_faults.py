@@ -73,8 +73,8 @@ def contradiction(
     return replace(message, id=id, record=record, only_for=only_for)
 
 
-def apply_fault(
-    then: WebhookThen,
+def write_attempt(
+    then: WebhookThen | None,
     endpoint: Endpoint,
     *,
     prefix: str,
@@ -83,11 +83,13 @@ def apply_fault(
     now: datetime,
     sent_at: float,
 ) -> tuple[dict[str, str], bytes]:
-    """Headers and body of an attempt with the faults of the rule.
+    """Return headers and body of an attempt, with the faults of the rule if there is one.
 
     `now` is the world's time, `sent_at` the system time in Unix seconds. The signature always
     covers the whole body and the sent timestamp.
     """
+    if then is None:
+        return headers_of(prefix, message_id, sent_at, body, endpoint.secrets_at(now)), body
     if then.stale_timestamp:
         sent_at -= STALE_S
     secrets = _secrets(then.signature, endpoint, now)

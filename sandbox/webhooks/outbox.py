@@ -51,35 +51,6 @@ class Job(Struct, frozen=True):
         return webhooks.delivery_id(self.message.id, self.endpoint_id)
 
 
-class Delayed:
-    """Delayed jobs. After the delay `release` is called with them."""
-
-    def __init__(self, later: Later, release: Callable[[Sequence[Job]], None]) -> None:
-        self._later = later
-        self._release = release
-        self._held: dict[str, tuple[Sequence[Job], Callable[[], None]]] = {}
-
-    def hold(self, jobs: Sequence[Job], delay_s: float) -> None:
-        """Delay these together: a first attempt and the jobs right after it."""
-        id = jobs[0].delivery_id
-        self._held[id] = jobs, self._later(delay_s, lambda: self._let_go(id))
-
-    def _let_go(self, id: str) -> None:
-        jobs, _ = self._held.pop(id)
-        self._release(jobs)
-
-    def has_attempt(self, id: str) -> bool:
-        """Whether an attempt at the delivery with this id is still to come."""
-        return any(job.delivery_id == id for jobs, _ in self._held.values() for job in jobs)
-
-    def call_off(self, endpoint_id: str | None = None) -> None:
-        """Have nothing come that is held back for this endpoint; None: for any."""
-        for id, (jobs, call_off) in list(self._held.items()):
-            if endpoint_id in (None, jobs[0].endpoint_id):
-                del self._held[id]
-                call_off()
-
-
 class WebhookWorld(Protocol):
     """A world as its outbox and the delivery worker see it."""
 
@@ -133,13 +104,15 @@ class Outbox:
         self._world = world
         self._on_work = on_work
         self._on_change = on_change
-        self._delayed = Delayed(later, self._release)
+        self._later = later
+        # The jobs of a delivery that is delayed, and what calls them off.
+        self._delayed: dict[str, tuple[Sequence[Job], Callable[[], None]]] = {}
         self.on_attempt: Callable[[Job, Delivery], None] | None = None
         self._begin_anew()
 
     def forget(self) -> None:
         """Forget everything that was to be sent: the store has other deliveries now, or none."""
-        self._delayed.call_off()
+        self._call_off()
         self._begin_anew()
         self._on_change()
 
@@ -230,7 +203,8 @@ class Outbox:
             self.pre_answer.setdefault(message.request_id, set()).add(first.delivery_id)
         if then.delay_ms is None:
             return jobs
-        self._delayed.hold(jobs, then.delay_ms / 1000)
+        id = first.delivery_id
+        self._delayed[id] = jobs, self._later(then.delay_ms / 1000, lambda: self._release(id))
         return []
 
     def subscribers(
@@ -282,9 +256,17 @@ class Outbox:
         delivery = self.delivery(job.delivery_id)
         return delivery is not None and delivery.status == "pending"
 
-    def _release(self, jobs: Sequence[Job]) -> None:
-        """Queue jobs that were delayed, but for deliveries that were resent by hand meanwhile."""
+    def _release(self, id: str) -> None:
+        """Queue what was delayed, but for deliveries that were resent by hand meanwhile."""
+        jobs, _ = self._delayed.pop(id)
         self._put(*[one for one in jobs if self._is_open(one)])
+
+    def _call_off(self, endpoint_id: str | None = None) -> None:
+        """Have nothing come that is delayed for this endpoint; None: for any."""
+        for id, (jobs, call_off) in list(self._delayed.items()):
+            if endpoint_id in (None, jobs[0].endpoint_id):
+                del self._delayed[id]
+                call_off()
 
     # --- work goes out
 
@@ -380,11 +362,11 @@ class Outbox:
 
     def _is_tried_again(self, delivery: Delivery) -> bool:
         """Whether another attempt at this delivery is planned, queued or in progress."""
-        waiting = self._waiting.get(delivery.endpoint_id, ())
-        return (
-            delivery.next_attempt_at is not None
-            or self._delayed.has_attempt(delivery.id)
-            or any(job.delivery_id == delivery.id for job in (*waiting, *self._under_way.values()))
+        queued = self._waiting.get(delivery.endpoint_id, ())
+        delayed = (job for jobs, _ in self._delayed.values() for job in jobs)
+        jobs = (*queued, *self._under_way.values(), *delayed)
+        return delivery.next_attempt_at is not None or any(
+            job.delivery_id == delivery.id for job in jobs
         )
 
     def fall_due(self, id: str) -> None:
@@ -423,7 +405,7 @@ class Outbox:
     def _cancel(self, endpoint_id: str) -> None:
         for job in self._waiting.pop(endpoint_id, ()):
             self._settle(job)
-        self._delayed.call_off(endpoint_id)
+        self._call_off(endpoint_id)
         unit = self._world.store.begin()
         for delivery in self._deliveries({"open_at": endpoint_id}):
             if delivery.next_attempt_at is not None:

@@ -244,14 +244,7 @@ class Inbox:
         attempts[id] += 1
         answer = program.answers[min(attempts[id], len(program.answers)) - 1]
         in_time = program.delay_ms < TIMEOUT_S * 1000
-        check = verify(
-            endpoint.secrets_at(now),
-            id=id or None,
-            timestamp=headers.get(f"{prefix}-timestamp"),
-            signature=headers.get(f"{prefix}-signature"),
-            body=body,
-            now_s=int(at_s),
-        )
+        check = verify(endpoint.secrets_at(now), prefix, headers, body, now_s=int(at_s))
         came = Received(now, id, attempts[id], headers, body, check, answer if in_time else None)
         kept.received.append(came)
         kept.total += 1

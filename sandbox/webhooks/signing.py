@@ -41,10 +41,7 @@ def why_not_genuine(
     prefix: str, secret: str, body: bytes, headers: Mapping[str, str]
 ) -> str | None:
     """Why a receiver that has the secret refuses these headers and bytes; None if it takes them."""
-    names = (f"{prefix}-{part}" for part in ("id", "timestamp", "signature"))
-    id, timestamp, signature = map(headers.get, names)
-    given = {"id": id, "timestamp": timestamp, "signature": signature}
-    check = verify([secret], **given, body=body, now_s=int(time()))
+    check = verify([secret], prefix, headers, body, now_s=int(time()))
     return None if check.step is None else check.says
 
 
@@ -81,19 +78,14 @@ class Verification(Struct, frozen=True, gc=False):
 
 
 def verify(
-    secrets: Sequence[str],
-    *,
-    id: str | None,
-    timestamp: str | None,
-    signature: str | None,
-    body: bytes,
-    now_s: int,
+    secrets: Sequence[str], prefix: str, headers: Mapping[str, str], body: bytes, *, now_s: int
 ) -> Verification:
     """Check the three headers and the bytes against the secrets, at that second of 1970."""
-    given = {"id": id, "timestamp": timestamp, "signature": signature}
+    given = {name: headers.get(f"{prefix}-{name}", "") for name in ("id", "timestamp", "signature")}
     missing = [name for name, value in given.items() if not value]
-    if id is None or timestamp is None or signature is None or missing:
+    if missing:
         return Verification("headers", f"there is no header of the {' and the '.join(missing)}")
+    id, timestamp, signature = given.values()
     sent = tuple(signature.split())
     if not (timestamp.isascii() and timestamp.isdecimal()) or int(timestamp) > TIMESTAMP_MAX:
         says = "the timestamp is not a number of seconds since 1970"

@@ -13,10 +13,9 @@ from sandbox.domain.events import body_of
 from sandbox.domain.webhooks import Delivery, Endpoint, Sent
 from sandbox.measurements import Measured
 from sandbox.store.files.port import StoreError
-from sandbox.webhooks.delivery_faults import apply_fault, head_of
+from sandbox.webhooks.delivery_faults import head_of, write_attempt
 from sandbox.webhooks.outbox import Job, WebhookWorld
 from sandbox.webhooks.receivers import LocalReceivers, is_inside
-from sandbox.webhooks.signing import headers_of
 
 PATIENCE_S: Final = 0.5
 """An attempt that takes longer than this does not hold up the next one at the same endpoint."""
@@ -199,7 +198,15 @@ class DeliveryWorker:
         """Sign the message and send it, over the network or to a receiver in this process."""
         body, sent_at = body_of(job.message), world.webhook_time()
         self._note_lag(world, job)
-        headers, body = self._write(world, endpoint, job, body, sent_at)
+        headers, body = write_attempt(
+            job.then,
+            endpoint,
+            prefix=self._prefix,
+            message_id=job.message.id,
+            body=body,
+            now=world.now(),
+            sent_at=sent_at,
+        )
         if is_inside(endpoint.url):
             sent = await world.inbox.take(
                 endpoint, body, headers, prefix=self._prefix, now=world.now(), at_s=sent_at
@@ -219,24 +226,6 @@ class DeliveryWorker:
             if self._client is None:
                 self._client = await asyncio.to_thread(self._open_client)
         return self._client
-
-    def _write(
-        self, world: WebhookWorld, endpoint: Endpoint, job: Job, body: bytes, sent_at: float
-    ) -> tuple[dict[str, str], bytes]:
-        """Headers and body as they are sent."""
-        now = world.now()
-        if job.then is None:
-            secrets = endpoint.secrets_at(now)
-            return headers_of(self._prefix, job.message.id, sent_at, body, secrets), body
-        return apply_fault(
-            job.then,
-            endpoint,
-            prefix=self._prefix,
-            message_id=job.message.id,
-            body=body,
-            now=now,
-            sent_at=sent_at,
-        )
 
     def _note_lag(self, world: WebhookWorld, job: Job) -> None:
         delivery = world.store.get(Delivery, job.delivery_id)

@@ -262,13 +262,13 @@ async def _act(
     case = _case(context, payment, action)
     ruled = follow_ups.rule_for(case)
     if ruled is not None:
-        event_id = event_ids.event_id_for(context, payment.account_id, new_id)
+        event_id = new_id or event_ids.new_event_id(context, payment.account_id)
         return _conclude(context, case, ruled, None, event_id)
     if again is None:
         choice = _choose(context, payment, action)
     else:
         choice = outcomes.choose_repeated(context, again, sent)
-    event_id = event_ids.event_id_for(context, payment.account_id, new_id)
+    event_id = new_id or event_ids.new_event_id(context, payment.account_id)
     delay_ms, lost = processor.delay_ms(context, choice), None
     if delay_ms == 0:
         return _finish(context, payment, action, choice, event_id)

@@ -9,16 +9,8 @@ from sandbox.platform.context import OperationContext
 from sandbox.store.tables import event_claim
 
 
-def event_id_for(context: OperationContext, account_id: str, sent: str | None) -> str:
-    """Return the event_id of this attempt.
-
-    It is the client's, else a new one in capitals (assumed 7.1).
-    """
-    return sent or new_event_id(context, account_id)
-
-
 def new_event_id(context: OperationContext, account_id: str) -> str:
-    """Return an event_id that no attempt of the merchant has: assumed 7.1, 2.6.
+    """Return an event_id in capitals that no attempt of the merchant has: assumed 7.1, 2.6.
 
     Draws repeat after a reset, so a client may have sent the one that comes next. It is skipped.
     """

@@ -207,7 +207,7 @@ async def _start(
         return _finish(context, begun)
     delay_ms, tap = processor.delay_ms(context, choice), None
     if choice.tap is not None:
-        scenario_follow_ups.follow_meanwhile(context, choice, payment)
+        scenario_follow_ups.follow_outcome(context, choice, payment, is_late=False)
         tap = _tap(context, payment, choice.tap)
     if tap is None and delay_ms == 0:
         # No request can see it in between, and one commit is enough.
@@ -244,7 +244,7 @@ def _begin(
     if choice is not None:
         choice = context.choice = _as_priced(choice, cost)
     sent = body.event_id if again is None else None
-    event_id = event_ids.event_id_for(context, known.account_id, sent)
+    event_id = sent or event_ids.new_event_id(context, known.account_id)
     fields = _fields(context, body, known, operation, event_id)
     begun = _Initiation(fields, operation, known, card, body.amount, stated, cost, choice)
     payment = begun.created(card if _is_read_at_once(choice) else NOT_READ)
@@ -295,7 +295,8 @@ def _finish(
         return payment
     choice = begun.choice
     if choice is not None:
-        scenario_follow_ups.follow_outcome(context, choice, payment, was_tapped=was_tapped)
+        is_late = True if was_tapped else None
+        scenario_follow_ups.follow_outcome(context, choice, payment, is_late=is_late)
     payment = _as_read(begun, payment)
     readings = context.world.readings
     if readings[RECEIPT_DATA] == "emv" and choice and choice.outcome.response_code:

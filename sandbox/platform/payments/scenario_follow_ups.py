@@ -20,32 +20,23 @@ _ABOUT_KEY = (REVOKE_KEY, REINSTATE_KEY)
 _ABOUT_TERMINAL = (BLOCK_TERMINAL, UNBLOCK_TERMINAL)
 
 
-def follow_meanwhile(context: OperationContext, choice: ChosenOutcome, payment: Payment) -> None:
-    """Schedule what happens while a payment waits for its tap, counted from its beginning."""
-    schedule_follow_ups(
-        context,
-        [one for one in choice.follow if one.do != LATE_ANSWER],
-        terminal_id=payment.transaction.tid,
-        payment=payment.id,
-    )
-
-
 def follow_outcome(
     context: OperationContext,
     choice: ChosenOutcome,
     payment: Payment,
     *,
-    was_tapped: bool = False,
+    is_late: bool | None = None,
     event_id: str = "",
 ) -> None:
-    """Schedule the follow-ups with the outcome, from which they are counted. Source: assumed D39.
+    """Schedule the follow-ups of a payment, from now on. Source: assumed D39.
 
-    Those of a payment that waited for its tap are there already, but for a late answer. That of an
-    action names its `event_id`.
+    With `is_late` those are meant that are late answers, or those that are not: while a payment
+    waits for its tap, they are counted from its beginning, but for a late answer. That of an action
+    names its `event_id`.
     """
     schedule_follow_ups(
         context,
-        [one for one in choice.follow if not was_tapped or one.do == LATE_ANSWER],
+        [one for one in choice.follow if is_late in (None, one.do == LATE_ANSWER)],
         terminal_id=payment.transaction.tid,
         payment=payment.id,
         event_id=event_id,
