@@ -1,6 +1,7 @@
 """The rooms and who may import whom."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -367,10 +368,9 @@ def test_no_file_is_longer_than_500_lines():
 
 def test_no_test_module_imports_another():
     wrong = [
-        f"{path.relative_to(PROJECT)}: {node.module}"
+        f"{path.relative_to(PROJECT)}: {module}"
         for path in (PROJECT / "tests").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ImportFrom) and ".test_" in (node.module or "")
+        for module in re.findall(r"^ *from (\S+\.test_\S+) import", path.read_text("utf-8"), re.M)
     ]
 
     assert wrong == []

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -49,17 +50,22 @@ def _modules() -> Iterator[Path]:
         yield from (ROOT / package).rglob("*.py")
 
 
-def _functions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """Yield the functions that are called, with their places."""
-    for path in _modules():
-        for node in ast.walk(ast.parse(path.read_text())):
-            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                continue
-            names = {
-                ast.unparse(one).split("(")[0].rpartition(".")[2] for one in node.decorator_list
-            }
-            if not names & GIVES_A_VALUE:
-                yield f"{path.relative_to(ROOT)}:{node.lineno} {node.name}", node
+@cache
+def _nodes() -> list[tuple[str, ast.AST]]:
+    """List what could have a name, with its place."""
+    return [
+        (f"{path.relative_to(ROOT)}:{node.lineno}", node)
+        for path in _modules()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.AnnAssign)
+    ]
+
+
+def _is_called(node: ast.AST) -> bool:
+    """Whether this is a function that is not read like a value."""
+    decorators = [ast.unparse(one) for one in getattr(node, "decorator_list", ())]
+    names = {one.split("(")[0].rpartition(".")[2] for one in decorators}
+    return not isinstance(node, ast.AnnAssign) and not names & GIVES_A_VALUE
 
 
 def test_modules_are_named_by_nouns():
@@ -70,31 +76,28 @@ def test_modules_are_named_by_nouns():
 
 def test_functions_are_named_by_verbs():
     found = [
-        place
-        for place, node in _functions()
-        if node.name.lstrip("_").partition("_")[0] in PARTICIPLES
+        f"{place} {node.name}"
+        for place, node in _nodes()
+        if _is_called(node) and node.name.lstrip("_").partition("_")[0] in PARTICIPLES
     ]
 
     assert found == []
 
 
 def _booleans() -> Iterator[tuple[str, str]]:
-    """Yield the functions that give a boolean, and the attributes that are one, with places."""
-    for path in _modules():
-        for node in ast.walk(ast.parse(path.read_text())):
-            match node:
-                case ast.FunctionDef(name=name, returns=kind) if kind:
-                    pass
-                case ast.AsyncFunctionDef(name=name, returns=kind) if kind:
-                    pass
-                case ast.AnnAssign(target=ast.Name(id=name), annotation=kind):
-                    pass
-                case ast.AnnAssign(target=ast.Attribute(attr=name), annotation=kind):
-                    pass
-                case _:
-                    continue
-            if re.fullmatch(r"(Annotated\[)?bool\b.*", ast.unparse(kind)):
-                yield name, f"{path.relative_to(ROOT)}:{node.lineno} {name}"
+    """Yield the names of functions that give a boolean, and of attributes that are one."""
+    for place, node in _nodes():
+        match node:
+            case ast.AnnAssign(target=ast.Name(id=name) | ast.Attribute(attr=name)):
+                kind = node.annotation
+            case ast.FunctionDef(name=name, returns=kind) if kind:
+                pass
+            case ast.AsyncFunctionDef(name=name, returns=kind) if kind:
+                pass
+            case _:
+                continue
+        if re.match(r"(Annotated\[)?bool\b", ast.unparse(kind)):
+            yield name, f"{place} {name}"
 
 
 def test_booleans_are_named_by_questions():
