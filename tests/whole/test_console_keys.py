@@ -1,12 +1,9 @@
 """The console by keyboard alone."""
 
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.conftest import NOW
-from tests.driving import Served, serving
+from tests.driving import Served
 from tests.whole.browsing import needs_chromium
 from tests.whole.consoles import LETTERS, ROOMS, go, pay, ready
 
@@ -25,21 +22,14 @@ WHERE = """
 """
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Served]:
-    with serving("--clock", NOW) as found:
-        for amount in (1000, 2000, 3000):
-            pay(found, amount)
-        yield found
-
-
 @pytest.fixture
-def page(browser: Browser, server: Served) -> Iterator[Page]:
-    opened = browser.new_page(viewport={"width": 1440, "height": 900})
-    go(opened, server, "overview")
-    ready(opened, "overview")
-    yield opened
-    opened.close()
+def page(page: Page, server: Served) -> Page:
+    """The overview of a world with a few payments."""
+    for amount in (1000, 2000, 3000):
+        pay(server, amount)
+    go(page, server, "overview")
+    ready(page, "overview")
+    return page
 
 
 def test_g_and_a_letter_go_to_each_room(page):

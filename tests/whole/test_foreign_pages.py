@@ -7,12 +7,11 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Response
+from pytest_httpserver import HTTPServer
 
 from sandbox.control.routes import CONTROL
 from sandbox.platform.routes import OPERATIONS
@@ -127,31 +126,12 @@ async ({ base, routes, key, together, patience }) => {
 """What a hostile page does: every route, in every way in which a browser lets a page ask."""
 
 
-class _Blank(BaseHTTPRequestHandler):
-    """An empty page, wherever it is asked."""
-
-    def do_GET(self) -> None:
-        body = b"<!doctype html><title>a page</title><body></body>"
-        self.send_response(200)
-        self.send_header("content-type", "text/html")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        """Say nothing."""
-
-
-@pytest.fixture(scope="module")
-def elsewhere() -> Iterator[int]:
-    """The port of another server on this machine."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Blank)
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    yield server.server_address[1]
-    server.shutdown()
-    thread.join()
-    server.server_close()
+@pytest.fixture
+def elsewhere(httpserver: HTTPServer) -> int:
+    """The port of another server on this machine, with an empty page wherever it is asked."""
+    page = "<!doctype html><title>a page</title><body></body>"
+    httpserver.expect_request(re.compile("")).respond_with_data(page, content_type="text/html")
+    return httpserver.port
 
 
 @pytest.fixture(scope="module")
