@@ -151,16 +151,12 @@ def _beginning(saved: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, Any]:
     while isinstance(own, dict) and FILE in own:
         name, own = _beginning_of(own)
         ((number, state),) = saved["world"].items()
-        snapshot = {**saved, "world": {number: _build_first_state(state, name)}}
+        begins = {**state["begins"], "fixture": name}
+        snapshot = {**saved, "world": {number: {**state, "begins": begins}}}
         snapshot.pop("fixture")
         if own is not None:
             snapshot["fixture"] = {"0": {"_id": "fixture", **own}}
     return snapshot, name, own
-
-
-def _build_first_state(state: Mapping[str, Any], fixture: str) -> dict[str, Any]:
-    """Return the document of a world that began with that fixture."""
-    return {**state, "begins": {**state["begins"], "fixture": fixture}}
 
 
 def _beginning_of(saved: Mapping[str, Any]) -> tuple[str, Any]:

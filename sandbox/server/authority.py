@@ -73,7 +73,7 @@ def _new_authority(folder: Path, ca_file: Path) -> tuple[EllipticCurvePrivateKey
     builder = _builder(name, name, key.public_key(), _AUTHORITY_LIFE)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
     builder = builder.add_extension(_usage(signs_certificates=True), critical=True)
-    certificate = _signed(builder, key)
+    certificate = builder.sign(key, hashes.SHA256())
     replace_file(folder / _PAIR_FILE, [_key_pem(key), _pem(certificate)], keeps_mode=False)
     ca_file.write_bytes(_pem(certificate))
     return key, certificate
@@ -94,7 +94,8 @@ def _server_chain(
         (x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key()), False),
     ):
         builder = builder.add_extension(extension, critical=is_critical)
-    return _key_pem(key) + _pem(_signed(builder, authority_key)) + _pem(authority)
+    certificate = builder.sign(authority_key, hashes.SHA256())
+    return _key_pem(key) + _pem(certificate) + _pem(authority)
 
 
 def _builder(subject: Any, issuer: Any, public_key: Any, life: timedelta) -> Any:
@@ -123,10 +124,6 @@ def _usage(*, signs_certificates: bool) -> Any:
         encipher_only=False,
         decipher_only=False,
     )
-
-
-def _signed(builder: Any, key: Any) -> Any:
-    return builder.sign(key, hashes.SHA256())
 
 
 def _general_name(name: str) -> Any:

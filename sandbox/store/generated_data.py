@@ -11,34 +11,28 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sandbox.domain.directory import Account, AccountType, Address, Location, Terminal
 from sandbox.store.fixture import FixtureError, put_all
 from sandbox.store.ids import Ids
-from sandbox.store.store import Store, UnitOfWork
+from sandbox.store.store import Store
 from sandbox.store.world_state import RECORDS_MAX, GeneratedData
 
 if TYPE_CHECKING:
     from faker import Faker
 
 
-class _Trade(NamedTuple):
-    """A kind of business: its category code, its names, its description."""
-
-    mcc: str
-    pattern: str
-    description: str
-
-
 _TRADES: Final = (
-    _Trade("5411", "{} Grocery", "Neighborhood grocery"),
-    _Trade("5812", "{} Bistro", "Restaurant with table service"),
-    _Trade("5812", "{} & Daughters Grill", "Restaurant with a bar"),
-    _Trade("5814", "{} Burgers", "Fast food"),
-    _Trade("5814", "{} Coffee", "Coffee shop"),
-    _Trade("5999", "{} Outfitters", "Specialty retail"),
-    _Trade("5942", "{} Books", "Bookshop"),
-    _Trade("7011", "Hotel {}", "Hotel"),
-    _Trade("7512", "{} Car Rental", "Car rental"),
-    _Trade("4121", "{} Cabs", "Taxi company"),
-    _Trade("7230", "{} Salon", "Hair salon"),
+    ("5411", "{} Grocery", "Neighborhood grocery"),
+    ("5812", "{} Bistro", "Restaurant with table service"),
+    ("5812", "{} & Daughters Grill", "Restaurant with a bar"),
+    ("5814", "{} Burgers", "Fast food"),
+    ("5814", "{} Coffee", "Coffee shop"),
+    ("5999", "{} Outfitters", "Specialty retail"),
+    ("5942", "{} Books", "Bookshop"),
+    ("7011", "Hotel {}", "Hotel"),
+    ("7512", "{} Car Rental", "Car rental"),
+    ("4121", "{} Cabs", "Taxi company"),
+    ("7230", "{} Salon", "Hair salon"),
 )
+"""Kinds of businesses: category code, pattern of names, description."""
+
 _STATIONS: Final = ("Front desk", "Register", "Counter", "Patio", "Bar", "Drive-through")
 _CONFIG: Final = "cfg-tsys-001"
 
@@ -50,19 +44,16 @@ def generate(store: Store, counts: GeneratedData, draws: Ids, *, seed: int, now:
     fake = Faker("en_US", use_weighting=False)
     # As text, since Faker takes a number and its negative for the same.
     fake.seed_instance(str(seed))
-    parents = _parents(store.begin())
-    put_all(store, _Generator(fake, counts, draws, now).records(parents))
+    put_all(store, _Generator(fake, counts, draws, now).records(_parents(store)))
 
 
-def _parents(unit: UnitOfWork) -> list[Account]:
+def _parents(store: Store) -> list[Account]:
     """Return the partners of the world, else any accounts that can have merchants, oldest first."""
-    found, _ = unit.find(Account, {})
-    live = [account for account in reversed(found) if account.deleted_at is None]
-    partners = [account for account in live if account.type is AccountType.PARTNER]
+    live = [account for account in store.all(Account).values() if account.deleted_at is None]
     others = [account for account in live if account.type is not AccountType.MERCHANT]
     if not others:
         raise FixtureError("no account of the fixture can have merchants, so none can be generated")
-    return partners or others
+    return [account for account in live if account.type is AccountType.PARTNER] or others
 
 
 class _Generator(NamedTuple):
@@ -84,15 +75,15 @@ class _Generator(NamedTuple):
 
     def _merchant(self, number: int, parent: Account) -> Account:
         fake = self.fake
-        trade = fake.random_element(_TRADES)
+        mcc, pattern, description = fake.random_element(_TRADES)
         return Account(
             id=self.draws.uuid_of(f"invented:account:{number}"),
             available_processor_configs=(_CONFIG,),
             tax_id=fake.numerify("%#-#######"),
-            mcc=trade.mcc,
+            mcc=mcc,
             type=AccountType.MERCHANT,
-            name=trade.pattern.format(fake.last_name()),
-            description=trade.description,
+            name=pattern.format(fake.last_name()),
+            description=description,
             parent_account_ids=(*parent.parent_account_ids, parent.id),
             address=self._address(),
             created_at=self.now,

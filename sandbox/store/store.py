@@ -73,11 +73,6 @@ class Timers:
         """Remove the timer, if there is one."""
         self._by_subject.pop((kind, subject, tag), None)
 
-    def get(self, kind: str, subject: str, tag: str) -> Timer | None:
-        """Return the timer of that kind, subject and tag, or None."""
-        entry = self.entry((kind, subject, tag))
-        return None if entry is None else entry[1]
-
     def entry(self, key: tuple[str, str, str]) -> tuple[int, Timer] | None:
         """Return that timer after its place among those that are due together, or None."""
         return self._by_subject.get(key)
@@ -203,7 +198,8 @@ class Store:
 
     def timer(self, kind: str, subject: str, tag: str = "") -> Timer | None:
         """Return the timer of that kind, subject and tag, or None."""
-        return self.timers.get(kind, subject, tag)
+        entry = self.timers.entry((kind, subject, tag))
+        return None if entry is None else entry[1]
 
     def table(self, kind: type) -> Records:
         """Return the records of that kind."""

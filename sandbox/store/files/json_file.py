@@ -240,7 +240,11 @@ class JsonFile(StateFile):
             tiny = self._database.table(f"{change.world}.{name}")
             documents = puts.get(name, {})
             tiny.remove(where(ID).test({*documents, *gone.get(name, ())}.__contains__))
-            tiny.insert_multiple(_tiny(one) for one in documents.values())
+            # Of each document first its id, then its fields.
+            tiny.insert_multiple(
+                TinyDocument({ID: one.id, **from_json(one.text)}, doc_id=one.number)
+                for one in documents.values()
+            )
 
     def _warn(self) -> None:
         """Say once that there are too many documents for a file of this kind."""
@@ -264,8 +268,3 @@ def _names(name: str) -> tuple[str, str]:
     if names is None:
         raise Contents(f"table {name!r} is not named <world>.<table>")
     return names[1], names[2]
-
-
-def _tiny(document: Document) -> TinyDocument:
-    """Return a document as TinyDB has it: first its id, then its fields."""
-    return TinyDocument({ID: document.id, **from_json(document.text)}, doc_id=document.number)
