@@ -38,6 +38,7 @@ class Records:
         self.table = table
         self.id_of: Callable[[Row], str] = _getter(table.key)
         self._accounts = accounts or self
+        self._has_deleted = "deleted_at" in table.kind.__struct_fields__
         self.forget()
 
     def forget(self) -> None:
@@ -173,7 +174,7 @@ class Records:
             found = self._looked_up(narrowest, conditions.pop(narrowest))
         else:
             found = self._in_order()
-        if self.table.has_deleted and where:
+        if self._has_deleted and where:
             found = [one for one in found if one.deleted_at is None]
         for name, wanted in conditions.items():
             found = self._those_with(name, wanted, found)

@@ -47,15 +47,14 @@ class Table(Struct, frozen=True, kw_only=True, gc=False):
     """
 
     name: str
-    kind: type
-    key: str
+    kind: type[Struct]
+    key: str = "id"
     unique: Mapping[str, Values] = field(default_factory=dict)
     lookups: Mapping[str, Values] = field(default_factory=dict)
     conditions: Mapping[str, Fitting] = field(default_factory=dict)
     texts: tuple[str, Texts] | None = None
     orders: Mapping[str, Rank] = field(default_factory=dict)
     moment: Rank | None = None
-    has_deleted: bool = False
     can_wait: bool = False
     derives: Callable[[Any], Sequence[Any]] | None = None
 
@@ -165,7 +164,6 @@ TABLES: Final[tuple[Table, ...]] = (
     Table(
         name="accounts",
         kind=Account,
-        key="id",
         lookups={"account": _one("id"), "ancestor": attrgetter("parent_account_ids")},
         conditions={
             **_fields("status", "type", account="id"),
@@ -174,7 +172,6 @@ TABLES: Final[tuple[Table, ...]] = (
             ],
         },
         texts=("search", lambda account: (account.name,)),
-        has_deleted=True,
     ),
     Table(
         name="terminals",
@@ -186,35 +183,28 @@ TABLES: Final[tuple[Table, ...]] = (
         },
         conditions=_fields("status", "processor_config_id", "mid", "tid", account="account_id"),
         texts=("search", lambda terminal: (terminal.name, terminal.mid, terminal.tid)),
-        has_deleted=True,
     ),
     Table(
         name="locations",
         kind=Location,
-        key="id",
         lookups={"account": _one("account_id"), "terminal": _one("terminal_id")},
         conditions=_fields("status", account="account_id"),
         texts=("search", lambda location: (location.name,)),
-        has_deleted=True,
     ),
     Table(
         name="credentials",
         kind=Credential,
-        key="id",
         lookups={"account": _one("account_id"), "code": _one("code")},
         conditions=_fields(account="account_id"),
-        has_deleted=True,
     ),
     Table(
         name="api_keys",
         kind=ApiKey,
-        key="id",
         unique={"lookup": _one("lookup")},
         # Deleted keys are not listed; revoked and expired ones are (assumed 4.5-deleted).
         lookups={"account": _one("account_id")},
         conditions=_fields(account="account_id"),
         texts=("search", lambda key: (key.name,)),
-        has_deleted=True,
     ),
     Table(
         name="transactions",
@@ -264,7 +254,6 @@ TABLES: Final[tuple[Table, ...]] = (
     Table(
         name="batches",
         kind=Batch,
-        key="id",
         lookups={
             "account": _one("account_id"),
             "terminal_id": _one("terminal_id"),
@@ -273,17 +262,16 @@ TABLES: Final[tuple[Table, ...]] = (
         conditions=_fields("status", "processor_config_id", account="account_id"),
     ),
     Table(name="applications", kind=Application, key="account_id"),
-    Table(name="endpoints", kind=Endpoint, key="id"),
+    Table(name="endpoints", kind=Endpoint),
     Table(
         name="deliveries",
         kind=Delivery,
-        key="id",
         lookups={"message": _one("message_id"), "open_at": _open_at},
     ),
     Table(name="key_usage", kind=KeyUsage, key="key_id", can_wait=True),
     Table(name="busy_payments", kind=BusyPayment, key="transaction_id"),
     Table(name="unanswered", kind=Unanswered, key="transaction_id"),
-    Table(name="world", kind=WorldState, key="id"),
+    Table(name="world", kind=WorldState),
 )
 
 NAMES: Final[Mapping[type, str]] = {table.kind: table.name for table in TABLES}

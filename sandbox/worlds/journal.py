@@ -176,7 +176,7 @@ def capture_body(
         return None
     has_escapes = b"\\u" in body
     # If none of them begins in the part that is stored, none is stored.
-    if secrets and (has_escapes or _has_any(secrets, body)):
+    if any(has_escapes or 0 <= body.find(name.encode()) < CAPTURE_BYTES_MAX for name in secrets):
         body = _mask_fields(body, secrets)
     if has_escapes or may_hold_secret:
         return _scrub_body(body, profile)
@@ -214,11 +214,6 @@ def _each_scrubbed(value: Any, scrub: Scrub) -> Any:
     text = str(value)
     shown = scrub(text)
     return value if shown == text else shown
-
-
-def _has_any(names: tuple[str, ...], body: bytes) -> bool:
-    """Whether any of the names is in the part of the body that is stored."""
-    return any(body.find(name.encode(), 0, CAPTURE_BYTES_MAX) >= 0 for name in names)
 
 
 def _mask_fields(body: bytes, secrets: Sequence[str]) -> bytes:

@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.driving import Served, serving
-from tests.processes import run
 from tests.properties import examples
 
 CARD = 4532015112830366
@@ -88,21 +87,6 @@ def test_any_saved_world_opens_on_another_server(saving, opening, year, amounts,
     again = opening.control("GET", "/worlds/default/snapshot").content
     # Names and keys are those of the world that took the state in.
     assert _state(again) == _state(saved)
-
-
-def test_a_server_begins_with_a_world_that_another_one_saved(saving, tmp_path):
-    saved = tmp_path / "failed.world.json"
-    saved.write_bytes(_saved(saving, 2110, [1000] * 40, 3))
-
-    with serving("--fixture", str(saved)) as server:
-        assert _ok(server.control("GET", "/worlds/default"))["fixture"] == "failed.world"
-
-    file = tmp_path / "again.json"
-    with serving() as server:
-        loaded = run("world", "load", str(saved), "--url", server.url)
-        assert (loaded.returncode, loaded.stderr) == (0, b"")
-        run("world", "save", str(file), "--url", server.url)
-    assert _state(file.read_bytes()) == _state(saved.read_bytes())
 
 
 def test_durations_are_saved_as_thousandths_of_milliseconds(saving):

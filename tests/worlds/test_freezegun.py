@@ -15,7 +15,7 @@ from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.driving import InProcess
 from tests.platform.minting import messages
-from tests.support.payments import held, pay, prompted, read, sold
+from tests.support.payments import held, pay, read, sold
 from tests.webhooks.calling import living, sample
 from tests.webhooks.receiving import receiving
 
@@ -95,25 +95,6 @@ def test_an_authorization_expires_at_its_own_moment_when_time_is_moved_on(runnin
     assert after["history"][-1]["created_at"] == 1_772_798_400_000
 
 
-@pytest.mark.proves("assumed 8.2-surcharge")
-def test_a_surcharge_prompt_expires_after_five_minutes(running, frozen):
-    tx = prompted(running)
-
-    frozen.tick(timedelta(minutes=5, seconds=-1))
-    before = read(running, tx)["status"]
-    frozen.tick(timedelta(seconds=1))
-    after = read(running, tx)
-
-    assert before == "surcharge_pending"
-    assert (after["status"], after["status_reason"]) == ("canceled", "surcharge_expired")
-    last = messages(running, subject=tx["transaction_id"])[-1]
-    assert (last["event_type"], last["created_at"]) == (
-        "transaction.cancel",
-        "2026-03-01T12:05:00.000Z",
-    )
-
-
-@pytest.mark.proves("spec 5.5")
 def test_a_legacy_key_works_until_the_day_on_which_all_of_them_end(running, frozen):
     frozen.move_to("2026-07-30T23:59:59Z")
     before = running.ask("GET", "/v5/apikeys", key="legacy").status
