@@ -415,7 +415,7 @@ def test_importing_a_module_brings_nothing_that_is_not_needed_yet(module, unwant
     program = f"import sys, {module}; print(*sorted(sys.modules))"
 
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=30, cwd=PROJECT
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, cwd=PROJECT
     )
 
     assert done.returncode == 0, done.stderr
@@ -437,7 +437,7 @@ def test_importing_everything_prints_nothing_and_starts_nothing():
         [sys.executable, "-W", "error", "-c", program],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=120,
         cwd=PROJECT,
     )
 

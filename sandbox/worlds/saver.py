@@ -47,7 +47,7 @@ class ChangeLog:
 
     def forget(self) -> None:
         """Forget all changes: the store is as the file has it."""
-        self._changed: dict[tuple[str, str], Records] = {}
+        self._changed: dict[tuple[Records, str], None] = {}
         self._messages: list[tuple[int, Message]] = []
         self._timers: dict[tuple[str, str, str], None] = {}
         self._counters = counters_document(self._store.counters)
@@ -60,16 +60,14 @@ class ChangeLog:
 
     def note(self, unit: UnitOfWork) -> None:
         """Note that a unit of work was committed."""
-        must_wait = bool(unit.emitted or unit.timed)
-        for records, id in unit.changed:
-            self._changed[records.table.name, id] = records
-            must_wait = must_wait or not records.table.can_wait
+        self._changed |= dict.fromkeys(unit.changed)
         first = len(self._store.messages()) - len(unit.emitted)
         self._messages += enumerate(unit.emitted, start=first)
         for timed in unit.timed:
             key = (timed.kind, timed.subject, timed.tag) if isinstance(timed, Timer) else timed
             self._timers[key] = None
-        if must_wait:
+        can_wait = all(records.table.can_wait for records, _ in unit.changed)
+        if unit.emitted or unit.timed or not can_wait:
             self._on_change()
 
     def take(self) -> Change | None:
@@ -81,8 +79,8 @@ class ChangeLog:
             self.forget()
             puts += Moment(self._store, self._fixture).documents()
             return Change(self._world_id, puts, gone, is_replacement=True)
-        for (table, id), records in self._changed.items():
-            record = records.by_id.get(id)
+        for records, id in self._changed:
+            record, table = records.by_id.get(id), records.table.name
             if record is None:
                 gone.append((table, id))
             else:
@@ -122,9 +120,8 @@ class FileSaver:
     def __init__(self, file: StateFile) -> None:
         self.file, self.name = file, file.name
         self._logs: dict[str, ChangeLog] = {}
-        # The ids of worlds with changes; a dictionary as an ordered set.
-        self._dirty: dict[str, None] = {}
-        self._gone: dict[str, None] = {}
+        # The worlds with changes, by id; those that were deleted have no log.
+        self._dirty: dict[str, ChangeLog | None] = {}
         self._unwritten: list[Change] = []
         self._under_way: asyncio.Task[None] | None = None
         self._soon: asyncio.TimerHandle | None = None
@@ -145,10 +142,10 @@ class FileSaver:
             log.begin_anew()
 
     def _note(self, world_id: str) -> None:
-        """Note that the world has changed."""
+        """Note that the world has changed, or was deleted."""
         self._noted += 1
         self._noted_of[world_id] = self._noted
-        self._dirty[world_id] = None
+        self._dirty[world_id] = self._logs.get(world_id)
         if self._soon is None:
             try:
                 loop = asyncio.get_running_loop()
@@ -158,11 +155,8 @@ class FileSaver:
 
     def forget(self, world_id: str) -> None:
         """Note that the world was deleted."""
-        self._noted += 1
-        self._noted_of[world_id] = self._noted
-        self._dirty.pop(world_id, None)
         self._logs.pop(world_id, None)
-        self._gone[world_id] = None
+        self._note(world_id)
 
     def keep_tokens(self, tokens: str) -> None:
         """Write these tokens of teams in place of those in the file."""
@@ -209,12 +203,11 @@ class FileSaver:
     def _take(self) -> Iterator[list[Change]]:
         """Take the changes that are written in the block; they are kept if that fails."""
         noted, changes, began_s = self._noted, self._unwritten, monotonic()
-        changes += [Change(id, is_replacement=True) for id in self._gone]
-        for world_id in self._dirty:
-            change = self._change_of(self._logs[world_id])
+        for world_id, its_log in self._dirty.items():
+            change = self._change_of(world_id, its_log)
             if change is not None:
                 changes.append(change)
-        self._unwritten, self._dirty, self._gone = [], {}, {}
+        self._unwritten, self._dirty = [], {}
         try:
             yield changes
         except StoreError as error:
@@ -231,12 +224,14 @@ class FileSaver:
             log.info("writing to %s works again", self.name)
             self.problem = None
 
-    def _change_of(self, changes: ChangeLog) -> Change | None:
+    def _change_of(self, world_id: str, log: ChangeLog | None) -> Change | None:
+        if log is None:
+            return Change(world_id, is_replacement=True)
         try:
-            return changes.take()
+            return log.take()
         except BaseException:
             # Some changes were taken already, so the next write takes everything.
-            changes.begin_anew()
+            log.begin_anew()
             raise
 
     async def close(self) -> None:

@@ -30,6 +30,11 @@ DEMO = Path(__file__).parents[2] / "fixtures" / "demo.json"
 SECRET = write_secret(b"k" * 32)
 
 Document = dict[str, Any]
+Saved = tuple[Document, Document]
+"""A state file and a snapshot."""
+
+Values = dict[str, dict[str, tuple[Any, ...]]]
+"""Values by kind of record and field."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,7 @@ _PRICED: dict[str, tuple[Any, ...]] = {
 }
 _MCCS = ("58x2", "581", "58123", "5812\n", "\u0665812", "", 5812)
 
-BAD: dict[str, dict[str, tuple[Any, ...]]] = {
+BAD: Values = {
     "account": {
         **_PRICED,
         "name": ("", 7),
@@ -149,7 +154,7 @@ _PRICED_WELL: dict[str, tuple[Any, ...]] = {
     "surcharge_confirmation_required": (True, False),
 }
 
-GOOD: dict[str, dict[str, tuple[Any, ...]]] = {
+GOOD: Values = {
     "account": {**_PRICED_WELL, "mcc": ("0000", "5812"), "name": ("B", "Café 日本")},
     "terminal": _PRICED_WELL,
     "location": _PRICED_WELL,
@@ -168,7 +173,7 @@ GOOD: dict[str, dict[str, tuple[Any, ...]]] = {
 
 
 @pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Document, Document]:
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Saved:
     """A state file and a snapshot of a world with one of everything, which nobody has edited."""
     path = tmp_path_factory.mktemp("kept") / "state.json"
     with a_looping_sandbox(store=path) as sandbox:
@@ -196,7 +201,7 @@ def _edited(whole: Document, table: str, kind: Kind, name: str, value: Any) -> D
 
 # --- the doors --------------------------------------------------------------------------------
 
-Door = Callable[[str, str, Any, tuple[Document, Document], Path], str | None]
+Door = Callable[[str, str, Any, Saved, Path], str | None]
 """Tries a value of a field; what it says where it refuses, None where it takes it."""
 
 
@@ -207,9 +212,7 @@ def _said(answer: Response) -> str | None:
     return answer.body.decode()
 
 
-def through_the_api(
-    name: str, field: str, value: Any, saved: tuple[Document, Document], folder: Path
-) -> str | None:
+def through_the_api(name: str, field: str, value: Any, saved: Saved, folder: Path) -> str | None:
     kind, sandbox = KINDS[name], _sandbox()
     body = kind.create(sandbox)
     if field not in kind.changed:
@@ -221,9 +224,7 @@ def through_the_api(
     return _said(sandbox.ask("PUT", path, key="partner", json_body={field: value}))
 
 
-def through_a_fixture(
-    name: str, field: str, value: Any, saved: tuple[Document, Document], folder: Path
-) -> str | None:
+def through_a_fixture(name: str, field: str, value: Any, saved: Saved, folder: Path) -> str | None:
     """A fixture of documents; of a saved world where other fixtures have no such record."""
     kind, path = KINDS[name], folder / "mine.json"
     whole = json.loads(DEMO.read_bytes())
@@ -234,9 +235,7 @@ def through_a_fixture(
     return said
 
 
-def through_a_snapshot(
-    name: str, field: str, value: Any, saved: tuple[Document, Document], folder: Path
-) -> str | None:
+def through_a_snapshot(name: str, field: str, value: Any, saved: Saved, folder: Path) -> str | None:
     kind = KINDS[name]
     body = json.dumps(_edited(saved[1], kind.table, kind, field, value)).encode()
     said = _said(_sandbox().ask("PUT", SNAPSHOT, body=body))
@@ -245,7 +244,7 @@ def through_a_snapshot(
 
 
 def through_a_state_file(
-    name: str, field: str, value: Any, saved: tuple[Document, Document], folder: Path
+    name: str, field: str, value: Any, saved: Saved, folder: Path
 ) -> str | None:
     kind, path = KINDS[name], folder / "state.json"
     edited = _edited(saved[0], f"default.{kind.table}", kind, field, value)
@@ -278,16 +277,12 @@ DOORS: tuple[Door, ...] = (
 )
 
 
-def _fields(table: dict[str, dict[str, tuple[Any, ...]]]) -> list[tuple[str, str]]:
+def _fields(table: Values) -> list[tuple[str, str]]:
     return [(kind, name) for kind, fields in table.items() for name in fields]
 
 
 def _tried(
-    table: dict[str, dict[str, tuple[Any, ...]]],
-    kind: str,
-    name: str,
-    saved: tuple[Document, Document],
-    folder: Path,
+    table: Values, kind: str, name: str, saved: Saved, folder: Path
 ) -> dict[tuple[str, str], str | None]:
     """What doors say to the values: the API and a snapshot to each, files to the first.
 
@@ -302,9 +297,7 @@ def _tried(
     }
 
 
-def test_a_bad_value_is_refused_and_its_field_named(
-    saved: tuple[Document, Document], tmp_path: Path
-) -> None:
+def test_a_bad_value_is_refused_and_its_field_named(saved: Saved, tmp_path: Path) -> None:
     for kind, name in _fields(BAD):
         said = _tried(BAD, kind, name, saved, tmp_path)
 
@@ -312,14 +305,14 @@ def test_a_bad_value_is_refused_and_its_field_named(
         assert [sentence for sentence in said.values() if name not in (sentence or "")] == []
 
 
-def test_a_good_value_is_taken(saved: tuple[Document, Document], tmp_path: Path) -> None:
+def test_a_good_value_is_taken(saved: Saved, tmp_path: Path) -> None:
     for kind, name in _fields(GOOD):
         said = _tried(GOOD, kind, name, saved, tmp_path)
 
         assert {case: why for case, why in said.items() if why is not None} == {}, (kind, name)
 
 
-def test_the_rows_cover_every_table_that_people_edit(saved: tuple[Document, Document]) -> None:
+def test_the_rows_cover_every_table_that_people_edit(saved: Saved) -> None:
     records = {kind.table for kind in KINDS.values()}
 
     assert records <= set(saved[1])
