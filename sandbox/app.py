@@ -36,9 +36,9 @@ from sandbox.middleware import (
 )
 from sandbox.platform import routes as platform
 from sandbox.platform.application import Platform
-from sandbox.platform.hosts import Hosts
 from sandbox.platform.internal_client import InternalClient
 from sandbox.platform.routing import NoteRootPath
+from sandbox.platform.security import Hosts
 from sandbox.scenarios.scenario import Scenario
 from sandbox.settings import Settings, SettingsError
 from sandbox.startup import Kept

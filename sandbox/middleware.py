@@ -9,9 +9,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sandbox.control.console_files import WELCOME_PATHS
 from sandbox.control.routing import PREFIX
 from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE, VALIDATION_ERROR, Refusal
-from sandbox.platform.hosts import Hosts, RareLog, why_refused
 from sandbox.platform.responses import ABORT
 from sandbox.platform.routing import path_of
+from sandbox.platform.security import Hosts, RareLog, why_refused
 from sandbox.platform.wire import until_gone
 
 requests_log = logging.getLogger("sandbox.requests")

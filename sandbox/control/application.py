@@ -39,10 +39,9 @@ from sandbox.domain.switches import UnknownSwitch
 from sandbox.domain.teams import OPERATOR
 from sandbox.domain.text import nearest
 from sandbox.platform import wire
-from sandbox.platform.hosts import RareLog, why_foreign
 from sandbox.platform.responses import send_whole
 from sandbox.platform.routing import Match, is_written_below, match_of, path_of
-from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
+from sandbox.platform.security import HEADERS_OF, AnswerKind, RareLog, why_foreign
 from sandbox.scenarios.parser import ScenarioError
 from sandbox.scenarios.queue import QueueFull, WebhookFaultsFull
 from sandbox.store.files.port import StoreError, Unavailable

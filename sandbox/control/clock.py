@@ -15,7 +15,16 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from sandbox.control.context import ControlRequest, invalid, must_be_known
-from sandbox.control.models import PAGE_MAX, Body, DurationText, Query, Time, View, attribute
+from sandbox.control.models import (
+    PAGE_MAX,
+    Body,
+    ClockView,
+    DurationText,
+    Query,
+    Time,
+    View,
+    attribute,
+)
 from sandbox.control.routing import WORLD, delete, get, post, put
 from sandbox.domain import clock
 from sandbox.domain.batches import BATCH_LIFE, TRIGGER_OF_ANSWER, Batch
@@ -31,7 +40,6 @@ from sandbox.platform.context import OperationContext
 from sandbox.platform.payments import late_answers
 from sandbox.platform.settlement import coming_result, members_of
 from sandbox.worlds.background import collect
-from sandbox.worlds.clock import ClockView
 from sandbox.worlds.due_timers import advance_to, catch_up
 from sandbox.worlds.world import World
 
@@ -109,7 +117,7 @@ class Advanced(View):
 @get(f"{WORLD}/clock", "clock.read")
 def read_clock(request: ControlRequest) -> ClockView:
     """Read a world's clock."""
-    return request.world.clock.view()
+    return ClockView(**request.world.clock.view())
 
 
 @put(f"{WORLD}/clock", "clock.set")

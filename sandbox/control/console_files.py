@@ -20,7 +20,7 @@ from sandbox import __version__
 from sandbox.control.context import ControlRequest, not_found
 from sandbox.control.routing import CSS, HTML, JAVASCRIPT, PREFIX, Written, get
 from sandbox.platform.routing import ROOT_PATH, path_of
-from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
+from sandbox.platform.security import HEADERS_OF, AnswerKind
 
 FOLDER: Final = Path(__file__).parent / "console"
 

@@ -18,11 +18,11 @@ from sandbox.control.messages import NearMiss
 from sandbox.control.models import Document, Query
 from sandbox.control.routing import PREFIX, ControlRow, Written, get
 from sandbox.domain.readings import READINGS
-from sandbox.platform.hosts import origin_of
 from sandbox.platform.openapi import document as platform
 from sandbox.platform.openapi.examples import Cast
 from sandbox.platform.openapi.schemas import Mode, Schema
 from sandbox.platform.openapi.writer import JSON, TEXT, Writer, body_of, in_path, in_query
+from sandbox.platform.security import origin_of
 
 
 class ControlDocumentQuery(Query):

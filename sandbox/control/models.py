@@ -37,6 +37,7 @@ from pydantic import (
 from pydantic.types import StringConstraints
 from pydantic_core import CoreSchema, core_schema
 
+from sandbox.domain.clock import Mode
 from sandbox.domain.instants import from_ms, parse_duration, to_wire
 from sandbox.platform.openapi.schemas import as_class
 
@@ -154,6 +155,14 @@ class View(BaseModel):
     def extend(cls, view: "View", **more: Any) -> Self:
         """Add fields to a view of which this class is an extension."""
         return cls(**{**vars(view), **more})
+
+
+class ClockView(View):
+    """A clock as the control API shows it."""
+
+    now: str
+    mode: Mode
+    rate: float
 
 
 def instant(value: Any) -> Any:

@@ -12,7 +12,7 @@ from sandbox.control.models import Body, NoQuery, WholeBody
 from sandbox.platform import wire
 from sandbox.platform.operation import summary_of
 from sandbox.platform.routing import register
-from sandbox.platform.security_headers import AnswerKind
+from sandbox.platform.security import AnswerKind
 
 T = TypeVar("T")
 EndpointT = TypeVar("EndpointT", bound=Callable[..., Any])
@@ -82,7 +82,7 @@ class ControlRow(Struct, frozen=True, kw_only=True, eq=False):
 
     @property
     def answer_kind(self) -> AnswerKind:
-        """Which headers its success has, see `security_headers`."""
+        """Which headers its success has, see `security`."""
         if self.kind is not None:
             return self.kind
         return AnswerKind.OPEN if self.is_open else AnswerKind.CONTROL

@@ -17,7 +17,7 @@ from sandbox.domain.field_types import WorldName
 from sandbox.domain.instants import Instant, from_ms, parse_duration
 from sandbox.domain.teams import TEAM_PATTERN
 from sandbox.platform.routing import ROOT_PATH
-from sandbox.platform.security_headers import AnswerKind
+from sandbox.platform.security import AnswerKind
 from sandbox.tokens import TeamToken
 
 

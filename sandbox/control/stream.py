@@ -25,7 +25,7 @@ from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.webhooks import Endpoint
 from sandbox.platform import wire
 from sandbox.platform.responses import ABORT
-from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
+from sandbox.platform.security import HEADERS_OF, AnswerKind
 from sandbox.worlds import event_stream as events
 from sandbox.worlds.world import World
 

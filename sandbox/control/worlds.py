@@ -13,7 +13,7 @@ from sandbox.control import servers
 from sandbox.control.clock import ClockBody
 from sandbox.control.context import ControlFault, ControlRequest, exclusive_world, invalid
 from sandbox.control.endpoints import CreateEndpoint, create_endpoint
-from sandbox.control.models import TOTAL, Body, LikeType, Query, View, attribute
+from sandbox.control.models import TOTAL, Body, ClockView, Query, View, attribute
 from sandbox.control.routing import PREFIX, WORLD, Written, delete, get, patch, post
 from sandbox.control.scenarios import choose_scenario
 from sandbox.control.switches import readings_apart
@@ -36,7 +36,7 @@ from sandbox.store.world_state import (
     WorldState,
 )
 from sandbox.worlds.background import collect
-from sandbox.worlds.clock import Clock, ClockView
+from sandbox.worlds.clock import Clock
 from sandbox.worlds.due_timers import catch_up
 from sandbox.worlds.elsewhere import Elsewhere, KeptWorld, WorldLost
 from sandbox.worlds.lifecycle import run_scenario
@@ -112,8 +112,6 @@ class RenameBody(Body, example={"name": "Release 7"}):
 
 _REFUSED_FROM: Final = 400
 
-ClockShown = Annotated[Any, LikeType(ClockView)]
-
 
 class KeyOfCast(View):
     """A key of the cast, with its plaintext."""
@@ -131,7 +129,7 @@ class WorldBase(View):
     fixture: str = attribute("spec.fixture.name")
     scenario: str | None = attribute("scenario.scenario.name", None)
     readings: dict[str, str]
-    clock: ClockShown
+    clock: ClockView
     accounts: dict[str, str] = attribute("cast.accounts")
     terminals: dict[str, str] = attribute("cast.terminals")
     locations: dict[str, str] = attribute("cast.locations")
@@ -156,7 +154,7 @@ class WorldRow(View):
 
     id: str
     name: str = attribute("spec.name")
-    clock: ClockShown
+    clock: ClockView
     scenario: str | None = attribute("scenario.scenario.name", None)
     payments: int
     requests: int

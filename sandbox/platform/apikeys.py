@@ -3,9 +3,9 @@
 Source: spec 4.1, 4.2, 4.3-keys, 4.4-delete; decision tables assumed 4.2 to 4.6.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Annotated, Final, Literal, cast
+from typing import Annotated, Any, Final, Literal, cast
 
 from msgspec import structs
 from pydantic import BaseModel, ConfigDict, FailFast, Field, StrictBool, StrictStr, create_model
@@ -23,7 +23,7 @@ from sandbox.domain.profile import Profile
 from sandbox.domain.text import OneOf, did_you_mean
 from sandbox.platform.access import can_see_all
 from sandbox.platform.context import OperationContext
-from sandbox.platform.operation import ACCOUNT_IN_QUERY, Target, operation
+from sandbox.platform.operation import ACCOUNT_IN_QUERY, Run, Target, operation
 
 # The operation refuses other unknown permissions, naming the nearest one (spec 4.1.2).
 _Permission = Annotated[StrictStr, OneOf((*CONCRETE, ALL))]
@@ -84,16 +84,23 @@ def _create_key(profile: Profile) -> type[CreateKey]:
 _KEY_IN_PATH: Final = Target("path", "key_id", ApiKey, relate=relate_with_admin_reach)
 
 
-@operation(
-    "apikeys.create",
+def _operation(
+    name: str, method: str, permission: str, below: str = "", **more: Any
+) -> Callable[[Run], Run]:
+    """Register an operation of API keys; most are about the key in the path."""
+    how: dict[str, Any] = {"target": _KEY_IN_PATH, "is_key_shown": True}
+    how["needs"] = need(f"apikeys:{permission}", sub=True)
+    return operation(f"apikeys.{name}", method, f"/v5/apikeys{below}", **(how | more))
+
+
+@_operation(
+    "create",
     "POST",
-    "/v5/apikeys",
-    needs=need("apikeys:create", sub=True),
+    "create",
     target=Target("body", "account_id", relate=relate_with_admin_reach),
     body=_create_key,
     status=201,
     events=("api_key.created",),
-    is_key_shown=True,
     refuses=(FORBIDDEN,),
     source="spec 4.1",
     example={"name": "Till 2", "permissions": ["payments:read"]},
@@ -272,15 +279,7 @@ def _withheld(context: OperationContext) -> tuple[str, ...]:
     return tuple(name for name in CONCRETE if name in left_out)
 
 
-@operation(
-    "apikeys.list",
-    "GET",
-    "/v5/apikeys",
-    needs=need("apikeys:read", sub=True),
-    target=ACCOUNT_IN_QUERY,
-    is_key_shown=True,
-    source="spec 4.2",
-)
+@_operation("list", "GET", "read", target=ACCOUNT_IN_QUERY, source="spec 4.2")
 def list_all(context: OperationContext) -> list[ApiKeyView]:
     """List API keys."""
     found, _ = context.unit.find(ApiKey, {"account": _accounts_in_view(context)})
@@ -302,28 +301,18 @@ def _accounts_in_view(context: OperationContext) -> list[str]:
     return others if context.holds is Holds.SUB and not is_all else [own.id, *others]
 
 
-@operation(
-    "apikeys.read",
-    "GET",
-    "/v5/apikeys/{key_id}",
-    needs=need("apikeys:read", sub=True),
-    target=_KEY_IN_PATH,
-    is_key_shown=True,
-    source="spec 4.2",
-)
+@_operation("read", "GET", "read", "/{key_id}", source="spec 4.2")
 def read(context: OperationContext, key: ApiKey) -> ApiKeyView:
     """Read one API key."""
     return _view(context, key)
 
 
-@operation(
-    "apikeys.update",
+@_operation(
+    "update",
     "PUT",
-    "/v5/apikeys/{key_id}",
-    needs=need("apikeys:edit", sub=True),
-    target=_KEY_IN_PATH,
+    "edit",
+    "/{key_id}",
     events=("api_key.revoked", "api_key.reinstated"),
-    is_key_shown=True,
     source="spec 4.3-keys",
     example={"status": "revoked"},
 )
@@ -364,14 +353,13 @@ def move(context: OperationContext, key: ApiKey, trigger: str) -> ApiKey:
     return key
 
 
-@operation(
-    "apikeys.delete",
+@_operation(
+    "delete",
     "DELETE",
-    "/v5/apikeys/{key_id}",
-    needs=need("apikeys:delete", sub=True),
+    "delete",
+    "/{key_id}",
     target=structs.replace(_KEY_IN_PATH, may_be_deleted=True),
     events=("api_key.deleted",),
-    is_key_shown=True,
     source="spec 4.4-delete",
 )
 def delete(context: OperationContext, key: ApiKey) -> ApiKeyView:

@@ -21,13 +21,13 @@ from sandbox.platform.context import (
 )
 from sandbox.platform.form import OUTCOME_HEADER
 from sandbox.platform.forwarding import Forwarder
+from sandbox.platform.gateway import Dropped
 from sandbox.platform.operation import NO_CONTENT, is_key_path
 from sandbox.platform.pipeline import answer_request, methods_of
 from sandbox.platform.recorder import Recorder
-from sandbox.platform.request_faults import Dropped
 from sandbox.platform.routes import MOUNTS
 from sandbox.platform.routing import find_match, match_of, path_of
-from sandbox.platform.security_headers import SHOWS_KEY
+from sandbox.platform.security import SHOWS_KEY
 from sandbox.store.files.port import StoreError, Unavailable
 from sandbox.worlds.background import Saver
 from sandbox.worlds.due_timers import TIMERS_IN_A_ROW, catch_up, fire_due

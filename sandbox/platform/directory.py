@@ -13,11 +13,8 @@ from msgspec.structs import replace
 from sandbox.domain.directory import (
     DIRECTORIES,
     TRIGGER_OF_STATUS,
-    Account,
-    Credential,
     Directory,
-    Location,
-    Terminal,
+    DirectoryRecord,
     in_state,
     relate_with_admin_reach,
     state_of,
@@ -28,7 +25,7 @@ from sandbox.platform import lists
 from sandbox.platform.context import OperationContext
 from sandbox.platform.operation import ACCOUNT_IN_QUERY, Target, listing, operation
 
-Record = TypeVar("Record", Account, Terminal, Location, Credential)
+Record = TypeVar("Record", bound=DirectoryRecord)
 
 Run = TypeVar("Run", bound=Callable[..., Any])
 
@@ -129,11 +126,8 @@ class Resource(Struct, frozen=True):
     def operation(self, verb: str, **more: Any) -> Callable[[Run], Run]:
         """Register a function as the operation `verb`; `more` overrides what a verb means."""
         method, below, permission, events = _VERBS[verb]
-        kind, plural, view = (
-            self.directory.kind,
-            self.directory.plural,
-            view_of(self.directory.kind),
-        )
+        kind, plural = self.directory.kind, self.directory.plural
+        view = view_of(kind)
         how: dict[str, Any] = {"target": Target("path", self.id, kind)}
         if verb == "create":
             how = {"target": Target("body", "account_id", is_required=True), "status": 201}

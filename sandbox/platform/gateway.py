@@ -1,14 +1,20 @@
-"""The gateway before the platform: maintenance, and quotas of requests for each key.
+"""The gateway before the platform: maintenance, quotas for each key, and transport faults.
 
-It comes once the key is known, and before everything else: what it refuses was not looked at.
-Source: assumed 5.3-gateway.
+Maintenance and quotas come once the key is known, and before everything else: what they refuse was
+not looked at (assumed 5.3-gateway). Transport faults are chosen by header, queue or scenario, for
+every operation. An attempt at a payment chooses its outcome and its fault together, once the
+processor is asked. Any other request has its fault chosen here, once it is known to be valid. Both
+happen here (assumed 5.3-anywhere).
 """
 
 from math import ceil
-from typing import Final
+from typing import Any, Final
 
 from sandbox.domain.faults import RATE_LIMITED, UNAVAILABLE, Refusal
+from sandbox.domain.operations import API
 from sandbox.platform.context import Headers, RequestContext
+from sandbox.scenarios.matcher import NearMisses
+from sandbox.scenarios.outcome_choice import ChosenOutcome, choose_fault
 from sandbox.worlds.quotas import QUOTAS, Quota
 
 _SOURCE: Final = "assumed 5.3-gateway"
@@ -43,3 +49,57 @@ def headers_of(context: RequestContext, quota: Quota) -> Headers:
         (b"ratelimit-reset", b"%d" % reset_s),
         (b"ratelimit-policy", quota.policy.encode()),
     ]
+
+
+# --- transport faults -------------------------------------------------------------------------
+
+
+class Dropped(Exception):
+    """The connection is closed without an answer, before anything was done."""
+
+
+def strike(context: RequestContext) -> None:
+    """Choose the fault of a request that asks no processor, and let it happen.
+
+    Raises Refusal or Dropped for a fault that comes before anything is done.
+    """
+    world = context.world
+    if context.forced is None and world.scenario is None and not world.queue.entries:
+        return
+    account = context.account or context.known_caller.account
+    terminal_id = getattr(context.record, "terminal_id", None)
+    words = {**request_words(context), "account": account.id, "terminal": terminal_id}
+    near = context.near_misses = NearMisses()
+    choice = choose_fault(words, context.forced, world.queue, world.scenario, near)
+    if choice is not None:
+        context.choice = choice
+        context.explain("outcome", choice.key, choice.by, "assumed D4")
+        let_happen(context, choice)
+
+
+def let_happen(context: RequestContext, choice: ChosenOutcome) -> None:
+    """Let the fault of a choice happen. Raises Refusal or Dropped for one that comes first."""
+    fault = choice.fault
+    context.again_at, context.late_ms = choice.until, choice.late_ms
+    if fault is None or fault.when == "after":
+        context.fault = fault
+        return
+    if fault.answer is None:
+        raise Dropped(fault.key)
+    raise Refusal(fault.answer, reason=f"{fault.key} was requested", step="outcome")
+
+
+def request_words(context: RequestContext) -> dict[str, Any]:
+    """Return the facts that every request has for rules."""
+    incoming = context.incoming
+    assert incoming.match
+    assert incoming.match.row
+    operation = API[incoming.match.row.name]
+    return {
+        "operation": operation.names,
+        "method": operation.method,
+        "path": incoming.path,
+        "time": context.now,
+        "key": context.known_caller.key.id,
+        "has_body": incoming.method != "HEAD" and context.world.has_body(operation),
+    }

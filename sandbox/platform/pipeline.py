@@ -31,7 +31,7 @@ from sandbox.domain.readings import (
 )
 from sandbox.domain.records import to_bytes
 from sandbox.domain.text import nearest
-from sandbox.platform import gateway, request_faults
+from sandbox.platform import gateway
 from sandbox.platform.access import authenticate, check_visibility, find_target
 from sandbox.platform.context import RequestContext
 from sandbox.platform.form import check_form
@@ -65,7 +65,7 @@ async def answer_request(context: RequestContext, worlds: Worlds) -> tuple[int, 
         await busy.wait()
         context.begin_again()
     if row.attempts is None:
-        request_faults.strike(context)
+        gateway.strike(context)
     context.step = "operation"
     assert row.run
     shown = row.run(context)
@@ -73,7 +73,7 @@ async def answer_request(context: RequestContext, worlds: Worlds) -> tuple[int, 
         shown = await shown
     if row.attempts is not None and context.choice is None:
         # The attempt asked no processor: it is answered again, or reported by a passthrough.
-        request_faults.strike(context)
+        gateway.strike(context)
     if isinstance(shown, Refusal):
         # It was recorded: it is committed and announced all the same.
         context.unit.commit()

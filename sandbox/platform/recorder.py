@@ -7,8 +7,8 @@ from urllib.parse import unquote
 
 from sandbox.domain import keys
 from sandbox.platform.context import RequestContext
-from sandbox.platform.hosts import why_foreign
 from sandbox.platform.operation import Row
+from sandbox.platform.security import why_foreign
 from sandbox.worlds.journal import (
     ADDRESS_CHARS_MAX,
     CONSOLE,

@@ -281,20 +281,18 @@ def answer(
         for payment in members:
             is_refused = payment.id in refused
             context.unit.put(_released(payment, batch.id) if is_refused else _settled(payment))
+        accepted = batch.transaction_count - len(refused)
+        counts = {"accepted": accepted, "rejected": len(refused)}
         batch = structs.replace(
             batch,
             status=result.answer,
             closed_at=context.now,
-            response=_counts(batch, len(refused)) if result != batches.ACCEPTED else None,
+            response=counts if result != batches.ACCEPTED else None,
         )
     context.unit.put(batch)
     assert step.event
     context.emit(step.event, batch)
     return batch
-
-
-def _counts(batch: Batch, rejected: int) -> dict[str, int]:
-    return {"accepted": batch.transaction_count - rejected, "rejected": rejected}
 
 
 def _settled(payment: Payment) -> Payment:

@@ -44,16 +44,10 @@ _SHEET: dict[str, Any] = {
     },
 }
 
-_SHEET_SAYS_BOTH: dict[str, Any] = {
-    "required": ["var_sheet"],
-    "properties": {
-        "var_sheet": {
-            "type": "object",
-            "required": ["merchant_number", "terminal_number"],
-            "properties": {"merchant_number": _SHEET_TEXT, "terminal_number": _SHEET_TEXT},
-        }
-    },
-}
+
+def _with(**fields: Any) -> dict[str, Any]:
+    """Return the schema of an object that has these fields."""
+    return {"required": list(fields), "properties": fields}
 
 
 class _TerminalBody(PricedBody):
@@ -104,11 +98,13 @@ class CreateTerminal(CreateBody, _TerminalBody):
         json_schema_extra={
             "required": ["account_id", "processor_config_id", "name"],
             "anyOf": [
-                {
-                    "required": ["mid", "tid"],
-                    "properties": {"mid": _SHEET_TEXT, "tid": _SHEET_TEXT},
-                },
-                _SHEET_SAYS_BOTH,
+                _with(mid=_SHEET_TEXT, tid=_SHEET_TEXT),
+                _with(
+                    var_sheet={
+                        "type": "object",
+                        **_with(merchant_number=_SHEET_TEXT, terminal_number=_SHEET_TEXT),
+                    }
+                ),
             ],
         }
     )

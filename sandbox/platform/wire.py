@@ -4,6 +4,7 @@ Malformed input is refused here, by `BadInput` or by False.
 """
 
 import asyncio
+import re
 from codecs import BOM_UTF8
 from collections.abc import Awaitable, Iterable, Sequence
 from functools import cache, lru_cache
@@ -247,6 +248,9 @@ def list_header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | 
     return joined
 
 
+_WEIGHT: Final = re.compile(r";\s*q=([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(?:;|$)")
+
+
 @lru_cache(maxsize=256)
 def accepts_json(accept: bytes) -> bool:
     """Whether an Accept header lets the answer be application/json (RFC 9110, 12.5.1).
@@ -255,21 +259,12 @@ def accepts_json(accept: bytes) -> bool:
     """
     best, quality = -1, 1.0
     for part in accept.decode("latin-1").lower().split(","):
-        media_range, *parameters = (piece.strip() for piece in part.split(";"))
+        media_range = part.partition(";")[0].strip()
         rank = {"*": 0, "*/*": 0, "application/*": 1, "application/json": 2}.get(media_range, -1)
         if rank > best:
-            best, quality = rank, _quality(parameters)
+            weight = _WEIGHT.search(part)
+            best, quality = rank, float(weight[1]) if weight else 1.0
     return best >= 0 and quality > 0
-
-
-def _quality(parameters: list[str]) -> float:
-    for parameter in parameters:
-        if parameter.startswith("q="):
-            try:
-                return float(parameter[2:])
-            except ValueError:
-                return 1.0
-    return 1.0
 
 
 @lru_cache(maxsize=256)

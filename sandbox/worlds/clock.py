@@ -7,7 +7,7 @@ world with it.
 import time
 from collections.abc import Callable
 from datetime import datetime
-from typing import TypedDict
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -28,14 +28,6 @@ def continue_clock(clock: ClockState, system_clock: SystemClock) -> ClockState:
     if clock.mode == "frozen" or clock.now is None or clock.system_s is not None:
         return clock
     return replace(clock, system_s=system_clock())
-
-
-class ClockView(TypedDict):
-    """A clock as the control API shows it."""
-
-    now: str
-    mode: Mode
-    rate: float
 
 
 class Clock:
@@ -91,6 +83,6 @@ class Clock:
         if self.on_set is not None:
             self.on_set()
 
-    def view(self) -> ClockView:
+    def view(self) -> dict[str, Any]:
         """Return the clock as the control API shows it."""
         return {"now": to_wire(self.now()), "mode": self.mode, "rate": self.rate}

@@ -22,7 +22,7 @@ from sandbox.domain.webhooks import Delivery, DeliveryAttempt, Endpoint
 from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.world_state import WorldState
 from sandbox.webhooks.outbox import Job, Outbox
-from sandbox.worlds.clock import Clock, ClockView
+from sandbox.worlds.clock import Clock
 from sandbox.worlds.journal import Journal
 
 REQUEST: Final = "request"
@@ -88,7 +88,7 @@ class Removed(NamedTuple):
 class StreamEvent(Struct):
     """Something that happened: a number that grows, its kind, and the thing itself.
 
-    The thing is an Entry, a Message, an AttemptEvent, a ClockView, a TapEvent, a record, or one
+    The thing is an Entry, a Message, an AttemptEvent, a clock's view, a TapEvent, a record, or one
     that was Removed. For a gap it is the number of missed events, and None for what is looked up
     when it is shown.
     """
@@ -144,7 +144,7 @@ class Subscriptions:
         self._subscribers: dict[Subscriber, None] = {}
         self._state: WorldState | None = None
         self._numbered = 0
-        self._clock: ClockView | None = None
+        self._clock: dict[str, Any] | None = None
         self._is_closed = False
         journal.on_add = partial(self._tell, REQUEST)
         outbox.on_attempt = self._note_attempt

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from sandbox.platform.security_headers import HEADERS_OF, AnswerKind
+from sandbox.platform.security import HEADERS_OF, AnswerKind
 from tests.driving import InProcess
 from tests.in_process import http_scope
 from tests.webhooks.calling import living

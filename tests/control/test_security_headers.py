@@ -12,7 +12,7 @@ from sandbox.control.routes import CONTROL
 from sandbox.domain.keys import ApiKeyView
 from sandbox.domain.records import Extended
 from sandbox.platform.routes import OPERATIONS
-from sandbox.platform.security_headers import SECURITY_HEADERS, AnswerKind
+from sandbox.platform.security import SECURITY_HEADERS, AnswerKind
 from sandbox.settings import Settings
 from tests.driving import InProcess, Response
 

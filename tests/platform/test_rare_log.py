@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from sandbox.platform.hosts import EVERY_S, RareLog
+from sandbox.platform.security import EVERY_S, RareLog
 from sandbox.platform.wire import quote
 
 

@@ -16,7 +16,7 @@ from sandbox.domain.switches import SWITCHES
 from sandbox.library import scenarios
 from sandbox.platform.operation import Row
 from sandbox.platform.routes import OPERATIONS
-from sandbox.platform.security_headers import SECURITY_HEADERS
+from sandbox.platform.security import SECURITY_HEADERS
 from tools.pages.markdown import NONE, code, listed, page, table
 
 

@@ -9,21 +9,9 @@ from collections.abc import Iterable, Iterator
 from functools import cache, reduce
 from operator import or_
 from types import UnionType
-from typing import (
-    Annotated,
-    Any,
-    Final,
-    Literal,
-    NotRequired,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-    is_typeddict,
-)
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
-import msgspec
-from msgspec import Struct, UnsetType
+from msgspec import Struct, UnsetType, structs
 from pydantic import AliasChoices, BaseModel, TypeAdapter, create_model
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
@@ -175,45 +163,30 @@ def _with_limits(value: Any) -> Any:
 
 
 def _in_classes(hint: Any) -> Any:
-    """Return the type with a model for every typed dictionary and struct in it.
+    """Return the type with a model for every struct in it, which pydantic does not read.
 
-    Pydantic reads no structs, and before Python 3.12 no typed dictionaries of the standard library.
+    Marks that a field may be left out are dropped.
     """
-    if is_typeddict(hint) or (isinstance(hint, type) and issubclass(hint, Struct)):
+    if isinstance(hint, type) and issubclass(hint, Struct):
         return as_class(hint)
     if get_origin(hint) is Annotated:
         return Annotated[(_in_classes(hint.__origin__), *hint.__metadata__)]
     if get_origin(hint) in (UnionType, Union):
-        return reduce(or_, map(_in_classes, get_args(hint)))
+        return reduce(or_, (_in_classes(one) for one in get_args(hint) if one is not UnsetType))
     if get_origin(hint) in (list, dict, tuple):
         return get_origin(hint)[tuple(map(_in_classes, get_args(hint)))]
     return hint
 
 
-def _without_absence(hint: Any) -> Any:
-    """Return the type of a field without the marks that it may be left out."""
-    if get_origin(hint) is NotRequired:
-        return get_args(hint)[0]
-    if get_origin(hint) in (UnionType, Union) and UnsetType in get_args(hint):
-        return reduce(or_, (one for one in get_args(hint) if one is not UnsetType))
-    return hint
-
-
 @cache
-def as_class(kind: Any) -> type[BaseModel]:
-    """Return the typed dictionary or struct as a model. What may be absent has a default."""
+def as_class(kind: type[Struct]) -> type[BaseModel]:
+    """Return the struct as a model. All fields are shown but those that may be absent."""
     hints = get_type_hints(kind, include_extras=True)
-    if is_typeddict(kind):
-        required = {name: name in kind.__required_keys__ for name in hints}
-        names = {name: name for name in hints}
-    else:
-        # All fields are shown, with or without a default, but those that may be absent.
-        required = {name: UnsetType not in get_args(of) for name, of in hints.items()}
-        names = {one.name: one.encode_name for one in msgspec.structs.fields(kind)}
-    fields: dict[str, Any] = {
-        names[name]: (_in_classes(_without_absence(of)), ... if required[name] else None)
-        for name, of in hints.items()
-    }
+    fields: dict[str, Any] = {}
+    for one in structs.fields(kind):
+        of = hints[one.name]
+        default = None if UnsetType in get_args(of) else ...
+        fields[one.encode_name] = (_in_classes(of), default)
     name = NAMES.get(kind, kind.__name__)
     return create_model(name, __doc__=kind.__doc__, __module__=kind.__module__, **fields)
 

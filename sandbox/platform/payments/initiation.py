@@ -29,6 +29,7 @@ from sandbox.domain.payments.receipts import with_receipt
 from sandbox.domain.payments.transactions import Payment, Transaction, change, created
 from sandbox.domain.readings import RECEIPT_DATA, RESPONSE_FIELDS, TOTAL_OF_PARTIAL_APPROVAL
 from sandbox.platform.context import RequestContext
+from sandbox.platform.gateway import let_happen
 from sandbox.platform.operation import Target, operation
 from sandbox.platform.payments import (
     conclusions,
@@ -40,7 +41,6 @@ from sandbox.platform.payments import (
 )
 from sandbox.platform.payments.bodies import StartPayment, card_in, example_of_sale, parts_of
 from sandbox.platform.payments.points_of_sale import KnownPlace
-from sandbox.platform.request_faults import let_happen
 from sandbox.scenarios.matcher import NearMisses
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 

@@ -10,8 +10,8 @@ from sandbox.domain.payments.outcomes import LOST_AS_DECLINED, Operation, Outcom
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.readings import LOST_CARDS
 from sandbox.platform.context import OperationContext, RequestContext
+from sandbox.platform.gateway import let_happen, request_words
 from sandbox.platform.payments.points_of_sale import KnownPlace
-from sandbox.platform.request_faults import let_happen, request_words
 from sandbox.scenarios.matcher import Words
 from sandbox.scenarios.outcome_choice import AttemptFacts, ChosenOutcome, choose, choose_at_tap
 
