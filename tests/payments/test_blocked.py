@@ -15,9 +15,9 @@ from tests.support.payments import (
     act,
     acted,
     ask,
-    batch,
     block_account,
     edit_batch,
+    edited,
     held,
     opened_batch,
     pay,
@@ -53,31 +53,19 @@ def test_no_payment_is_taken_for_a_blocked_account_or_below_one(sandbox, blocked
 
 
 @pytest.mark.proves("assumed 4.7-blocked-account")
-def test_reading_and_managing_go_on_while_an_account_is_blocked(sandbox):
-    tx = sold(sandbox)
-    used = terminal_id(sandbox, "merchant")
-    block_account(sandbox, "merchant")
+def test_reading_and_what_was_done_elsewhere_go_on_while_an_account_is_blocked(sandbox):
+    # tests/readings/test_blocking has all that a block stops, and what it does not.
+    tx, told = sold(sandbox), shown(pay(sandbox, at="passthrough_merchant"))
+    for name in ("merchant", "passthrough_merchant"):
+        block_account(sandbox, name)
 
     assert read(sandbox, tx, by="merchant") == tx
     assert search(sandbox, by="merchant")["total"] == 1
-    assert ask(sandbox, "GET", "/v1/transactions", by="merchant").status == 200
     history = f"/v1/transactions/{tx['transaction_id']}/history"
-    assert ask(sandbox, "GET", history, by="merchant").status == 200
-    assert batch(sandbox, tx["batch_id"])["status"] == "open"
-    assert ask(sandbox, "GET", "/v1/batches", by="merchant").status == 200
-    assert ask(sandbox, "PUT", f"/v2/terminals/{used}", {"name": "x"}, by="merchant").status == 200
-    # Neither opening nor closing: what is in a batch may be changed (assumed 4.7).
-    assert edit_batch(sandbox, tx["batch_id"], processor_batch_id="8").status == 200
-
-
-def test_a_passthrough_payment_is_told_its_outcome_while_the_account_is_blocked(sandbox):
+    for path in ("/v1/transactions", history, "/v1/batches"):
+        assert ask(sandbox, "GET", path, by="merchant").status == 200
     # Told, not asked for: the edit is neither an initiation nor an action (assumed 4.7).
-    tx = shown(pay(sandbox, at="passthrough_merchant"))
-    block_account(sandbox, "passthrough_merchant")
-
-    answer = ask(sandbox, "PUT", f"/v1/transactions/{tx['transaction_id']}", {"status": "captured"})
-
-    assert shown(answer)["status"] == "captured"
+    assert edited(sandbox, told["transaction_id"], status="captured")["status"] == "captured"
 
 
 @pytest.mark.proves("assumed C5")

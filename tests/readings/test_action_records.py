@@ -108,19 +108,13 @@ def test_a_late_answer_changes_the_record_of_its_action(own):
     assert search(own)["total"] == 2
 
 
-def test_increments_and_tips_still_change_the_payment(own):
+def test_the_record_of_a_capture_stands_for_its_payment_and_has_its_moves(own):
     hold = held(own)
-
+    # Increments and tips still change the payment.
     assert acted(own, hold, "increment", amount=100)["transaction_id"] == hold["transaction_id"]
-    acted(own, hold, "capture")
-    tipped = acted(own, hold, "adjust", type="fixed", amount=50)
-
-    assert (tipped["transaction_id"], tipped["total_amount"]) == (hold["transaction_id"], 1150)
-
-
-def test_the_record_of_a_capture_stands_for_its_payment(own):
-    hold = held(own)
     capture = acted(own, hold, "capture", amount=900)
+    tipped = acted(own, hold, "adjust", type="fixed", amount=50)
+    assert (tipped["transaction_id"], tipped["total_amount"]) == (hold["transaction_id"], 950)
 
     refund = acted(own, capture, "refund", amount=300)
 
@@ -128,10 +122,19 @@ def test_the_record_of_a_capture_stands_for_its_payment(own):
     by_id = {"transaction_id": capture["transaction_id"], "amount": 100}
     assert ask(own, "POST", "/v3/refund", by_id).json()["refunded"] == 100
     assert read(own, hold)["refunded"] == 400
-    assert act(own, capture, "refund", amount=501).status == 400
+    assert act(own, capture, "refund", amount=551).status == 400
     # Those of refunds and reversals are final.
     for operation in ("refund", "reverse", "capture"):
         assert act(own, refund, operation).status == 400
+    moves, of_payment = (
+        own.control("GET", f"/worlds/default/payments/{one['transaction_id']}/moves").json()
+        for one in (capture, hold)
+    )
+    assert (moves["state"], moves) == ("captured", of_payment)
+    path = f"/worlds/default/payments/{hold['transaction_id']}"
+    steps = own.control("GET", path).json()["story"]
+    says = [step["says"].split(":")[0] for step in steps if step["kind"] == "message"]
+    assert says[-2:] == ["transaction.refund"] * 2
 
 
 def test_a_repeated_event_id_gets_the_record_of_its_action(own):
@@ -146,61 +149,30 @@ def test_a_repeated_event_id_gets_the_record_of_its_action(own):
     assert act(own, sale, "refund", amount=400, event_id="once").status == 400
 
 
-def test_the_records_settle_with_the_batch_of_their_payment(own):
+def test_the_records_move_and_settle_with_the_batch_of_their_payment(own):
     hold, sale = held(own), sold(own)
     capture = acted(own, hold, "capture")
     whole = acted(own, sale, "refund")
-    listed = batch(own, sale["batch_id"], members=True)["transactions"]
-    assert Counter(one["transaction_id"] for one in listed) == Counter(
-        [sale["transaction_id"], capture["transaction_id"], whole["transaction_id"]]
-    )
-
-    settled(own, sale["batch_id"])
-
-    assert [read(own, one)["status"] for one in (hold, capture, sale, whole)] == [
-        "settled",
-        "settled",
-        "refunded",
-        "refunded",
-    ]
-    acted(own, capture, "refund")
-    assert read(own, capture)["status"] == "settled"
-    assert read(own, hold)["status"] == "refunded"
-
-
-def test_an_edit_of_a_batch_moves_the_record_of_a_capture(own):
-    capture = acted(own, held(own), "capture")
-    batch_id = capture["batch_id"]
-
-    removed = edit_batch(own, batch_id, removed_transactions=[capture["transaction_id"]])
-
-    assert removed.json()["captured_amount"] == 0
+    id, moved = sale["batch_id"], [capture["transaction_id"]]
+    listed = [one["transaction_id"] for one in batch(own, id, members=True)["transactions"]]
+    assert Counter(listed) == Counter(one["transaction_id"] for one in (sale, capture, whole))
+    assert edit_batch(own, id, removed_transactions=moved).json()["captured_amount"] == 1000
     assert read(own, capture)["batch_id"] is None
-    edit_batch(own, batch_id, added_transactions=[capture["transaction_id"]])
-    assert read(own, capture)["batch_id"] == batch_id
+    edit_batch(own, id, added_transactions=moved)
+    assert read(own, capture)["batch_id"] == id
 
+    settled(own, id)
 
-def test_the_records_come_back_with_a_snapshot_and_the_payment_goes_on(own):
-    hold = held(own)
-    capture = acted(own, hold, "capture")
+    statuses = [read(own, one)["status"] for one in (hold, capture, sale, whole)]
+    assert statuses == ["settled", "settled", "refunded", "refunded"]
+    # They come back with a snapshot, and the payment goes on.
     saved = own.control("GET", "/worlds/default/snapshot").json()
+    before = read(own, capture)
     acted(own, hold, "refund")
-
     assert own.control("PUT", "/worlds/default/snapshot", saved).status == 200
-
-    assert read(own, capture) == capture
-    assert search(own)["total"] == 2
-    assert acted(own, capture, "refund", amount=100)["refunded"] == 100
-
-
-def test_operators_see_the_messages_of_a_payments_actions(own):
-    sale = sold(own)
-    acted(own, sale, "refund", amount=100)
-
-    story = own.control("GET", f"/worlds/default/payments/{sale['transaction_id']}").json()
-
-    says = [step["says"].split(":")[0] for step in story["story"] if step["kind"] == "message"]
-    assert says == ["transaction.create", "transaction.sale", "transaction.refund"]
+    assert (read(own, capture), search(own)["total"]) == (before, 4)
+    acted(own, capture, "refund")
+    assert (read(own, capture)["status"], read(own, hold)["status"]) == ("settled", "refunded")
 
 
 ACTIONS = st.lists(
@@ -257,17 +229,3 @@ def test_the_records_add_up_to_the_money_of_their_payments_and_batches(actions):
             if record_of(sandbox, id).batch_id == one["id"]
         )
         assert one["captured_amount"] == kept - reversed_
-
-
-@pytest.mark.proves("assumed D35-action")
-def test_the_record_of_a_capture_has_the_moves_of_its_payment(own):
-    payment = held(own)
-    record = acted(own, payment, "capture", amount=400)
-
-    moves = [
-        own.control("GET", f"/worlds/default/payments/{one['transaction_id']}/moves").json()
-        for one in (record, payment)
-    ]
-
-    assert moves[0]["state"] == "captured"
-    assert moves[0] == moves[1]
