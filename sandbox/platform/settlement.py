@@ -22,7 +22,7 @@ from sandbox.domain.payments.transactions import Payment, change
 from sandbox.domain.payments.transitions import SETTLE, transitions_from
 from sandbox.domain.states import NoSuchStep, Step
 from sandbox.platform.context import OperationContext
-from sandbox.platform.payments.scenario_follow_ups import schedule_follow_ups
+from sandbox.platform.payments.outcomes import schedule_follow_ups
 from sandbox.scenarios.matcher import MatchedRule, NearMisses
 from sandbox.store.documents import from_document, to_text
 from sandbox.store.tables import Order

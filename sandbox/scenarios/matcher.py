@@ -21,7 +21,13 @@ can have 2,000 together, and the journal holds a thousand attempts."""
 class NearMisses(list[str]):
     """The first near misses of an attempt, and how many `more` there were."""
 
-    more: int = 0
+    def __init__(self, *parts: Iterable[str]) -> None:
+        super().__init__()
+        self.more = 0
+        for part in parts:
+            for why in part:
+                self.append(why)
+            self.more += getattr(part, "more", 0)
 
     def append(self, why: str) -> None:
         """Note one."""
@@ -30,18 +36,10 @@ class NearMisses(list[str]):
         else:
             self.more += 1
 
-    def take(self, others: Iterable[str]) -> None:
-        """Note the others after these."""
-        for why in others:
-            self.append(why)
-        self.more += getattr(others, "more", 0)
-
 
 def show_near_misses(*parts: Iterable[str]) -> list[str]:
     """All of them in words, one after the other, and the count of the rest."""
-    near = NearMisses()
-    for part in parts:
-        near.take(part)
+    near = NearMisses(*parts)
     return [*near, f"and {near.more} more"] if near.more else list(near)
 
 

@@ -6,7 +6,7 @@ operation wins. An outcome for another operation is noted as a near miss.
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,6 +22,7 @@ from sandbox.domain.payments.outcomes import (
     TRIGGERS,
     Operation,
     Outcome,
+    Queued,
     for_operation,
     operations_of,
 )
@@ -222,9 +223,7 @@ def choose_at_tap(facts: AttemptFacts, waiting: ChosenOutcome) -> ChosenOutcome:
     if waiting.is_final:
         return waiting
     choice = choose(facts, None)
-    near = NearMisses()
-    near.take(waiting.near_misses)
-    near.take(choice.near_misses)
+    near = NearMisses(waiting.near_misses, choice.near_misses)
     if choice.fault is not None and choice.fault.when == "before":
         near.append(f"{choice.rule}: {choice.fault.key} is too late for a tap")
         choice = BY_DEFAULT
@@ -266,34 +265,34 @@ def _by_queue(facts: AttemptFacts, queue: Queue, near: NearMisses) -> ChosenOutc
     entry = queue.take(facts.words(), facts.operation, facts.amount, near)
     if entry is None:
         return None
-    outcome = for_operation(entry.outcome or APPROVED.key, facts.operation)
+    return _choose_effect(entry, facts, "queue", "queue", delay_ms=entry.delay_ms)
+
+
+def _choose_effect(
+    effect: Queued | Then, facts: AttemptFacts, source: str, rule: str, **more: Any
+) -> ChosenOutcome:
+    """Return the outcome and fault of an effect that is possible for this operation."""
+    outcome = for_operation(effect.outcome or APPROVED.key, facts.operation)
     assert outcome
+    fault = TRANSPORT_FAULTS[effect.fault] if effect.fault else None
+    approved_amount = effect.approved_amount
     return ChosenOutcome(
-        outcome,
-        "queue",
-        "queue",
-        fault=TRANSPORT_FAULTS[entry.fault] if entry.fault else None,
-        delay_ms=entry.delay_ms,
-        approved_amount=entry.approved_amount,
+        outcome, source, rule, fault=fault, approved_amount=approved_amount, **more
     )
 
 
 def _by_scenario(facts: AttemptFacts, scenario: Running, near: NearMisses) -> ChosenOutcome | None:
     operation = facts.operation
-
     matched = scenario.matched(facts.words(), lambda then: operation in then.operations, near)
     if matched is None:
         return None
     then, rule, delay_ms, until = matched
-    outcome = for_operation(then.outcome or APPROVED.key, operation)
-    assert outcome
-    return ChosenOutcome(
-        outcome,
+    return _choose_effect(
+        then,
+        facts,
         "scenario",
         rule,
-        fault=TRANSPORT_FAULTS[then.fault] if then.fault else None,
         delay_ms=delay_ms,
-        approved_amount=then.approved_amount,
         tap=then.tap and (parse_duration(then.after) if then.after else transitions.TAP),
         is_final=then.outcome is not None,
         follow=then.follow or (),

@@ -7,16 +7,14 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, model_validator
 
-from sandbox.domain.batches import BATCH_STATUSES
 from sandbox.domain.events import EVENTS
 from sandbox.domain.field_types import EndpointId, HttpUrl, WebhookSecret
-from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
+from sandbox.domain.webhooks import FILTER_VALUES
 from sandbox.scenarios.words import DELAY_MS_MAX, Count, Name, OneOf, Part, RuleName, Some
 
 COPIES_MAX: Final = 100
-STATUSES_IN_BODIES: Final = tuple(
-    dict.fromkeys((*STATUSES, *BATCH_STATUSES, "active", "blocked", "revoked", "deleted"))
-)
+_TransactionType = Annotated[str, OneOf(FILTER_VALUES["transaction_type"], "transaction_type")]
+_Status = Annotated[str, OneOf(tuple(dict.fromkeys(FILTER_VALUES["status"])), "status")]
 
 
 class WebhookWhen(Part):
@@ -28,11 +26,9 @@ class WebhookWhen(Part):
 
     event: Some[Annotated[str, OneOf(tuple(EVENTS), "event")]] | None = None
     """The type of the event."""
-    transaction_type: Some[Annotated[str, OneOf(TRANSACTION_TYPES, "transaction_type")]] | None = (
-        None
-    )
+    transaction_type: Some[_TransactionType] | None = None
     """The transaction_type of the body."""
-    status: Some[Annotated[str, OneOf(STATUSES_IN_BODIES, "status")]] | None = None
+    status: Some[_Status] | None = None
     """The status of the body."""
     account: Some[Name] | None = None
     """The account of the event, by its cast name or id."""
@@ -112,11 +108,9 @@ class ScenarioEndpoint(Part):
         list[Annotated[str, OneOf(tuple(EVENTS), "event")]], Field(fail_fast=True)
     ] = Field(default_factory=list)
     """The events that it gets; without them, all."""
-    transaction_type: Some[Annotated[str, OneOf(TRANSACTION_TYPES, "transaction_type")]] | None = (
-        None
-    )
+    transaction_type: Some[_TransactionType] | None = None
     """The transaction_type of the bodies that it gets."""
-    status: Some[Annotated[str, OneOf(STATUSES_IN_BODIES, "status")]] | None = None
+    status: Some[_Status] | None = None
     """The status of the bodies that it gets."""
     processor: Some[Name] | None = None
     """The processor of the payments that it gets."""

@@ -4,7 +4,7 @@ Source: spec 6.1.3, 6.1.11; assumed 8.3-declared, 8.3-audience, 8.3-filters.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from msgspec.structs import replace
 from pydantic_core import from_json
@@ -33,6 +33,9 @@ def endpoint_of(id: str, fields: Mapping[str, Any], *, chars_of: NamedChars) -> 
     return Endpoint(id=id, **given)
 
 
+_DECLARED: Final = ("url", "secret", "description", "account_id", "event_types", "filters")
+
+
 def declare(store: Store, endpoints: Iterable[Endpoint]) -> None:
     """Store the endpoints. One that is there already keeps its state, and its secrets if unchanged.
 
@@ -42,21 +45,9 @@ def declare(store: Store, endpoints: Iterable[Endpoint]) -> None:
     unit, count = store.begin(), len(there)
     for declared in endpoints:
         before = there.get(declared.id)
-        if before is None:
-            count += 1
-            unit.put(declared)
-            continue
-        unit.put(
-            replace(
-                before,
-                url=declared.url,
-                secret=declared.secret,
-                description=declared.description,
-                account_id=declared.account_id,
-                event_types=declared.event_types,
-                filters=declared.filters,
-            )
-        )
+        count += before is None
+        again = {name: getattr(declared, name) for name in _DECLARED}
+        unit.put(declared if before is None else replace(before, **again))
     if count > max(len(there), ENDPOINTS_MAX):
         raise TooManyEndpoints(f"a world has {ENDPOINTS_MAX} endpoints at most, and not {count}")
     unit.commit()

@@ -75,9 +75,11 @@ def test_what_is_delayed_does_not_come_to_an_endpoint_that_no_longer_wants_it(
     hooked.run(rule(delay_ms=500, duplicate=2, contradict={"name": "third"}))
     canceled = hooked.emit(name="first")
     cancel(hooked)
+    emitted = time()
     hooked.emit(name="second")
     receiver.wait_for(3)
 
+    assert receiver.requests[0].at - emitted >= 0.5
     assert [one["name"] for one in receiver.bodies()] == ["second", "second", "third"]
     if cancel is not reset:
         assert hooked.delivery(canceled)["status"] == "canceled"
@@ -228,6 +230,17 @@ def test_an_answer_waits_for_every_endpoint(hooked, paying):
 
         assert payment.result(5).status_code == 200
         assert was_answered is False
+
+
+def test_an_attempt_by_hand_is_not_the_one_for_which_the_answer_waits(hooked, paying):
+    payment, gate = paying()
+    (message,) = hooked.ask("GET", f"/messages?event_type={SALE}").json()["messages"]
+    resend(hooked, message["id"])
+    until(lambda: sales(hooked)[0]["status"] == "delivered")
+
+    assert not payment.done()
+    gate.set()
+    assert payment.result(5).status_code == 200
 
 
 def test_of_duplicates_the_first_comes_before_the_answer(hooked, receiver):

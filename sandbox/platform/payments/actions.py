@@ -40,7 +40,6 @@ from sandbox.platform.payments import (
     late_answers,
     outcomes,
     processor,
-    scenario_follow_ups,
 )
 from sandbox.platform.payments.bodies import (
     Adjust,
@@ -297,7 +296,7 @@ def _finish(
     payment = context.unit.get(Payment, before.id)
     assert payment
     case = _case(context, payment, action)
-    scenario_follow_ups.follow_outcome(context, choice, payment, event_id=event_id)
+    outcomes.follow_outcome(context, choice, payment, event_id=event_id)
     taken = follow_ups.rule_for(case)
     if taken is not None:
         return _conclude(context, case, taken, None, event_id)

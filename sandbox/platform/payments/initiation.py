@@ -37,7 +37,6 @@ from sandbox.platform.payments import (
     outcomes,
     points_of_sale,
     processor,
-    scenario_follow_ups,
 )
 from sandbox.platform.payments.bodies import StartPayment, card_in, example_of_sale, parts_of
 from sandbox.platform.payments.points_of_sale import KnownPlace
@@ -207,7 +206,7 @@ async def _start(
         return _finish(context, begun)
     delay_ms, tap = processor.delay_ms(context, choice), None
     if choice.tap is not None:
-        scenario_follow_ups.follow_outcome(context, choice, payment, is_late=False)
+        outcomes.follow_outcome(context, choice, payment, is_late=False)
         tap = _tap(context, payment, choice.tap)
     if tap is None and delay_ms == 0:
         # No request can see it in between, and one commit is enough.
@@ -296,7 +295,7 @@ def _finish(
     choice = begun.choice
     if choice is not None:
         is_late = True if was_tapped else None
-        scenario_follow_ups.follow_outcome(context, choice, payment, is_late=is_late)
+        outcomes.follow_outcome(context, choice, payment, is_late=is_late)
     payment = _as_read(begun, payment)
     readings = context.world.readings
     if readings[RECEIPT_DATA] == "emv" and choice and choice.outcome.response_code:
@@ -425,9 +424,8 @@ def _as_partial(choice: ChosenOutcome, cost: Price) -> ChosenOutcome:
     total = cost.amounts.total
     if choice.outcome is not PARTIAL or initiation.part_of(total, choice.approved_amount):
         return choice
-    near = NearMisses()
-    near.take(choice.near_misses)
-    near.append(f"partial_approval: the issuer approves all of {total}")
+    why = f"partial_approval: the issuer approves all of {total}"
+    near = NearMisses(choice.near_misses, [why])
     return replace(choice, outcome=APPROVED, approved_amount=None, near_misses=near)
 
 
@@ -445,9 +443,7 @@ def _as_priced(choice: ChosenOutcome, cost: Price) -> ChosenOutcome:
     )
     if choice.source == "header":
         raise points_of_sale.invalid(f"x-sandbox-outcome: {why}", "assumed D41")
-    near = NearMisses()
-    near.take(choice.near_misses)
-    near.append(why)
+    near = NearMisses(choice.near_misses, [why])
     return replace(choice, outcome=APPROVED, near_misses=near)
 
 

@@ -4,6 +4,7 @@ Source: assumed D24-late.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from msgspec import Struct
 
@@ -37,13 +38,6 @@ class OpenAttempt(Struct, frozen=True, gc=False):
     amount: int
 
 
-class _Effect(Struct, frozen=True, gc=False):
-    """The row that a late answer takes, and what it makes of the payment with its batch."""
-
-    taken: Transition
-    conclude: Callable[[str | None], Conclusion]
-
-
 def remember(context: OperationContext, case: Case, event_id: str) -> None:
     """Remember an action that has timed out, so that its answer can come late."""
     id = case.payment.id
@@ -72,17 +66,23 @@ def preview(
 
     None for no effect.
     """
-    effect = _effect(context, payment, key, event_id)
-    return None if effect is None else (effect.taken, effect.conclude(None).record)
+    conclude = _effect(context, payment, key, event_id)
+    if conclude is None:
+        return None
+    conclusion = conclude(batch_id=None)
+    return conclusion.taken, conclusion.record
 
 
 def answer(context: OperationContext, payment: Payment, key: str, event_id: str) -> bool:
     """Have the processor answer the attempt, of an action by its event_id; False for no effect."""
-    effect = _effect(context, payment, key, event_id)
-    if effect is None:
+    conclude = _effect(context, payment, key, event_id)
+    if conclude is None:
         return False
-    batch = settlement.batch_for_entry(context, payment) if effect.taken.batch_entry else None
-    conclusions.save(context, effect.conclude(batch.id if batch else None), payment, batch)
+    conclusion, batch = conclude(batch_id=None), None
+    if conclusion.taken.batch_entry:
+        batch = settlement.batch_for_entry(context, payment)
+        conclusion = conclude(batch_id=batch.id)
+    conclusions.save(context, conclusion, payment, batch)
     waiting = context.unit.get(Unanswered, payment.id)
     if waiting is not None and (left := waiting.without(event_id)) != waiting:
         if left.actions:
@@ -92,7 +92,10 @@ def answer(context: OperationContext, payment: Payment, key: str, event_id: str)
     return True
 
 
-def _effect(context: OperationContext, payment: Payment, key: str, event_id: str) -> _Effect | None:
+def _effect(
+    context: OperationContext, payment: Payment, key: str, event_id: str
+) -> Callable[..., Conclusion] | None:
+    """Return what concludes the attempt, once the batch is known; None for no effect."""
     at = context.now_ms
     waiting = context.unit.get(Unanswered, payment.id)
     action = waiting.action(event_id) if waiting is not None else None
@@ -101,10 +104,7 @@ def _effect(context: OperationContext, payment: Payment, key: str, event_id: str
         if not can_be_answered(payment, OUTCOMES[key]) or event_id not in known:
             return None
         start = initiation.answered_late(payment, OUTCOMES[key])
-        taken = initiation.transition_for(start)
-        return _Effect(
-            taken, lambda batch: initiation.conclude(start, taken, at=at, batch_id=batch)
-        )
+        return partial(initiation.conclude, start, initiation.transition_for(start), at=at)
     outcome = for_operation(key, action.action.operation)
     case = case_now(
         action,
@@ -117,9 +117,4 @@ def _effect(context: OperationContext, payment: Payment, key: str, event_id: str
     if outcome is PARTIAL and not follow_ups.approve_in_part(case, None):
         outcome = APPROVED
     row = follow_ups.transition_for(case, outcome)
-    return _Effect(
-        row,
-        lambda batch: follow_ups.conclude(
-            case, row, outcome, event_id=event_id, at=at, batch_id=batch
-        ),
-    )
+    return partial(follow_ups.conclude, case, row, outcome, event_id=event_id, at=at)

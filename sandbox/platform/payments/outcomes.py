@@ -1,19 +1,29 @@
-"""The outcome of an attempt: its choice, noted for the journal."""
+"""The outcome of an attempt: its choice, noted for the journal, and what follows it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from msgspec.structs import replace
 
+from sandbox.domain.clock import (
+    BLOCK_TERMINAL,
+    LATE_ANSWER,
+    REINSTATE_KEY,
+    REVOKE_KEY,
+    SURCHARGE_EXPIRES,
+    UNBLOCK_TERMINAL,
+    Timer,
+)
 from sandbox.domain.payments.cards import Card, Tapped
 from sandbox.domain.payments.outcomes import LOST_AS_DECLINED, Operation, Outcome
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Payment, Transaction
 from sandbox.domain.readings import LOST_CARDS
 from sandbox.platform.context import OperationContext, RequestContext
 from sandbox.platform.gateway import let_happen, request_words
 from sandbox.platform.payments.points_of_sale import KnownPlace
 from sandbox.scenarios.matcher import Words
 from sandbox.scenarios.outcome_choice import AttemptFacts, ChosenOutcome, choose, choose_at_tap
+from sandbox.scenarios.rules import FollowUp
 
 
 def decide(
@@ -118,3 +128,66 @@ def choose_repeated(context: OperationContext, outcome: Outcome, sent: str | Non
     choice = context.choice = ChosenOutcome(outcome, "rule", f"{sent} was used before")
     context.explain("outcome", choice.key, choice.rule, "assumed D35-duplicate")
     return choice
+
+
+# --- follow-ups of a scenario -------------------------------------------------------------------
+
+_ABOUT_KEY = (REVOKE_KEY, REINSTATE_KEY)
+_ABOUT_TERMINAL = (BLOCK_TERMINAL, UNBLOCK_TERMINAL)
+
+
+def follow_outcome(
+    context: OperationContext,
+    choice: ChosenOutcome,
+    payment: Payment,
+    *,
+    is_late: bool | None = None,
+    event_id: str = "",
+) -> None:
+    """Schedule the follow-ups of a payment, from now on. Source: assumed D39.
+
+    With `is_late` those are meant that are late answers, or those that are not: while a payment
+    waits for its tap, they are counted from its beginning, but for a late answer. That of an action
+    names its `event_id`.
+    """
+    schedule_follow_ups(
+        context,
+        [one for one in choice.follow if is_late in (None, one.do == LATE_ANSWER)],
+        terminal_id=payment.transaction.tid,
+        payment=payment.id,
+        event_id=event_id,
+    )
+
+
+def schedule_follow_ups(
+    context: OperationContext,
+    follow: Iterable[FollowUp],
+    *,
+    terminal_id: str,
+    payment: str = "",
+    event_id: str = "",
+) -> None:
+    """Schedule follow-ups of a scenario from now on. Source: assumed D24.
+
+    The expiry of a prompt is set with the prompt (see `persist`).
+    """
+    for number, one in enumerate(follow):
+        if one.do == SURCHARGE_EXPIRES:
+            continue
+        subject = payment
+        if one.do in _ABOUT_KEY:
+            if context.caller is None:
+                # A batch that closes on schedule is closed by no key (assumed B16).
+                continue
+            subject = context.known_caller.key.id
+        elif one.do in _ABOUT_TERMINAL:
+            subject = terminal_id
+        context.unit.schedule(
+            Timer(
+                kind=one.do,
+                subject=subject,
+                due=context.now + one.wait,
+                tag=f"{context.request_id}/{number}",
+                detail=f"{one.outcome or ''} {event_id}".strip(),
+            )
+        )
