@@ -87,15 +87,19 @@ def an_account(
     return made(post(sandbox, path, ACCOUNT | more, by=by))
 
 
+TERMINAL = {
+    "account_id": "",
+    "processor_config_id": "cfg-tsys-001",
+    "name": "bar",
+    "mid": "886000002000",
+    "tid": "00000042",
+}
+"""The least that a terminal is created with, but for the account."""
+
+
 def terminal_body(sandbox: InProcess, account: str = "merchant", **more: Any) -> dict[str, Any]:
     """The least that a terminal is created with; `account` is a name of the cast or an id."""
-    return {
-        "account_id": account_id(sandbox, account),
-        "processor_config_id": "cfg-tsys-001",
-        "name": "bar",
-        "mid": "886000002000",
-        "tid": "00000042",
-    } | more
+    return TERMINAL | {"account_id": account_id(sandbox, account)} | more
 
 
 def a_terminal(
@@ -197,14 +201,6 @@ READ = "accounts:read"
 _CREATE_ACCOUNT = Case(
     "accounts:create:merchant", READ, 201, {"parent_id": "", **ACCOUNT}, keeps="partner"
 )
-_TERMINAL = {
-    "account_id": "",
-    "processor_config_id": "cfg-tsys-001",
-    "name": "bar",
-    "mid": "886000002000",
-    "tid": "00000042",
-}
-
 _PAYMENT = {"amount": 1000, "terminal_id": ""}
 _MORE = {"amount": 100}
 _TIP = {"type": "fixed", "amount": 100}
@@ -234,7 +230,7 @@ WRITTEN = {
     "credentials.delete": Case("credentials:delete", "credentials:edit"),
     "credentials.block": Case("credentials:edit", "credentials:delete"),
     "credentials.unblock": Case("credentials:edit", "credentials:read"),
-    "terminals.create": Case("terminals:create", "terminals:edit", 201, _TERMINAL),
+    "terminals.create": Case("terminals:create", "terminals:edit", 201, TERMINAL),
     "terminals.list": Case("terminals:read", "terminals:create"),
     "terminals.read": Case("terminals:read", "terminals:edit"),
     "terminals.update": Case("terminals:edit", "terminals:read", body={"name": "x"}),

@@ -30,11 +30,6 @@ def test_a_connection_on_which_nothing_comes_is_closed():
         assert client.is_closed()
 
 
-def test_empty_lines_are_not_the_beginning_of_a_request():
-    with serving(head_s=SHORT_S) as sandbox, Client(sandbox.port) as client:
-        eventually(lambda: client.is_broken_by(b"\r\n"))
-
-
 @pytest.mark.proves("assumed D25-times")
 @pytest.mark.parametrize("head", [b"G", HEALTH[:-2], HEALTH + b"GET / HT"])
 def test_a_connection_whose_head_does_not_end_is_closed(head):
@@ -46,11 +41,12 @@ def test_a_connection_whose_head_does_not_end_is_closed(head):
         assert client.is_closed()
 
 
-def test_a_connection_whose_head_comes_drop_by_drop_is_closed():
+@pytest.mark.parametrize(("head", "drop"), [(b"", b"\r\n"), (HEALTH[:-2], b"a: x\r\n")])
+def test_neither_empty_lines_nor_a_head_drop_by_drop_keep_a_connection_open(head, drop):
     with serving(head_s=SHORT_S) as sandbox, Client(sandbox.port) as client:
-        client.send(HEALTH[:-2])
+        client.send(head)
 
-        eventually(lambda: client.is_broken_by(b"a: x\r\n"))
+        eventually(lambda: client.is_broken_by(drop))
 
 
 @pytest.mark.proves("assumed D25-times")

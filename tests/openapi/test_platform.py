@@ -84,16 +84,13 @@ def test_an_operation_refuses_with_every_status_that_its_document_names(document
         assert refused(sandbox, name, status).status == status
 
 
-@pytest.mark.parametrize("path", sorted({row.path for row in OPERATIONS}))
-def test_a_method_that_a_path_does_not_serve_is_told_those_that_are_described(sandbox, path):
-    item = sandbox.platform.document["paths"][path]
-    described_ones = {name.upper() for name, one in item.items() if "deprecated" not in one}
-
-    answer = sandbox.ask("OPTIONS", re.sub(r"{\w+}", "some-id", path), key="merchant")
-
-    allowed = answer.headers.get("allow", "")
-    assert (answer.status, set(filter(None, allowed.split(", ")))) == (405, described_ones)
-    assert len(allowed.split(", ")) == max(1, len(described_ones))
+def test_a_method_that_a_path_does_not_serve_is_told_those_that_are_described(sandbox):
+    for path, item in sandbox.platform.document["paths"].items():
+        described_ones = {name.upper() for name, one in item.items() if "deprecated" not in one}
+        answer = sandbox.ask("OPTIONS", re.sub(r"{\w+}", "some-id", path), key="merchant")
+        allowed = answer.headers.get("allow", "")
+        assert (answer.status, set(filter(None, allowed.split(", ")))) == (405, described_ones)
+        assert len(allowed.split(", ")) == max(1, len(described_ones)), path
 
 
 def test_the_story_of_all_events_is_answered_as_the_document_says(sandbox):
@@ -151,12 +148,11 @@ def test_every_event_is_described_as_a_webhook_with_its_three_headers(documents)
         assert names == ["webhook-id", "webhook-timestamp", "webhook-signature"]
 
 
-@pytest.mark.parametrize("event", EVENTS)
-def test_the_golden_body_of_an_event_is_what_its_webhook_says(documents, event):
-    body = json.loads((golden_events.FOLDER / f"{event}.json").read_text(encoding="utf-8"))
-
-    pointer = f"/webhooks/{event}/post/requestBody/content/application~1json/schema"
-    documents[0].validate(body, pointer, event)
+def test_the_golden_body_of_an_event_is_what_its_webhook_says(documents):
+    for event in EVENTS:
+        body = json.loads((golden_events.FOLDER / f"{event}.json").read_text(encoding="utf-8"))
+        pointer = f"/webhooks/{event}/post/requestBody/content/application~1json/schema"
+        documents[0].validate(body, pointer, event)
 
 
 def test_every_category_of_events_has_a_body():

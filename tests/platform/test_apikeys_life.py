@@ -141,7 +141,13 @@ def test_a_reinstated_key_authenticates_again_with_its_old_expiry(sandbox, made)
     "assumed 4.3-repeat",
 )
 def test_a_deleted_key_is_gone_and_deleting_again_answers_the_same_unannounced(sandbox, made):
+    def expires():
+        agenda = sandbox.control("GET", "/worlds/default/agenda").json()["agenda"]
+        return made.id in [one["subject"]["id"] for one in agenda]
+
+    assert expires()
     first = delete(sandbox, made.id)
+    assert not expires()
     set_clock(sandbox, LATER)
 
     again = [delete(sandbox, made.id), delete(sandbox, made.id, by="partner")]

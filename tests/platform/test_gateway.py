@@ -75,9 +75,9 @@ def test_a_snapshot_keeps_the_maintenance(sandbox):
     assert sandbox.control("GET", f"{WORLD}/maintenance").json()["until"] is not None
 
 
-@pytest.mark.parametrize("lasts", ["0s", "soon", "10", "99999999w", None, 5])
-def test_a_maintenance_needs_a_length(sandbox, lasts):
-    assert begin(sandbox, lasts).status == 400
+def test_a_maintenance_needs_a_length(sandbox):
+    for lasts in ("0s", "soon", "10", "99999999w", None, 5):
+        assert begin(sandbox, lasts).status == 400
     assert get(sandbox).status == 200
 
 
@@ -143,9 +143,8 @@ def test_without_a_quota_nothing_is_told(sandbox):
     assert limits_of(answers[0]) == [None] * 4
 
 
-@pytest.mark.parametrize("value", [-1, 0.5, True, "2", 100_001, None])
-def test_a_quota_is_a_whole_number(sandbox, value):
-    answer = limit(sandbox, second=value)
-
-    assert answer.status == 400
-    assert "quota.per_second: must be a whole number from 0 to 100,000" in answer.json()["message"]
+def test_a_quota_is_a_whole_number(sandbox):
+    said = "quota.per_second: must be a whole number from 0 to 100,000"
+    for value in (-1, 0.5, True, "2", 100_001, None):
+        answer = limit(sandbox, second=value)
+        assert (answer.status, said in answer.json()["message"]) == (400, True)

@@ -140,15 +140,11 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("case", LONG)
-def test_an_error_never_repeats_a_long_word(sandbox, case):
-    method, path, body = LONG[case]
-    sent = ... if body in (None, ...) else body
-
-    answer = sandbox.control(method, path, sent)
-
-    assert 400 <= answer.status < 500
-    assert len(answer.body) < 10_000
+def test_an_error_never_repeats_a_long_word(sandbox):
+    for case, (method, path, body) in LONG.items():
+        answer = sandbox.control(method, path, body)
+        assert 400 <= answer.status < 500, case
+        assert len(answer.body) < 10_000, case
 
 
 def test_nor_does_the_platform(sandbox):
