@@ -16,6 +16,7 @@ from sandbox.settings import Settings
 from sandbox.store.fixture import FixtureError
 from tests.conftest import NOW
 from tests.driving import InProcess, serving
+from tests.platform.minting import messages
 from tests.support.payments import paid
 from tests.worlds.worlds import add_world
 
@@ -73,9 +74,11 @@ def test_a_saved_world_is_a_fixture_with_its_clock_and_a_reset_goes_back_to_it(f
     clock = sandbox.control("GET", "/worlds/default/clock").json()
     assert clock == {"now": NOW, "mode": "frozen", "rate": 1.0}
 
-    pay(sandbox)
+    later = pay(sandbox)
+    [*_, told] = messages(sandbox, subject=later["transaction_id"])
     assert len(statuses(sandbox)) == 3
     assert sandbox.control("POST", "/worlds/default/reset").status == 200
+    assert sandbox.control("GET", f"/worlds/default/messages/{told['id']}").status == 404
     assert len(statuses(sandbox)) == 2
     assert pay(sandbox)["status"] == "captured"
 
