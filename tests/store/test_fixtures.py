@@ -152,6 +152,7 @@ MISTAKES = [
     changed("api_keys", "2", "partner.lookup", "'smallmercha1'", lookup="smallmercha1"),
     changed("accounts", "1", parent="merchant"),
     changed("accounts", "1", parent="partner"),
+    changed("accounts", "2", parent="merchant"),
     # A misspelt word is answered with the one that was meant.
     changed("accounts", "2", "type", "'merchant'", type="mercant"),
     changed("terminals", "1", "status", "'blocked'", status="blockd"),

@@ -20,6 +20,7 @@ def test_a_known_seed_gives_known_ids():
     """A release that changes these changes every id of every user's recorded tests."""
     ids = Ids(seed=1, world_id="default")
 
+    first = Ids(seed=1, world_id="default").secret_bytes(4).hex()
     drawn = [ids.uuid(), ids.message_id(), ids.secret_chars(12), ids.uuid_of("account:merchant")]
 
     assert drawn == [
@@ -28,6 +29,7 @@ def test_a_known_seed_gives_known_ids():
         "ORs9BKk4qKt1",
         "64e24377-b0e9-4882-9386-a4e53c72c012",
     ]
+    assert first == "14c532b2"
 
 
 def test_worlds_of_one_seed_share_ids_and_no_key_material():
