@@ -55,6 +55,7 @@ def test_a_running_clock_goes_on_from_where_it_was_advanced_to(sandbox):
 def test_advancing_by_nothing_is_allowed(sandbox):
     assert advance(sandbox, by="0s").json() == {"now": NOW, "fired": []}
     assert advance(sandbox, to=NOW).json() == {"now": NOW, "fired": []}
+    assert advance(sandbox, by="0s", before=True).json() == {"now": NOW, "fired": []}
 
 
 @pytest.mark.proves("assumed D23")

@@ -1,8 +1,8 @@
 """The metrics of a server, in the format of Prometheus."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -10,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from sandbox.app import build
 from sandbox.settings import Settings
 from tests.driving import InProcess, serving
+from tests.support.payments import pay
 from tests.webhooks.receiving import receiving
 
 ROOT = Path(__file__).parents[2]
@@ -35,15 +36,9 @@ def read(sandbox: InProcess) -> dict[str, dict[tuple[str, ...], float]]:
     return metrics(answer.body.decode())
 
 
-def pay(sandbox: InProcess, **more: Any) -> int:
-    world = sandbox.control("GET", "/worlds/default").json()
-    body = {"amount": 100, "terminal_id": world["terminals"]["merchant"], **more}
-    return sandbox.ask("POST", "/v3/payment", key="merchant", json_body=body).status
-
-
 @pytest.mark.proves("assumed D25-metrics")
 def test_requests_are_counted_by_route_and_status(sandbox):
-    assert [pay(sandbox), pay(sandbox), pay(sandbox, amount=-1)] == [200, 200, 400]
+    assert [pay(sandbox, amount).status for amount in (100, 100, -1)] == [200, 200, 400]
     sandbox.ask("GET", "/nowhere", key="merchant")
 
     requests = read(sandbox)["requests_total"]
@@ -67,9 +62,8 @@ def test_the_time_of_each_route_is_a_histogram_whose_last_bucket_has_all(sandbox
 
 
 def test_what_was_counted_in_a_world_that_is_gone_stays(sandbox):
-    made = sandbox.control("POST", "/worlds", {"id": "mine"}).json()
-    body = {"amount": 1, "terminal_id": made["terminals"]["merchant"]}
-    sandbox.ask("POST", "/v3/payment", key=made["keys"]["merchant"]["key"], json_body=body)
+    sandbox.control("POST", "/worlds", {"id": "mine"})
+    pay(replace(sandbox, world="mine"))
     before = read(sandbox)
 
     sandbox.control("DELETE", "/worlds/mine")
@@ -89,9 +83,9 @@ def test_control_requests_are_counted_by_row_and_status(sandbox):
 def test_a_team_does_not_read_them():
     sandbox = InProcess(build(Settings(token="the-operator-of-it")))
     operator = [(b"authorization", b"Bearer the-operator-of-it")]
-    body = b'{"team": "mobile"}'
-    headers = [*operator, (b"content-type", b"application/json")]
-    made = sandbox.ask("POST", "/_sandbox/tokens", body=body, headers=headers).json()
+    made = sandbox.ask(
+        "POST", "/_sandbox/tokens", json_body={"team": "mobile"}, headers=operator
+    ).json()
     team = [(b"authorization", f"Bearer {made['token']}".encode())]
 
     statuses = [

@@ -119,12 +119,9 @@ def test_of_very_many_mistakes_the_first_hundred_are_told_and_the_rest_counted(s
             assert one["field"].rpartition(".")[2] in lines[one["line"] - 1]
 
 
-def test_what_is_right_has_no_problems_and_nothing_runs(sandbox):
+def test_what_is_right_has_no_problems_and_what_is_not_toml_names_its_line(sandbox):
     assert check(sandbox, toml=TOML) == []
     assert sandbox.control("GET", SCENARIO).status == 404
-
-
-def test_a_file_that_is_not_toml_names_its_line(sandbox):
     (problem,) = check(sandbox, toml='name = "x"\nrule = [\n')
 
     assert problem["line"] is None or problem["line"] >= 2

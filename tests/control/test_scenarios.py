@@ -77,7 +77,7 @@ def test_a_scenario_is_shown_with_what_became_of_its_rules(sandbox):
     assert sandbox.control("GET", "/worlds/default").json()["scenario"] == "Mine"
 
 
-def test_a_scenario_takes_the_place_of_the_one_before(sandbox):
+def test_a_scenario_takes_the_place_of_the_one_before_until_it_is_stopped(sandbox):
     running(sandbox, {"name": "before", "then": LOST})
     pay(sandbox)
 
@@ -85,11 +85,6 @@ def test_a_scenario_takes_the_place_of_the_one_before(sandbox):
 
     assert counts(sandbox) == [("after", 0, 0, False)]
     assert source(pay(sandbox)) == "scenario after"
-
-
-def test_a_scenario_that_was_stopped_decides_nothing(sandbox):
-    running(sandbox, {"then": LOST})
-
     stopped = sandbox.control("DELETE", SCENARIO)
     again = sandbox.control("DELETE", SCENARIO)
 

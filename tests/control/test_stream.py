@@ -167,27 +167,11 @@ def test_a_reader_that_is_too_slow_is_told_how_much_it_missed(sandbox):
     assert (later[0], later[1], later[2]["rate"]) == ("clock", WAITING_MAX + 8, 1)
 
 
-def test_a_silent_stream_says_that_it_is_there(sandbox):
-    world = sandbox.sandbox.worlds.default
-    heard: list[str] = []
-
-    async def serve(*asgi: Any) -> None:
-        stream = Stream(world, KINDS, lambda: heard.append("silence"))
-        await stream.deliver(*asgi, silence_s=0)
-
-    async def read() -> list[str]:
-        async with reading(sandbox, by=serve) as stream:
-            return [await stream.text(), await stream.text()]
-
-    assert asyncio.run(read()) == [": here\n\n", ": here\n\n"]
-    assert heard[:2] == ["silence", "silence"]
-
-
-def test_a_world_whose_stream_is_read_is_in_use():
+def test_a_silent_stream_says_that_it_is_there_and_its_world_is_in_use():
     ticks = [0.0]
     sandbox = InProcess(build(Settings(), ticks=lambda: ticks[0]))
-    sandbox.control("POST", "/worlds", {"id": "watched"})
-    sandbox.control("POST", "/worlds", {"id": "forgotten"})
+    for id in ("watched", "forgotten"):
+        sandbox.control("POST", "/worlds", {"id": id})
     worlds = sandbox.sandbox.worlds
     watched = worlds.get("watched")
     assert watched is not None
@@ -195,13 +179,12 @@ def test_a_world_whose_stream_is_read_is_in_use():
     async def serve(*asgi: Any) -> None:
         await Stream(watched, KINDS, lambda: worlds.touch(watched)).deliver(*asgi, silence_s=0)
 
-    async def read() -> None:
+    async def read() -> list[str]:
         async with reading(sandbox, by=serve) as stream:
             ticks[0] = 90_000.0
-            await stream.text()
+            return [await stream.text(), await stream.text()]
 
-    asyncio.run(read())
-
+    assert asyncio.run(read()) == [": here\n\n", ": here\n\n"]
     listed = sandbox.control("GET", "/worlds").json()
     assert [world["id"] for world in listed["worlds"]] == ["default", "watched"]
 
