@@ -92,21 +92,13 @@ class Control:
         headers: dict[str, str] = {}
         is_stream, media_type, kind, name = False, JSON, AnswerKind.CONTROL, "none"
         try:
-            row, params, who = self._route(scope)
-            name = row.name
+            row, request = self._route(scope)
+            name, headers = row.name, request.answer_headers
             read = partial(self._read, row, scope, receive)
-            if await forward(self._services, row, params, who, read, (scope, receive, send)):
+            if await forward(request, row, read, (scope, receive, send)):
                 return
             # A body is read only for an endpoint and a world that exist (assumed D25-bodies).
-            self._world(params, who)
-            request = ControlRequest(
-                services=self._services,
-                params=params,
-                scope=scope,
-                sessions=self._sessions,
-                who=who,
-                answer_headers=headers,
-            )
+            self._find_world(request)
             body = await read()
             status = row.status
             shown = await self._carry_out(row, request, receive, body)
@@ -164,8 +156,8 @@ class Control:
         headers = {"retry-after": "1"} if refusal.fault is UNAVAILABLE else {}
         await _send(send, fault.status, self._error(fault), headers)
 
-    def _route(self, scope: Scope) -> tuple[ControlRow, dict[str, str], Identity]:
-        """Return the row, the parameters of the path, and who asks. Raises ControlFault."""
+    def _route(self, scope: Scope) -> tuple[ControlRow, ControlRequest]:
+        """Return the row, and the request with who asks. Raises ControlFault."""
         match: Match[ControlRow] | None = match_of(scope)
         if not is_written_below(scope, PREFIX):
             # What blocks this path in a proxy blocks every spelling of it.
@@ -198,7 +190,8 @@ class Control:
                 "operator_only",
                 "this needs the token of the operator of the server; yours is that of a team",
             )
-        return match.row, match.params, who or ANONYMOUS
+        services, sessions, who = self._services, self._sessions, who or ANONYMOUS
+        return match.row, ControlRequest(services, match.params, scope, sessions, who)
 
     def _check_origin(self, scope: Scope) -> None:
         if (why := why_foreign(scope)) is not None:
@@ -234,20 +227,19 @@ class Control:
             )
         return body
 
-    def _world(self, params: dict[str, str], who: Identity) -> World | None:
+    def _find_world(self, request: ControlRequest) -> World | None:
         """Return the world that the path names, if it names one."""
-        if "w" not in params:
+        if (name := request.params.get("w")) is None:
             return None
-        name = params["w"]
-        if (found := who.world(self._services.worlds, name)) is None:
-            raise unknown_world(self._services, name, who)
+        if (found := request.who.world(self._services.worlds, name)) is None:
+            raise unknown_world(self._services, name, request.who)
         return found
 
     async def _carry_out(
         self, row: ControlRow, request: ControlRequest, receive: Receive, body: bytes | bytearray
     ) -> Any:
         worlds = self._services.worlds
-        request.found_world = self._world(request.params, request.who)
+        request.found_world = self._find_world(request)
         if request.found_world is not None:
             worlds.touch(request.found_world)
             # Without an event loop, or under a clock that a test moves, no alarm has rung.

@@ -121,7 +121,7 @@ class Services(Struct, frozen=True, kw_only=True):
     elsewhere: Elsewhere | None = None
 
 
-@dataclass(kw_only=True)
+@dataclass
 class ControlRequest:
     """One control request: who asks, the world of the path, and what goes with the answer.
 

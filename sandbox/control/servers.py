@@ -6,8 +6,7 @@ from typing import Final, Literal, TypeVar
 from pydantic import Field
 from starlette.types import Receive, Scope, Send
 
-from sandbox.control.context import ControlFault, ControlRequest, Services, unknown_among
-from sandbox.control.identity import Identity
+from sandbox.control.context import ControlFault, ControlRequest, unknown_among
 from sandbox.control.models import TOTAL, View, shows
 from sandbox.control.routing import PREFIX, ControlRow, Written, get
 from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE
@@ -29,10 +28,8 @@ def unavailable(error: StoreError | WorldLost) -> ControlFault:
 
 
 async def forward(
-    services: Services,
+    request: ControlRequest,
     row: ControlRow,
-    params: dict[str, str],
-    who: Identity,
     read: Callable[[], Awaitable[bytes | bytearray]],
     asgi: tuple[Scope, Receive, Send],
 ) -> bool:
@@ -41,9 +38,10 @@ async def forward(
     `read` reads the body. Raises Unavailable, and ControlFault for a request that was sent on
     already.
     """
+    services, who, name = request.services, request.who, request.params.get("w")
     worlds, elsewhere = services.worlds, services.elsewhere
-    if "w" in params:
-        id = who.meant(params["w"])
+    if name is not None:
+        id = who.meant(name)
     elif row.is_for_default:
         id = DEFAULT_WORLD
     else:
@@ -63,9 +61,9 @@ async def forward(
             body = bytes(await read())
         if await elsewhere.carry(peer, peer.control_url, *asgi, body):
             return True
-    if worlds.get(id) is None and "w" in params:
+    if worlds.get(id) is None and name is not None:
         ids = [one.id for one in await elsewhere.list_others(())]
-        raise unknown_among(ids, params["w"], who)
+        raise unknown_among(ids, name, who)
     return False
 
 
