@@ -91,14 +91,6 @@ def scenario_text(name: str) -> str:
     return (folder("scenarios") / f"{name}.toml").read_text(encoding="utf-8")
 
 
-def scenario_or_file(name_or_path: str) -> Scenario:
-    """Return a scenario by name or title, or the one in a file when a path is given.
-
-    Raises ScenarioError.
-    """
-    return read_scenario(scenario_file(name_or_path))
-
-
 def sample(event_type: str) -> str:
     """Return the body of an event of this type, as JSON: one of the demo world."""
     return (folder("fixtures") / "events" / f"{event_type}.json").read_text(encoding="utf-8")

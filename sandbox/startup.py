@@ -376,7 +376,8 @@ def begin(worlds: Worlds, settings: Settings, fixture: Fixture) -> None:
         raise FixtureError(f"{settings.fixture}: {error}") from None
     _register(settings.webhooks, default)
     if settings.scenario is not None:
-        _run(library.scenario_or_file(settings.scenario), settings.scenario, default)
+        scenario = read_scenario(library.scenario_file(settings.scenario))
+        _run(scenario, settings.scenario, default)
 
 
 def check_webhooks(settings: Settings, guard: Guard) -> None:
@@ -398,18 +399,11 @@ def _register(urls: Sequence[str], world: World) -> None:
     new = [url for url in dict.fromkeys(urls) if url not in taken]
     ids = (f"start-{number}" for number in count(1))
     free = (id for id in ids if id not in world.outbox.endpoints)
+    common = {"description": "given at the start", "created_at": world.now()}
+    chars_of = world.draws.chars_of
+    made = [endpoint_of(next(free), {"url": url, **common}, chars_of=chars_of) for url in new]
     try:
-        declare(
-            world.store,
-            [
-                endpoint_of(
-                    next(free),
-                    {"url": url, "description": "given at the start", "created_at": world.now()},
-                    chars_of=world.draws.chars_of,
-                )
-                for url in new
-            ],
-        )
+        declare(world.store, made)
     except TooManyEndpoints as error:
         raise SettingsError(f"--webhook: {error}") from None
 
