@@ -57,15 +57,12 @@ CURRENCIES: Final[dict[str, Currency]] = _rows()
 _BY_NUMBER: Final = {one.number: one.code for one in CURRENCIES.values()}
 
 
-_USUAL_EXPONENT: Final = 2
-
-
 def in_units(amount: int, code: str | None = None) -> str:
     """Return the amount as people write it: `10.50` for 1050 minor units.
 
     Two decimals if unknown.
     """
-    digits = CURRENCIES[code].exponent if code in CURRENCIES else _USUAL_EXPONENT
+    digits = CURRENCIES[code].exponent if code in CURRENCIES else 2
     return f"{amount / 10**digits:.{digits}f}"
 
 

@@ -153,10 +153,6 @@ class ParsedKey(Struct, frozen=True, kw_only=True, gc=False):
     secret: str = ""
 
 
-_PRODUCTION = ParsedKey(kind=KeyKind.PRODUCTION)
-_MALFORMED = ParsedKey(kind=KeyKind.MALFORMED)
-
-
 class KeyFormat:
     """The format of keys in this environment.
 
@@ -194,11 +190,11 @@ class KeyFormat:
         if match:
             return ParsedKey(kind=KeyKind.V5, lookup=match[1], secret=match[2])
         if text.startswith(self._production):
-            return _PRODUCTION
+            return ParsedKey(kind=KeyKind.PRODUCTION)
         match = self._legacy.fullmatch(text)
         if match:
             return ParsedKey(kind=KeyKind.LEGACY, lookup=legacy_lookup(match[1]), secret=match[1])
-        return _MALFORMED
+        return ParsedKey(kind=KeyKind.MALFORMED)
 
     def write(self, lookup: str, secret: str) -> str:
         """Return the plaintext of a v5 key."""

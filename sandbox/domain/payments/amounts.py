@@ -3,7 +3,6 @@
 Source: spec 2.4-money; rounding assumed 2.8-rounding.
 """
 
-from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Final
 
@@ -136,14 +135,3 @@ class Ledger(Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 EMPTY: Final = Ledger()
-
-
-def first_of(levels: Sequence[tuple[str, float | None]]) -> tuple[str, float] | None:
-    """Return the first level that states a rate, and the rate. None when none does, or it is 0.
-
-    Null means look further; 0 means never, and stops the search (assumed 2.8).
-    """
-    for level, rate in levels:
-        if rate is not None:
-            return (level, rate) if rate else None
-    return None

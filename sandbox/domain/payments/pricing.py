@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sandbox.domain.directory import Account, Location, Terminal
-from sandbox.domain.payments.amounts import Amounts, first_of, percent_of
+from sandbox.domain.payments.amounts import Amounts, percent_of
 from sandbox.domain.payments.transactions import NO_RATES, Rates
 
 PROHIBITED_STATES: Final = frozenset({"CT", "MA", "ME", "PR"})
@@ -106,8 +106,15 @@ class PointOfSale(Struct, frozen=True, kw_only=True, gc=False):
         return [("location", self.location), *own] if self.location else own
 
     def rate(self, field: str) -> tuple[str, float] | None:
-        """Return the first level that states this rate, and the rate. See `first_of`."""
-        return first_of([(name, getattr(level, field)) for name, level in self.levels])
+        """Return the first level that states this rate, and the rate.
+
+        Null means look further; 0 means never, and stops the search (assumed 2.8).
+        """
+        for name, level in self.levels:
+            rate = getattr(level, field)
+            if rate is not None:
+                return (name, rate) if rate else None
+        return None
 
     def first(self, field: str) -> Any:
         """Return the first value that a level states for this field, or None."""
