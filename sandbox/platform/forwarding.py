@@ -38,8 +38,7 @@ class Forwarder:
 
     def may_bring_key(self, incoming: IncomingRequest) -> bool:
         """Whether the body may hold a key, which all servers have to agree on."""
-        body = incoming.body
-        return bool(body) and self._profile.key_format.hint_bytes in (body or b"")
+        return self._profile.key_format.hint_bytes in (incoming.body or b"")
 
     async def _agree_on_keys(self, incoming: IncomingRequest) -> None:
         """Learn which keys of the body are taken in the worlds of other servers."""

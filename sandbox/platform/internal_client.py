@@ -57,14 +57,10 @@ class InternalClient:
         self._platform = platform
         self._running: set[asyncio.Task[InternalAnswer]] = set()
 
-    async def send(self, world: World, request: InternalRequest) -> InternalAnswer:
-        """Return the answer, once it is there. A payment may wait for a card for minutes."""
-        return await self._send(world, request, world.journal.next_id())
-
     def begin(self, world: World, request: InternalRequest) -> str:
         """Send it without waiting for the answer; the id that its journal entry will have."""
         request_id = world.journal.next_id()
-        task = asyncio.create_task(self._send(world, request, request_id))
+        task = asyncio.create_task(self.send(world, request, request_id))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return request_id
@@ -76,10 +72,11 @@ class InternalClient:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
 
-    async def _send(
-        self, world: World, request: InternalRequest, request_id: str
+    async def send(
+        self, world: World, request: InternalRequest, request_id: str = ""
     ) -> InternalAnswer:
-        started = perf_counter()
+        """Return the answer, once it is there. A payment may wait for a card for minutes."""
+        started, request_id = perf_counter(), request_id or world.journal.next_id()
         presented = _WITHOUT_KEY if request.key is None else PresentedKey(world, request.key)
         answer = await self._platform.answer_inside(
             request.incoming(), presented, world, request_id

@@ -11,6 +11,7 @@ from sandbox.platform.openapi.examples import OF_CAST
 from sandbox.platform.operation import NOWHERE, Row
 from sandbox.platform.routes import OPERATIONS
 from tests.driving import InProcess, Response
+from tests.platform.minting import messages
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
 """An id that no record has."""
@@ -160,14 +161,6 @@ def _cast(sandbox: InProcess) -> Any:
 def set_clock(sandbox: InProcess, now: str) -> None:
     answer = sandbox.control("PUT", f"/worlds/{sandbox.world}/clock", {"now": now})
     assert answer.status == 200, answer.body
-
-
-def messages(sandbox: InProcess) -> list[dict[str, Any]]:
-    """The messages of the world, oldest first."""
-    found: list[dict[str, Any]] = sandbox.control(
-        "GET", f"/worlds/{sandbox.world}/messages"
-    ).json()["messages"]
-    return found
 
 
 def events(sandbox: InProcess) -> list[str]:

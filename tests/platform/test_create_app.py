@@ -67,49 +67,39 @@ def test_a_payment_is_taken_and_its_journal_read(made):
     assert (entry["path"], entry["route"]) == ("/v3/payment", "payments.create")
 
 
-def test_what_it_does_not_know_it_refuses_in_its_own_shape(made):
+def get(app: Starlette, prefix: str, *paths: str, **headers: str) -> list[httpx2.Response]:
+    """The answers to these requests, while the application runs."""
+
     async def story():
-        async with client(*made()) as asking:
-            return [await asking.get(path) for path in ("/nonsense", "/_sandbox/nonsense", "/")]
+        async with client(app, prefix) as asking:
+            return [await asking.get(path, headers=headers) for path in paths]
 
-    platform, control, root = asyncio.run(story())
+    return asyncio.run(story())
 
-    assert (platform.status_code, platform.json()["error"]) == (404, "not_found")
-    assert (control.status_code, control.json()["error"]) == (404, "not_found")
-    assert (root.status_code, root.json()["error"]) == (404, "not_found")
+
+def test_what_it_does_not_know_it_refuses_in_its_own_shape(made):
+    for answer in get(*made(), "/nonsense", "/_sandbox/nonsense", "/"):
+        assert (answer.status_code, answer.json()["error"]) == (404, "not_found")
 
 
 def test_the_documents_name_the_place_where_it_is_mounted(made):
-    async def story():
-        app, prefix = made()
-        async with client(app, prefix) as asking:
-            found = []
-            for path in ("/_sandbox/openapi.json", "/_sandbox/platform/openapi.json"):
-                document = (await asking.get(path)).json()
-                found.append(urljoin(prefix + path, document["servers"][0]["url"]))
-            return prefix, found
+    app, prefix = made()
+    paths = ("/_sandbox/openapi.json", "/_sandbox/platform/openapi.json")
 
-    prefix, found = asyncio.run(story())
-
-    assert found == [f"{prefix}/"] * 2
+    for path, answer in zip(paths, get(app, prefix, *paths), strict=True):
+        assert urljoin(prefix + path, answer.json()["servers"][0]["url"]) == f"{prefix}/"
 
 
 def test_a_foreign_host_is_refused_wherever_it_is_mounted(made):
-    async def story():
-        async with client(*made()) as asking:
-            return await asking.get("/_sandbox/worlds", headers={"host": "rebound.example"})
+    (answer,) = get(*made(), "/_sandbox/worlds", host="rebound.example")
 
-    assert asyncio.run(story()).status_code == 421
+    assert answer.status_code == 421
 
 
 def test_the_application_around_it_keeps_its_own_paths():
-    app, _ = mounted()
+    (answer,) = get(mounted()[0], "", "/v2/accounts")
 
-    async def story():
-        async with client(app, "") as asking:
-            return await asking.get("/v2/accounts")
-
-    assert asyncio.run(story()).text == "a page of the application around it"
+    assert answer.text == "a page of the application around it"
 
 
 def test_middleware_can_be_added_as_to_any_starlette_application():
@@ -128,23 +118,20 @@ def test_middleware_can_be_added_as_to_any_starlette_application():
     app = create_app()
     app.user_middleware.append(Middleware(Stamp))
 
-    async def story():
-        async with client(app, "") as asking:
-            return await asking.get("/_sandbox/health")
+    (answer,) = get(app, "", "/_sandbox/health")
 
-    assert asyncio.run(story()).headers["x-stamp"] == "yes"
+    assert answer.headers["x-stamp"] == "yes"
 
 
 def test_a_state_file_is_written_to_the_end_by_the_lifespan(made, tmp_path):
     settings = Settings(store=tmp_path / "state.json")
 
-    async def requests_counted():
-        async with client(*made(settings)) as asking:
-            first = (await asking.get("/_sandbox/worlds/default")).json()
-            key = first["keys"]["merchant"]["key"]
-            answer = await asking.get("/v2/accounts", headers={"x-service-apikey": key})
-            return answer.headers["x-sandbox-request-id"]
+    numbers = []
 
-    before, after = asyncio.run(requests_counted()), asyncio.run(requests_counted())
+    for _ in range(2):
+        (world,) = get(*made(settings), "/_sandbox/worlds/default")
+        key = {"x-service-apikey": world.json()["keys"]["merchant"]["key"]}
+        (answer,) = get(*made(settings), "/v2/accounts", **key)
+        numbers.append(answer.headers["x-sandbox-request-id"])
 
-    assert (before, after) == ("req_0000000001", "req_0000000002")
+    assert numbers == ["req_0000000001", "req_0000000002"]
