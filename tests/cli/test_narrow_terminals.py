@@ -1,5 +1,6 @@
 """At a terminal of 80 or 60 columns no name is cut: every help text, and the commands that list."""
 
+import contextlib
 import fcntl
 import os
 import pty
@@ -59,17 +60,13 @@ def at_a_terminal(columns: int, lines: list[str], env: dict[str, str]) -> dict[s
         env=known | env | {"NO_COLOR": "1", "TERM": "xterm"},
     )
     os.close(slave)
-    pieces = []
-    while True:
-        try:
-            piece = os.read(master, 65_536)
-        except OSError:  # The other end is closed.
-            break
-        if not piece:
-            break
-        pieces.append(piece)
+    shown = b""
+    # Once the other end is closed, there is nothing more.
+    with contextlib.suppress(OSError):
+        while piece := os.read(master, 65_536):
+            shown += piece
     os.close(master)
-    text = b"".join(pieces).decode().replace("\r\n", "\n")
+    text = shown.decode().replace("\r\n", "\n")
     assert process.wait(20) == 0, text[-2_000:]
     _, *parts = re.split(rf"^{MARK}(.*)\n", text, flags=re.MULTILINE)
     return {name: body.splitlines() for name, body in list(pairwise(parts))[::2]}

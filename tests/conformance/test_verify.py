@@ -10,8 +10,13 @@ import pytest
 
 from sandbox.conformance.clients import InProcess, Platform, control
 from sandbox.conformance.probe_runner import Asker, HttpAnswer, Pace, Register, Run, Sends, Stopped
-from sandbox.conformance.probes.conditions import is_met, parse_condition
-from sandbox.conformance.probes.table import PHASES, Probe, probes_of
+from sandbox.conformance.probes.table import (
+    PHASES,
+    Probe,
+    is_met,
+    parse_condition,
+    probes_of,
+)
 from sandbox.conformance.probes.table import ProbeRequest as Asked
 from sandbox.conformance.verification import Wanted, profile_toml, write
 from sandbox.conformance.verification import ask as ask_platform
