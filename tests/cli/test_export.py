@@ -70,6 +70,8 @@ class Runner:
 
 def test_every_request_of_the_collection_succeeds_twice_in_a_row(collection):
     runner = Runner(collection)
+    sale = next(one for one in items(collection) if one["request"]["url"].endswith("/v3/payment"))
+    assert runner.send(sale) == 200, "alone, in the world that is there anyway"
 
     statuses = [runner.send(item) for _ in range(2) for item in items(collection)]
 
