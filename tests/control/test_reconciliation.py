@@ -219,6 +219,7 @@ def test_a_bad_file_is_refused_with_its_line_and_the_nearest_word(sandbox):
         ("[", "is not JSON", None),
         ('[{"transaction_id": 7}]', "line 1: transaction_id: must be a text", None),
         ('[{"transaction_id": "x", "amount": 1.5}]', "line 1: amount: '1.5'", None),
+        ('[{"transaction_id": "x", "amount": -1}]', "line 1: amount: '-1'", None),
         ('[{"transaction_id": "x", "amount": true}]', "line 1: amount: 'True'", None),
         ('[{"transaction_id": "x", "statsu": "captured"}]', "line 1: there is no", "status"),
         ('[{"amount": 1}]', "line 1: has neither", None),
