@@ -28,7 +28,7 @@ from sandbox.conformance import clients, replay, verification
 from sandbox.conformance.differences import CaptureError, compared, read_folder
 from sandbox.conformance.har import HarError, read_har
 from sandbox.conformance.probe_runner import GONE, Cleaner, Pace, RegisterError, read_register
-from sandbox.conformance.probes.table import PHASES
+from sandbox.conformance.probe_table import PHASES
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import did_you_mean
 from sandbox.scenarios.parser import ScenarioError

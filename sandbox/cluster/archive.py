@@ -13,9 +13,9 @@ from sandbox.cluster.commits import Rows
 from sandbox.cluster.database import Database
 from sandbox.cluster.setup import prepare, put_meta
 from sandbox.domain.payments.transactions import Payment
-from sandbox.domain.teams import team_of
 from sandbox.store.files.port import COUNTERS, FORMAT, Change, StateFile, StoreError, Tables
 from sandbox.store.tables import NAMES
+from sandbox.worlds.spec import team_of
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ import httpx2
 from httpx2 import Client
 
 from sandbox.app import Sandbox, build
-from sandbox.conformance.probes.table import ProbeRequest
+from sandbox.conformance.probe_table import ProbeRequest
 from sandbox.domain.json_text import fields_of, value_of
 from sandbox.domain.profile import Profile, parse_profile
 from sandbox.http_client import Unending, fetch, send

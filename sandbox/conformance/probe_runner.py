@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sandbox.conformance.clients import HttpAnswer
-from sandbox.conformance.probes.table import KINDS, Kind, Missing, Probe, ProbeRequest, Step, fill
+from sandbox.conformance.probe_table import KINDS, Kind, Missing, Probe, ProbeRequest, Step, fill
 
 MADE: Final = "made"
 GONE: Final = "deleted"

@@ -29,7 +29,7 @@ from sandbox.conformance.probe_runner import (
     Stopped,
     register_file,
 )
-from sandbox.conformance.probes.table import PHASES, Probe, ProbeRequest, Step, probes_of
+from sandbox.conformance.probe_table import PHASES, Probe, ProbeRequest, Step, probes_of
 from sandbox.domain.json_text import fields_of
 from sandbox.domain.keys import LOOKUP_CHARS, SECRET_CHARS
 from sandbox.domain.profile import Profile

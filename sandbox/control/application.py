@@ -36,7 +36,6 @@ from sandbox.domain.keys import KeyFormat
 from sandbox.domain.readings import UnknownReading
 from sandbox.domain.secrets import CARD_NUMBER, find_misplaced, may_hold_secret
 from sandbox.domain.switches import UnknownSwitch
-from sandbox.domain.teams import OPERATOR
 from sandbox.domain.text import nearest
 from sandbox.platform import wire
 from sandbox.platform.responses import send_whole
@@ -47,7 +46,7 @@ from sandbox.scenarios.queue import QueueFull, WebhookFaultsFull
 from sandbox.store.files.port import StoreError, Unavailable
 from sandbox.worlds.due_timers import catch_up
 from sandbox.worlds.elsewhere import WorldLost
-from sandbox.worlds.spec import Protected, TooManyWorlds, WorldTaken
+from sandbox.worlds.spec import OPERATOR, Protected, TooManyWorlds, WorldTaken
 from sandbox.worlds.world import World
 
 TEXT_CHARS_MAX: Final = 4_096

@@ -16,10 +16,10 @@ from sandbox.domain.events import EVENTS
 from sandbox.domain.faults import FAULTS, MISDIRECTED
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import STATUS_REASONS, STATUSES
-from sandbox.domain.teams import OPERATOR
 from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform.routes import OPERATIONS
 from sandbox.worlds.coverage_counters import CoverageCounters
+from sandbox.worlds.spec import OPERATOR
 
 _SERVED: Final = tuple(row.name for row in OPERATIONS if row.run is not None)
 

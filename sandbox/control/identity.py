@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from starlette.types import Scope
 
-from sandbox.domain.teams import OPERATOR, team_of, world_of
 from sandbox.platform import wire
 from sandbox.tokens import TeamToken, digest_of, write_tokens
 from sandbox.worlds.registry import Worlds
+from sandbox.worlds.spec import OPERATOR, team_of, world_of
 from sandbox.worlds.world import World
 
 TOKENS_MAX: Final = 1_000

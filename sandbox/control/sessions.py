@@ -15,10 +15,10 @@ from sandbox.control.models import TOTAL, Body, DurationText, View, attribute, s
 from sandbox.control.routing import PREFIX, delete, get, post
 from sandbox.domain.field_types import WorldName
 from sandbox.domain.instants import Instant, from_ms, parse_duration
-from sandbox.domain.teams import TEAM_PATTERN
 from sandbox.platform.routing import ROOT_PATH
 from sandbox.platform.security import AnswerKind
 from sandbox.tokens import TeamToken
+from sandbox.worlds.spec import TEAM_PATTERN
 
 
 class SessionBody(Body, example={"token": "the-token-of-your-server"}):

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from sandbox.domain.keys import ApiKey, ParsedKey, matches_secret
 from sandbox.domain.profile import Profile
-from sandbox.domain.teams import OPERATOR, team_of, world_of
 from sandbox.store.world_documents import NotRestored, SavedWorld
 from sandbox.worlds.background import Alone, Background, Saver, run_in_thread
 from sandbox.worlds.clock import SystemClock
@@ -22,6 +21,7 @@ from sandbox.worlds.coverage_counters import CoverageCounters
 from sandbox.worlds.due_timers import TIMERS_IN_A_ROW, fire_due
 from sandbox.worlds.lifecycle import begin_anew, end_busy_payments, fill
 from sandbox.worlds.spec import (
+    OPERATOR,
     UNUSED_AFTER_S,
     KeysTaken,
     Limits,
@@ -29,6 +29,8 @@ from sandbox.worlds.spec import (
     TooManyWorlds,
     WorldSpec,
     WorldTaken,
+    team_of,
+    world_of,
 )
 from sandbox.worlds.world import DEFAULT_WORLD, TimerHandler, World
 

@@ -1,4 +1,8 @@
-"""How a world begins, how many worlds a server holds, and what it says when one cannot be."""
+"""Whose a world is and how it begins, how many a server holds, and what it says when one cannot be.
+
+The id of a team's world is `<world>@<team>`. Without `@` a world belongs to the operator (see
+docs/design/security.md).
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -15,6 +19,27 @@ UNUSED_AFTER_S: Final = 86_400.0
 WORLDS_MAX: Final = 1_000
 WORLDS_PER_TEAM_MAX: Final = 100
 JOURNAL_ENTRIES_MAX: Final = 1_000
+
+
+OPERATOR: Final = ""
+"""In place of a team: the operator of the server."""
+
+TEAM_PATTERN: Final = r"^[a-z0-9_-]{1,32}$"
+
+_AT: Final = "@"
+
+
+def team_of(world_id: str) -> str:
+    """Return the team to which the world with this id belongs."""
+    return world_id.partition(_AT)[2]
+
+
+def world_of(team: str, name: str) -> str:
+    """Return the id that a team means by the name of a world.
+
+    It is the team's own world, whatever others there are.
+    """
+    return name if team == OPERATOR or team_of(name) == team else f"{name}{_AT}{team}"
 
 
 class WorldTaken(ValueError):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from sandbox.conformance.probes.table import PHASES, Step, probes_of
+from sandbox.conformance.probe_table import PHASES, Step, probes_of
 from sandbox.domain.readings import READINGS
 from tests.cli.asking import ask, assert_refused
 

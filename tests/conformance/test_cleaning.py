@@ -7,8 +7,8 @@ import pytest
 
 from sandbox.conformance.clients import HttpAnswer
 from sandbox.conformance.probe_runner import Cleaner, read_register, register_file
-from sandbox.conformance.probes.table import ProbeRequest as Asked
-from sandbox.conformance.probes.table import probes_of
+from sandbox.conformance.probe_table import ProbeRequest as Asked
+from sandbox.conformance.probe_table import probes_of
 from sandbox.conformance.verification import Wanted
 from sandbox.conformance.verification import ask as ask_platform
 from sandbox.domain.profile import Profile

@@ -10,14 +10,14 @@ import pytest
 
 from sandbox.conformance.clients import InProcess, Platform, control
 from sandbox.conformance.probe_runner import Asker, HttpAnswer, Pace, Register, Run, Sends, Stopped
-from sandbox.conformance.probes.table import (
+from sandbox.conformance.probe_table import (
     PHASES,
     Probe,
     is_met,
     parse_condition,
     probes_of,
 )
-from sandbox.conformance.probes.table import ProbeRequest as Asked
+from sandbox.conformance.probe_table import ProbeRequest as Asked
 from sandbox.conformance.verification import Wanted, profile_toml, write
 from sandbox.conformance.verification import ask as ask_platform
 from sandbox.domain.profile import Profile, parse_profile

@@ -9,8 +9,8 @@ from typing import Any
 
 from sandbox.conformance.clients import HttpAnswer, InProcess, Request, control
 from sandbox.conformance.probe_runner import Pace
-from sandbox.conformance.probes.table import Probe
-from sandbox.conformance.probes.table import ProbeRequest as Asked
+from sandbox.conformance.probe_table import Probe
+from sandbox.conformance.probe_table import ProbeRequest as Asked
 from sandbox.conformance.verification import Wanted, ask
 from sandbox.domain.profile import Profile, parse_profile
 

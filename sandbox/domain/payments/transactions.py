@@ -4,7 +4,8 @@ One payment is one record for its whole life; every attempt is appended to its h
 2.1). Source of the fields: spec 2.4; of a history element: assumed 2.10.
 """
 
-from typing import Annotated, Any, Final, Literal, get_args
+from hashlib import blake2b
+from typing import Annotated, Any, Final, Literal, NamedTuple, get_args
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict, replace
@@ -12,7 +13,7 @@ from pydantic import Field
 
 from sandbox.domain.clock import EARLIEST, LATEST
 from sandbox.domain.field_types import AppliedRate, SurchargeBasis
-from sandbox.domain.instants import to_ms
+from sandbox.domain.instants import from_ms, to_ms
 from sandbox.domain.payments.amounts import EMPTY, Amounts, Ledger
 from sandbox.domain.payments.cards import NOT_READ, Card
 from sandbox.domain.payments.outcomes import SETTLEMENTS, Operation, OutcomeName
@@ -427,3 +428,48 @@ class BusyPayment(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=Tru
     """A payment that waits for its processor. If the server dies meanwhile, the payment fails."""
 
     transaction_id: str
+
+
+# --- receipt data: what terminals print of the chip's and the host's part ---
+#
+# Its values have the form of real ones, and are made up from the event_id (assumed D35-receipt).
+
+
+class _Application(NamedTuple):
+    aid: str
+    label: str
+
+
+APPLICATIONS: Final = {
+    "Visa": _Application("A0000000031010", "VISA"),
+    "MasterCard": _Application("A0000000041010", "MASTERCARD"),
+    "Amex": _Application("A00000002501", "AMERICAN EXPRESS"),
+    "Discover": _Application("A0000001523010", "DISCOVER"),
+}
+"""The application of each brand's cards, as terminals print it."""
+
+CONTACTLESS: Final = "07"
+"""The entry mode of a contactless chip."""
+TVR: Final = "0000000000"
+TSI: Final = "0000"
+"""A contactless terminal sets no bits of it."""
+
+
+def with_receipt(payment: Payment) -> Payment:
+    """Return the payment with receipt data beside the client's own details, which count first."""
+    details = {**_receipt(payment), **payment.transaction.additional_details}
+    return change(payment, additional_details=details)
+
+
+def _receipt(payment: Payment) -> dict[str, Any]:
+    tx = payment.transaction
+    digest = blake2b(tx.event_id.encode(), digest_size=16, person=b"receipt").digest()
+    stan = int.from_bytes(digest[:4], "big") % 1_000_000
+    at = from_ms(tx.created_at)
+    application = APPLICATIONS.get(payment.card.brand)
+    emv = {"tvr": TVR, "tsi": TSI, "cryptogram": digest[8:].hex().upper()}
+    if application is not None:
+        emv = {"aid": application.aid, "application_label": application.label, **emv}
+    # The last digit of the year, the day of the year, the hour, and the trace number.
+    rrn = f"{at.year % 10}{at.timetuple().tm_yday:03}{at.hour:02}{stan:06}"
+    return {"rrn": rrn, "stan": f"{stan:06}", "entry_mode": CONTACTLESS, "emv": emv}

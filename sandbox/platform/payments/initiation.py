@@ -25,8 +25,7 @@ from sandbox.domain.payments.outcomes import (
     Verdict,
 )
 from sandbox.domain.payments.pricing import Breakdown, PointOfSale, Price, price
-from sandbox.domain.payments.receipts import with_receipt
-from sandbox.domain.payments.transactions import Payment, Transaction, change, created
+from sandbox.domain.payments.transactions import Payment, Transaction, change, created, with_receipt
 from sandbox.domain.readings import RECEIPT_DATA, RESPONSE_FIELDS, TOTAL_OF_PARTIAL_APPROVAL
 from sandbox.platform.context import RequestContext
 from sandbox.platform.gateway import let_happen

@@ -301,5 +301,5 @@ class _File(BaseModel, extra="forbid"):
 
 def probes_of(phase: str) -> list[Probe]:
     """Return the probes of a phase."""
-    path = Path(__file__).with_name(f"{phase}.toml")
+    path = Path(__file__).parent / "probes" / f"{phase}.toml"
     return _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))).probe

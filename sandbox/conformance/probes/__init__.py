@@ -1,1 +1,0 @@
-"""The probes: rows of the files in this folder, their requests and their conditions."""
