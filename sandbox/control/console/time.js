@@ -1,7 +1,7 @@
 // Time: the clock, what falls due, and moving ahead to it. A pane over every room, and a room.
 
 import { signal } from "@preact/signals";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { Group, Happened, Preview, shade } from "./agenda.js";
 import { isReport } from "./capture.js";
 import { Failures } from "./failures.js";
@@ -123,7 +123,7 @@ export const Time = () => html`<${Clockwork} heading=${(at, on, frozen) => html`
 
 /** The pane over every other room. */
 export function TimePane() {
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!pane.value) return undefined;
     /** @type {HTMLElement | null} */ (document.querySelector(".pane h2"))?.focus();
     const close = (event) => {
