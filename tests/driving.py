@@ -11,6 +11,7 @@ import httpx2
 
 from sandbox.app import Sandbox
 from sandbox.domain.keys import KeyUsage
+from sandbox.worlds.world import Cast
 from tests.in_process import Application, Exchange, Response, http_scope
 from tests.processes import Process
 
@@ -38,15 +39,18 @@ class InProcess:
         assert world is not None
         return world.cast.keys[name][1] if name in world.cast.keys else name
 
-    def account(self, name: str) -> str:
+    @property
+    def cast(self) -> Cast:
+        """The ids that the names of the world's cast stand for."""
         world = self.sandbox.worlds.get(self.world)
         assert world is not None
-        return world.cast.accounts[name]
+        return world.cast
+
+    def account(self, name: str) -> str:
+        return self.cast.accounts[name]
 
     def key_id(self, name: str) -> str:
-        world = self.sandbox.worlds.get(self.world)
-        assert world is not None
-        return world.cast.keys[name][0]
+        return self.cast.keys[name][0]
 
     def ask(
         self,

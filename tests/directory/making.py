@@ -138,21 +138,15 @@ def mint(
 
 def account_id(sandbox: InProcess, name: str) -> str:
     """The id of an account of the cast; anything else as it is."""
-    return _cast(sandbox).accounts.get(name, name)
+    return sandbox.cast.accounts.get(name, name)
 
 
 def terminal_id(sandbox: InProcess, name: str) -> str:
-    return str(_cast(sandbox).terminals[name])
+    return sandbox.cast.terminals[name]
 
 
 def location_id(sandbox: InProcess, name: str) -> str:
-    return str(_cast(sandbox).locations[name])
-
-
-def _cast(sandbox: InProcess) -> Any:
-    world = sandbox.sandbox.worlds.get(sandbox.world)
-    assert world is not None
-    return world.cast
+    return sandbox.cast.locations[name]
 
 
 # --- what happened ----------------------------------------------------------------------------

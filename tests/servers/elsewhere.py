@@ -24,6 +24,7 @@ from sandbox.app import Sandbox, build
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.settings import Settings
+from sandbox.worlds.world import Cast
 from tests.driving import InProcess, Served
 from tests.in_process import Application, Exchange, Response
 from tests.servers.postgres import serving_postgres, until_listening
@@ -128,20 +129,35 @@ class ServedElsewhere(Served):
 
 
 class Elsewhere(Servers):
-    """Two servers: all is asked of the second, and the first has all worlds."""
+    """Two servers: all is asked of the second, and the first has all worlds.
 
-    owner = "owner"
+    After a test with many worlds, the first may have given `default` to the second. Then they
+    change their parts.
+    """
 
     def __init__(self, now: str) -> None:
         postgres = _stack.enter_context(serving_postgres())
         url, folder = postgres.new_database(), Path(_stack.enter_context(TemporaryDirectory()))
         options = ("--clock", now, "--worlds-max", "100000")
-        self._owner = _stack.enter_context(serving(url, folder, "owner", *options))
-        self._entry = _stack.enter_context(serving(url, folder, "entry", *options))
-        self.control = self._entry.control
+        self._servers = [
+            (name, _stack.enter_context(serving(url, folder, name, *options)))
+            for name in ("one", "other")
+        ]
+        self._take_parts()
         self.fresh = self._owner.control("GET", "/worlds/default/snapshot").content
+
+    def _take_parts(self) -> None:
+        (self.owner, self._owner), (_, self._entry) = self._servers
+        self.control = self._entry.control
         super().__init__(int(self._entry.url.rpartition(":")[2]))
         self._makes_worlds = Line(int(self._owner.url.rpartition(":")[2]))
+
+    def begin_anew(self) -> None:
+        read = self.control("GET", "/worlds/default")
+        if "x-sandbox-server" not in read.headers:
+            self._servers.reverse()
+            self._take_parts()
+        super().begin_anew()
 
     def _line_for(self, scope: dict[str, Any]) -> Line:
         is_new = (scope["method"], scope["path"]) == ("POST", "/_sandbox/worlds")
@@ -217,11 +233,9 @@ class ElsewhereProcess(InProcess):
     def key(self, name: str) -> str:
         return self._like.key(name)
 
-    def account(self, name: str) -> str:
-        return self._like.account(name)
-
-    def key_id(self, name: str) -> str:
-        return self._like.key_id(name)
+    @property
+    def cast(self) -> Cast:
+        return self._like.cast
 
     def state(self) -> list[Any]:
         tables = self.control("GET", f"/worlds/{self.world}/snapshot").json()
