@@ -322,11 +322,11 @@ def _delivery_worker(
 def _webhook_client(settings: Settings, guard: Guard) -> Sending:
     """Return the client that sends webhooks over the network."""
     # Its HTTP client takes a sixth of the start of a server to load.
-    from sandbox.webhooks.client import WebhookClient, create_tls_context
+    from sandbox.webhooks.client import WebhookClient
 
     return WebhookClient(
         guard,
         USER_AGENT,
         mask=settings.profile.scrub,
-        create_tls_context=partial(create_tls_context, settings.webhooks_ca),
+        ca=settings.webhooks_ca,
     )

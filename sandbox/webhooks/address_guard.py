@@ -121,8 +121,7 @@ def _meant(number: Address) -> tuple[Address, ...]:
         return (number,)
     if number.ipv4_mapped is not None:
         return (number.ipv4_mapped,)
-    if number.sixtofour is not None:
-        return (number, number.sixtofour)
+    inner = number.sixtofour
     if _is_isatap(number) or any(number in network for network in _ENDS_WITH_IPV4):
-        return (number, ipaddress.IPv4Address(int(number) & 0xFFFFFFFF))
-    return (number,)
+        inner = ipaddress.IPv4Address(int(number) & 0xFFFFFFFF)
+    return (number,) if inner is None else (number, inner)

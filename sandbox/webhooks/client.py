@@ -27,10 +27,6 @@ _RECEIVED_BYTES: Final = 16_384
 if it is made of thousands of interim answers."""
 
 
-class AddressRefused(Exception):
-    """The address guard refuses the host of a URL."""
-
-
 class GuardedResolver(aiohttp.ThreadedResolver):
     """Finds the addresses of a host that the guard allows."""
 
@@ -60,23 +56,12 @@ class _Answer:
     is_on_kept_connection: bool = False
 
 
-def create_tls_context(ca: Path | None = None) -> ssl.SSLContext:
-    """Create the context for receivers with TLS, which trusts the system's authorities.
-
-    It also trusts the certificates of the file `ca`. Raises OSError for a file that has none.
-    """
-    context = ssl.create_default_context()
-    if ca is not None:
-        context.load_verify_locations(ca)
-    context.set_alpn_protocols(("http/1.1",))
-    return context
-
-
 class WebhookClient:
     """Sends webhooks over connections that it keeps for a while. Fulfils `Sending`.
 
-    An attempt fails after `timeout_s`. `mask` masks secrets in a receiver's answer.
-    `create_tls_context` is called once, in a thread, before the first attempt over TLS.
+    An attempt fails after `timeout_s`. `mask` masks secrets in a receiver's answer. With TLS,
+    receivers are trusted by the system's authorities, and those of the file `ca`. Making a client
+    takes a while: it reads the certificates of all authorities. Raises OSError if `ca` has none.
     """
 
     def __init__(
@@ -87,31 +72,31 @@ class WebhookClient:
         mask: Callable[[str], str],
         timeout_s: float = TIMEOUT_S,
         connections_max: int = CONNECTIONS_MAX,
-        create_tls_context: Callable[[], ssl.SSLContext] = create_tls_context,
+        ca: Path | None = None,
     ) -> None:
         self._guard = guard
         self._user_agent = user_agent
         self._mask = mask
         self._timeout_s = timeout_s
         self._connections_max = connections_max
-        self._create_tls_context = create_tls_context
-        self._tls_context: ssl.SSLContext | None = None
+        self._tls_context = ssl.create_default_context()
+        if ca is not None:
+            self._tls_context.load_verify_locations(ca)
+        self._tls_context.set_alpn_protocols(("http/1.1",))
         self._session: aiohttp.ClientSession | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
-        started = perf_counter()
-        answer, error, is_timeout, is_unreachable = _Answer(), None, False, False
+        started, answer = perf_counter(), _Answer()
+        problem: Exception | None = None
         try:
             async with asyncio.timeout(self._timeout_s):
                 await self._post(url, body, headers, answer)
-        except TimeoutError:
-            error, is_timeout = f"no complete answer within {self._timeout_s:g} s", True
-        except (aiohttp.ClientError, AddressRefused, OSError, ValueError) as problem:
-            error = describe(problem)
-            is_unreachable = isinstance(problem, aiohttp.ClientConnectorError)
-        else:
-            error = find_error(answer.status)
+        except (aiohttp.ClientError, OSError, ValueError) as failure:
+            problem = failure
+        is_timeout = isinstance(problem, TimeoutError)
+        late = f"no complete answer within {self._timeout_s:g} s" if is_timeout else None
+        error = late or (find_error(answer.status) if problem is None else describe(problem))
         return Sent(
             status_code=answer.status,
             duration_ms=round((perf_counter() - started) * 1000, 3),
@@ -119,7 +104,7 @@ class WebhookClient:
             error=error and self._mask(error)[:ERROR_CHARS_MAX],
             retry_after_s=parse_retry_after(answer.retry_after),
             is_timeout=is_timeout,
-            is_unreachable=is_unreachable,
+            is_unreachable=isinstance(problem, aiohttp.ClientConnectorError),
         )
 
     async def _post(
@@ -127,7 +112,6 @@ class WebhookClient:
     ) -> None:
         """Post the body, and fill in the answer."""
         session = await self._open_session()
-        tls = await self._get_tls_context() if url[:6].lower() == "https:" else True
         while True:
             answer.is_on_kept_connection = False
             try:
@@ -135,11 +119,15 @@ class WebhookClient:
                     url,
                     data=body,
                     headers=headers,
-                    ssl=tls,
                     allow_redirects=False,
                     trace_request_ctx=answer,
                 ) as response:
-                    await _read(response, answer)
+                    answer.status = response.status
+                    answer.retry_after = response.headers.get("retry-after")
+                    while len(answer.body) < BODY_BYTES_MAX and (
+                        chunk := await response.content.readany()
+                    ):
+                        answer.body += chunk[: BODY_BYTES_MAX - len(answer.body)]
                 return
             except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
                 # The receiver closed a kept connection just before it was used again.
@@ -157,6 +145,7 @@ class WebhookClient:
                 connector=aiohttp.TCPConnector(
                     limit=self._connections_max,
                     keepalive_timeout=IDLE_S,
+                    ssl=self._tls_context,
                     resolver=GuardedResolver(self._guard),
                     socket_factory=_create_socket,
                     use_dns_cache=False,
@@ -181,14 +170,8 @@ class WebhookClient:
     ) -> aiohttp.ClientResponse:
         """Ask the guard about the host of the URL: no resolver sees one that is an address."""
         if refusal := self._guard.why_not_to(request.url.raw_host or ""):
-            raise AddressRefused(refusal)
+            raise ValueError(refusal)
         return await send(request)
-
-    async def _get_tls_context(self) -> ssl.SSLContext:
-        if self._tls_context is None:
-            # Reading the certificates of all authorities takes a while.
-            self._tls_context = await asyncio.to_thread(self._create_tls_context)
-        return self._tls_context
 
     async def close(self) -> None:
         if self._session is not None:
@@ -212,14 +195,6 @@ def _trace_kept_connections() -> aiohttp.TraceConfig:
     trace = aiohttp.TraceConfig()
     trace.on_connection_reuseconn.append(note)
     return trace
-
-
-async def _read(response: aiohttp.ClientResponse, answer: _Answer) -> None:
-    """Read the head, and the beginning of the body."""
-    answer.status = response.status
-    answer.retry_after = response.headers.get("retry-after")
-    while len(answer.body) < BODY_BYTES_MAX and (chunk := await response.content.readany()):
-        answer.body += chunk[: BODY_BYTES_MAX - len(answer.body)]
 
 
 def describe(problem: Exception) -> str:

@@ -21,6 +21,7 @@ from sandbox.webhooks.signing import headers_of, write_secret
 STALE_S: Final = 600
 """The age of a stale timestamp: twice as much as verifiers allow (assumed D1)."""
 
+_NO_FAULTS: Final = WebhookThen.model_construct()
 _PLACES: Final = {"first": -1, None: 0, "last": 1}
 
 
@@ -31,15 +32,11 @@ def ruled(
 
     `wanted` are the messages of one commit, each with its subscribers.
     """
-    if rules is None:
-        return [
-            (message, endpoint, None) for message, endpoints in wanted for endpoint in endpoints
-        ]
     matched = []
     for message, endpoints in wanted:
-        fields = from_json(body_of(message)) if endpoints else {}
+        fields = from_json(body_of(message)) if endpoints and rules else {}
         for endpoint in endpoints:
-            rule = rules(_words(message, endpoint, fields))
+            rule = rules(_words(message, endpoint, fields)) if rules else None
             matched.append((message, endpoint, rule))
     # Equal ranks keep their order.
     return sorted(matched, key=lambda one: _PLACES[one[2].then.order if one[2] else None])
@@ -74,49 +71,40 @@ def contradiction(
 
 
 def write_attempt(
+    message: Message,
     then: WebhookThen | None,
     endpoint: Endpoint,
     *,
     prefix: str,
-    message_id: str,
-    body: bytes,
     now: datetime,
     sent_at: float,
-) -> tuple[dict[str, str], bytes]:
-    """Return headers and body of an attempt, with the faults of the rule if there is one.
+) -> tuple[dict[str, str], bytes, SentHead]:
+    """Return headers and body of an attempt, with the faults of its rule, and what to keep of it.
 
     `now` is the world's time, `sent_at` the system time in Unix seconds. The signature always
     covers the whole body and the sent timestamp.
     """
-    if then is None:
-        return headers_of(prefix, message_id, sent_at, body, endpoint.secrets_at(now)), body
-    if then.stale_timestamp:
-        sent_at -= STALE_S
-    secrets = _secrets(then.signature, endpoint, now)
-    headers = headers_of(prefix, message_id, sent_at, body, secrets)
+    then, body, secrets = then or _NO_FAULTS, body_of(message), endpoint.secrets_at(now)
+    timestamp = int(sent_at) - (STALE_S if then.stale_timestamp else 0)
+    if then.signature == "old_secret" and endpoint.replaced_secret is not None:
+        secrets = (endpoint.replaced_secret,)
+    elif then.signature in ("wrong", "old_secret"):
+        # A secret that the endpoint never had, derived from its own, so runs are repeatable.
+        secrets = (write_secret(sha256(b"never:" + endpoint.secret.encode()).digest()),)
+    headers = headers_of(prefix, message.id, timestamp, body, secrets)
     if then.signature == "missing":
         del headers[f"{prefix}-signature"]
-    return headers, _cut(body, then.truncate)
-
-
-def head_of(
-    prefix: str,
-    headers: Mapping[str, str],
-    body: bytes,
-    *,
-    sent_at: float,
-    then: WebhookThen | None,
-) -> SentHead:
-    """Return what to keep of an attempt that was sent at that system time."""
-    timestamp = int(headers[f"{prefix}-timestamp"])
-    return SentHead(
+    if then.truncate is not None and then.truncate is not False:
+        body = body[: len(body) // 2 if then.truncate is True else then.truncate]
+    head = SentHead(
         timestamp=timestamp,
         signature=headers.get(f"{prefix}-signature"),
         age_s=int(sent_at) - timestamp,
         size=len(body),
         sha256=sha256(body).hexdigest(),
-        spoilt=() if then is None else _changes_of(then),
+        spoilt=_changes_of(then),
     )
+    return headers, body, head
 
 
 def _changes_of(then: WebhookThen) -> tuple[str, ...]:
@@ -127,18 +115,3 @@ def _changes_of(then: WebhookThen) -> tuple[str, ...]:
         "truncate": then.truncate is not None and then.truncate is not False,
     }
     return tuple(word for word, is_so in said.items() if is_so)
-
-
-def _secrets(signature: str | None, endpoint: Endpoint, now: datetime) -> tuple[str, ...]:
-    if signature == "old_secret" and endpoint.replaced_secret is not None:
-        return (endpoint.replaced_secret,)
-    if signature in ("wrong", "old_secret"):
-        # A secret that the endpoint never had, derived from its own, so runs are repeatable.
-        return (write_secret(sha256(b"never:" + endpoint.secret.encode()).digest()),)
-    return endpoint.secrets_at(now)
-
-
-def _cut(body: bytes, truncate: bool | int | None) -> bytes:
-    if truncate is None or truncate is False:
-        return body
-    return body[: len(body) // 2 if truncate is True else truncate]

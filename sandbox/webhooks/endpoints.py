@@ -54,18 +54,19 @@ def declare(store: Store, endpoints: Iterable[Endpoint]) -> None:
 
 
 def subscribers(
-    message: Message,
-    endpoints: Mapping[str, Endpoint],
-    store: Store,
+    message: Message, endpoints: Mapping[str, Endpoint], store: Store
 ) -> Iterator[Endpoint]:
     """Yield the endpoints that get this message. The body is rendered only if filters need it."""
     path = _path(message, store)
     fields: dict[str, Any] | None = None
     for endpoint in list(endpoints.values()):
-        if endpoint.is_disabled or not endpoint.is_subscribed_to(message.event_type, path):
+        if endpoint.is_disabled or message.only_for not in (None, endpoint.id):
             continue
-        if endpoint.filters:
-            fields = from_json(body_of(message)) if fields is None else fields
+        if message.only_for is None:
+            if not endpoint.is_subscribed_to(message.event_type, path):
+                continue
+            if endpoint.filters and fields is None:
+                fields = from_json(body_of(message))
             if not endpoint.matches(fields or {}):
                 continue
         yield endpoint

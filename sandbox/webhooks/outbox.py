@@ -7,7 +7,7 @@ reports their results.
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,9 +25,6 @@ from sandbox.store.tables import OLDEST_FIRST, Where
 from sandbox.webhooks.delivery_faults import contradiction, ruled, trigger_of
 from sandbox.webhooks.endpoints import subscribers
 from sandbox.webhooks.receivers import Inbox
-
-_MISSED: Final = ("failed", "canceled", "dropped")
-
 
 Later = Callable[[float, Callable[[], None]], Callable[[], None]]
 """Calls a function after this many real seconds; returns a function that cancels it."""
@@ -83,27 +80,24 @@ class WebhookWorld(Protocol):
     async def wait_for_change(self) -> None:
         """Wait for a new message or the result of an attempt."""
 
+    def tell_changed(self, *messages: Message) -> None:
+        """Tell who waits that these were delivered, or that something else changed."""
+
 
 class Outbox:
     """Endpoints, deliveries, and the queue of each endpoint.
 
     Endpoints and deliveries are records of the world's store; the queues are not stored, and
     `resume` fills them again. `on_work` is called with an endpoint's id when its queue gets a job,
-    `on_change` after an attempt, with the message if it was delivered. `pre_answer` has the
-    deliveries to be tried before the answer, by the id of the request.
+    `on_attempt` with the result of an attempt. `pre_answer` has the deliveries to be tried before
+    the answer, by the id of the request.
     """
 
     def __init__(
-        self,
-        world: WebhookWorld,
-        *,
-        on_work: Callable[[str], None],
-        on_change: Callable[..., None],
-        later: Later,
+        self, world: WebhookWorld, *, on_work: Callable[[str], None], later: Later
     ) -> None:
         self._world = world
         self._on_work = on_work
-        self._on_change = on_change
         self._later = later
         # The jobs of a delivery that is delayed, and what calls them off.
         self._delayed: dict[str, tuple[Sequence[Job], Callable[[], None]]] = {}
@@ -114,7 +108,7 @@ class Outbox:
         """Forget everything that was to be sent: the store has other deliveries now, or none."""
         self._call_off()
         self._begin_anew()
-        self._on_change()
+        self._world.tell_changed()
 
     def _begin_anew(self) -> None:
         self._waiting: dict[str, deque[Job]] = {}
@@ -189,8 +183,7 @@ class Outbox:
         )
         if then.drop:
             return []
-        first = Job(message, endpoint.id, trigger_of(then), then=then)
-        jobs = [first]
+        jobs = [Job(message, endpoint.id, trigger_of(then), then=then)]
         for _ in range(1, then.duplicate or 1):
             jobs.append(Job(message, endpoint.id, "scenario", is_single=True))
         if then.contradict is not None:
@@ -199,12 +192,12 @@ class Outbox:
             unit.emit(other)
             unit.put(Delivery(message_id=other.id, endpoint_id=endpoint.id))
             jobs.append(Job(other, endpoint.id, "scenario"))
+        first = jobs[0].delivery_id
         if then.before_answer and message.request_id is not None:
-            self.pre_answer.setdefault(message.request_id, set()).add(first.delivery_id)
+            self.pre_answer.setdefault(message.request_id, set()).add(first)
         if then.delay_ms is None:
             return jobs
-        id = first.delivery_id
-        self._delayed[id] = jobs, self._later(then.delay_ms / 1000, lambda: self._release(id))
+        self._delayed[first] = jobs, self._later(then.delay_ms / 1000, lambda: self._release(first))
         return []
 
     def subscribers(
@@ -212,34 +205,16 @@ class Outbox:
     ) -> Iterator[Endpoint]:
         """Yield the endpoints that are to get this message; with `of`, those of these."""
         among = self.endpoints if of is None else of
-        if not among:
-            return
-        if message.only_for is not None:
-            only = among.get(message.only_for)
-            if only is not None and not only.is_disabled:
-                yield only
-            return
-        yield from subscribers(message, among, self._world.store)
+        return subscribers(message, among, self._world.store) if among else iter(())
 
-    def _send_again(self, message: Message, endpoint: Endpoint, *, is_single: bool = False) -> None:
-        known = self.delivery(webhooks.delivery_id(message.id, endpoint.id))
-        if known is None:
-            self._store(Delivery(message_id=message.id, endpoint_id=endpoint.id))
-        elif not is_single:
-            again = replace(known, status="pending", failures=0, next_attempt_at=None)
-            self._store(again, known)
-        self._put(Job(message, endpoint.id, "manual", is_single))
-
-    def _store(self, delivery: Delivery, before: Delivery | None = None) -> None:
-        """Store the delivery, which was as `before`, with the timer of its next attempt."""
+    def _store(self, delivery: Delivery) -> None:
+        """Store the delivery, with the timer of its next attempt."""
         unit = self._world.store.begin()
         unit.put(delivery)
-        due = delivery.next_attempt_at
-        if due != (before and before.next_attempt_at):
-            if due is None:
-                unit.cancel(WEBHOOK_RETRY, delivery.id)
-            else:
-                unit.schedule(Timer(kind=WEBHOOK_RETRY, subject=delivery.id, due=due))
+        if (due := delivery.next_attempt_at) is not None:
+            unit.schedule(Timer(kind=WEBHOOK_RETRY, subject=delivery.id, due=due))
+        elif self._world.store.timer(WEBHOOK_RETRY, delivery.id) is not None:
+            unit.cancel(WEBHOOK_RETRY, delivery.id)
         unit.commit()
 
     def store_endpoint(self, endpoint: Endpoint) -> Endpoint:
@@ -282,7 +257,7 @@ class Outbox:
                 return job
             self._settle(job)
         if were_waiting:
-            self._on_change()
+            self._world.tell_changed()
         return None
 
     def is_under_way(self, job: Job) -> bool:
@@ -303,45 +278,39 @@ class Outbox:
         waiting.remove(job.delivery_id)
         if not waiting:
             del self.pre_answer[job.message.request_id or ""]
-        self._on_change()
+        self._world.tell_changed()
 
     def conclude(self, job: Job, sent: Sent) -> None:
         """Record the result of an attempt, and plan a retry if there is one."""
         known = self.delivery(job.delivery_id)
         if self._under_way.pop(id(job), None) is None or known is None:
             return  # The world was reset meanwhile.
+        endpoint, now = self.endpoints.get(job.endpoint_id), self._world.now()
+        delivery = known.add_attempt(sent, now, job.trigger)
         if sent.error is None:
-            tried = known.add_attempt(sent, self._world.now(), job.trigger)
-            delivery = replace(tried, status="delivered", next_attempt_at=None)
-            self._store(delivery, known)
-            endpoint = self.endpoints.get(job.endpoint_id)
-            if endpoint is not None and endpoint.failing_since is not None:
-                self.store_endpoint(replace(endpoint, failing_since=None))
-        else:
-            delivery = self._failed(job, known, sent)
+            delivery = replace(delivery, status="delivered", next_attempt_at=None)
+        elif endpoint is not None and not endpoint.is_disabled and delivery.status == "pending":
+            delivery = self._after_failure(job, delivery, sent, now)
+        self._store(delivery)
+        if endpoint is not None:
+            self._note_health(endpoint, sent, now)
+        delivery = self.delivery(delivery.id) or delivery
         if self.on_attempt is not None:
             self.on_attempt(job, delivery)
         self._settle(job)
-        self._on_change(*([job.message] if delivery.status == "delivered" else []))
+        self._world.tell_changed(*([job.message] if delivery.status == "delivered" else []))
 
-    def _failed(self, job: Job, known: Delivery, sent: Sent) -> Delivery:
-        """Return the delivery after a failed attempt, stored, and with a retry if there is one."""
-        endpoint, now = self.endpoints.get(job.endpoint_id), self._world.now()
-        delivery = known.add_attempt(sent, now, job.trigger)
-        is_on = endpoint is not None and not endpoint.is_disabled
-        if is_on and delivery.status == "pending":
-            delivery = self._after_failure(job, delivery, sent, now)
-        self._store(delivery, known)
-        if endpoint is None or not is_on:
-            return delivery
-        failing_since = endpoint.failing_since or now
-        if endpoint.failing_since is None:
-            self.store_endpoint(replace(endpoint, failing_since=now))
+    def _note_health(self, endpoint: Endpoint, sent: Sent, now: datetime) -> None:
+        """Note since when attempts at the endpoint fail, and disable it in the end."""
+        failing_since = None if sent.error is None else endpoint.failing_since or now
+        if endpoint.is_disabled and failing_since is not None:
+            return
+        if failing_since != endpoint.failing_since:
+            self.store_endpoint(replace(endpoint, failing_since=failing_since))
         if sent.status_code == webhooks.GONE:
             self.disable(endpoint.id, "it answered 410 Gone")
-        elif now - failing_since >= webhooks.DEAD_AFTER:
+        elif failing_since is not None and now - failing_since >= webhooks.DEAD_AFTER:
             self.disable(endpoint.id, f"every attempt failed for {webhooks.DEAD_AFTER.days} days")
-        return self.delivery(delivery.id) or delivery
 
     def _after_failure(self, job: Job, delivery: Delivery, sent: Sent, now: datetime) -> Delivery:
         """Return an open delivery after a failed attempt: failed, or to be tried again."""
@@ -376,7 +345,7 @@ class Outbox:
             return
         message = self._world.store.message(delivery.message_id)
         if message is not None:
-            self._store(replace(delivery, next_attempt_at=None), delivery)
+            self._store(replace(delivery, next_attempt_at=None))
             self._put(Job(message, delivery.endpoint_id))
 
     # --- what operators do
@@ -386,7 +355,7 @@ class Outbox:
         self._cancel(endpoint_id)
         disabled = replace(self.endpoints[endpoint_id], disabled_reason=reason)
         self.store_endpoint(disabled)
-        self._on_change()
+        self._world.tell_changed()
         return disabled
 
     def enable(self, endpoint_id: str) -> Endpoint:
@@ -400,22 +369,23 @@ class Outbox:
         unit = self._world.store.begin()
         unit.remove(Endpoint, endpoint_id)
         unit.commit()
-        self._on_change()
+        self._world.tell_changed()
 
     def _cancel(self, endpoint_id: str) -> None:
         for job in self._waiting.pop(endpoint_id, ()):
             self._settle(job)
         self._call_off(endpoint_id)
-        unit = self._world.store.begin()
         for delivery in self._deliveries({"open_at": endpoint_id}):
-            if delivery.next_attempt_at is not None:
-                unit.cancel(WEBHOOK_RETRY, delivery.id)
-            unit.put(replace(delivery, status="canceled", next_attempt_at=None))
-        unit.commit()
+            self._store(replace(delivery, status="canceled", next_attempt_at=None))
 
-    def resend(self, message: Message, endpoint: Endpoint) -> None:
-        """One more attempt, whatever the earlier results. Source: assumed D22."""
-        self._send_again(message, endpoint, is_single=True)
+    def resend(self, message: Message, endpoint: Endpoint, *, is_single: bool = True) -> None:
+        """One more attempt, whatever the earlier results, or a new run. Source: assumed D22."""
+        known = self.delivery(webhooks.delivery_id(message.id, endpoint.id))
+        if known is None:
+            self._store(Delivery(message_id=message.id, endpoint_id=endpoint.id))
+        elif not is_single:
+            self._store(replace(known, status="pending", failures=0, next_attempt_at=None))
+        self._put(Job(message, endpoint.id, "manual", is_single))
 
     def recover(self, endpoint_id: str, since: datetime) -> Iterator[bool]:
         """Send the messages that the endpoint has missed since then.
@@ -430,10 +400,10 @@ class Outbox:
                 return
             has_missed = message.created_at >= since and self._has_missed(endpoint, message)
             if has_missed:
-                self._send_again(message, endpoint)
+                self.resend(message, endpoint, is_single=False)
             yield has_missed
 
     def _has_missed(self, endpoint: Endpoint, message: Message) -> bool:
         delivery = self.delivery(webhooks.delivery_id(message.id, endpoint.id))
-        missed = delivery is None or delivery.status in _MISSED
+        missed = delivery is None or delivery.status in ("failed", "canceled", "dropped")
         return missed and any(self.subscribers(message, {endpoint.id: endpoint}))

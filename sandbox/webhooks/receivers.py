@@ -183,9 +183,7 @@ def program_of(url: str) -> Program:
 
 
 def _number(name: str, text: str, least: int, most: int) -> int:
-    number = (
-        int(text) if text.isascii() and text.isdecimal() and len(text) < len("10000000") else -1
-    )
+    number = int(text) if re.fullmatch("[0-9]{1,7}", text) else -1
     if not least <= number <= most:
         raise ValueError(f"{name}: {text[:20]!r} is not a whole number from {least} to {most}")
     return number

@@ -2,18 +2,17 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Protocol
 
 from msgspec.structs import replace
 
-from sandbox.domain.events import body_of
 from sandbox.domain.webhooks import Delivery, Endpoint, Sent
 from sandbox.measurements import Measured
 from sandbox.store.files.port import StoreError
-from sandbox.webhooks.delivery_faults import head_of, write_attempt
+from sandbox.webhooks.delivery_faults import write_attempt
 from sandbox.webhooks.outbox import Job, WebhookWorld
 from sandbox.webhooks.receivers import LocalReceivers, is_inside
 
@@ -22,9 +21,6 @@ PATIENCE_S: Final = 0.5
 
 UNDER_WAY_MAX: Final = 16
 """The most attempts at one endpoint at a time."""
-
-STARTS_IN_A_TURN: Final = 8
-"""Attempts that begin in one round of the event loop, so that requests are answered in between."""
 
 ERROR_CHARS_MAX: Final = 500
 """Characters stored of an attempt's error, which may quote the receiver."""
@@ -84,7 +80,7 @@ class DeliveryWorker:
         self._is_closed = False
         self._opening = asyncio.Lock()
         self._lanes: dict[tuple[int, str], _Lane] = {}
-        self._starts_left = STARTS_IN_A_TURN
+        self._starting = asyncio.Lock()
 
     def _is_running(self) -> bool:
         """Whether an event loop runs. The tasks of an earlier loop are gone with it."""
@@ -106,7 +102,7 @@ class DeliveryWorker:
         if lane is None:
             lane = self._lanes[key] = _Lane(world, endpoint_id)
         if lane.runner is None:
-            lane.runner = self._create_task(self._run(lane))
+            lane.runner = asyncio.create_task(self._run(lane))
 
     async def wait_idle(self, world: WebhookWorld) -> None:
         """Wait until no webhook of the world is due or under way."""
@@ -126,10 +122,6 @@ class DeliveryWorker:
         if self._client is not None:
             await self._client.close()
 
-    def _create_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        assert self._loop
-        return self._loop.create_task(work)
-
     # --- one endpoint
 
     async def _run(self, lane: _Lane) -> None:
@@ -137,12 +129,14 @@ class DeliveryWorker:
         outbox = lane.world.outbox
         try:
             while True:
-                await self._wait_for_start()
+                async with self._starting:
+                    # One attempt begins in a round of the loop, so that requests have their turn.
+                    await asyncio.sleep(0)
                 job = outbox.take(lane.endpoint_id)
                 if job is None:
                     return
                 endpoint = outbox.endpoints[lane.endpoint_id]
-                attempt = self._create_task(self._attempt(lane.world, endpoint, job))
+                attempt = asyncio.create_task(self._attempt(lane.world, endpoint, job))
                 lane.under_way.add(attempt)
                 attempt.add_done_callback(partial(self._end_attempt, lane, job))
                 await asyncio.wait({attempt}, timeout=PATIENCE_S)
@@ -162,18 +156,6 @@ class DeliveryWorker:
         key = (id(lane.world), lane.endpoint_id)
         if lane.runner is None and not lane.under_way and self._lanes.get(key) is lane:
             del self._lanes[key]
-
-    async def _wait_for_start(self) -> None:
-        """Wait for a round of the event loop in which one more attempt may begin."""
-        assert self._loop
-        while not self._starts_left:
-            await asyncio.sleep(0)
-        if self._starts_left == STARTS_IN_A_TURN:
-            self._loop.call_soon(self._allow_starts)
-        self._starts_left -= 1
-
-    def _allow_starts(self) -> None:
-        self._starts_left = STARTS_IN_A_TURN
 
     # --- one attempt
 
@@ -196,30 +178,21 @@ class DeliveryWorker:
 
     async def _send(self, world: WebhookWorld, endpoint: Endpoint, job: Job) -> Sent:
         """Sign the message and send it, over the network or to a receiver in this process."""
-        body, sent_at = body_of(job.message), world.webhook_time()
+        prefix, now, sent_at = self._prefix, world.now(), world.webhook_time()
         self._note_lag(world, job)
-        headers, body = write_attempt(
-            job.then,
-            endpoint,
-            prefix=self._prefix,
-            message_id=job.message.id,
-            body=body,
-            now=world.now(),
-            sent_at=sent_at,
+        headers, body, head = write_attempt(
+            job.message, job.then, endpoint, prefix=prefix, now=now, sent_at=sent_at
         )
         if is_inside(endpoint.url):
             sent = await world.inbox.take(
-                endpoint, body, headers, prefix=self._prefix, now=world.now(), at_s=sent_at
+                endpoint, body, headers, prefix=prefix, now=now, at_s=sent_at
             )
         elif self._local_receivers is not None and self._local_receivers.has(endpoint.url):
             sent = self._local_receivers.send(endpoint.url, body, headers)
         else:
             client = self._client or await self._get_client()
             sent = await client.send(endpoint.url, body, headers)
-        if sent.is_unreachable:
-            return sent
-        head = head_of(self._prefix, headers, body, sent_at=sent_at, then=job.then)
-        return replace(sent, head=head)
+        return sent if sent.is_unreachable else replace(sent, head=head)
 
     async def _get_client(self) -> Sending:
         async with self._opening:

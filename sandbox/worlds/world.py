@@ -145,7 +145,6 @@ class World:
         self.outbox = Outbox(
             self,
             on_work=lambda endpoint_id: background.deliveries.work(self, endpoint_id),
-            on_change=self._tell_changed,
             later=background.timers.later,
         )
         self.subscriptions = Subscriptions(self.journal, self.outbox, self.clock, self.store)
@@ -312,7 +311,7 @@ class World:
         self.subscriptions.note_messages(messages)
         if self.outbox.endpoints:
             self.outbox.accept(messages)
-        self._tell_changed(*messages)
+        self.tell_changed(*messages)
 
     @property
     def waits(self) -> int:
@@ -338,8 +337,8 @@ class World:
         finally:
             self._waiting.discard(future)
 
-    def _tell_changed(self, *messages: Message) -> None:
-        """Messages came or were delivered, or something else changed."""
+    def tell_changed(self, *messages: Message) -> None:
+        """Tell who waits that these came or were delivered, or that something else changed."""
         for queue in self._watchers:
             for message in messages:
                 queue.put_nowait(message)
