@@ -14,22 +14,27 @@ from sandbox.domain.readings import Reading
 from sandbox.domain.text import UnknownWord
 
 
-class Switch(Struct, frozen=True, kw_only=True, gc=False):
-    """One switch: its name, its values, its default, and its effect.
+class Switch(Struct, frozen=True, gc=False):
+    """One switch: its name, its values with the default first, and its effect.
 
-    A switch without `values` accepts a number from 0 to `number_max`, which may have to be whole. A
-    switch with a `reading`
-    sets that reading: its values stand for those of the reading, in the same order.
+    A switch without `values` accepts a number from 0 to `number_max`, which may have to be whole;
+    `usual` is its default. A switch with a `reading` sets that reading: its values stand for those
+    of the reading, in the same order.
     """
 
     name: str
+    source: str
+    about: str
     values: tuple[Any, ...] = ()
     number_max: float = 0
+    usual: int = 0
     is_whole: bool = False
-    default: Any
-    about: str
-    source: str
     reading: Reading | None = None
+
+    @property
+    def default(self) -> Any:
+        """The value that it has unless a world sets another."""
+        return self.values[0] if self.values else self.usual
 
     @property
     def choices(self) -> str:
@@ -47,91 +52,79 @@ class Switch(Struct, frozen=True, kw_only=True, gc=False):
         return type(value) in kinds and 0 <= value <= self.number_max
 
 
+def _former(name: str, reading: Reading, about: str, values: tuple[bool, ...] = ()) -> Switch:
+    """Return a switch that became a reading."""
+    return Switch(name, reading.clause, about, values or reading.names, reading=reading)
+
+
 SWITCHES: Final[dict[str, Switch]] = {
     switch.name: switch
     for switch in (
-        Switch(
-            name="strict_headers",
-            values=(False, True),
-            default=False,
-            about="Refuse with 400 a request without Accept, or a body without Content-Type.",
-            source=readings.MISSING_HEADERS.clause,
-            reading=readings.MISSING_HEADERS,
+        _former(
+            "strict_headers",
+            readings.MISSING_HEADERS,
+            "Refuse with 400 a request without Accept, or a body without Content-Type.",
+            (False, True),
+        ),
+        _former(
+            "refund.partial_status",
+            readings.STATUS_AFTER_PARTIAL_REFUND,
+            "What a payment shows after a part of it was refunded.",
+        ),
+        _former(
+            "idempotency.duplicate",
+            readings.DUPLICATE_EVENT_ID,
+            "Whether a repeated event_id is refused, answered with the payment as it is where "
+            "operation and amount are the same, or a failed attempt.",
+        ),
+        _former(
+            "lifecycle.rule_failures",
+            readings.RULE_FAILURES,
+            "How an attempt against a rule is answered: a refusal, or the failed transaction. The "
+            "event fires either way.",
         ),
         Switch(
-            name="refund.partial_status",
-            values=readings.STATUS_AFTER_PARTIAL_REFUND.names,
-            default="unchanged",
-            about="What a payment shows after a part of it was refunded.",
-            source=readings.STATUS_AFTER_PARTIAL_REFUND.clause,
-            reading=readings.STATUS_AFTER_PARTIAL_REFUND,
-        ),
-        Switch(
-            name="idempotency.duplicate",
-            values=readings.DUPLICATE_EVENT_ID.names,
-            default="reject",
-            about="Whether a repeated event_id is refused, answered with the payment as it is "
-            "where operation and amount are the same, or a failed attempt.",
-            source=readings.DUPLICATE_EVENT_ID.clause,
-            reading=readings.DUPLICATE_EVENT_ID,
-        ),
-        Switch(
-            name="lifecycle.rule_failures",
-            values=readings.RULE_FAILURES.names,
-            default="http_400",
-            about="How an attempt against a rule is answered: a refusal, or the failed "
-            "transaction. The event fires either way.",
-            source=readings.RULE_FAILURES.clause,
-            reading=readings.RULE_FAILURES,
-        ),
-        Switch(
-            name="triggers.enabled",
-            values=(True, False),
-            default=True,
-            about="Whether amounts from 900000 to 900499 minor units, such as $9,000.00, choose an "
+            "triggers.enabled",
+            "assumed 6.2",
+            "Whether amounts from 900000 to 900499 minor units, such as $9,000.00, choose an "
             "outcome.",
-            source="assumed 6.2",
+            (True, False),
         ),
         Switch(
-            name="latency.scale",
+            "latency.scale",
+            "assumed 5.1-latency",
+            "How much of the processor's nominal latency is really waited: 0 nothing, 1 all.",
             number_max=10,
-            default=0,
-            about="How much of the processor's nominal latency is really waited: 0 nothing, 1 all.",
-            source="assumed 5.1-latency",
         ),
         Switch(
-            name="webhooks.time_scale",
+            "webhooks.time_scale",
+            "assumed 8.3-retry",
+            "How much of the waits between the attempts at a webhook is waited: 0 nothing, 1 all.",
             number_max=10,
-            default=1,
-            about="How much of the waits between the attempts at a webhook is waited: 0 nothing, "
-            "1 all.",
-            source="assumed 8.3-retry",
+            usual=1,
         ),
         Switch(
-            name="webhooks.timestamp",
-            values=("wall", "world"),
-            default="wall",
-            about="Which clock dates and signs webhooks: real time, or the world's, for an "
-            "application that lives at the world's date.",
-            source="assumed D49",
+            "webhooks.timestamp",
+            "assumed D49",
+            "Which clock dates and signs webhooks: real time, or the world's, for an application "
+            "that lives at the world's date.",
+            ("wall", "world"),
         ),
         Switch(
-            name="batch.settlement",
-            values=("auto", "manual"),
-            default="auto",
-            about="Whether the result of a closed batch comes right after the answer, or only by "
-            "the control API.",
-            source="assumed B9",
+            "batch.settlement",
+            "assumed B9",
+            "Whether the result of a closed batch comes right after the answer, or only by the "
+            "control API.",
+            ("auto", "manual"),
         ),
         *(
             Switch(
-                name=f"quota.per_{window}",
+                f"quota.per_{window}",
+                "assumed 5.3-gateway",
+                f"How many requests each key may send in a {window} of the world's clock; "
+                "above that, 429. 0 means unlimited.",
                 number_max=100_000,
                 is_whole=True,
-                default=0,
-                about=f"How many requests each key may send in a {window} of the world's clock; "
-                "above that, 429. 0 means unlimited.",
-                source="assumed 5.3-gateway",
             )
             for window in ("second", "minute")
         ),

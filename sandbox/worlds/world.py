@@ -296,7 +296,7 @@ class World:
         """
         readings.checked(
             {
-                id: readings.default_of(id) if value is None else value
+                id: readings.DEFAULTS.get(id) if value is None else value
                 for id, value in wanted.items()
             }
         )
