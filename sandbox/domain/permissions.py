@@ -9,34 +9,19 @@ from typing import Final
 
 from msgspec import Struct
 
-ACTIONS: Final[dict[str, tuple[str, ...]]] = {
-    "payments": (
-        "tap-ios",
-        "tap-android",
-        "read",
-        "refund",
-        "tipadjust",
-        "capture",
-        "incremental-auth",
-        "void",
+ACTIONS: Final = {
+    resource: tuple(actions.split())
+    for resource, actions in {
+        "payments": "tap-ios tap-android read refund tipadjust capture incremental-auth void "
         "confirm",
-    ),
-    "batches": ("read", "open", "edit", "close"),
-    "terminals": ("read", "create", "edit", "delete"),
-    "locations": ("read", "create", "edit", "delete"),
-    "accounts": ("read", "create:partner", "create:merchant", "edit", "delete"),
-    "credentials": ("read", "create", "edit", "delete"),
-    "apikeys": (
-        "read",
-        "create",
-        "edit",
-        "delete",
-        "read:sub",
-        "create:sub",
-        "edit:sub",
-        "delete:sub",
-    ),
-    "webhooks": ("read", "create", "edit", "delete"),
+        "batches": "read open edit close",
+        "terminals": "read create edit delete",
+        "locations": "read create edit delete",
+        "accounts": "read create:partner create:merchant edit delete",
+        "credentials": "read create edit delete",
+        "apikeys": "read create edit delete read:sub create:sub edit:sub delete:sub",
+        "webhooks": "read create edit delete",
+    }.items()
 }
 """Resource type to its actions, a subtype written as `action:subtype`. Source: spec 2.2."""
 

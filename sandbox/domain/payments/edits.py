@@ -16,7 +16,7 @@ from sandbox.domain.payments.amounts import Ledger
 from sandbox.domain.payments.cards import NOT_READ
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.pricing import Breakdown
-from sandbox.domain.payments.transactions import Payment, Status, change, with_attempt
+from sandbox.domain.payments.transactions import Payment, StatusWord, change, with_attempt
 from sandbox.domain.payments.transitions import BY_ITSELF, EDIT, EVENT_OF, Conclusion
 
 
@@ -108,7 +108,7 @@ class Edit(Struct, frozen=True, kw_only=True, gc=False):
     breakdown: Breakdown | None = None
     refunded: int | None = None
     reversed: int | None = None
-    status: Status | None = None
+    status: StatusWord | None = None
     status_reason: str | None = None
 
 

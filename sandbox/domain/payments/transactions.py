@@ -19,56 +19,25 @@ from sandbox.domain.payments.cards import NOT_READ, Card
 from sandbox.domain.payments.outcomes import SETTLEMENTS, Operation, OutcomeName
 from sandbox.domain.text import KnownWord
 
-Status = Literal[
-    "pending",
-    "surcharge_pending",
-    "authorized",
-    "captured",
-    "settled",
-    "refunded",
-    "reversed",
-    "declined",
-    "error",
-    "canceled",
-]
+STATUSES: Final = (
+    *("pending", "surcharge_pending", "authorized", "captured", "settled"),
+    *("refunded", "reversed", "declined", "error", "canceled"),
+)
 """Source: spec 3.2."""
 
-STATUSES: Final[tuple[Status, ...]] = Status.__args__  # type: ignore[attr-defined]
-
 STATUS_REASONS: Final = (
-    "approved",
-    "declined",
-    "insufficient_funds",
-    "invalid_card",
-    "payment_failed",
-    "processor_timeout",
-    "timed_out",
-    "network_connectivity_error",
-    "invalid_gateway_response",
-    "format_error",
-    "invalid_terminal",
-    "partial_approval",
-    "incremental_auth_declined",
-    "invalid_tip_adjustment",
-    "exceeds_original_auth",
-    "invalid_capture_sequence",
-    "surcharge_declined_by_payer",
-    "surcharge_expired",
-    "user_canceled",
-    "merchant_canceled",
-    "duplicate_event",
-    "pending",
+    *("approved", "declined", "insufficient_funds", "invalid_card", "payment_failed"),
+    *("processor_timeout", "timed_out", "network_connectivity_error", "invalid_gateway_response"),
+    *("format_error", "invalid_terminal", "partial_approval", "incremental_auth_declined"),
+    *("invalid_tip_adjustment", "exceeds_original_auth", "invalid_capture_sequence"),
+    *("surcharge_declined_by_payer", "surcharge_expired", "user_canceled", "merchant_canceled"),
+    *("duplicate_event", "pending"),
 )
 """Source: spec 2.4-reasons."""
 
 TRANSACTION_TYPES: Final = (
-    "sale",
-    "auth",
-    "capture",
-    "refund",
-    "reverse",
-    "tip_adjust",
-    "incremental_auth",
+    *("sale", "auth"),
+    *("capture", "refund", "reverse", "tip_adjust", "incremental_auth"),
 )
 """Source: spec 2.4-type."""
 
