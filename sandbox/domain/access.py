@@ -92,12 +92,7 @@ _DESCENDANT = Access(AccessVerdict.OK, "descendant account", "spec 5.7")
 
 
 def _cells(own: Access, descendant: Access) -> dict[Relation, Access]:
-    return {
-        Relation.OWN: own,
-        Relation.DESCENDANT: descendant,
-        Relation.OUTSIDE: _OUTSIDE,
-        Relation.GONE: _GONE,
-    }
+    return dict(zip(Relation, (own, descendant, _OUTSIDE, _GONE), strict=True))
 
 
 ACCESS: Final[dict[Holds, dict[Relation, Access]]] = {
@@ -117,13 +112,9 @@ def holds(grants: Grants, wanted: Need) -> Holds:
     if wanted.also is not None and wanted.also not in grants:
         return Holds.OTHER
     has_base = not grants.concrete.isdisjoint(wanted.base)
-    if wanted.sub is None:
-        return Holds.BOTH if has_base else Holds.OTHER
-    has_sub = wanted.sub in grants.concrete
-    if has_base and has_sub:
-        return Holds.BOTH
+    has_sub = has_base if wanted.sub is None else wanted.sub in grants.concrete
     if has_base:
-        return Holds.BASE
+        return Holds.BOTH if has_sub else Holds.BASE
     return Holds.SUB if has_sub else Holds.OTHER
 
 

@@ -130,9 +130,6 @@ class Entries(Struct, frozen=True, kw_only=True, gc=False):
     entries: int = 0
 
 
-_NO_ENTRIES: Final = Entries()
-
-
 def entries_of(payment: Payment | None, batch_id: str) -> Entries:
     """Return the capture entry and the refund entries of a payment in a batch. Source: assumed M10.
 
@@ -140,10 +137,8 @@ def entries_of(payment: Payment | None, batch_id: str) -> Entries:
     an entry of its own (assumed B3).
     """
     if payment is None:
-        return _NO_ENTRIES
+        return Entries()
     is_captured = payment.batch_id == batch_id
-    if not payment.ledger.refunded:
-        return Entries(captured=payment.ledger.kept, entries=1) if is_captured else _NO_ENTRIES
     refunds = [one.amount for one in _refunds(payment) if one.batch_id == batch_id]
     return Entries(
         captured=payment.ledger.kept if is_captured else 0,
@@ -158,10 +153,7 @@ def _refunds(payment: Payment) -> list[Attempt]:
 
 def refund_batches(payment: Payment) -> tuple[str, ...]:
     """Return the batches in which the payment has refund entries."""
-    if not payment.ledger.refunded:
-        return ()
-    batches = (attempt.batch_id for attempt in _refunds(payment))
-    return tuple(dict.fromkeys(id for id in batches if id is not None))
+    return tuple(dict.fromkeys(one.batch_id for one in _refunds(payment) if one.batch_id))
 
 
 def counting(batch: Batch, before: Payment | None, after: Payment) -> Batch:
@@ -247,18 +239,14 @@ class BatchSchedule(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=T
         """
         zone = ZoneInfo(self.zone)
         today = moment.astimezone(zone).date()
-        for ahead in range(-1, _DAYS_AHEAD):
-            date = today + timedelta(days=ahead)
-            if DAYS[date.weekday()] not in self.days:
-                continue
-            due = [
-                datetime.combine(date, time.fromisoformat(one), zone).astimezone(UTC)
-                for one in self.times
-            ]
-            later = [one for one in due if one > moment]
-            if later:
-                return min(later)
-        raise AssertionError("a schedule without a day")
+        dates = (today + timedelta(days=ahead) for ahead in range(-1, _DAYS_AHEAD))
+        due = (
+            datetime.combine(date, time.fromisoformat(one), zone).astimezone(UTC)
+            for date in dates
+            if DAYS[date.weekday()] in self.days
+            for one in self.times
+        )
+        return min(one for one in due if one > moment)
 
 
 class UnknownZone(UnknownWord):

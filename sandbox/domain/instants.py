@@ -109,14 +109,8 @@ Instant = Annotated[
 
 
 _SHORT: Final = re.compile(r"(\d{1,9})(ms|s|m|h|d|w)", re.ASCII)
-_UNITS: Final = {
-    "ms": timedelta(milliseconds=1),
-    "s": timedelta(seconds=1),
-    "m": timedelta(minutes=1),
-    "h": timedelta(hours=1),
-    "d": timedelta(days=1),
-    "w": timedelta(weeks=1),
-}
+_MS: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+_ISO_UNITS: Final = ("weeks", "days", "hours", "minutes", "seconds")
 _ISO: Final = re.compile(
     r"P(?:(\d{1,9})W)?(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9}(?:\.\d{1,3})?)S)?)?",
     re.ASCII,
@@ -135,17 +129,11 @@ def parse_duration(text: str) -> timedelta:
     short = _SHORT.fullmatch(text)
     try:
         if short:
-            return int(short[1]) * _UNITS[short[2]]
+            return timedelta(milliseconds=int(short[1]) * _MS[short[2]])
         iso = _ISO.fullmatch(text)
         if iso and any(iso.groups()):
-            weeks, days, hours, minutes = (int(part or 0) for part in iso.groups()[:4])
-            return timedelta(
-                weeks=weeks,
-                days=days,
-                hours=hours,
-                minutes=minutes,
-                milliseconds=round(float(iso[5] or 0) * 1000),
-            )
+            parts = zip(_ISO_UNITS, iso.groups(), strict=True)
+            return timedelta(**{unit: float(part or 0) for unit, part in parts})
     except OverflowError:
         raise ValueError("is longer than a calendar lasts") from None
     raise ValueError('must be a duration like "30s", "5m", "2h", "3d" or "PT36H"')

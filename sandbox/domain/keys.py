@@ -180,9 +180,7 @@ class KeyFormat:
         self.hint_bytes = self.hint.encode()
         # Longest first, so `svc_uat` is not read as a legacy key named `uat`.
         prefixes = sorted((legacy_prefix, *others), key=len, reverse=True)
-        anywhere = rf"(?:{'|'.join(map(re.escape, prefixes))})_[A-Za-z0-9_]+"
-        self._anywhere = re.compile(anywhere)
-        self._anywhere_bytes = re.compile(anywhere.encode())
+        self._anywhere = re.compile(rf"(?:{'|'.join(map(re.escape, prefixes))})_[A-Za-z0-9_]+")
 
     def parse(self, text: str) -> ParsedKey:
         """Take a presented key apart. Never raises."""
@@ -225,8 +223,8 @@ class KeyFormat:
         return self._anywhere.sub("****", text) if self.hint in text else text
 
     def scrub_bytes(self, text: bytes) -> bytes:
-        """As `scrub`, of text in UTF-8."""
-        return self._anywhere_bytes.sub(b"****", text) if self.hint_bytes in text else text
+        """As `scrub`, of text in UTF-8, whose bytes below 128 are ASCII."""
+        return self.scrub(text.decode("latin-1")).encode("latin-1")
 
 
 def legacy_lookup(token: str) -> str:

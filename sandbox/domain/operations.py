@@ -6,7 +6,7 @@ a rule names. A path of a rule can have `*`, which stands for any text.
 
 import re
 from collections.abc import Collection
-from fnmatch import translate
+from fnmatch import fnmatchcase
 from functools import cache
 from typing import Annotated, Final
 
@@ -73,15 +73,12 @@ def find_operations(
     raise UnknownWord(f"no operation of the platform is {' '.join(asked)[:200]}", "", ())
 
 
-class PathPattern:
+class PathPattern(str):
     """A path with `*`, which stands for any text."""
-
-    def __init__(self, path: str) -> None:
-        self._regex = re.compile(translate(path))
 
     def matches(self, path: str) -> bool:
         """Whether the whole path fits."""
-        return self._regex.match(path) is not None
+        return fnmatchcase(path, self)
 
 
 @cache
