@@ -5,25 +5,24 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-import asyncpg
+from asyncpg import Connection
 from pydantic_core import from_json
 
 from sandbox.cluster import commits
-from sandbox.cluster.commits import Rows
+from sandbox.cluster.commits import Head, Rows
 from sandbox.cluster.database import Database
 from sandbox.cluster.setup import prepare, put_meta
 from sandbox.domain.payments.transactions import Payment
-from sandbox.store.files.port import COUNTERS, FORMAT, Change, StateFile, StoreError, Tables
+from sandbox.store.files.port import COUNTERS, Change, StateFile, StoreError, Tables
 from sandbox.store.tables import NAMES
 from sandbox.worlds.spec import team_of
 
 T = TypeVar("T")
 
-_ADD = """
-INSERT INTO uat_sandbox.worlds
-    (id, wid, team, n, format, state, payments, requests, next_due)
-VALUES ($1, $2, $3, 1, $4, $5, $6, $7, now())"""
-"""The server that comes first looks what is due."""
+_SESSION = 0
+"""The session that writes the worlds. No server has this number, so any may claim them."""
+
+_ADD = "INSERT INTO uat_sandbox.worlds (id, wid, team, session, n, format) VALUES ($1,$2,$3,$4,0,0)"
 
 
 class Archive(StateFile):
@@ -54,30 +53,28 @@ class Archive(StateFile):
 
     # --- with a connection
 
-    def _run(self, work: Callable[[asyncpg.Connection], Awaitable[T]]) -> T:
+    def _run(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         async def connected() -> T:
             async with self._database.opened() as connection:
                 return await work(connection)
 
         return asyncio.run(connected())
 
-    async def _prepare(self, connection: asyncpg.Connection) -> dict[str, Any]:
-        await prepare(connection, self.name)
+    async def _prepare(self, connection: Connection) -> dict[str, Any]:
+        known = await prepare(connection, self.name)
         servers = await connection.fetchval("SELECT string_agg(name, ', ') FROM uat_sandbox.living")
         if servers:
             raise StoreError(
                 f"{self.name} is in use by the servers {servers}; stop them, and try again"
             )
-        known = dict(await connection.fetch("SELECT name, value FROM uat_sandbox.meta"))
         return known | {"tokens": from_json(known.get("tokens") or "[]")}
 
-    async def _load(self, connection: asyncpg.Connection) -> dict[str, Tables]:
-        rows = await connection.fetch(
-            "SELECT id, wid FROM uat_sandbox.worlds WHERE n > 0 ORDER BY id"
-        )
-        return {id: (await commits.load(connection, wid)).tables for id, wid in rows}
+    async def _load(self, connection: Connection) -> dict[str, Tables]:
+        written = "SELECT id, wid FROM uat_sandbox.worlds WHERE n > 0 ORDER BY id"
+        worlds = await connection.fetch(written)
+        return {id: (await commits.load(connection, wid)).tables for id, wid in worlds}
 
-    async def _write(self, connection: asyncpg.Connection, changes: Sequence[Change]) -> None:
+    async def _write(self, connection: Connection, changes: Sequence[Change]) -> None:
         async with connection.transaction():
             for name, value in (("secret", self.secret.hex()), ("tokens", self.tokens)):
                 if value:
@@ -85,17 +82,11 @@ class Archive(StateFile):
             for change in changes:
                 rows, wid = Rows(), secrets.randbits(63)
                 state = rows.add(change, wid)
-                tables = [table for table, _ in change.puts]
+                payments = [table for table, _ in change.puts].count(NAMES[Payment])
                 (counters,) = (one.text for table, one in change.puts if table == COUNTERS)
+                requests = from_json(counters).get("requests", 0)
+                # The server that comes first looks what is due.
+                head = Head(wid, wid, 1, state, payments, requests, due_s=0)
+                await connection.execute(_ADD, change.world, wid, team_of(change.world), _SESSION)
                 await commits.write_rows(connection, rows, wid)
-                await connection.execute("DELETE FROM uat_sandbox.leftovers WHERE wid = $1", wid)
-                await connection.execute(
-                    _ADD,
-                    change.world,
-                    wid,
-                    team_of(change.world),
-                    FORMAT,
-                    state,
-                    tables.count(NAMES[Payment]),
-                    from_json(counters).get("requests", 0),
-                )
+                await commits.commit(connection, _SESSION, [head], Rows(), [])

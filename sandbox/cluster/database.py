@@ -4,14 +4,13 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import asyncpg
 
 from sandbox.store.files.port import StoreError, Unavailable
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 CONNECTIONS_MAX: Final = 4
@@ -36,8 +35,8 @@ FAILURES: Final = (
 )
 """What the driver raises when a statement or a connection fails."""
 
-_READ_ONLY: Final = "25006"
-_ENDED: Final = ("08", "57P")
+_ENDED: Final = ("08", "57P", "25006")
+"""What the states of errors begin with after which a connection is of no use, or only reads."""
 
 _SETTINGS: Final = {
     "timeout": CONNECT_S,
@@ -51,8 +50,7 @@ def is_fatal(error: BaseException | None) -> bool:
     """Whether a connection is of no use after this error."""
     if not isinstance(error, asyncpg.PostgresError):
         return True
-    state = str(error.sqlstate or "")
-    return state.startswith(_ENDED) or state == _READ_ONLY
+    return str(error.sqlstate or "").startswith(_ENDED)
 
 
 def name_of(url: str) -> str:
@@ -101,16 +99,15 @@ class Database:
 
     def refusal(self, error: BaseException) -> StoreError:
         """Say why this database is of no use."""
+        why = f"{describe(error)}; mend the URL, or the database"
         if isinstance(error, asyncpg.TargetServerAttributeNotMatched):
-            return StoreError(
-                f"{self.name} cannot be used: it is a standby, which only answers reads; name the "
-                "primary in the URL, or all hosts of which one is the primary"
+            why = (
+                "it is a standby, which only answers reads; name the primary in the URL, or all "
+                "hosts of which one is the primary"
             )
-        if isinstance(error, ValueError) or not is_fatal(error):
-            return StoreError(
-                f"{self.name} cannot be used: {describe(error)}; mend the URL, or the database"
-            )
-        return self.unreachable(error)
+        elif is_fatal(error) and not isinstance(error, ValueError):
+            return self.unreachable(error)
+        return StoreError(f"{self.name} cannot be used: {why}")
 
     def unreachable(self, error: BaseException) -> Unavailable:
         """Say that PostgreSQL cannot be reached at the moment."""
@@ -139,18 +136,16 @@ class Database:
         except FAILURES as error:
             raise self.unreachable(error) from error
 
-    async def ask(
-        self,
-        question: Callable[Concatenate[asyncpg.Connection, P], Awaitable[T]],
-        *values: P.args,
-        **more: P.kwargs,
-    ) -> T:
-        """Ask what may be asked again, for some seconds if need be. Raises Unavailable."""
+    async def ask(self, question: Callable[..., Awaitable[T]], *values: Any) -> T:
+        """Ask what may be asked again, for some seconds if need be. Raises Unavailable.
+
+        The question gets a connection, and the values.
+        """
         deadline_s = time.monotonic() + PATIENCE_S
         while True:
             try:
                 async with self.connection() as connection:
-                    return await question(connection, *values, **more)
+                    return await question(connection, *values)
             except Unavailable as error:
                 if not is_fatal(error.__cause__) or time.monotonic() > deadline_s:
                     raise
@@ -162,7 +157,6 @@ class Database:
             with suppress(*FAILURES):
                 await asyncio.wait_for(self._pool.close(), CONNECT_S)
             self._pool.terminate()
-            self._pool = None
 
 
 async def _leave_as_it_is(connection: asyncpg.Connection) -> None:

@@ -4,10 +4,10 @@ A world belongs to the session in its row for as long as that session lives. A c
 session that it has seen there, so of several claims one succeeds.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-import asyncpg
+from asyncpg import Connection
 from pydantic_core import from_json
 
 from sandbox.cluster.session import SILENT_S
@@ -27,7 +27,6 @@ from sandbox.worlds.spec import (
 SKIPPED_MAX: Final = 1_000
 """The most world numbers to skip at once because other worlds have that id."""
 
-_PAGE: Final = 200
 _MAKING: Final = 4_511_902_661
 """The number of the advisory lock under which worlds are counted and reserved."""
 
@@ -58,10 +57,9 @@ FROM uat_sandbox.documents d JOIN uat_sandbox.owned w USING (wid)
 WHERE d.lookup = $1 AND w.n > 0 ORDER BY w.id"""
 _CLAIM: Final = """
 UPDATE uat_sandbox.worlds SET session = $2
-WHERE id = $1 AND format <= $4 AND n > 0 AND session IS NOT DISTINCT FROM $3 AND (
-    session IS NULL OR session = $2
-    OR NOT EXISTS (SELECT FROM uat_sandbox.living l WHERE l.number = $3)
-) RETURNING $2::integer, wid, n"""
+WHERE id = $1 AND format <= $4 AND n > 0 AND session IS NOT DISTINCT FROM $3
+    AND (session = $2 OR NOT EXISTS (SELECT FROM uat_sandbox.living l WHERE l.number = $3))
+RETURNING $2::integer, wid, n"""
 _RESERVE: Final = """
 INSERT INTO uat_sandbox.worlds (id, wid, team, session, n, format)
 VALUES ($1, (random() * 9e18)::bigint, $2, $3, 0, $4)
@@ -69,11 +67,12 @@ ON CONFLICT (id) DO UPDATE SET wid = excluded.wid, session = excluded.session, t
 WHERE worlds.n = 0
     AND NOT EXISTS (SELECT FROM uat_sandbox.living l WHERE l.number = worlds.session)
 RETURNING $3::integer, wid, n"""
-_TAKE_BACK: Final = "DELETE FROM uat_sandbox.worlds WHERE wid = $1 AND n = 0"
+_GIVE: Final = """
+UPDATE uat_sandbox.worlds SET session = $3, touched_at = now()
+WHERE id = ANY($1) AND session = $2"""
 _NOT_MADE: Final = """
 DELETE FROM uat_sandbox.worlds
 WHERE n = 0 AND session = $1 AND touched_at < now() - interval '10 seconds' AND NOT id = ANY($2)"""
-_LEAVE: Final = "UPDATE uat_sandbox.sessions SET is_leaving = true WHERE number = $1"
 COUNT_ALONE: Final = f"""
 SET LOCAL idle_in_transaction_session_timeout = 3000;
 SELECT pg_advisory_xact_lock({_MAKING})"""
@@ -91,10 +90,10 @@ WHERE uat_sandbox.brought_keys.world = excluded.world
 RETURNING world"""
 _LIST: Final = """
 SELECT id, state, payments, requests, owner IS NOT NULL FROM uat_sandbox.owned
-WHERE n > 0 AND state IS NOT NULL AND id > $2 AND NOT id = ANY($1) ORDER BY id LIMIT $3"""
+WHERE n > 0 AND state IS NOT NULL AND NOT id = ANY($1) ORDER BY id"""
 _SERVERS: Final = """
-SELECT number, name, url, CASE WHEN is_leaving THEN 'leaving' ELSE 'live' END, version, started_at,
-    (SELECT count(*) FROM uat_sandbox.worlds w WHERE w.session = l.number)
+SELECT number, name, url, control_url, CASE WHEN is_leaving THEN 'leaving' ELSE 'live' END, version,
+    started_at, (SELECT count(*) FROM uat_sandbox.worlds w WHERE w.session = l.number)
 FROM uat_sandbox.living l ORDER BY name, number"""
 _END_SILENT: Final = """
 SELECT pg_terminate_backend(a.pid)
@@ -134,13 +133,13 @@ def _read_row(id: str, format: int, session: int | None, owner: int | None, *pee
     return Found(id, format, session, None if owner is None else Peer(owner, *peer))
 
 
-async def find(connection: asyncpg.Connection, id: str) -> Found | None:
+async def find(connection: Connection, id: str) -> Found | None:
     """Where the world with this id is; None if there is none."""
     row = await connection.fetchrow(_OF_ID, id)
     return None if row is None else _read_row(*row)
 
 
-async def find_key(connection: asyncpg.Connection, key: ParsedKey) -> Found | None:
+async def find_key(connection: Connection, key: ParsedKey) -> Found | None:
     """Where the world is that has exactly this key; None if no world has it."""
     for text, *row in await connection.fetch(_OF_KEY, key.lookup):
         document = from_json(text)
@@ -149,14 +148,14 @@ async def find_key(connection: asyncpg.Connection, key: ParsedKey) -> Found | No
     return None
 
 
-async def claim(connection: asyncpg.Connection, found: Found, session: int) -> Claim | None:
+async def claim(connection: Connection, found: Found, session: int) -> Claim | None:
     """Claim a world for a session; None if another session that lives owns it."""
     row = await connection.fetchrow(_CLAIM, found.id, session, found.session, FORMAT)
     return None if row is None else Claim(*row)
 
 
 async def reserve(
-    connection: asyncpg.Connection, id: str, team: str, *, session: int, limits: Limits
+    connection: Connection, id: str, team: str, session: int, limits: Limits
 ) -> tuple[str, Claim]:
     """Reserve the id of a new world; without one, the team's next `world-N`.
 
@@ -190,35 +189,28 @@ async def reserve(
     raise WorldTaken(f"a world {id or 'world-1'!r} and those after it are there already")
 
 
-async def take_back(connection: asyncpg.Connection, wid: int) -> None:
+async def take_back(connection: Connection, wid: int) -> None:
     """Free the id of a world that was not made."""
-    await connection.execute(_TAKE_BACK, wid)
+    await connection.execute("DELETE FROM uat_sandbox.worlds WHERE wid = $1 AND n = 0", wid)
 
 
-async def leave(connection: asyncpg.Connection, session: int) -> None:
+async def leave(connection: Connection, session: int) -> None:
     """Tell the other servers that a session takes no more worlds."""
-    await connection.execute(_LEAVE, session)
+    leave = "UPDATE uat_sandbox.sessions SET is_leaving = true WHERE number = $1"
+    await connection.execute(leave, session)
 
 
-async def reserve_key(connection: asyncpg.Connection, fingerprint: str, world: str) -> bool:
+async def reserve_key(connection: Connection, fingerprint: str, world: str) -> bool:
     """Whether a key that a user brings may be given to this world now, and to no other."""
     return await connection.fetchval(_RESERVE_KEY, fingerprint, world) is not None
 
 
-async def give(
-    connection: asyncpg.Connection, ids: Sequence[str], *, mine: int, to: int | None
-) -> None:
+async def give(connection: Connection, ids: list[str], mine: int, to: int | None) -> None:
     """Give worlds to another session; to None, to whichever claims them."""
-    await connection.execute(
-        "UPDATE uat_sandbox.worlds SET session = $3, touched_at = now() "
-        "WHERE id = ANY($1) AND session = $2",
-        list(ids),
-        mine,
-        to,
-    )
+    await connection.execute(_GIVE, ids, mine, to)
 
 
-async def end_silent(connection: asyncpg.Connection, me: int, sessions: Iterable[int]) -> set[int]:
+async def end_silent(connection: Connection, me: int, sessions: Iterable[int]) -> set[int]:
     """End other sessions that were silent for too long; returns all that live.
 
     Those are `sessions`, and others in whose worlds something should have happened. PostgreSQL
@@ -229,45 +221,28 @@ async def end_silent(connection: asyncpg.Connection, me: int, sessions: Iterable
     return {row["number"] for row in rows}
 
 
-async def others(connection: asyncpg.Connection, me: int) -> list[Peer]:
-    """Return the other servers that live and stay."""
-    rows = await connection.fetch(
-        "SELECT number, name, url, control_url FROM uat_sandbox.living "
-        "WHERE number <> $1 AND NOT is_leaving ORDER BY number",
-        me,
-    )
-    return [Peer(*row) for row in rows]
+async def servers(connection: Connection) -> dict[Peer, ServerRow]:
+    """All servers that live, in the order of their names."""
+    rows = map(tuple, await connection.fetch(_SERVERS))
+    return {Peer(*row[:4]): ServerRow(*row[1:3], *row[4:]) for row in rows}
 
 
-async def servers(connection: asyncpg.Connection) -> dict[int, ServerRow]:
-    """All servers that live, by session, in the order of their names."""
-    rows = await connection.fetch(_SERVERS)
-    return {number: ServerRow(*row) for number, *row in rows}
-
-
-async def list_others(connection: asyncpg.Connection, known: list[str]) -> list[KeptWorld]:
+async def list_others(connection: Connection, known: list[str]) -> list[KeptWorld]:
     """All worlds but these, by id; other requests have their turns meanwhile."""
-    found: list[KeptWorld] = []
-    while True:
-        after = found[-1].id if found else ""
-        page = await connection.fetch(_LIST, known, after, _PAGE)
-        found += [KeptWorld(*row) for row in page]
-        if len(page) < _PAGE:
-            return found
+    async with connection.transaction():
+        return [KeptWorld(*row) async for row in connection.cursor(_LIST, known)]
 
 
-async def due(
-    connection: asyncpg.Connection, me: int, here: Iterable[str], count: int
-) -> list[str]:
+async def due(connection: Connection, me: int, here: list[str], count: int) -> list[str]:
     """Worlds that should be in memory and are not `here`.
 
     No session owns them, and something should have happened; or this one was given them.
     """
-    return [row["id"] for row in await connection.fetch(_DUE, FORMAT, me, count, list(here))]
+    return [row["id"] for row in await connection.fetch(_DUE, FORMAT, me, count, here)]
 
 
 async def sweep(
-    connection: asyncpg.Connection, me: int, made: list[str], unused_after_s: float | None
+    connection: Connection, me: int, made: list[str], unused_after_s: float | None
 ) -> None:
     """Delete what is unused, abandoned or left over, some of it at a time.
 
@@ -275,6 +250,5 @@ async def sweep(
     back, or it never learnt that it has them.
     """
     await connection.execute(_NOT_MADE, me, made)
-    if unused_after_s is not None:
-        await connection.execute(_UNUSED, unused_after_s, DEFAULT_WORLD)
+    await connection.execute(_UNUSED, unused_after_s, DEFAULT_WORLD)
     await connection.execute(_SWEEP)

@@ -19,13 +19,7 @@ import asyncpg
 
 from sandbox.cluster import commits
 from sandbox.cluster.commits import Head, Rows
-from sandbox.cluster.database import (
-    AGAIN_S,
-    ANSWER_S,
-    FAILURES,
-    PATIENCE_S,
-    Database,
-)
+from sandbox.cluster.database import AGAIN_S, ANSWER_S, FAILURES, PATIENCE_S, Database
 from sandbox.cluster.ownership import Claim
 from sandbox.cluster.session import OwnerSession, SessionLost
 from sandbox.cluster.setup import put_meta
@@ -68,16 +62,9 @@ class OwnedWorld:
 
     def head(self, new_wid: int, state: str | None) -> Head:
         """Return what its next commit says of it."""
-        store = self.world.store
-        return Head(
-            wid=self.wid,
-            new_wid=new_wid,
-            n=self.n + 1,
-            state=state,
-            payments=len(store.all(Payment)),
-            requests=store.counters.requests,
-            due_s=_due_s(self.world),
-        )
+        payments, requests = len(self.world.store.all(Payment)), self.world.store.counters.requests
+        due_s = _due_s(self.world)
+        return Head(self.wid, new_wid, self.n + 1, state, payments, requests, due_s)
 
 
 class _Part(NamedTuple):
@@ -212,7 +199,7 @@ class ClusterSaver:
         """
         if world is None:
             if self._tokens is not None:
-                await asyncio.shield(asyncio.ensure_future(self._write_tokens(self._tokens)))
+                await asyncio.shield(self._write_tokens(self._tokens))
             return
         owned = self._owned.get(world.id)
         if owned is None or owned.world is not world:
@@ -249,9 +236,9 @@ class ClusterSaver:
                 await self._write()
 
     async def _write(self) -> None:
-        parts: list[_Part] = []
-        rows = Rows()
-        for owned in sorted((one for one in self._dirty if not one.is_busy), key=_by_id):
+        parts, rows = list[_Part](), Rows()
+        ready = [one for one in self._dirty if not one.is_busy]
+        for owned in sorted(ready, key=lambda one: one.world.id):
             if len(parts) == WORLDS_AT_ONCE:
                 self._work.set()
                 break
@@ -262,7 +249,10 @@ class ClusterSaver:
             elif (change := owned.log.take()) is None:
                 owned.written = owned.noted
             elif change.is_replacement and len(change.puts) > ROWS_AT_ONCE:
-                self._write_aside(owned, change)
+                owned.is_busy = True
+                task = asyncio.create_task(self._write_whole(owned, change, owned.noted))
+                self._aside.add(task)
+                task.add_done_callback(self._aside.discard)
             else:
                 is_replaced = change.is_replacement and owned.n > 0
                 wid = secrets.randbits(63) if is_replaced else owned.wid
@@ -305,14 +295,8 @@ class ClusterSaver:
                     return None
             await asyncio.sleep(AGAIN_S)
 
-    def _write_aside(self, owned: OwnedWorld, change: Change) -> None:
-        """Write all of a large world over another connection, while commits go on."""
-        owned.is_busy = True
-        task = asyncio.get_running_loop().create_task(self._write_whole(owned, change, owned.noted))
-        self._aside.add(task)
-        task.add_done_callback(self._aside.discard)
-
     async def _write_whole(self, owned: OwnedWorld, change: Change, noted: int) -> None:
+        """Write all of a large world over another connection, while commits go on."""
         rows, wid = Rows(), secrets.randbits(63)
         try:
             head = owned.head(wid, rows.add(change, wid))
@@ -320,11 +304,11 @@ class ClusterSaver:
             async with self._database.connection(within_s) as connection:
                 await commits.write_rows(connection, rows, wid)
             await self._commit([_Part(owned, noted, head)], Rows())
-        except SessionLost:
-            return
         except Unavailable as error:
             log.error("the world %r cannot be written: %s", owned.world.id, error)
             self._on_lost(owned.world)
+        except SessionLost:
+            pass
         finally:
             owned.is_busy = False
             if owned in self._dirty:
@@ -344,7 +328,3 @@ class ClusterSaver:
         for task in self._aside:
             task.cancel()
         await asyncio.gather(*self._aside, return_exceptions=True)
-
-
-def _by_id(owned: OwnedWorld) -> str:
-    return owned.world.id

@@ -12,7 +12,7 @@ from typing import Any, Final
 from sandbox.cluster import commits, ownership
 from sandbox.cluster.database import ANSWER_S, FAILURES, Database, describe
 from sandbox.cluster.forwarding import REFUSED, Forwarding
-from sandbox.cluster.ownership import Claim, Found
+from sandbox.cluster.ownership import Found
 from sandbox.cluster.saver import ClusterSaver
 from sandbox.cluster.session import SILENT_S, Address, OwnerSession, SessionLost
 from sandbox.cluster.supervision import Supervisor
@@ -102,23 +102,18 @@ class ClusterServer:
         """Have the world be here; else the server that has it; None without one."""
         try:
             async with asyncio.timeout(_FOUND_S):
-                return await self._find(id)
+                while self.worlds.get(id) is None:
+                    # One that is being given away or deleted is not looked for before that is done.
+                    if not self.saver.has(id):
+                        if (found := await self._database.ask(ownership.find, id)) is None:
+                            return None
+                        if (peer := await self._reach(found)) is not None:
+                            return peer
+                    if self.worlds.get(id) is None:
+                        await asyncio.sleep(_SOON_S)
         except TimeoutError:
             why = f"no server has the world {id!r}, and this one cannot claim it"
             raise Unavailable(why) from None
-
-    async def _find(self, id: str) -> Peer | None:
-        while self.worlds.get(id) is None:
-            # One that is being given away or deleted is not looked for before that is done.
-            if not self.saver.has(id):
-                found = await self._database.ask(ownership.find, id)
-                if found is None:
-                    return None
-                if (peer := await self._reach(found)) is not None:
-                    return peer
-                if self.worlds.get(id) is not None:
-                    break
-            await asyncio.sleep(_SOON_S)
         return None
 
     async def have_key(self, sent: bytes, key: ParsedKey, *, afresh: bool = False) -> Peer | None:
@@ -138,24 +133,20 @@ class ClusterServer:
 
     async def _reach(self, found: Found) -> Peer | None:
         """Return the server that has the world; None if it is to be looked for again."""
-        owner = found.owner
-        if owner is not None and owner.url == self._session.address.url:
-            # A session of this server: the present one, or one that is about to end.
-            owner = None
-        if owner is None:
-            if found.format > FORMAT:
-                raise Unavailable(
-                    f"the world {found.id!r} was written by a later version; it waits for a server "
-                    "of that version"
-                )
-            if not self._is_leaving:
-                await self._claim_once(found)
-                return None
-            others = await self._database.ask(ownership.others, self._session.number)
-            if not others:
-                raise Unavailable("this server leaves, and there is no other")
-            owner = others[0]
-        return owner
+        # A session of this server is the present one, or one that is about to end.
+        if found.owner is not None and found.owner.url != self._session.address.url:
+            return found.owner
+        if found.format > FORMAT:
+            raise Unavailable(
+                f"the world {found.id!r} was written by a later version; it waits for a server of "
+                "that version"
+            )
+        if not self._is_leaving:
+            await self._claim_once(found)
+            return None
+        for other in await self._others():
+            return other
+        raise Unavailable("this server leaves, and there is no other")
 
     # --- claiming
 
@@ -169,21 +160,20 @@ class ClusterServer:
 
     async def _claim(self, found: Found) -> None:
         session = await self._session.ready()
-        if self._is_known(found.id):
+        if self.saver.has(found.id):
             return
         claimed = await self._database.ask(ownership.claim, found, session)
-        if claimed is not None:
-            await self._take(found.id, claimed)
-
-    async def _take(self, id: str, claimed: Claim) -> None:
-        """Read a claimed world: by another statement, so what is read is younger than the claim."""
+        if claimed is None:
+            return
+        id = found.id
+        # By another statement, so what is read is younger than the claim.
         async with self._database.connection(_LOAD_S) as connection:
             saved = await commits.load(connection, claimed.wid)
         if id == DEFAULT_WORLD:
             # The owner of `default` keeps the tokens of teams, and has to know the latest.
             with suppress(SessionLost):
                 await self._session.sign()
-        if claimed.session != self._session.number or self._is_known(id):
+        if claimed.session != self._session.number or self.saver.has(id):
             return
         self.saver.claims[id] = claimed
         try:
@@ -196,9 +186,6 @@ class ClusterServer:
         self.worlds.measured.taken_over.inc()
         self.worlds.wake_one(world)
         log.info("the world %r is here now", id)
-
-    def _is_known(self, id: str) -> bool:
-        return self.worlds.get(id) is not None or self.saver.has(id)
 
     async def may_have_key(self, world: str, sent: str, key: ParsedKey) -> bool:
         """Whether the key is free for this world; if so, no other world gets it now."""
@@ -216,9 +203,7 @@ class ClusterServer:
         """
         session = await self._session.ready()
         async with self._database.connection() as connection:
-            id, claimed = await ownership.reserve(
-                connection, id, team, session=session, limits=self.worlds.limits
-            )
+            id, claimed = await ownership.reserve(connection, id, team, session, self.worlds.limits)
         self.saver.claims[id] = claimed
         try:
             yield id
@@ -292,13 +277,18 @@ class ClusterServer:
     ) -> list[bytes]:
         """Return what the other servers answer to this GET."""
         target = path + ("?" + query.decode("latin-1") if query else "")
-        others = await self._database.ask(ownership.others, self._session.number)
+        others = await self._others()
         asked = [self._forwarding.ask(one.control_url, target, headers) for one in others]
         return [body for body in await asyncio.gather(*asked) if body is not None]
 
     async def list_others(self, known: Iterable[str]) -> list[KeptWorld]:
         """All worlds but the known ones, by id."""
         return await self._database.ask(ownership.list_others, list(known))
+
+    async def _others(self) -> list[Peer]:
+        """Return the other servers that live and stay."""
+        rows, own = await self._database.ask(ownership.servers), self._session.number
+        return [one for one, row in rows.items() if row.state == "live" and one.session != own]
 
     async def servers(self) -> list[ServerRow]:
         """All servers that live, by name."""
@@ -334,10 +324,10 @@ class ClusterServer:
         if self._is_leaving or not self._session.number:
             return
         unused_s = self.worlds.limits.unused_after_s
-        number, made = self._session.number, self.saver.unwritten
-        await self._database.ask(ownership.sweep, number, made, unused_s)
+        number, ask = self._session.number, self._database.ask
+        await ask(ownership.sweep, number, self.saver.unwritten, unused_s)
         passed_over = [*self._unreadable, *(world.id for world in self.worlds)]
-        due = await self._database.ask(ownership.due, self._session.number, passed_over, DUE_MAX)
+        due = await ask(ownership.due, number, passed_over, DUE_MAX)
         for id in due:
             try:
                 await self.have_world(id)
@@ -352,14 +342,14 @@ class ClusterServer:
     async def _spread(self) -> None:
         """Give some idle worlds to the server with the fewest, if this one has many more."""
         servers = await self._database.ask(ownership.servers)
-        counts = {number: row.worlds for number, row in servers.items() if row.state == "live"}
+        counts = {one.session: row.worlds for one, row in servers.items() if row.state == "live"}
         mine = counts.get(self._session.number, 0)
         mean = sum(counts.values()) / max(1, len(counts))
         if mine - mean < 2 or mine < mean * 1.5:
             return
         idle = sorted(filter(_is_idle, self.worlds), key=lambda world: world.touched_s)
         chosen = idle[: min(SPREAD_MAX, int(mine - mean))]
-        await self._give_away(chosen, to=min(counts, key=lambda number: counts[number]))
+        await self._give_away(chosen, to=min(counts, key=counts.__getitem__))
 
     async def _give_away(self, worlds: Sequence[World], *, to: int | None) -> None:
         """Write the rest of these worlds, answer what waits for that, and give them away."""
@@ -368,7 +358,7 @@ class ClusterServer:
             self.worlds.hide(world)
         try:
             await self.saver.flush(worlds)
-            await self._session.run(ANSWER_S, ownership.give, ids, mine=session, to=to)
+            await self._session.run(ANSWER_S, ownership.give, ids, session, to)
         finally:
             self.saver.drop(ids)
             for world in worlds:
@@ -383,16 +373,11 @@ class ClusterServer:
             await self._session.connect()
         except FAILURES as error:
             raise self._database.unreachable(error) from error
-        self._supervisor.run("keeping the session", self._session.keep)
-        self._supervisor.run("writing to PostgreSQL", self.saver.keep_writing)
-        for purpose, work in (
-            ("watching the other servers", self._watch_others),
-            ("looking for worlds with something due", self._sweep),
-        ):
-            self._supervisor.run(purpose, partial(self._repeat, work))
-        await self._have_default()
-
-    async def _have_default(self) -> None:
+        run, watch, sweep = self._supervisor.run, self._watch_others, self._sweep
+        run("keeping the session", self._session.keep)
+        run("writing to PostgreSQL", self.saver.keep_writing)
+        run("watching the other servers", partial(self._repeat, watch))
+        run("looking for worlds with something due", partial(self._repeat, sweep))
         await self.have_world(DEFAULT_WORLD)
         if await self._database.ask(ownership.find, DEFAULT_WORLD) is not None:
             self._begin_default(self.worlds, False)
@@ -410,7 +395,7 @@ class ClusterServer:
             await self._database.ask(ownership.leave, self._session.number)
             async with asyncio.timeout(_LEAVE_S):
                 await self._give_away(self.saver.worlds, to=None)
-            if await self._database.ask(ownership.others, self._session.number):
+            if await self._others():
                 for _ in range(_LAST_ROUNDS):
                     await asyncio.sleep(_LAST_ROUND_S)
         except (*FAILURES, SessionLost, StoreError) as error:

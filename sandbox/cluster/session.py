@@ -8,8 +8,7 @@ import socket
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Concatenate, Final, ParamSpec, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import asyncpg
 
@@ -25,7 +24,6 @@ from sandbox.cluster.database import (
 from sandbox.cluster.setup import OWNERS
 from sandbox.store.files.port import StoreError, Unavailable
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 SIGN_S: Final = 1.0
@@ -51,7 +49,7 @@ _SAME_URL: Final = """
 SELECT name, machine FROM uat_sandbox.living WHERE url = $1 AND machine <> $2"""
 _END_FORMER: Final = "SELECT pg_terminate_backend(pid) FROM uat_sandbox.living WHERE url = $1"
 _JOIN: Final = """
-INSERT INTO uat_sandbox.sessions (number, name, url, control_url, machine, version)
+INSERT INTO uat_sandbox.sessions (number, machine, name, url, control_url, version)
 VALUES ($1, $2, $3, $4, $5, $6)"""
 _LEAVE: Final = "DELETE FROM uat_sandbox.sessions WHERE number = $1"
 _SIGN: Final = """
@@ -65,8 +63,7 @@ class SessionLost(Exception):
     """The session has ended, so all worlds of the server were dropped."""
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(NamedTuple):
     """A server as others know it: its name, and where it answers."""
 
     name: str
@@ -169,18 +166,15 @@ class OwnerSession:
         number = 1 + secrets.randbelow(2**31 - 1)
         if not await connection.fetchval("SELECT pg_try_advisory_lock($1, $2)", OWNERS, number):
             raise ConnectionError("another session has the same number")
-        joining = address.name, address.url, address.control_url, machine, address.version
-        await connection.execute(_JOIN, number, *joining)
+        await connection.execute(_JOIN, number, machine, *address)
         self._number, self._spoke_s = number, began_s
 
     async def keep(self) -> None:
         """Give signs of life, and begin another session when one is lost; until cancelled."""
-        wait_s = AGAIN_S
         while True:
             try:
                 if self._connection is None:
                     await self.connect()
-                wait_s = AGAIN_S
                 await self.sign()
             except SessionLost:
                 continue
@@ -188,12 +182,11 @@ class OwnerSession:
                 if isinstance(error, asyncpg.PostgresError) and self._connection is not None:
                     raise
                 self.problem = f"{self._database.name} cannot be reached: {describe(error)}"
-                await asyncio.sleep(wait_s * random.uniform(0.5, 1.5))  # noqa: S311
-                wait_s = min(2 * wait_s, _AGAIN_MAX_S)
+                # Servers that lost their sessions together do not come back together.
+                await asyncio.sleep(random.uniform(AGAIN_S, _AGAIN_MAX_S))  # noqa: S311
                 continue
             with suppress(TimeoutError):
-                async with asyncio.timeout(SIGN_S):
-                    await self._is_lost.wait()
+                await asyncio.wait_for(self._is_lost.wait(), SIGN_S)
 
     async def ready(self) -> int:
         """Wait for a session, but not for long; returns its number. Raises Unavailable."""
@@ -208,14 +201,10 @@ class OwnerSession:
 
     # --- using it
 
-    async def run(
-        self,
-        within_s: float,
-        statement: Callable[Concatenate[asyncpg.Connection, P], Awaitable[T]],
-        *values: P.args,
-        **more: P.kwargs,
-    ) -> T:
-        """Carry out a statement. Any failure but an error of the statement ends the session.
+    async def run(self, within_s: float, statement: Callable[..., Awaitable[T]], *values: Any) -> T:
+        """Carry out a statement, which gets the connection and the values.
+
+        Any failure but an error of the statement ends the session.
 
         Raises SessionLost, or PostgresError of a session that goes on. Not for requests, which may
         be cancelled.
@@ -226,7 +215,7 @@ class OwnerSession:
                 raise SessionLost(self.problem)
             try:
                 async with asyncio.timeout(within_s):
-                    result = await statement(connection, *values, **more)
+                    result = await statement(connection, *values)
             except BaseException as error:
                 # Once it is lost, the driver raises anything.
                 is_failure = self._connection is not connection or isinstance(error, FAILURES)
@@ -257,7 +246,7 @@ class OwnerSession:
         if self._connection is not None and self.silent_s < FRESH_S:
             return
         if self._confirming is None or self._confirming.done():
-            self._confirming = asyncio.get_running_loop().create_task(self.sign())
+            self._confirming = asyncio.create_task(self.sign())
         await asyncio.shield(self._confirming)
 
     # --- losing it

@@ -10,12 +10,11 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-import asyncpg
+from asyncpg import Connection, LockNotAvailableError
 
 from sandbox.cluster.database import ANSWER_S, Database
-from sandbox.store.files.port import SECRET_BYTES, StoreError
+from sandbox.store.files.port import PROGRAM, SECRET_BYTES, StoreError
 
-PROGRAM: Final = "uat-sandbox"
 VERSION: Final = 2
 
 OWNERS: Final = 7_265_316
@@ -27,6 +26,7 @@ _LOCK: Final = 7_265_316_201
 _TABLES: Final = """
 CREATE SCHEMA uat_sandbox;
 CREATE TABLE uat_sandbox.meta (name text PRIMARY KEY, value text NOT NULL);
+INSERT INTO uat_sandbox.meta VALUES ('program', 'uat-sandbox'), ('schema', '2');
 CREATE TABLE uat_sandbox.sessions (
     number integer PRIMARY KEY,
     name text NOT NULL,
@@ -105,15 +105,15 @@ async def _agree(url: str, common: Mapping[str, str]) -> tuple[bytes, str]:
     return bytes.fromhex(found["secret"]), found.get("tokens", "")
 
 
-async def prepare(connection: asyncpg.Connection, name: str) -> None:
-    """Have the database hold the tables of this version. Raises StoreError."""
+async def prepare(connection: Connection, name: str) -> dict[str, str]:
+    """Have the database hold the tables of this version; returns what it says of itself.
+
+    Raises StoreError.
+    """
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
         if await connection.fetchval("SELECT to_regnamespace('uat_sandbox') IS NULL"):
             await connection.execute(_TABLES)
-            await put_meta(connection, "program", PROGRAM)
-            await put_meta(connection, "schema", str(VERSION))
-            return
         found: dict[str, str] = {}
         if await connection.fetchval("SELECT to_regclass('uat_sandbox.meta') IS NOT NULL"):
             found = dict(await connection.fetch("SELECT name, value FROM uat_sandbox.meta"))
@@ -128,9 +128,10 @@ async def prepare(connection: asyncpg.Connection, name: str) -> None:
             f"version {VERSION}; start a server of the version that made them, or name another "
             "database"
         )
+    return found
 
 
-async def put_meta(connection: asyncpg.Connection, name: str, value: str) -> None:
+async def put_meta(connection: Connection, name: str, value: str) -> None:
     """Store a value that all servers share."""
     await connection.execute(
         "INSERT INTO uat_sandbox.meta VALUES ($1, $2) "
@@ -147,7 +148,7 @@ DO $$ BEGIN
 END $$"""
 
 
-async def refuse_pooler(one: asyncpg.Connection, other: asyncpg.Connection, name: str) -> None:
+async def refuse_pooler(one: Connection, other: Connection, name: str) -> None:
     """Refuse a pooler that gives each transaction another session. Raises StoreError.
 
     Two sessions never get the same lock. These statements need nothing prepared, which such a
@@ -156,7 +157,7 @@ async def refuse_pooler(one: asyncpg.Connection, other: asyncpg.Connection, name
     await one.execute(f"SELECT pg_advisory_lock({_A_LOCK})")
     try:
         await other.execute(_MUST_BE_TAKEN)
-    except asyncpg.LockNotAvailableError:
+    except LockNotAvailableError:
         return
     finally:
         await one.execute("SELECT pg_advisory_unlock_all()")
@@ -167,21 +168,14 @@ async def refuse_pooler(one: asyncpg.Connection, other: asyncpg.Connection, name
     )
 
 
-async def share(
-    connection: asyncpg.Connection, name: str, own: Mapping[str, str]
-) -> dict[str, str]:
+async def share(connection: Connection, name: str, own: Mapping[str, str]) -> dict[str, str]:
     """Return what all servers share. `own` is what they must have in common.
 
     The first server decides. Raises StoreError where this one differs.
     """
-    first = {
-        "common": json.dumps(dict(own), sort_keys=True),
-        "secret": secrets.token_hex(SECRET_BYTES),
-    }
-    for key, value in first.items():
-        await connection.execute(
-            "INSERT INTO uat_sandbox.meta VALUES ($1, $2) ON CONFLICT DO NOTHING", key, value
-        )
+    first = ("common", json.dumps(dict(own))), ("secret", secrets.token_hex(SECRET_BYTES))
+    insert = "INSERT INTO uat_sandbox.meta VALUES ($1, $2) ON CONFLICT DO NOTHING"
+    await connection.executemany(insert, first)
     found = dict(await connection.fetch("SELECT name, value FROM uat_sandbox.meta"))
     theirs = json.loads(found["common"])
     for option, value in own.items():

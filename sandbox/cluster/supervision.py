@@ -31,13 +31,12 @@ class Supervisor:
 
     def run(self, purpose: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Run this, again and again if need be."""
-        supervising = self._supervise(purpose, work)
-        self._supervising.append(asyncio.get_running_loop().create_task(supervising))
+        self._supervising.append(asyncio.create_task(self._supervise(purpose, work)))
 
     async def _supervise(self, purpose: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         failed_s = -inf
         while True:
-            self.tasks[purpose] = task = asyncio.get_running_loop().create_task(work())
+            self.tasks[purpose] = task = asyncio.create_task(work())
             await asyncio.wait((task,))
             error = None if task.cancelled() else task.exception()
             error = error or RuntimeError(f"the task for {purpose} has ended")
