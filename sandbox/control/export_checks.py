@@ -11,6 +11,7 @@ Source: assumed D24-late, D25-export.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final
 
 from pydantic_core import from_json
@@ -18,6 +19,7 @@ from pydantic_core import from_json
 from sandbox.control.journal import REFUSED_FROM, JournalEntry
 from sandbox.domain.events import Message, body_of
 from sandbox.domain.instants import from_ms, to_wire
+from sandbox.domain.json_text import fields_of
 from sandbox.domain.payments.outcomes import APPROVED, PARTIAL, TIMED_OUT, Verdict
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.transport_faults import LOST, TRANSPORT_FAULTS
@@ -38,10 +40,8 @@ def fault_of(view: JournalEntry) -> str | None:
 
 def is_spared(view: JournalEntry) -> bool:
     """Whether a look asked to be left alone by faults."""
-    outcome = view.outcome
-    if view.method != "GET" or outcome is None:
-        return False
-    return (outcome.source, outcome.key) == ("header", APPROVED.key)
+    chosen = view.outcome and (view.outcome.source, view.outcome.key)
+    return view.method == "GET" and chosen == ("header", APPROVED.key)
 
 
 def queue_again(view: JournalEntry) -> dict[str, Any]:
@@ -106,12 +106,8 @@ def fault_lines(world: World, view: JournalEntry) -> Iterator[str]:
 
 def _queued(world: World, deliveries: list[Delivery]) -> dict[str, Any] | None:
     """Return what the queue of faults did to one of them."""
-    for one in deliveries:
-        if one.rule is not None and one.rule.startswith(RULE_OF_QUEUE):
-            used = world.webhook_faults.used.get(one.rule.removeprefix(RULE_OF_QUEUE))
-            if used is not None:
-                return dict(used)
-    return None
+    used = {f"{RULE_OF_QUEUE}{id}": then for id, then in world.webhook_faults.used.items()}
+    return next((dict(used[one.rule]) for one in deliveries if one.rule in used), None)
 
 
 def wait_lines(
@@ -128,32 +124,28 @@ def wait_lines(
     first: dict[tuple[str, str], Mapping[str, Any]] = {}
     blocks: dict[tuple[str, ...], None] = {}
     for message, deliveries in sent:
-        body: dict[str, Any] = from_json(body_of(message))
-        what = message.event_type, message.subject
+        event, body = message.event_type, from_json(body_of(message))
+        before = first.get((event, message.subject), body)
         if message.only_for is None:
-            first.setdefault(what, body)
-        subject = known.get(message.subject)
-        if subject is not None and _has_arrived(deliveries):
-            before = first.get(what, body)
-            # What contradicts the webhook before it.
-            differ = {name: one for name, one in body.items() if before.get(name) != one}
-            told = {"status": body["status"]} if isinstance(body.get("status"), str) else {}
-            fields = {
-                name: one for name, one in (told | differ).items() if name not in _OF_WAIT_FOR
-            }
-            words = [f"**{fields!r}"] if fields else []
-            asked = [repr(message.event_type), f"subject={subject}", *words, *late]
-            path = _PATHS.get(message.event_type.partition(".")[0])
-            wait = f"sandbox.webhooks.wait_for({', '.join(asked)})"
-            blocks[tuple(_check_lines(wait, differ, path, client))] = None
-    for block in blocks:
-        yield from block
+            first[event, message.subject] = before
+        if message.subject not in known or not _has_arrived(deliveries):
+            continue
+        # What contradicts the webhook before it.
+        differ = {name: one for name, one in body.items() if before.get(name) != one}
+        told = {"status": body["status"]} if isinstance(body.get("status"), str) else {}
+        fields = {name: one for name, one in (told | differ).items() if name not in _OF_WAIT_FOR}
+        words = [f"**{fields!r}"] if fields else []
+        asked = [repr(event), f"subject={known[message.subject]}", *words, *late]
+        wait = f"sandbox.webhooks.wait_for({', '.join(asked)})"
+        path = _PATHS.get(event.partition(".")[0])
+        blocks[tuple(_check_lines(wait, differ, path, client))] = None
+    return chain.from_iterable(blocks)
 
 
 def _has_arrived(deliveries: list[Delivery]) -> bool:
     """Whether a receiver that is there accepts the first attempt as genuine."""
-    sent = ((one, one.attempts[0].sent if one.attempts else None) for one in deliveries)
-    return any(one.status != "dropped" and (head is None or not head.spoilt) for one, head in sent)
+    heads = [one.attempts and one.attempts[0].sent for one in deliveries if one.status != "dropped"]
+    return any(not (head and head.spoilt) for head in heads)
 
 
 def _check_lines(wait: str, differ: Iterable[str], path: str | None, client: str) -> Iterator[str]:
@@ -211,15 +203,14 @@ def _as_asked(view: JournalEntry) -> str:
     """Return the request without its event_id, which a retry may change."""
     body = view.request
     if isinstance(body, dict):
-        body = {name: one for name, one in body.items() if name != "event_id"}
+        body = body | {"event_id": None}
     return json.dumps([view.method, view.path, view.query, view.key_id, body], sort_keys=True)
 
 
 def _carried_out_at(world: World, view: JournalEntry) -> str | None:
     """When the attempt that timed out was carried out; None if it never was."""
-    outcome, response = view.outcome, view.response
-    is_unknown = fault_of(view) in _LOST_AFTER or (outcome and outcome.key in TIMED_OUT)
-    if not is_unknown or not isinstance(response, dict):
+    outcome, response = view.outcome, fields_of(view.response)
+    if fault_of(view) not in _LOST_AFTER and not (outcome and outcome.key in TIMED_OUT):
         return None
     payment = world.store.get(Payment, str(response.get("transaction_id")))
     event_id = response.get("event_id")
@@ -231,11 +222,8 @@ def _carried_out_at(world: World, view: JournalEntry) -> str | None:
 
 def _is_named_later(view: JournalEntry, later: Sequence[JournalEntry]) -> bool:
     """Whether later requests name the payment that this one made."""
-    response: Any = view.response
-    id = response.get("transaction_id") if isinstance(response, dict) else None
-    if id is None or id in view.path:
-        return False
-    return any(id in f"{one.path} {one.request}" for one in later)
+    id = str(fields_of(view.response).get("transaction_id", view.path))
+    return id not in view.path and any(id in f"{one.path} {one.request}" for one in later)
 
 
 def find_waits(views: Sequence[JournalEntry], retries: Mapping[str, str]) -> dict[str, int]:

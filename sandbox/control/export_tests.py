@@ -145,8 +145,7 @@ def world_options(case: ExportCase) -> dict[str, Any]:
     begins = world.state.begins
     # Some switches are readings: their values stand there.
     usual = {name: one.default for name, one in SWITCHES.items() if one.reading is None}
-    how: dict[str, Any] = {"seed": begins.seed, "fixture": begins.fixture}
-    how["clock"] = case.views[0].at
+    how = {"seed": begins.seed, "fixture": begins.fixture, "clock": case.views[0].at}
     for word, now, before in (
         ("switches", world.switches, usual),
         ("readings", world.readings, READINGS_AS_USUAL),
@@ -166,34 +165,26 @@ def _code(value: Any) -> str:
 async def add_needed(world: World, entries: list[Entry]) -> list[Entry]:
     """Return these requests, and before them those that made the records that they name."""
     everything = world.journal.entries()
-    makers: dict[str, Entry] = {}
+    makers: dict[bytes, Entry] = {}
     for entry in reversed(everything):
-        makers |= dict.fromkeys(_find_made(entry), entry)
+        if entry.method == "POST" and entry.status < REFUSED_FROM:
+            makers |= dict.fromkeys(_MADE.findall(entry.response or b""), entry)
         await asyncio.sleep(0)
-    wanted = {entry.id: entry for entry in entries}
-    left = list(entries)
+    wanted, left = {entry.id for entry in entries}, list(entries)
     while left:
         entry = left.pop()
-        for id in _ID.findall(f"{entry.path} {_decode(entry.request)}"):
-            maker = makers.get(id)
-            if maker is not None and maker.id not in wanted and maker.id < entry.id:
-                wanted[maker.id] = maker
+        path, body = entry.path.encode(errors="replace"), entry.request or b""
+        for id in (*_ID.findall(path), *_ID.findall(body)):
+            maker = makers.get(id, entry)
+            if maker.id not in wanted and maker.id < entry.id:
+                wanted.add(maker.id)
                 left.append(maker)
     return [entry for entry in everything if entry.id in wanted]
 
 
-def _find_made(entry: Entry) -> Iterator[str]:
-    """Yield the id of the record that a request made, and of the batch that it opened."""
-    if entry.method == "POST" and entry.response is not None and entry.status < REFUSED_FROM:
-        yield from _MADE.findall(_decode(entry.response))
-
-
-def _decode(body: bytes | None) -> str:
-    return (body or b"").decode(errors="replace")
-
-
-_ID: Final = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_MADE: Final = re.compile(f'"(?:transaction_id|id|batch_id)":"({_ID.pattern})"')
+_ID: Final = re.compile(b"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_MADE: Final = re.compile(b'"(?:transaction_id|id|batch_id)":"(%b)"' % _ID.pattern)
+"""The id of the record that a request made, and of the batch that it opened."""
 
 
 # --- requests ---------------------------------------------------------------------------------
@@ -241,8 +232,7 @@ def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
 
     Raises ControlFault for a request by a key that only this world has.
     """
-    at, runs, is_down_until = parse_rfc3339(case.views[0].at), None, None
-    newest = ""
+    at, runs, is_down_until, newest = parse_rfc3339(case.views[0].at), None, None, ""
     for view in case.views:
         entry = case.entries[view.id]
         before: list[tuple[str, str, Any]] = []
@@ -261,15 +251,15 @@ def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
         if scenario is not runs:
             before.append(("DELETE" if scenario is None else "PUT", "/scenario", scenario))
             runs = scenario
-        outcome, response = view.outcome, view.response
+        response = view.response
         if is_found := isinstance(response, list) and len(response) == 1:
             response = response[0]
-        if outcome is not None and outcome.source in checks.CHOSEN and not is_spared(view):
+        if view.outcome and view.outcome.source in checks.CHOSEN and not is_spared(view):
             before.append(("POST", "/scenario/next", checks.queue_again(view)))
         fault = fault_of(view)
         is_whole = isinstance(response, dict) and fault not in (*LOST, *NEED_BODY)
         answer = response if is_whole else {}
-        is_asserted = view.id > newest or not is_spared(view)
+        asserted = _ASSERTED if view.id > newest or not is_spared(view) else ()
         newest = max(view.id, newest)
         yield {
             "id": view.id,
@@ -283,9 +273,7 @@ def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
             "status": 0 if fault in LOST else view.status,
             "is_whole": is_whole,
             "is_found": is_found,
-            "asserted": {
-                name: answer[name] for name in _ASSERTED if is_asserted and name in answer
-            },
+            "asserted": {name: answer[name] for name in asserted if name in answer},
             "made": {name: answer[name] for name in _IDS if isinstance(answer.get(name), str)},
         }
 
@@ -297,8 +285,7 @@ def _test_lines(
     world, known = case.world, _Known(case)
     retries = checks.find_retries(world, case.views)
     waits = checks.find_waits(case.views, retries)
-    has_waited = False
-    repeated: set[str] = set()
+    has_waited, repeated = False, set[str]()
     for number, (view, step) in enumerate(zip(case.views, steps, strict=True), start=1):
         payment, through = step["made"].get("transaction_id"), ""
         if view.id in waits:
@@ -316,8 +303,8 @@ def _test_lines(
             elif view.id not in waits:
                 lines.append(checks.advance_line(body["to"], has_waited=has_waited))
         client = repr(step["key"]) if step["key"] != UNKNOWN_KEY else f"plaintext={UNKNOWN_KEY!r}"
-        lines += checks.fault_lines(world, view)
-        lines += _request_lines(known, number, view, step, client, through)
+        lines += [*checks.fault_lines(world, view), f"    # {view.id}"]
+        lines += _request_lines(known, view, step, f"{through}sandbox.client({client})", number)
         seen = list(_answer_lines(number, view, step))
         for field, id in step["made"].items():
             known.setdefault(id, _Text(f'seen_{number}["{field}"]'))
@@ -343,12 +330,7 @@ def _preparation(path: str, body: Any, scenarios: list[Mapping[str, Any]]) -> li
 
 
 def _request_lines(
-    known: _Known,
-    number: int,
-    view: JournalEntry,
-    step: dict[str, Any],
-    client: str,
-    through: str,
+    known: _Known, view: JournalEntry, step: dict[str, Any], client: str, number: int
 ) -> Iterator[str]:
     """Yield the lines of a request, which is perhaps handed to a function of yours."""
     asked = [repr(view.method), known.path(view.path, view.query)]
@@ -357,15 +339,14 @@ def _request_lines(
         asked.append(("content=" if isinstance(view.request, str) else "json=") + sent)
     if step["headers"]:
         asked.append(f"headers={step['headers']!r}")
-    margin, answer = "    ", f"answer_{number} = "
-    yield f"    # {view.id}"
+    margin, call = "    ", f"answer_{number} = {client}"
     if step["status"] == 0:
         yield "    with pytest.raises(httpx2.TransportError):"
-        margin, answer = "        ", ""
-    yield f"{margin}{answer}{through}sandbox.client({client}).request("
+        margin, call = "        ", client
+    yield f"{margin}{call}.request("
     for part in asked:
         yield indent(part, f"{margin}    ") + ","
-    yield f"{margin})" + (")" if through else "")
+    yield f"{margin})" + ")" * client.startswith("your_")
 
 
 def _answer_lines(number: int, view: JournalEntry, step: dict[str, Any]) -> Iterator[str]:

@@ -10,7 +10,7 @@ import json
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from textwrap import indent
 from typing import Annotated, Any, Final, Literal
@@ -32,6 +32,7 @@ from sandbox.control.journal import JournalEntry, view_entry
 from sandbox.control.models import Body, View
 from sandbox.control.routing import WORLD, post
 from sandbox.domain.instants import Instant, parse_rfc3339
+from sandbox.domain.json_text import fields_of
 from sandbox.domain.text import nearest
 from sandbox.domain.transport_faults import LOST
 from sandbox.scenarios.parser import ScenarioError, parse_scenario, to_toml
@@ -44,7 +45,7 @@ from sandbox.worlds.world import World
 
 def _variable(name: str) -> str:
     """Return the variable of the shell that holds a key."""
-    return "KEY_" + "".join(one if one.isalnum() and one.isascii() else "_" for one in name).upper()
+    return "KEY_" + re.sub("[^A-Za-z0-9]", "_", name).upper()
 
 
 def _curl_of(case: ExportCase, view: JournalEntry) -> str:
@@ -65,10 +66,9 @@ def body_text(body: Any) -> str:
 
 def write_curl(case: ExportCase) -> str:
     """Write the requests as commands of a shell."""
-    names = (case.key_name(view.key_id) for view in case.views)
-    used = sorted({name for name in names if name is not None})
+    used = {case.key_name(view.key_id) for view in case.views} - {None}
     lines = ["#!/bin/sh", "# Set these first; `sandbox keys` shows the keys of a world."]
-    lines += [f': "${{{_variable(name)}:?is not set}}"' for name in used]
+    lines += sorted(f': "${{{_variable(str(name))}:?is not set}}"' for name in used)
     for view in case.views:
         lines += ["", f"# {view.id} was answered {view.status}", _curl_of(case, view)]
     return "\n".join(lines) + "\n"
@@ -90,28 +90,17 @@ def _har_entry(case: ExportCase, view: JournalEntry) -> dict[str, Any]:
     headers = [{"name": "accept", "value": kind}]
     if view.key is not None:
         headers.append({"name": case.key_header, "value": view.key})
-    asked: dict[str, Any] = {
-        "method": view.method,
-        "url": case.address(view),
-        "headers": headers,
-        "queryString": [],
-        **_NOT_SEEN,
-    }
+    asked = {"method": view.method, "url": case.address(view), "queryString": [], **_NOT_SEEN}
     if view.request is not None:
         asked["postData"] = {"mimeType": kind, "text": body_text(view.request)}
-    answer = "" if view.response is None else body_text(view.response)
+    text = "" if view.response is None else body_text(view.response)
+    content = {"size": len(text.encode()), "mimeType": kind, "text": text}
+    answer = {"status": view.status, "statusText": "", "redirectURL": "", **_NOT_SEEN}
     return {
         "startedDateTime": view.at,
         "time": view.duration_ms,
-        "request": asked,
-        "response": {
-            "status": view.status,
-            "statusText": "",
-            "headers": [],
-            "content": {"size": len(answer.encode()), "mimeType": kind, "text": answer},
-            "redirectURL": "",
-            **_NOT_SEEN,
-        },
+        "request": {**asked, "headers": headers},
+        "response": {**answer, "headers": [], "content": content},
         "cache": {},
         "timings": {"send": 0, "wait": view.duration_ms, "receive": 0},
         "comment": view.id,
@@ -195,44 +184,44 @@ async def _write_export(request: ControlRequest, body: ExportBody) -> ExportedFi
         key_header=services.worlds.profile.api_key_header,
         version=services.version,
     )
+    count = len(case.views)
     if body.format == "scenario":
-        return await _write_scenario(request, case)
-    name, media_type, write = _FILES[body.format]
-    if write is not None:
-        content = await run_in_thread(write, case)
+        content, count = await _write_scenario(request, case)
+    elif body.format == "pytest":
+        content = await _write_proved_test(request, case)
     else:
-        steps = list(build_steps(case))
-        content = await write_test(case, steps)
-        await _prove_test(request, case, steps)
-    return ExportedFile(name=name, media_type=media_type, content=content, requests=len(entries))
+        content = await run_in_thread(_WRITE[body.format], case)
+    name, media_type = _FILES[body.format]
+    return ExportedFile(name=name, media_type=media_type, content=content, requests=count)
 
 
-async def _prove_test(
-    request: ControlRequest, case: ExportCase, steps: list[dict[str, Any]]
-) -> None:
-    """Raise ControlFault if the requests of a test are answered otherwise in its world.
+async def _write_proved_test(request: ControlRequest, case: ExportCase) -> str:
+    """Write a test. Raises ControlFault if its requests are answered otherwise in its world.
 
     A custom fixture is known to this server alone, and is not proved with.
     Source: assumed D25-export.
     """
-    if case.world.state.begins.fixture not in library.fixture_names():
-        return
-    ids = {f"{one}s": case.world.cast.ids_of(one) for one in ("account", "terminal", "location")}
-    # It takes a sandbox with a loop of its own; the platform goes on beside it.
-    repeat = request.services.repeat
-    mistake = await asyncio.to_thread(repeat, world_options(case), ids, steps)
+    steps = list(build_steps(case))
+    content, mistake = await write_test(case, steps), None
+    if case.world.state.begins.fixture in library.fixture_names():
+        kinds = ("account", "terminal", "location")
+        ids = {f"{kind}s": case.world.cast.ids_of(kind) for kind in kinds}
+        # It takes a sandbox with a loop of its own; the platform goes on beside it.
+        repeat = request.services.repeat
+        mistake = await asyncio.to_thread(repeat, world_options(case), ids, steps)
     if mistake is not None:
         raise conflict(
             "not_exportable",
             f"a test of these requests does not pass in a world of its own: {mistake}",
             details="export them with the requests that came before them, on which they depend",
         )
+    return content
 
 
-async def _write_scenario(request: ControlRequest, case: ExportCase) -> ExportedFile:
-    """Write the requests as a scenario whose examples came true. Raises ControlFault.
+async def _write_scenario(request: ControlRequest, case: ExportCase) -> tuple[str, int]:
+    """Write the requests as a scenario whose examples came true; returns how many are in it.
 
-    Source: assumed D25-export.
+    Raises ControlFault. Source: assumed D25-export.
     """
     document, count, left_out = build_scenario(case)
     # Examples take a sandbox with a loop of its own; the platform goes on beside them.
@@ -244,12 +233,7 @@ async def _write_scenario(request: ControlRequest, case: ExportCase) -> Exported
             details="`pytest` exports them with the world's own fixture, switches and readings",
         )
     lines = [f"# Left out, as scenarios have no word for it: {one}" for one in left_out]
-    return ExportedFile(
-        name="what-was-seen.toml",
-        media_type="application/toml",
-        content="\n".join([*lines, await run_in_thread(to_toml, document)]),
-        requests=count,
-    )
+    return "\n".join([*lines, await run_in_thread(to_toml, document)]), count
 
 
 def _find_mistake(request: ControlRequest, document: dict[str, Any]) -> str | None:
@@ -289,13 +273,15 @@ def _is_about(world: World, entry: Entry, subject: str) -> bool:
     return subject in entry.path.split("/") or any(one.subject == subject for one in messages)
 
 
-_FILES: Final[Mapping[str, tuple[str, str, Callable[[ExportCase], str] | None]]] = {
-    "curl": ("requests.sh", "text/x-shellscript", write_curl),
-    "har": ("requests.har", "application/json", write_har),
-    "markdown": ("requests.md", "text/markdown", write_markdown),
-    "pytest": ("test_what_was_seen.py", "text/x-python", None),
+_WRITE: Final = {"curl": write_curl, "har": write_har, "markdown": write_markdown}
+_FILES: Final = {
+    "curl": ("requests.sh", "text/x-shellscript"),
+    "har": ("requests.har", "application/json"),
+    "markdown": ("requests.md", "text/markdown"),
+    "pytest": ("test_what_was_seen.py", "text/x-python"),
+    "scenario": ("what-was-seen.toml", "application/toml"),
 }
-"""What the file of each format is called, its media type, and what writes it."""
+"""What the file of each format is called, and its media type."""
 
 
 # --- scenarios ------------------------------------------------------------------------------
@@ -349,9 +335,9 @@ def build_scenario(case: ExportCase) -> tuple[dict[str, Any], int, list[str]]:
             then = {"fault": f"http_{view.status}"} if is_down else queue_again(view)
             when = {"operation": operation, "nth": attempts[operation]}
             rules.append({"name": name, "when": when, "then": then})
-        examples.append({"name": name, "send": send, "expect": dict(_expected(view))})
-        if operation in _BEGIN and isinstance(view.response, dict):
-            known["on"][str(view.response.get("transaction_id"))] = name
+        examples.append({"name": name, "send": send, "expect": _expected(view)})
+        if operation in _BEGIN:
+            known["on"][str(fields_of(view.response).get("transaction_id"))] = name
     if not count:
         raise conflict(
             "nothing_to_export",
@@ -371,12 +357,10 @@ def _send(
 
     `known` has the names of terminals, and of examples that made payments, by their ids.
     """
-    body = {} if view.request is None else view.request
-    if view.method != "POST" or not isinstance(body, dict):
+    body, found = view.request or {}, _ASKED.fullmatch(view.path)
+    if view.method != "POST" or not isinstance(body, dict) or found is None:
         return None
     if (key := case.key_of_cast(view)) is None:
-        return None
-    if (found := _ASKED.fullmatch(view.path)) is None:
         return None
     last, id, action = found.groups()
     operation = _OPERATIONS.get(last or action, last or action)
@@ -385,16 +369,11 @@ def _send(
     # The examples have no word for a tip in percent.
     if name is None or (place == "on" and body.get("type") not in (None, "fixed")):
         return None
-    return {"operation": operation, place: name, "key": key, **_describe_request(body)}
-
-
-def _describe_request(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Amounts, card and event_id of a body."""
-    breakdown, card = (
-        one if isinstance(one, dict) else {}
-        for one in (body.get("breakdown"), body.get("card_reader_data"))
-    )
+    breakdown, card = (fields_of(body.get(one)) for one in ("breakdown", "card_reader_data"))
     asked = {
+        "operation": operation,
+        place: name,
+        "key": key,
         "amount": body.get("amount"),
         "tip_amount": body.get("tip_amount") or breakdown.get("tipAmount"),
         "card": card.get("paymentCardData"),
@@ -404,16 +383,11 @@ def _describe_request(body: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in asked.items() if value is not None}
 
 
-def _expected(view: JournalEntry) -> Iterator[tuple[str, Any]]:
-    """Yield what was seen: the answer's status and error, the payment's end and amounts."""
+def _expected(view: JournalEntry) -> dict[str, Any]:
+    """Return what was seen: the answer's status and error, the payment's end and amounts."""
     if fault_of(view) in LOST:
-        yield "http", 0
-        return
-    yield "http", view.status
-    response = view.response
-    if isinstance(response, dict):
-        for name in _EXPECTED:
-            if isinstance(response.get(name), str):
-                yield name, response[name]
-        if amounts := {name: response[name] for name in _AMOUNTS if response.get(name)}:
-            yield "fields", amounts
+        return {"http": 0}
+    response = fields_of(view.response)
+    told = {name: response[name] for name in _EXPECTED if isinstance(response.get(name), str)}
+    amounts = {name: response[name] for name in _AMOUNTS if response.get(name)}
+    return {"http": view.status, **told} | ({"fields": amounts} if amounts else {})
