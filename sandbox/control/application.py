@@ -1,6 +1,7 @@
 """The control API as an ASGI application."""
 
 import logging
+import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -19,14 +20,7 @@ from sandbox.control.context import (
     not_found,
     unknown_world,
 )
-from sandbox.control.identity import (
-    ANONYMOUS,
-    THE_OPERATOR,
-    Identity,
-    Sessions,
-    SharedSessions,
-    TooManyTokens,
-)
+from sandbox.control.identity import ANONYMOUS, THE_OPERATOR, Identity, Sessions, TooManyTokens
 from sandbox.control.models import NoQuery
 from sandbox.control.routing import JSON, PREFIX, SNAPSHOT_BYTES_MAX, Accepted, ControlRow, Written
 from sandbox.control.servers import forward, unavailable
@@ -80,10 +74,10 @@ class Control:
     def __init__(self, services: Services, *, ticks: Callable[[], float]) -> None:
         self._services = services
         self._tokens = services.tokens
-        self._sessions = Sessions(services.tokens, ticks)
+        secret = secrets.token_bytes()
         if services.elsewhere is not None:
-            clock, secret = services.system_clock, services.worlds.secret
-            self._sessions = SharedSessions(services.tokens, clock, secret)
+            ticks, secret = services.system_clock, services.worlds.secret
+        self._sessions = Sessions(services.tokens, ticks, secret)
         self._rare_log = RareLog(log)
 
     async def respond(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -3,8 +3,7 @@
 import hmac
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from hashlib import sha256
 from hmac import compare_digest
@@ -146,17 +145,23 @@ SESSION_S: Final = 12 * 3_600
 SESSIONS_PER_TOKEN_MAX: Final = 10
 """A further sign-in with a token ends its oldest session, and never one of another token."""
 
-_SESSIONS_MAX: Final = 1_000
+_ENDED_MAX: Final = 10_000
 _PORTS: Final = {"http": 80, "https": 443}
 
 
-@dataclass(slots=True)
 class Sessions:
-    """The sessions of one server. `ticks` counts seconds."""
+    """The sessions of all servers with the same secret: a cookie says, sealed, whose it is.
 
-    tokens: Tokens = field(repr=False)
-    ticks: Callable[[], float]
-    _open: OrderedDict[str, tuple[float, Identity]] = field(default_factory=OrderedDict, repr=False)
+    `ticks` counts seconds. Who signs out is forgotten by this server alone; the browser no longer
+    has a cookie.
+    """
+
+    def __init__(self, tokens: Tokens, ticks: Callable[[], float], secret: bytes) -> None:
+        self._tokens, self._ticks = tokens, ticks
+        self._secret = sha256(b"sessions" + secret).digest()
+        # The cookies of those who have signed in here, and those that count no more.
+        self._begun: dict[Identity, list[str]] = {}
+        self._ended: OrderedDict[str, None] = OrderedDict()
 
     def who(self, scope: Scope) -> Identity | None:
         """Who sends the request, if it has the cookie of a session that goes on.
@@ -166,42 +171,6 @@ class Sessions:
         return next((who for one in cookies_of(scope) if (who := self._whose(one))), None)
 
     def _whose(self, cookie: str) -> Identity | None:
-        ends, who = self._open.get(cookie, (0.0, ANONYMOUS))
-        return who if self.ticks() < ends and self.tokens.is_still(who) else None
-
-    def begin(self, token: str) -> tuple[str, Identity] | None:
-        """Return the id of a new session, and whose it is; None for an unknown token."""
-        who = self.tokens.who(token.strip().encode())
-        return None if who is None else (self._new(who), who)
-
-    def end(self, scope: Scope) -> None:
-        """Forget the session of this request, if it has one."""
-        for cookie in cookies_of(scope):
-            self._open.pop(cookie, None)
-
-    def _new(self, who: Identity) -> str:
-        own = [id for id, (_, of) in self._open.items() if of == who]
-        for id in own[: max(0, len(own) - SESSIONS_PER_TOKEN_MAX + 1)]:
-            del self._open[id]
-        id = secrets.token_urlsafe(24)
-        self._open[id] = self.ticks() + SESSION_S, who
-        while len(self._open) > _SESSIONS_MAX:
-            self._open.popitem(last=False)
-        return id
-
-
-class SharedSessions(Sessions):
-    """Sessions that every server knows which has the same secret: the cookie says whose it is.
-
-    Who signs out is forgotten by this server alone; the browser no longer has a cookie.
-    """
-
-    def __init__(self, tokens: Tokens, ticks: Callable[[], float], secret: bytes) -> None:
-        super().__init__(tokens, ticks)
-        self._secret = sha256(b"sessions" + secret).digest()
-        self._ended: OrderedDict[str, None] = OrderedDict()
-
-    def _whose(self, cookie: str) -> Identity | None:
         said, _, seal = cookie.rpartition(".")
         # The cookie may have letters that are not ASCII, which are compared as bytes.
         sealed = compare_digest(seal.encode("latin-1"), self._seal(said).encode())
@@ -209,18 +178,28 @@ class SharedSessions(Sessions):
             return None
         ends, team, token_id, _ = said.split(".")
         who = Identity(team, token_id)
-        return who if self.ticks() < float(ends) and self.tokens.is_still(who) else None
+        return who if self._ticks() < float(ends) and self._tokens.is_still(who) else None
+
+    def begin(self, token: str) -> tuple[str, Identity] | None:
+        """Return the cookie of a new session, and whose it is; None for an unknown token."""
+        if (who := self._tokens.who(token.strip().encode())) is None:
+            return None
+        ends = int(self._ticks() + SESSION_S)
+        said = f"{ends}.{who.team}.{who.token_id}.{secrets.token_urlsafe(9)}"
+        cookie = f"{said}.{self._seal(said)}"
+        begun = [cookie, *filter(self._whose, self._begun.get(who, ()))]
+        self._begun[who] = begun[:SESSIONS_PER_TOKEN_MAX]
+        self._end(begun[SESSIONS_PER_TOKEN_MAX:])
+        return cookie, who
 
     def end(self, scope: Scope) -> None:
-        """Take this session for ended."""
-        self._ended |= dict.fromkeys(filter(self._whose, cookies_of(scope)))
-        while len(self._ended) > _SESSIONS_MAX:
-            self._ended.popitem(last=False)
+        """End the session of this request, if it has one."""
+        self._end(filter(self._whose, cookies_of(scope)))
 
-    def _new(self, who: Identity) -> str:
-        ends = int(self.ticks() + SESSION_S)
-        said = f"{ends}.{who.team}.{who.token_id}.{secrets.token_urlsafe(9)}"
-        return f"{said}.{self._seal(said)}"
+    def _end(self, cookies: Iterable[str]) -> None:
+        self._ended |= dict.fromkeys(cookies)
+        while len(self._ended) > _ENDED_MAX:
+            self._ended.popitem(last=False)
 
     def _seal(self, said: str) -> str:
         return hmac.new(self._secret, said.encode("latin-1"), sha256).hexdigest()
