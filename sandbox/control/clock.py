@@ -10,21 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import timedelta
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from sandbox.control.context import ControlRequest, invalid, must_be_known
-from sandbox.control.models import (
-    PAGE_MAX,
-    Body,
-    ClockView,
-    DurationText,
-    Query,
-    Time,
-    View,
-    attribute,
-)
+from sandbox.control.models import Body, ClockView, DurationText, PageLimit, Query, Time, View
 from sandbox.control.routing import WORLD, delete, get, post, put
 from sandbox.domain import clock
 from sandbox.domain.batches import BATCH_LIFE, TRIGGER_OF_ANSWER, Batch
@@ -102,7 +93,7 @@ class Advance(Body, example={"by": "3d"}):
 class FiredTimer(View):
     """Something that fell due while a clock was advanced."""
 
-    at: Time = attribute("due")
+    at: Time = Field(validation_alias="due")
     kind: str
     subject: str
 
@@ -154,7 +145,7 @@ class AgendaQuery(Query):
     kind: str | None = None
     subject: str | None = None
     until: Instant | None = None
-    limit: Annotated[int, Field(ge=1, le=PAGE_MAX)] = 100
+    limit: PageLimit = 100
     after: str | None = None
 
 
@@ -203,8 +194,20 @@ class Agenda(View):
     next: str | None
 
 
-_Tells = Callable[[World, Timer], DueView]
-_NOTHING: Final = "nothing happens: "
+class _Told(NamedTuple):
+    """What a timer leads to, by which clause, and to which status for which reason.
+
+    `name` is how people know its subject, unless it is a payment.
+    """
+
+    says: str
+    clause: str
+    then: tuple[str, str | None] | None = None
+    name: str = ""
+
+
+_Row = tuple[SubjectKind, Callable[[World, Timer], _Told]]
+"""What a kind of timer happens to, and how it is told."""
 
 
 @get(f"{WORLD}/agenda", "agenda.read")
@@ -240,155 +243,138 @@ def _select_timers(world: World, query: AgendaQuery) -> Iterator[Timer]:
 
 def view_timer(world: World, timer: Timer) -> DueView:
     """Show something that falls due, and what it leads to as things are now."""
-    return _TELLS[timer.kind](world, timer)
+    kind, tell = _TELLS[timer.kind]
+    told, payment = tell(world, timer), world.store.get(Payment, timer.subject)
+    about: dict[str, Any] = {"says": told.name, "amount": None, "currency": None}
+    if payment is not None:
+        tx = payment.transaction
+        amount, currency = tx.total_amount, tx.currency
+        says = f"{tx.transaction_type} of {format_amount(amount, currency)}"
+        about = {"says": says, "amount": amount, "currency": currency}
+    subject = Subject(kind=kind, id=timer.subject, **about)
+    then = told.then and NextState(status=told.then[0], status_reason=told.then[1])
+    return DueView.of(timer, subject=subject, says=told.says, then=then, clause=told.clause)
 
 
-def _say(
-    timer: Timer,
-    kind: SubjectKind,
-    name: str,
-    says: str,
-    clause: str,
-    then: tuple[str, str | None] | None = None,
-    payment: Payment | None = None,
-) -> DueView:
-    """Show what a timer leads to: a status with its reason, or no change of status."""
-    tx = payment and payment.transaction
-    about = {"amount": tx and tx.total_amount, "currency": tx and tx.currency}
-    subject = Subject(kind=kind, id=timer.subject, says=name, **about)
-    state = then and NextState(status=then[0], status_reason=then[1])
-    return DueView.of(timer, subject=subject, says=says, then=state, clause=clause)
+def _nothing(why: str, clause: str, name: str = "") -> _Told:
+    return _Told(f"nothing happens: {why}", clause, name=name)
 
 
 # --- payments ---------------------------------------------------------------------------------
 
-
-def _describe_payment(payment: Payment) -> str:
-    tx = payment.transaction
-    return f"{tx.transaction_type} of {format_amount(tx.total_amount, tx.currency)}"
+_Effect = tuple[Transition, Payment]
+"""A row of the state machine, and the payment after it."""
 
 
-def _say_end(timer: Timer, payment: Payment, row: Transition, after: Payment, says: str) -> DueView:
-    then = (after.status, after.transaction.status_reason)
-    return _say(timer, "payment", _describe_payment(payment), says, row.source, then, payment)
+def _end(payment: Payment | None, effect: _Effect | None, says: str, clause: str) -> _Told:
+    """Tell what the row of the state machine makes of the payment, or why it makes nothing."""
+    if effect is None:
+        now = f"{payment.status} by now" if payment else "gone"
+        return _nothing(f"the payment is {now}", clause)
+    row, after = effect
+    return _Told(says, row.source, (after.status, after.transaction.status_reason))
 
 
-def _say_nothing(timer: Timer, payment: Payment | None, clause: str) -> DueView:
-    """Nothing happens to the payment."""
-    now = "gone" if payment is None else f"{payment.status} by now"
-    name = "" if payment is None else _describe_payment(payment)
-    return _say(timer, "payment", name, f"{_NOTHING}the payment is {now}", clause, payment=payment)
+def _ends(says: str, clause: str) -> _Row:
+    """Return how to tell that a payment ends as the row of the timer says."""
+
+    def tell(world: World, timer: Timer) -> _Told:
+        payment, effect = world.store.get(Payment, timer.subject), None
+        if payment and (rows := transitions_from(timer.kind, payment.status)):
+            event_id, at = payment.transaction.event_id, to_ms(timer.due)
+            after = follow_ups.expire(payment, rows[0], event_id=event_id, at=at).record
+            effect = rows[0], after
+        return _end(payment, effect, says, clause)
+
+    return "payment", tell
 
 
-def _ends(says: str, clause: str) -> _Tells:
-    """Return a function that tells how a payment ends, as the row of the timer says."""
-
-    def tell(world: World, timer: Timer) -> DueView:
-        payment = world.store.get(Payment, timer.subject)
-        rows = () if payment is None else transitions_from(timer.kind, payment.status)
-        if payment is None or not rows:
-            return _say_nothing(timer, payment, clause)
-        event_id, at = payment.transaction.event_id, to_ms(timer.due)
-        after = follow_ups.expire(payment, rows[0], event_id=event_id, at=at).record
-        return _say_end(timer, payment, rows[0], after, says)
-
-    return tell
-
-
-def _late_answer(world: World, timer: Timer) -> DueView:
+def _late_answer(world: World, timer: Timer) -> _Told:
     payment = world.store.get(Payment, timer.subject)
     outcome, _, event_id = timer.detail.partition(" ")
     context = OperationContext.of_world(world, timer.due)
-    effect = None if payment is None else late_answers.preview(context, payment, outcome, event_id)
-    if payment is None or effect is None:
-        return _say_nothing(timer, payment, "assumed D24")
-    row, after = effect
-    what = f" to the {row.trigger.replace('_', ' ')}" if event_id else ""
-    return _say_end(timer, payment, row, after, f"the processor answers late{what}: {outcome}")
+    effect = late_answers.preview(context, payment, outcome, event_id) if payment else None
+    what = f" to the {effect[0].trigger.replace('_', ' ')}" if effect and event_id else ""
+    return _end(payment, effect, f"the processor answers late{what}: {outcome}", "assumed D24")
 
 
 def _describe_batch(batch: Batch) -> str:
     return f"batch {batch.processor_batch_id} with {batch.transaction_count} entries"
 
 
-def _batch_result(world: World, timer: Timer) -> DueView:
+def _batch_result(world: World, timer: Timer) -> _Told:
     batch = world.store.get(Batch, timer.subject)
     if batch is None or batch.status != "submitted":
-        why = "it is gone" if batch is None else f"the batch is {batch.status} by now"
-        return _say(timer, "batch", "", _NOTHING + why, "assumed D4")
-    name = _describe_batch(batch)
-    context = OperationContext.of_world(world, timer.due)
+        why = f"the batch is {batch.status} by now" if batch else "it is gone"
+        return _nothing(why, "assumed D4")
+    name, context = _describe_batch(batch), OperationContext.of_world(world, timer.due)
     result = coming_result(context, batch, timer.detail, members_of(context, batch))
     if result is None:
-        return _say(timer, "batch", name, "the processor gives no result", "assumed 6.2-settlement")
+        return _Told("the processor gives no result", "assumed 6.2-settlement", name=name)
     step = BATCH_LIFE.step(batch.status, TRIGGER_OF_ANSWER[result.answer])
     says = f"the processor answers: {result.answer.replace('_', ' ')}"
-    return _say(timer, "batch", name, says, step.source, (step.target, result.reason))
+    return _Told(says, step.source, (step.target, result.reason), name)
 
 
-def _batch_closes(world: World, timer: Timer) -> DueView:
-    where = {"open_at_terminal": timer.subject}
-    found, _ = world.store.begin().find(Batch, where, limit=1)
+def _batch_closes(world: World, timer: Timer) -> _Told:
+    found, _ = world.store.begin().find(Batch, {"open_at_terminal": timer.subject}, limit=1)
     if not found:
-        return _say(
-            timer, "terminal", "", _NOTHING + "no batch is open at the terminal", "assumed B16"
-        )
+        return _nothing("no batch is open at the terminal", "assumed B16")
     says, then = "the batch closes on schedule", ("submitted", None)
-    return _say(timer, "batch", _describe_batch(found[0]), says, "assumed B16", then)
+    return _Told(says, "assumed B16", then, _describe_batch(found[0]))
 
 
 # --- keys, terminals, webhooks ----------------------------------------------------------------
 
 
-def _key_expires(world: World, timer: Timer) -> DueView:
+def _key_expires(world: World, timer: Timer) -> _Told:
     key = world.store.get(ApiKey, timer.subject)
     says = "the key expires: from then on its requests get 401"
-    return _say(timer, "key", "" if key is None else key.name, says, "spec 3.1-expiry")
+    return _Told(says, "spec 3.1-expiry", name=key.name if key else "")
 
 
-def _moves(kind: Literal["key", "terminal"], trigger: str) -> _Tells:
-    """Return a function that tells how a scenario moves on the life of a key or terminal."""
+def _moves(kind: Literal["key", "terminal"], trigger: str) -> _Row:
+    """Return how to tell that a scenario moves on the life of a key or terminal."""
+    life, of = (KEY_LIFE, ApiKey) if kind == "key" else (TERMINALS.life, Terminal)
 
-    def tell(world: World, timer: Timer) -> DueView:
-        life, of = (KEY_LIFE, ApiKey) if kind == "key" else (TERMINALS.life, Terminal)
+    def tell(world: World, timer: Timer) -> _Told:
         record: Any = world.store.get(of, timer.subject)
         if record is None:
-            return _say(timer, kind, "", _NOTHING + "it is gone", "assumed D24")
+            return _nothing("it is gone", "assumed D24")
         state = "deleted" if record.deleted_at is not None else record.status
         if not life.has_step(state, trigger):
-            return _say(timer, kind, record.name, f"{_NOTHING}it is {state} by now", "assumed D24")
+            return _nothing(f"it is {state} by now", "assumed D24", record.name)
         step = life.step(state, trigger)
         says = f"a scenario has it: {trigger}"
-        return _say(timer, kind, record.name, says, step.source, (step.target, None))
+        return _Told(says, step.source, (step.target, None), record.name)
 
-    return tell
+    return kind, tell
 
 
-def _retry(world: World, timer: Timer) -> DueView:
+def _retry(world: World, timer: Timer) -> _Told:
     delivery = world.outbox.delivery(timer.subject)
-    message = None if delivery is None else world.store.message(delivery.message_id)
-    if delivery is None or message is None:
-        return _say(timer, "delivery", "", _NOTHING + "the webhook is gone", "assumed 8.3-retry")
-    name = f"{message.event_type} to {delivery.endpoint_id}"
+    if not delivery or not (message := world.store.message(delivery.message_id)):
+        return _nothing("the webhook is gone", "assumed 8.3-retry")
     says = f"the webhook is sent again, attempt {len(delivery.attempts) + 1}"
-    return _say(timer, "delivery", name, says, "assumed 8.3-retry")
+    name = f"{message.event_type} to {delivery.endpoint_id}"
+    return _Told(says, "assumed 8.3-retry", name=name)
 
 
-_TELLS: Final[Mapping[str, _Tells]] = {
+_TELLS: Final[Mapping[str, _Row]] = {
     clock.AUTHORIZATION_EXPIRES: _ends("the authorization expires uncaptured", "assumed F21"),
     clock.SURCHARGE_EXPIRES: _ends("the surcharge prompt expired unanswered", "assumed F4"),
     clock.TAP_EXPIRES: _ends("no card was tapped in time", "assumed F9"),
     clock.HOLD_REVERSED: _ends("the host reverses an orphaned hold", "assumed F42"),
     clock.CANCEL: _ends("a scenario cancels the payment", "assumed F5"),
-    clock.LATE_ANSWER: _late_answer,
-    clock.BATCH_RESULT: _batch_result,
-    clock.BATCH_CLOSES: _batch_closes,
-    clock.KEY_EXPIRES: _key_expires,
+    clock.LATE_ANSWER: ("payment", _late_answer),
+    clock.BATCH_RESULT: ("batch", _batch_result),
+    clock.BATCH_CLOSES: ("terminal", _batch_closes),
+    clock.KEY_EXPIRES: ("key", _key_expires),
     clock.REVOKE_KEY: _moves("key", "revoke"),
     clock.REINSTATE_KEY: _moves("key", "reinstate"),
     clock.BLOCK_TERMINAL: _moves("terminal", "block"),
     clock.UNBLOCK_TERMINAL: _moves("terminal", "unblock"),
-    clock.WEBHOOK_RETRY: _retry,
+    clock.WEBHOOK_RETRY: ("delivery", _retry),
 }
 """How each kind of timer is told."""
 

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, ValidationError
 from pydantic_core import from_json
 
 from sandbox.control.context import ControlFault, ControlRequest, invalid, must_be_known, not_found
-from sandbox.control.models import BackwardsListing, Milliseconds, Time, View, attribute
+from sandbox.control.models import Milliseconds, OlderListing, Time, View, attribute
 from sandbox.control.routing import WORLD, delete, get
 from sandbox.domain.directory import Account
 from sandbox.domain.instants import Instant
@@ -22,7 +22,7 @@ from sandbox.worlds.journal import Decision, Entry, Origin, Scrub, WaitingReques
 from sandbox.worlds.world import World
 
 
-class RequestsQuery(BackwardsListing):
+class RequestsQuery(OlderListing):
     """Which requests: of a row of the route table, with a status, and so on; as rows or whole.
 
     `q` is a text in its id, address or bodies. `status_class` none: closed without an answer.

@@ -1,35 +1,20 @@
 """Messages: samples, deliveries, and resending."""
 
 import asyncio
-from asyncio import Queue
-from collections import deque
 from contextlib import suppress
+from itertools import islice
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from pydantic_core import from_json
 
 from sandbox import library
 from sandbox.control.context import ControlFault, ControlRequest, conflict, invalid, must_be_known
-from sandbox.control.models import (
-    BackwardsListing,
-    Body,
-    Milliseconds,
-    Query,
-    View,
-    attribute,
-    shows,
-)
+from sandbox.control.models import Body, Milliseconds, OlderListing, Query, View, attribute, shows
 from sandbox.control.routing import WORLD, get, post
+from sandbox.domain import webhooks
 from sandbox.domain.events import EVENTS, EventType, Message, MessageHead, body_of, status_of
 from sandbox.domain.instants import Instant
-from sandbox.domain.webhooks import (
-    DELIVERY_STATUSES,
-    Delivery,
-    DeliveryAttempt,
-    DeliveryStatus,
-    SentHead,
-)
 from sandbox.store.ids import Ids
 from sandbox.worlds.background import collect, select
 from sandbox.worlds.world import DEFAULT_WORLD, World
@@ -48,7 +33,7 @@ class Resend(Body):
     endpoint_id: str | None = None
 
 
-class MessagesQuery(BackwardsListing):
+class MessagesQuery(OlderListing):
     """Which messages: of a type, at or after an instant, about a resource, of an account.
 
     `status` is that of the record, `delivery` that of a delivery, to the `endpoint` if one is
@@ -67,7 +52,7 @@ class MessagesQuery(BackwardsListing):
     shape: Literal["row", "full"] = "full"
 
 
-@shows(SentHead, without=("age_s", "size"))
+@shows(webhooks.SentHead, without=("age_s", "size"))
 class SentView(View):
     """What an attempt sent, without the secret; `spoilt` names what a scenario changed in it."""
 
@@ -75,7 +60,7 @@ class SentView(View):
     bytes: int = attribute("size")
 
 
-@shows(DeliveryAttempt)
+@shows(webhooks.DeliveryAttempt)
 class DeliveryAttemptView(View):
     """One attempt at a delivery; `response` is the beginning of the receiver's answer.
 
@@ -86,7 +71,7 @@ class DeliveryAttemptView(View):
     sent: SentView | None
 
 
-@shows(Delivery, without=("message_id", "failures"))
+@shows(webhooks.Delivery, without=("message_id", "failures"))
 class DeliveryView(View):
     """How a message fares at an endpoint; `rule` is the rule of a scenario that changed it."""
 
@@ -114,8 +99,8 @@ class DeliveryMark(View):
     """How a message fares at an endpoint, and after how many attempts."""
 
     endpoint_id: str
-    status: DeliveryStatus
-    attempts: int
+    status: webhooks.DeliveryStatus
+    attempts: Annotated[int, BeforeValidator(len)]
 
 
 class MessageRow(_MessageHead):
@@ -150,7 +135,7 @@ async def list_messages(request: ControlRequest, query: MessagesQuery) -> Messag
     """List a world's messages, newest last."""
     world = request.world
     must_be_known("event_type", query.event_type, EVENTS)
-    must_be_known("delivery", query.delivery, DELIVERY_STATUSES)
+    must_be_known("delivery", query.delivery, webhooks.DELIVERY_STATUSES)
     messages = world.store.messages_now()
     fitting = await select(messages, lambda one: _matches(world, one, query))
     older = fitting
@@ -209,29 +194,18 @@ def view_content(message: Message) -> MessageContent:
 def message_row(world: World, message: Message) -> MessageRow:
     """Return a message as lists show it."""
     body = from_json(body_of(message))
-    return MessageRow.of(
-        message,
-        status=body.get("status"),
-        merchant=body.get("merchant_name"),
-        deliveries=delivery_marks(world, message.id),
-    )
+    told = {"status": body.get("status"), "merchant": body.get("merchant_name")}
+    return MessageRow.of(message, **told, deliveries=world.outbox.deliveries_of(message.id))
 
 
-def delivery_marks(world: World, id: str) -> list[DeliveryMark]:
-    """How the message with this id fares at each endpoint that gets it."""
-    sent = world.outbox.deliveries_of(id)
-    return [DeliveryMark.of(one, attempts=len(one.attempts)) for one in sent]
-
-
-def _view_delivery(delivery: Delivery) -> DeliveryView:
+def _view_delivery(delivery: webhooks.Delivery) -> DeliveryView:
     attempts = [view_attempt(one, delivery.message_id) for one in delivery.attempts]
     return DeliveryView.of(delivery, attempts=attempts)
 
 
-def view_attempt(attempt: DeliveryAttempt, message_id: str) -> DeliveryAttemptView:
+def view_attempt(attempt: webhooks.DeliveryAttempt, message_id: str) -> DeliveryAttemptView:
     """Show an attempt at a delivery of that message."""
-    head = attempt.sent
-    sent = None if head is None else SentView.of(head, id=message_id)
+    sent = attempt.sent and SentView.of(attempt.sent, id=message_id)
     return DeliveryAttemptView.of(attempt, sent=sent)
 
 
@@ -318,9 +292,6 @@ that run side by side need one each."""
 NEAR_MISSES_MAX: Final = 5
 """Near misses that a wait names when nothing came."""
 
-_IN_A_ROW: Final = 200
-"""Messages that are compared before other requests get a turn."""
-
 
 class NearMiss(View):
     """A message that almost matched, and the reason why it did not."""
@@ -342,51 +313,25 @@ async def wait_for_message(request: ControlRequest, query: WaitQuery) -> Message
     if query.after is not None:
         request.require(world.store.message(query.after), "message", at="after: ")
     if world.waits >= WAITS_MAX:
-        raise ControlFault(
-            429,
-            "too_many_waits",
-            f"{WAITS_MAX} requests already wait for a message of this world, which is the most",
-            details="a wait ends with its message, at its timeout_s, or when its client hangs up",
-        )
-    with world.watch_messages() as news:
-        return view_message(world, await _first_match(world, query, news))
+        why = f"{WAITS_MAX} requests already wait for a message of this world, which is the most"
+        how = "a wait ends with its message, at its timeout_s, or when its client hangs up"
+        raise ControlFault(429, "too_many_waits", why, details=how)
 
+    def fits(message: Message) -> bool:
+        return _is_after(world, message, query.after) and not _mismatch(world, message, query)
 
-async def _first_match(world: World, query: WaitQuery, news: Queue[Message]) -> Message:
-    """Return the first message that matches, of those that are there and of the news.
-
-    Raises ControlFault if none came in time.
-    """
     deadline = asyncio.get_running_loop().time() + query.timeout_s
-    near: deque[Message] = deque(maxlen=NEAR_MISSES_MAX)
-    # However short the time is, all existing messages are checked once.
-    for number, message in enumerate(world.store.messages_now(), 1):
-        if _is_awaited(world, message, query, near):
-            return message
-        if number % _IN_A_ROW == 0:
-            await asyncio.sleep(0)
-    with suppress(TimeoutError):
-        async with asyncio.timeout_at(deadline):
-            while not _is_awaited(world, message := await news.get(), query, near):
-                pass
-            return message
-    # A message of the same moment counts, because the loop may be late.
-    while not news.empty():
-        if _is_awaited(world, message := news.get_nowait(), query, near):
-            return message
-    raise _nothing_came(world, query, near)
-
-
-def _is_awaited(world: World, message: Message, query: WaitQuery, near: deque[Message]) -> bool:
-    """Whether it is the message that is waited for; what nearly is becomes one of the `near`."""
-    if not _is_after(world, message, query.after):
-        return False
-    if mismatch(world, message, query) is None:
-        return True
-    is_near = query.event_type in (None, message.event_type) or query.subject == message.subject
-    if is_near and message not in near:
-        near.append(message)
-    return False
+    with world.watch_messages() as news:
+        # However short the time is, all existing messages are checked once.
+        found = await select(world.store.messages_now(), fits)
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(deadline):
+                while not found:
+                    found = list(filter(fits, [await news.get()]))
+    # A message of the last moment counts, because the loop may be late.
+    if not found and not (found := await select(world.store.messages_now(), fits)):
+        raise _nothing_came(world, query)
+    return view_message(world, found[0])
 
 
 def _is_after(world: World, message: Message, after: str | None) -> bool:
@@ -396,31 +341,31 @@ def _is_after(world: World, message: Message, after: str | None) -> bool:
     return first is not None and place is not None and first < place
 
 
-def mismatch(world: World, message: Message, query: WaitQuery) -> str | None:
+def _mismatch(world: World, message: Message, query: WaitQuery) -> str | None:
     """Why this is not the message that is waited for; None when it is."""
-    if query.event_type is not None and message.event_type != query.event_type:
+    if query.event_type not in (None, message.event_type):
         return f"it is {message.event_type}"
-    if query.subject is not None and message.subject != query.subject:
+    if query.subject not in (None, message.subject):
         return f"it is about {message.subject}"
     if query.status is not None and (status := status_of(message)) != query.status:
         return f"its status is {status}"
-    if query.delivered:
-        deliveries = world.outbox.deliveries_of(message.id)
-        if not deliveries:
-            return "it is for no endpoint"
-        if all(one.status != "delivered" for one in deliveries):
-            return "its deliveries are " + ", ".join(one.status for one in deliveries)
+    statuses = [one.status for one in world.outbox.deliveries_of(message.id)]
+    if query.delivered and "delivered" not in statuses:
+        return f"its deliveries are {', '.join(statuses)}" if statuses else "it is for no endpoint"
     return None
 
 
-def _nothing_came(world: World, query: WaitQuery, near: deque[Message]) -> ControlFault:
+def _nothing_came(world: World, query: WaitQuery) -> ControlFault:
     """Return the messages that come nearest, newest first."""
-    told = ((message, mismatch(world, message, query)) for message in reversed(near))
-    misses = [NearMiss.of(message, why=why) for message, why in told if why is not None]
-    return ControlFault(
-        408,
-        "nothing_came",
-        f"no such message within {query.timeout_s:g} s",
-        details="" if misses else "nothing like it was emitted",
-        more={"near_misses": misses},
+    near = (
+        NearMiss.of(one, why=why)
+        for one in reversed(world.store.messages_now())
+        if _is_after(world, one, query.after)
+        and (query.event_type in (None, one.event_type) or query.subject == one.subject)
+        and (why := _mismatch(world, one, query)) is not None
     )
+    misses = list(islice(near, NEAR_MISSES_MAX))
+    details = "" if misses else "nothing like it was emitted"
+    message = f"no such message within {query.timeout_s:g} s"
+    more = {"near_misses": misses}
+    return ControlFault(408, "nothing_came", message, details=details, more=more)

@@ -45,8 +45,8 @@ T = TypeVar("T")
 ViewT = TypeVar("ViewT", bound="View")
 
 LIST_MAX: Final = 1_000
-PAGE_MAX: Final = 500
-"""The most items of one answer."""
+PageLimit = Annotated[int, Field(ge=1, le=500)]
+"""How many items an answer may have at most."""
 
 
 class _Example:
@@ -98,7 +98,7 @@ class Listing(Query):
         return ItemPage(items[start : start + limit], len(items), limit, start)
 
 
-class BackwardsListing(Listing):
+class OlderListing(Listing):
     """A window on a list, or the part of it before one of its items."""
 
     before: str | None = None
@@ -113,7 +113,7 @@ class BackwardsListing(Listing):
 class PageQuery(Query):
     """A page of records; `before` is the `next` of an answer."""
 
-    limit: Annotated[int, Field(ge=1, le=PAGE_MAX)] = 100
+    limit: PageLimit = 100
     before: Annotated[int, Field(ge=0)] | None = None
 
 

@@ -7,7 +7,7 @@ from typing import Final, Literal
 from sandbox.control.clock import DueView, view_timer
 from sandbox.control.context import ControlRequest
 from sandbox.control.journal import RequestRow, list_waiting, request_row
-from sandbox.control.messages import DeliveryMark, delivery_marks
+from sandbox.control.messages import DeliveryMark
 from sandbox.control.models import Time, View, attribute
 from sandbox.control.routing import WORLD, get
 from sandbox.control.scenarios import RunningScenario, view_running
@@ -213,5 +213,5 @@ def _endpoints(world: World) -> list[EndpointHealth]:
 
 def _feed_row(world: World, entry: Entry) -> FeedRow:
     messages = filter(None, map(world.store.message, entry.events))
-    sent = [FeedEvent.of(one, marks=delivery_marks(world, one.id)) for one in messages]
+    sent = [FeedEvent.of(one, marks=world.outbox.deliveries_of(one.id)) for one in messages]
     return FeedRow.extend(request_row(world, entry), sent=sent)
