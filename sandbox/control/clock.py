@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import timedelta
-from typing import Annotated, Any, Final, Literal, NamedTuple, Self
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
 from sandbox.control.context import ControlRequest, invalid, must_be_known
-from sandbox.control.models import Body, ClockView, DurationText, PageLimit, Query, Time, View
+from sandbox.control.models import Body, DurationText, PageLimit, Query, Time, View, either
 from sandbox.control.routing import WORLD, delete, get, post, put
 from sandbox.domain import clock
 from sandbox.domain.batches import BATCH_LIFE, TRIGGER_OF_ANSWER, Batch
@@ -36,6 +36,14 @@ from sandbox.worlds.world import World
 
 MOMENT = timedelta(milliseconds=1)
 """Clocks count milliseconds."""
+
+
+class ClockView(View):
+    """A clock as the control API shows it."""
+
+    now: str
+    mode: clock.Mode
+    rate: float
 
 
 class ClockBody(Body, example={"mode": "frozen"}):
@@ -66,12 +74,7 @@ class Advance(Body, example={"by": "3d"}):
     by: DurationText | None = None
     to: Annotated[Literal["next"] | Instant | None, Field(union_mode="left_to_right")] = None
     before: bool = False
-
-    @model_validator(mode="after")
-    def _is_one_of_them(self) -> Self:
-        if (self.by is None) == (self.to is None):
-            raise ValueError("by or to is required, and not both")
-        return self
+    _has_one = either("by", "to")
 
     def end(self, now: Instant, due: Instant | None) -> Instant:
         """Return the instant to which the clock is moved; `due` is when something falls due next.

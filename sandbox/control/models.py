@@ -37,7 +37,6 @@ from pydantic import (
 from pydantic.types import StringConstraints
 from pydantic_core import CoreSchema, core_schema
 
-from sandbox.domain.clock import Mode
 from sandbox.domain.instants import from_ms, parse_duration, to_wire
 from sandbox.platform.openapi.schemas import as_class
 
@@ -157,14 +156,6 @@ class View(BaseModel):
         return cls(**{**vars(view), **more})
 
 
-class ClockView(View):
-    """A clock as the control API shows it."""
-
-    now: str
-    mode: Mode
-    rate: float
-
-
 def instant(value: Any) -> Any:
     """Write an instant, or a number of milliseconds, as answers have it."""
     if value is None or isinstance(value, str):
@@ -211,6 +202,18 @@ TOTAL: Any = Field(default_factory=lambda shown: len([*shown.values()][-1]))
 
 Milliseconds = Annotated[float, AfterValidator(partial(round, ndigits=3))]
 """A duration, to the microsecond."""
+
+
+def either(one: str, other: str) -> Any:
+    """Of a body: a check that it has one of two fields, and not both."""
+
+    def check(body: Any) -> Any:
+        if (getattr(body, one) is None) == (getattr(body, other) is None):
+            written = type(body).model_fields[other].alias or other
+            raise ValueError(f"{one} or {written} is required, and not both")
+        return body
+
+    return model_validator(mode="after")(check)
 
 
 def _is_duration(text: str) -> str:

@@ -4,15 +4,15 @@ Source: assumed D25-receivers.
 """
 
 from hashlib import sha256
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from sandbox.control.context import ControlRequest, conflict, invalid
 from sandbox.control.endpoints import EndpointView, add_endpoint, view_endpoint
 from sandbox.control.journal import view_body
 from sandbox.control.messages import get_message
-from sandbox.control.models import TOTAL, Body, HeaderFields, KeyWord, Listing, Query, View, shows
+from sandbox.control.models import TOTAL, Body, HeaderFields, Listing, Query, View, either, shows
 from sandbox.control.routing import WORLD, delete, get, post
 from sandbox.domain.events import Message, body_of
 from sandbox.domain.field_types import WebhookSecret
@@ -170,13 +170,8 @@ class VerifyBody(
     headers: HeaderFields
     body: str
     secret: WebhookSecret | None = None
-    endpoint_id: KeyWord | None = None
-
-    @model_validator(mode="after")
-    def _has_one_secret(self) -> Self:
-        if (self.secret is None) == (self.endpoint_id is None):
-            raise ValueError("secret or endpoint_id is required, and not both")
-        return self
+    endpoint_id: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    _has_one = either("secret", "endpoint_id")
 
 
 _SHOWN_CHARS: Final = 4

@@ -3,15 +3,15 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Self, TypeVar
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from sandbox import library
 from sandbox.control.clock import Advance, advance_clock
 from sandbox.control.context import ControlFault, ControlRequest, PlayedExample, conflict, invalid
-from sandbox.control.models import TOTAL, Body, Document, Time, View, WholeBody
+from sandbox.control.models import TOTAL, Body, Document, Time, View, WholeBody, either
 from sandbox.control.outcomes import TapBody, tap_card
 from sandbox.control.routing import PREFIX, WORLD, delete, get, post, put
 from sandbox.domain.text import nearest
@@ -21,8 +21,6 @@ from sandbox.scenarios.schema import scenario_schema
 from sandbox.worlds.background import run_in_thread
 from sandbox.worlds.lifecycle import run_scenario
 from sandbox.worlds.world import World
-
-T = TypeVar("T")
 
 
 class ScenarioBody(WholeBody[dict[str, Any]], example={"name": "batch_partially_accepted"}):
@@ -36,12 +34,7 @@ class CheckBody(
 
     toml: Annotated[str, Field(max_length=500_000)] | None = None
     document: Annotated[dict[str, Any] | None, Field(alias="json")] = None
-
-    @model_validator(mode="after")
-    def _is_one_of_them(self) -> Self:
-        if (self.toml is None) == (self.document is None):
-            raise ValueError("toml or json is required, and not both")
-        return self
+    _has_one = either("toml", "document")
 
 
 class ScenarioOfLibrary(View):
@@ -63,9 +56,8 @@ class Scenarios(View):
 def list_scenarios(request: ControlRequest) -> Scenarios:
     """List the scenarios of the library."""
     known = library.scenarios().items()
-    return Scenarios(
-        scenarios=[ScenarioOfLibrary.of(one, name=name, title=one.name) for name, one in known]
-    )
+    views = [ScenarioOfLibrary.of(one, name=name, title=one.name) for name, one in known]
+    return Scenarios(scenarios=views)
 
 
 @get(f"{PREFIX}/scenario.schema.json", "scenario.schema", is_open=True)
@@ -102,7 +94,13 @@ class RunningScenario(View):
 @get(f"{WORLD}/scenario", "scenario.read")
 def read_scenario(request: ControlRequest) -> RunningScenario:
     """Read the scenario that runs in a world."""
-    return _must_run(view_running(request.world))
+    if (view := view_running(request.world)) is None:
+        raise _no_scenario()
+    return view
+
+
+def _no_scenario() -> ControlFault:
+    return ControlFault(404, "no_scenario", "no scenario runs in this world")
 
 
 def view_running(world: World) -> RunningScenario | None:
@@ -200,35 +198,24 @@ async def check_scenario(request: ControlRequest, body: CheckBody) -> Problems:
 
 
 def _find_problems(text: str | None, document: dict[str, Any] | None) -> Problems:
-    if text is not None:
-        try:
-            document = parser.read_toml(text)
-        except parser.ScenarioError as error:
-            one = ProblemView(line=parser.line_of_error(str(error)), message=str(error))
-            return Problems(problems=[one], total=1)
+    views: list[ProblemView] = []
     try:
-        parser.parse_scenario(document or {})
+        parser.parse_scenario((document or {}) if text is None else parser.read_toml(text))
     except parser.ScenarioError as error:
-        lines = None if text is None else parser.Lines(text)
-        views = [
-            ProblemView.of(
-                one, rule=one.part and f"{one.part} {one.number}", line=lines and lines.of(one)
-            )
-            for one in error.problems
-        ]
+        lines = parser.Lines(text or "")
+        for one in error.problems:
+            line = text and (lines.of(one) or parser.line_of_error(one.message))
+            rule = one.part and f"{one.part} {one.number}"
+            views.append(ProblemView.of(one, rule=rule, line=line or None))
         return Problems(problems=views, total=error.total)
-    return Problems(problems=[], total=0)
+    return Problems(problems=views, total=0)
 
 
 def get_running(world: World) -> Scenario:
     """Return the scenario that runs in a world. Raises ControlFault."""
-    return parser.parse_scenario(dict(_must_run(world.state.scenario)))
-
-
-def _must_run(found: T | None) -> T:
-    if found is None:
-        raise ControlFault(404, "no_scenario", "no scenario runs in this world")
-    return found
+    if world.state.scenario is None:
+        raise _no_scenario()
+    return parser.parse_scenario(dict(world.state.scenario))
 
 
 def choose_scenario(request: ControlRequest, wanted: Any) -> Scenario:
@@ -251,17 +238,12 @@ def choose_scenario(request: ControlRequest, wanted: Any) -> Scenario:
         except parser.ScenarioError as error:
             if field == "toml":
                 raise invalid(f"scenario: toml: {error}") from None
-            raise ControlFault(
-                400,
-                "unknown_scenario",
-                f"scenario: {error}",
-                details=f"there are: {', '.join(library.scenarios())}",
-                nearest=error.nearest,
-            ) from None
+            why, there = f"scenario: {error}", f"there are: {', '.join(library.scenarios())}"
+            near = error.nearest
+            raise ControlFault(400, "unknown_scenario", why, details=there, nearest=near) from None
     scenario = parser.parse_scenario(dict(wanted))
     for one in scenario.endpoint:
-        problem = request.services.why_not_to(urlsplit(one.url).hostname or "")
-        if problem is not None:
+        if problem := request.services.why_not_to(urlsplit(one.url).hostname or ""):
             raise invalid(f"scenario: endpoint {one.name!r}, url: {problem}")
     return scenario
 
@@ -320,24 +302,21 @@ async def prove_scenario(request: ControlRequest, body: ProveBody) -> Proof:
     It is the one of the body, else the one that runs. The world itself does not change. A scenario
     without examples is ok. Source: assumed D25-prove.
     """
-    toml = {"toml": body.toml}
-    scenario = get_running(request.world) if body.toml is None else choose_scenario(request, toml)
+    if body.toml is None:
+        scenario = get_running(request.world)
+    else:
+        scenario = choose_scenario(request, {"toml": body.toml})
     try:
         # Examples take a sandbox with a loop of its own; the platform goes on beside them.
         found = await asyncio.to_thread(request.services.prove, scenario)
     except parser.ScenarioError as error:
         why = [f"cannot run in a demo world: {error}"]
         found = dict.fromkeys(range(1, len(scenario.example) + 1), why)
-    lines = None if body.toml is None else parser.Lines(body.toml)
-    views = [
-        ProvedExample(
-            number=number,
-            name=one.name or f"example {number}",
-            line=lines and lines.of(parser.Problem("", part="example", number=number)),
-            mistakes=found[number],
-        )
-        for number, one in enumerate(scenario.example, start=1)
-    ]
+    lines, views = parser.Lines(body.toml or ""), []
+    for number, one in enumerate(scenario.example, start=1):
+        line = lines.of(parser.Problem("", part="example", number=number))
+        name, mistakes = one.name or f"example {number}", found[number]
+        views.append(ProvedExample(number=number, name=name, line=line, mistakes=mistakes))
     return Proof(name=scenario.name, ok=not any(found.values()), examples=views)
 
 
@@ -370,21 +349,17 @@ async def play_example(request: ControlRequest, body: PlayBody) -> Play:
     async def act(path: str, wanted: Any) -> tuple[int, Any]:
         try:
             if path == "/clock/advance":
-                answer: View = await advance_clock(request, Advance.model_validate(wanted))
+                shown: View = await advance_clock(request, Advance.model_validate(wanted))
             else:
                 tapped = replace(request, params={"id": path.rpartition("/")[2]})
-                answer = await tap_card(tapped, TapBody.model_validate(wanted))
-            return 200, answer.model_dump()
+                shown = await tap_card(tapped, TapBody.model_validate(wanted))
+            return 200, shown.model_dump()
         except ControlFault as fault:
             return fault.status, {"error": fault.error, "message": fault.message}
 
     played = await request.services.play(world, scenario, numbers, act)
-    return Play(
-        name=scenario.name,
-        ok=not any(one.mistakes for one in played),
-        steps=list(played),
-        now=world.clock.now(),
-    )
+    is_ok = not any(one.mistakes for one in played)
+    return Play(name=scenario.name, ok=is_ok, steps=list(played), now=world.clock.now())
 
 
 def _number(field: str, examples: Sequence[Example], wanted: int | str) -> int:
@@ -393,11 +368,10 @@ def _number(field: str, examples: Sequence[Example], wanted: int | str) -> int:
         raise conflict("no_example", "the running scenario has no example to play")
     if isinstance(wanted, str):
         names = {one.name: number for number, one in enumerate(examples, start=1) if one.name}
-        if wanted not in names:
-            raise invalid(
-                f"{field}: the scenario has no example {wanted[:80]!r}", nearest(wanted, names)
-            )
-        return names[wanted]
+        if wanted in names:
+            return names[wanted]
+        why = f"{field}: the scenario has no example {wanted[:80]!r}"
+        raise invalid(why, nearest(wanted, names))
     count = len(examples)
     if not 1 <= wanted <= count:
         there = "the only example is 1" if count == 1 else f"its examples are 1 to {count}"
@@ -411,9 +385,6 @@ def _must_have_names(world: World, examples: Sequence[Example], numbers: range) 
         send = examples[number - 1].send
         for field, name in (("terminal", send.terminal), ("key", send.key)):
             if name not in (known := world.cast.ids_of(field)):
-                raise conflict(
-                    "not_playable",
-                    f"example {number}, send.{field}: this world has no {name!r}",
-                    details="prove runs the examples in a demo world of their own",
-                    nearest=nearest(name, known),
-                )
+                why = f"example {number}, send.{field}: this world has no {name!r}"
+                how = "prove runs the examples in a demo world of their own"
+                raise conflict("not_playable", why, details=how, nearest=nearest(name, known))

@@ -17,7 +17,7 @@ from sandbox.control.models import Query, View
 from sandbox.control.outcomes import TapView
 from sandbox.control.payments import payment_row
 from sandbox.control.routing import WORLD, get
-from sandbox.control.worlds import running_name, world_row
+from sandbox.control.worlds import world_row
 from sandbox.domain.batches import Batch
 from sandbox.domain.instants import to_wire
 from sandbox.domain.keys import ApiKey
@@ -104,7 +104,7 @@ FULL_VIEWS: Final[Views] = {
     events.RECORD: _record,
     events.ENDPOINT: lambda world, endpoint: _endpoint(endpoint),
     events.AGENDA: lambda world, nothing: _agenda(world),
-    events.SCENARIO: lambda world, nothing: {"name": running_name(world)},
+    events.SCENARIO: lambda world, nothing: {"name": world_row(world).scenario},
     events.WORLD: lambda world, nothing: world_row(world),
     events.GAP: lambda world, missed: {"missed": missed},
 }

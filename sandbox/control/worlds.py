@@ -1,19 +1,21 @@
 """Worlds: creating, listing, renaming, resetting and deleting them."""
 
 import asyncio
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Annotated, Any, Final, Literal, Self
 
 from msgspec.structs import replace
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import from_json, to_json
 
 from sandbox import library
 from sandbox.control import servers
-from sandbox.control.clock import ClockBody
+from sandbox.control.clock import ClockBody, ClockView
 from sandbox.control.context import ControlFault, ControlRequest, exclusive_world, invalid
 from sandbox.control.endpoints import CreateEndpoint, create_endpoint
-from sandbox.control.models import TOTAL, Body, ClockView, Query, View, attribute
+from sandbox.control.journal import REFUSED_FROM
+from sandbox.control.models import TOTAL, Body, Query, View, attribute
 from sandbox.control.routing import PREFIX, WORLD, Written, delete, get, patch, post
 from sandbox.control.scenarios import choose_scenario
 from sandbox.control.switches import readings_apart
@@ -24,17 +26,12 @@ from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.text import nearest
 from sandbox.domain.webhooks import ENDPOINTS_MAX
+from sandbox.store import world_state
 from sandbox.store.documents import from_document
 from sandbox.store.files.port import StoreError
 from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.world_documents import NotRestored
-from sandbox.store.world_state import (
-    OF_THE_SERVER,
-    GeneratedData,
-    MerchantCount,
-    PerMerchantCount,
-    WorldState,
-)
+from sandbox.store.world_state import GeneratedData, WorldState
 from sandbox.worlds.background import collect
 from sandbox.worlds.clock import Clock
 from sandbox.worlds.due_timers import catch_up
@@ -46,18 +43,15 @@ from sandbox.worlds.world import World
 SHOWN_AT_ONCE: Final = 20
 """The worlds of a list that are shown in a row: some milliseconds, or 50 for stored ones."""
 
-JOINED_AT_ONCE: Final = 500
-"""The worlds of a list that are joined, and sent, in a row: about a megabyte."""
-
 _SeedNumber = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
 
 class InventBody(Body):
     """How many realistic merchants to generate, and how many terminals and locations for each."""
 
-    merchants: MerchantCount
-    terminals_per_merchant: PerMerchantCount = 1
-    locations_per_merchant: PerMerchantCount = 1
+    merchants: world_state.MerchantCount
+    terminals_per_merchant: world_state.PerMerchantCount = 1
+    locations_per_merchant: world_state.PerMerchantCount = 1
 
     @model_validator(mode="after")
     def _is_not_too_much(self) -> Self:
@@ -69,8 +63,18 @@ class InventBody(Body):
         return GeneratedData(**self.__dict__)
 
 
+def _freeze(clock: Any) -> Any:
+    """Return the setting of a clock that an instant freezes."""
+    return {"now": parse_rfc3339(clock), "mode": "frozen"} if isinstance(clock, str) else clock
+
+
 def _or_an_instant(schema: dict[str, Any]) -> None:
     schema["anyOf"] = [{"type": "string", "format": "date-time"}, *schema["anyOf"]]
+
+
+_ClockOrInstant = Annotated[
+    ClockBody | None, BeforeValidator(_freeze), Field(json_schema_extra=_or_an_instant)
+]
 
 
 class CreateWorld(Body, example={"seed": 7, "clock": "2026-03-01T12:00:00Z"}):
@@ -83,19 +87,12 @@ class CreateWorld(Body, example={"seed": 7, "clock": "2026-03-01T12:00:00Z"}):
     name: WorldName | None = None
     seed: _SeedNumber | None = None
     fixture: str | None = None
-    clock: Annotated[ClockBody | None, Field(json_schema_extra=_or_an_instant)] = None
+    clock: _ClockOrInstant = None
     switches: dict[str, Any] | None = None
     readings: dict[str, str] | None = None
     scenario: Any = None
     invent: InventBody | None = None
     endpoints: Annotated[list[CreateEndpoint] | None, Field(max_length=ENDPOINTS_MAX)] = None
-
-    @field_validator("clock", mode="before")
-    @classmethod
-    def _an_instant_freezes(cls, clock: Any) -> Any:
-        if isinstance(clock, str):
-            return {"now": parse_rfc3339(clock), "mode": "frozen"}
-        return clock
 
 
 class WorldsQuery(Query):
@@ -108,9 +105,6 @@ class RenameBody(Body, example={"name": "Release 7"}):
     """The new name of a world, for people."""
 
     name: WorldName
-
-
-_REFUSED_FROM: Final = 400
 
 
 class KeyOfCast(View):
@@ -176,11 +170,6 @@ class Worlds(View):
     total: int
 
 
-def running_name(world: World) -> str | None:
-    """Return the name of the scenario that runs in a world; None without one."""
-    return None if world.scenario is None else world.scenario.scenario.name
-
-
 def view_world(world: World) -> WorldView:
     """Return the world as the control API shows it, with the cast and the plaintext of its keys."""
     keys = {name: KeyOfCast(id=id, key=key) for name, (id, key) in world.cast.keys.items()}
@@ -206,12 +195,9 @@ async def create_world(request: ControlRequest, body: CreateWorld) -> WorldView:
         generated_data=body.invent.generated_data() if body.invent else None,
     )
     worlds = request.services.worlds
-    try:
-        world = await build_world(request, spec)
-    except NotRestored as error:
-        raise faulty_fixture(spec.fixture.name, error) from None
-    # The answer waits until it is written.
-    request.found_world = world
+    with _from_fixture(spec.fixture.name):
+        # The answer waits until it is written.
+        world = request.found_world = await build_world(request, spec)
     try:
         _add_endpoints(request, body.endpoints or [])
         if scenario is not None:
@@ -258,26 +244,22 @@ def _fixture(request: ControlRequest, name: str | None) -> Fixture:
     services = request.services
     if name is None or name == services.default_fixture.name:
         return services.default_fixture
-    known = library.fixture_names()
-    if name not in known:
-        raise ControlFault(
-            400,
-            "unknown_fixture",
-            f"fixture: there is no {name!r}",
-            details=f"there are: {', '.join(known)}",
-            nearest=nearest(name, known),
-        )
-    try:
+    if name not in (known := library.fixture_names()):
+        why, there = f"fixture: there is no {name!r}", f"there are: {', '.join(known)}"
+        near = nearest(name, known)
+        raise ControlFault(400, "unknown_fixture", why, details=there, nearest=near)
+    with _from_fixture(name):
         return library.fixture(name)
-    except FixtureError as error:
-        raise faulty_fixture(name, error) from None
 
 
-def faulty_fixture(fixture: str, error: Exception) -> ControlFault:
-    """Refuse a fixture that cannot be used."""
-    return ControlFault(
-        400, "faulty_fixture", f"fixture {fixture!r} cannot be used", details=str(error)
-    )
+@contextmanager
+def _from_fixture(name: str) -> Iterator[None]:
+    """Raise ControlFault where the fixture turns out to be faulty."""
+    try:
+        yield
+    except (FixtureError, NotRestored) as error:
+        why = f"fixture {name!r} cannot be used"
+        raise ControlFault(400, "faulty_fixture", why, details=str(error)) from None
 
 
 @get(f"{PREFIX}/worlds", "worlds.list")
@@ -290,46 +272,29 @@ async def list_worlds(request: ControlRequest, query: WorldsQuery) -> Written[Wo
     here = request.who.worlds(worlds)
     views = (world_row(world, name) if as_rows else view_world(world) for world in here)
     # Written out at once: ten thousand views are much to keep.
-    shown = await collect(map(_encode_row, views), every=SHOWN_AT_ONCE)
+    shown = await collect(map(_encode, views), every=SHOWN_AT_ONCE)
     if (others := servers.other_servers(request)) is not None:
-        await _add_others(request, others, shown, as_rows=as_rows)
-    parts = [b'{"worlds":[']
-    for first in range(0, len(shown), JOINED_AT_ONCE):
-        page = shown[first : first + JOINED_AT_ONCE]
-        parts += [b"," if first else b"", b",".join(written for _, written in page)]
-        await asyncio.sleep(0)
-    return Written([*parts, b'],"total":%d}' % len(shown)])
+        for said in await servers.ask_other_servers(request, others, Worlds):
+            shown += await collect(map(_encode, said.worlds), every=SHOWN_AT_ONCE)
+        stored = await servers.list_stored_worlds(request, others, {id for id, _ in shown})
+        for one in stored:
+            view = await _view_stored(request, others, one, as_rows=as_rows)
+            shown += [] if view is None else [_encode(view)]
+        shown.sort()
+    listed = b",".join(written for _, written in shown)
+    return Written([b'{"worlds":[', listed, b'],"total":%d}' % len(shown)])
 
 
-def _encode_row(view: WorldView | WorldRow) -> tuple[str, bytes]:
+def _encode(view: WorldView | WorldRow) -> tuple[str, bytes]:
     """Return the id of a world, and what the list has of it."""
     return view.id, to_json(view)
 
 
-async def _add_others(
-    request: ControlRequest, others: Elsewhere, shown: list[tuple[str, bytes]], *, as_rows: bool
-) -> None:
-    """Add the worlds that other servers have, or none has, and sort all by id."""
-    for said in await servers.ask_other_servers(request, others, Worlds):
-        shown += await collect(map(_encode_row, said.worlds), every=SHOWN_AT_ONCE)
-    stored = await servers.list_stored_worlds(request, others, {id for id, _ in shown})
-    for number, one in enumerate(stored):
-        if number % SHOWN_AT_ONCE == 0:
-            await asyncio.sleep(0)
-        try:
-            shown.append(_encode_row(_view_stored(request, one, as_rows=as_rows)))
-        except FixtureError:
-            # It began from a file that only its own documents hold.
-            await others.have_world(one.id)
-            if (here := request.services.worlds.get(one.id)) is not None:
-                shown.append(_encode_row(view_world(here)))
-    shown.sort()
-
-
-def _view_stored(
-    request: ControlRequest, kept: KeptWorld, *, as_rows: bool
-) -> WorldView | WorldRow:
-    """Show a world that no server has. Raises FixtureError if its fixture is not at hand."""
+async def _view_stored(
+    request: ControlRequest, others: Elsewhere, kept: KeptWorld, *, as_rows: bool
+) -> WorldView | WorldRow | None:
+    """Show a world that no server has; None if it is gone by now."""
+    await asyncio.sleep(0)
     state: WorldState = from_document(WorldState, from_json(kept.state))
     begins, worlds = state.begins, request.services.worlds
     # It runs on wherever it is.
@@ -338,13 +303,19 @@ def _view_stored(
         scenario = (state.scenario or {}).get("name")
         begun = {"name": begins.name, "clock": clock, "scenario": scenario}
         return WorldRow.of(kept, **begun, refused=0, server=None)
+    try:
+        fixture = library.fixture_of(begins.fixture, None)
+    except FixtureError:
+        # It began from a file that only its own documents hold.
+        await others.have_world(kept.id)
+        return None if (here := worlds.get(kept.id)) is None else view_world(here)
     spec = WorldSpec(
         id=kept.id,
         name=begins.name,
         seed=begins.seed,
-        fixture=library.fixture_of(begins.fixture, None),
+        fixture=fixture,
         clock=begins.clock,
-        are_keys_known=begins.keys != OF_THE_SERVER,
+        are_keys_known=begins.keys != world_state.OF_THE_SERVER,
     )
     return view_world(worlds.sketch(spec)).model_copy(update={"clock": clock})
 
@@ -368,12 +339,9 @@ async def delete_world(request: ControlRequest) -> None:
 @post(f"{WORLD}/reset", "worlds.reset")
 async def reset_world(request: ControlRequest) -> WorldView:
     """Reset a world to its fixture."""
-    worlds = request.services.worlds
     async with exclusive_world(request) as world:
-        try:
-            await worlds.reset_aside(world)
-        except NotRestored as error:
-            raise faulty_fixture(world.spec.fixture.name, error) from None
+        with _from_fixture(world.spec.fixture.name):
+            await request.services.worlds.reset_aside(world)
         await catch_up(world)
         return view_world(world)
 
@@ -393,16 +361,13 @@ def rename_world(request: ControlRequest, body: RenameBody) -> WorldView:
 
 def world_row(world: World, server: str | None = None) -> WorldRow:
     """Return a world as lists show it, and the server that has it."""
+    counted = world.coverage.answers.items()
     return WorldRow.of(
         world,
         clock=world.clock.view(),
         payments=len(world.store.all(Payment)),
         requests=world.store.counters.requests,
-        refused=sum(
-            count
-            for (_, status, *_rest), count in world.coverage.answers.items()
-            if status == 0 or status >= _REFUSED_FROM
-        ),
+        refused=sum(count for one, count in counted if not 0 < one.status < REFUSED_FROM),
         server=server,
     )
 
