@@ -7,17 +7,18 @@ hashes of its script and of its style sheet; nothing else runs, and nothing is l
 
 import gzip
 import hashlib
-import json
 import re
 import zlib
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import cache, partial
 from html import escape
 from typing import Any, Final, NamedTuple, get_args, get_origin
 
 from pydantic_core import from_json, to_json
 
+from sandbox.control import permissions
 from sandbox.control.batches import BatchDetail, view_batch
 from sandbox.control.clock import DueView, view_timer
 from sandbox.control.console_files import join_scripts, join_styles
@@ -31,16 +32,6 @@ from sandbox.control.messages import MessageRow, MessageView, message_row, view_
 from sandbox.control.models import Time, View, attribute
 from sandbox.control.outcomes import TapView, list_taps
 from sandbox.control.payments import PaymentRow, Story, payment_row, view_story
-from sandbox.control.permissions import (
-    PERMITTED,
-    LensTable,
-    LensView,
-    Moves,
-    find_permitted_keys,
-    view_actions,
-    view_permission,
-    view_permissions,
-)
 from sandbox.control.receivers import VerifyView, check_attempt
 from sandbox.control.routing import GZIP, HTML, PREFIX, WORLD, Written, get
 from sandbox.control.scenarios import RunningScenario, view_running
@@ -75,7 +66,6 @@ LENS_MAX: Final = 40
 
 _TARGET: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 _ENDPOINT_SECRET: Final = re.compile(rb"whsec_[A-Za-z0-9+/=_-]+")
-_MASKED_SECRET: Final = b"whsec_****"
 _IN_A_ROW: Final = 20
 
 
@@ -107,7 +97,7 @@ class Totals(View):
     agenda: int
 
 
-class CapturedMoves(Moves):
+class CapturedMoves(permissions.Moves):
     """What could be done with a payment, by a key: that of its account if the cast has one."""
 
     id: str
@@ -124,8 +114,8 @@ class CapturedCheck(VerifyView):
 class CapturedLens(View):
     """What keys may: all operations of each key, and the refused ones with each decision."""
 
-    tables: list[LensTable]
-    answers: list[LensView]
+    tables: list[permissions.LensTable]
+    answers: list[permissions.LensView]
 
 
 class Capture(View):
@@ -177,8 +167,7 @@ async def read_capture_file(request: ControlRequest) -> Written[Capture]:
 
 def _pack(capture: Capture, scrub: Callable[[bytes], bytes]) -> bytes:
     """Compress a capture, with secrets masked."""
-    text = _ENDPOINT_SECRET.sub(_MASKED_SECRET, scrub(to_json(capture)))
-    return gzip.compress(text, mtime=0)
+    return gzip.compress(_ENDPOINT_SECRET.sub(b"whsec_****", scrub(to_json(capture))), mtime=0)
 
 
 async def _take_capture(request: ControlRequest) -> Capture:
@@ -225,11 +214,9 @@ async def _take_capture(request: ControlRequest) -> Capture:
 
 
 def _keys(world: World) -> list[ApiKey]:
-    asked = (entry.key_id for entry in reversed(world.journal.entries()) if entry.key_id)
-    found = (
-        world.store.get(ApiKey, id) for id in {**cast_names(world, "key"), **dict.fromkeys(asked)}
-    )
-    return [key for key in found if key is not None][:KEYS_MAX]
+    asked = [entry.key_id for entry in reversed(world.journal.entries()) if entry.key_id]
+    ids = dict.fromkeys([*cast_names(world, "key"), *asked])
+    return [key for id in ids if (key := world.store.get(ApiKey, id))][:KEYS_MAX]
 
 
 def _moves(world: World, payment: Payment) -> CapturedMoves:
@@ -237,41 +224,40 @@ def _moves(world: World, payment: Payment) -> CapturedMoves:
     ids = world.cast.ids_of("key")
     name = next((one for one in (owner, "psp") if one and one in ids), "")
     key = world.store.get(ApiKey, ids.get(name, ""))
-    return CapturedMoves.extend(view_actions(world, payment, key), id=payment.id, key=key and name)
+    moves = permissions.view_actions(world, payment, key)
+    return CapturedMoves.extend(moves, id=payment.id, key=key and name)
 
 
 def _checks(world: World, message: Message) -> Iterator[CapturedCheck]:
     for delivery in world.outbox.deliveries_of(message.id):
-        try:
-            check = check_attempt(world, message, delivery)
-        except ControlFault:
-            # Nothing was sent, or its endpoint is gone.
-            continue
-        yield CapturedCheck.extend(check, message_id=message.id, endpoint_id=delivery.endpoint_id)
+        # Nothing was sent, or its endpoint is gone.
+        with suppress(ControlFault):
+            check, id = check_attempt(world, message, delivery), delivery.endpoint_id
+            yield CapturedCheck.extend(check, message_id=message.id, endpoint_id=id)
 
 
 async def _lens(world: World, keys: list[ApiKey]) -> CapturedLens:
     """List what the keys may, and what each would have been answered where one was refused."""
-    tables = await collect((view_permissions(world, key) for key in keys), every=_IN_A_ROW)
-    answers: list[LensView] = []
+    tables = (permissions.view_permissions(world, key) for key in keys)
+    answers: list[permissions.LensView] = []
     for row, target in _list_refused(world.journal.entries()):
-        could = await find_permitted_keys(world, row, target)
-        each = (view_permission(world, row, key, target, could) for key in keys)
+        could = await permissions.find_permitted_keys(world, row, target)
+        each = (permissions.view_permission(world, row, key, target, could) for key in keys)
         answers += await collect(each, every=_IN_A_ROW)
-    return CapturedLens(tables=tables, answers=answers)
+    return CapturedLens(tables=await collect(tables, every=_IN_A_ROW), answers=answers)
 
 
 def _list_refused(entries: list[Entry]) -> list[tuple[Row, str | None]]:
     """Return the operations that were refused, each with the record that it was about."""
-    found: dict[tuple[str, str | None], tuple[Row, str | None]] = {}
+    found: dict[tuple[Row, str | None], None] = {}
     for entry in reversed(entries):
-        row = PERMITTED.get(entry.route or "")
-        if row is None or entry.status < REFUSED_FROM or len(found) == LENS_MAX:
+        row = permissions.PERMITTED.get(entry.route or "")
+        if row is None or entry.status < REFUSED_FROM:
             continue
         named = _TARGET.search(entry.path) if row.target is not None else None
         if row.target is None or row.target.where != "path" or named is not None:
-            found.setdefault((row.name, named and named[0]), (row, named and named[0]))
-    return list(found.values())
+            found[row, named and named[0]] = None
+    return list(found)[:LENS_MAX]
 
 
 CAPTURES_BELONG_HERE: Final = "<!-- captures -->"
@@ -321,16 +307,15 @@ def read_page() -> bytes:
     assert "</script" not in script
     assert "<!--" not in script
     clauses = [one.model_copy(update={"tests": None}) for one in read_ledger().clauses]
-    ledger = gzip.compress(to_json({"clauses": clauses, "total": len(clauses)}), mtime=0)
+    ledger = _zip({"clauses": clauses, "total": len(clauses)})
     policy = _POLICY.format(script=_policy_hash(script), style=_policy_hash(style))
-    text = _REPORT_PAGE.format(
-        policy=policy,
-        style=style,
-        ledger=b64encode(ledger).decode(),
-        captures=CAPTURES_BELONG_HERE,
-        script=script,
-    )
-    return text.encode()
+    parts = {"policy": policy, "script": script, "style": style, "ledger": ledger}
+    return _REPORT_PAGE.format(**parts, captures=CAPTURES_BELONG_HERE).encode()
+
+
+def _zip(document: Any) -> str:
+    """Return a document as the page reads it: gzipped JSON in base64."""
+    return b64encode(gzip.compress(to_json(document), mtime=0)).decode()
 
 
 def _policy_hash(text: str) -> str:
@@ -340,7 +325,6 @@ def _policy_hash(text: str) -> str:
 BYTES_MAX: Final = 256 * 1_048_576
 """A capture that is larger when it is unpacked is refused."""
 
-_GZIP_BITS: Final = 16 + zlib.MAX_WBITS
 _SHAPES: Final = {int: "a number", str: "text", dict: "an object", list: "a list"}
 
 
@@ -365,10 +349,8 @@ def read_capture(file: bytes) -> dict[str, Any]:
     if not isinstance(content, dict) or content.get("program") != PROGRAM:
         raise NotACapture("is not a capture of this program")
     if content.get("capture") != CAPTURE_FORMAT:
-        raise NotACapture(
-            f"has the format {str(content.get('capture'))[:20]}, "
-            f"and this version reads {CAPTURE_FORMAT}"
-        )
+        found = str(content.get("capture"))[:20]
+        raise NotACapture(f"has the format {found}, and this version reads {CAPTURE_FORMAT}")
     for name in content.keys() - Capture.model_fields.keys():
         raise NotACapture(f"has {name[:40]!r}, which no capture has")
     for name, member in Capture.model_fields.items():
@@ -380,7 +362,7 @@ def read_capture(file: bytes) -> dict[str, Any]:
 
 def _unpacked(file: bytes) -> bytes:
     """Return the JSON in the file. Raises ValueError."""
-    unpacking = zlib.decompressobj(wbits=_GZIP_BITS)
+    unpacking = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     try:
         text = unpacking.decompress(file, BYTES_MAX)
     except zlib.error:
@@ -411,13 +393,7 @@ def with_captures(captures: Iterable[NamedCapture]) -> bytes:
 
 def _capture_script(capture: NamedCapture) -> str:
     """Return a capture as the page reads it."""
-    told = {
-        "capture": capture.id,
-        "test": capture.name,
-        "world": str(capture.content["world"].get("id", "")),
-        "why": "",
-    }
+    world = str(capture.content["world"].get("id", ""))
+    told = {"capture": capture.id, "test": capture.name, "world": world, "why": ""}
     attributes = " ".join(f'data-{name}="{escape(value)}"' for name, value in told.items())
-    text = json.dumps(capture.content, separators=(",", ":")).encode()
-    zipped = b64encode(gzip.compress(text, mtime=0)).decode()
-    return f'<script type="{GZIP}" {attributes}>{zipped}</script>'
+    return f'<script type="{GZIP}" {attributes}>{_zip(capture.content)}</script>'
