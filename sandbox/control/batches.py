@@ -2,7 +2,8 @@
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
@@ -10,17 +11,7 @@ from pydantic import Field
 
 from sandbox.control.clock import view_timer
 from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, parse_words
-from sandbox.control.models import (
-    TOTAL,
-    Body,
-    PageQuery,
-    Query,
-    Time,
-    View,
-    Words,
-    attribute,
-    shows,
-)
+from sandbox.control.models import TOTAL, Body, Query, RecordsQuery, Time, View, attribute, shows
 from sandbox.control.routing import WORLD, Written, delete, get, post, put
 from sandbox.domain import batches
 from sandbox.domain.clock import BATCH_CLOSES, BATCH_RESULT, Timer
@@ -35,15 +26,11 @@ from sandbox.store.tables import EVERYTHING, OLDEST_FIRST
 from sandbox.worlds.world import World
 
 
-class BatchesQuery(PageQuery):
+class BatchesQuery(RecordsQuery):
     """Which batches: words of `status` are separated by commas.
 
     `account` and `terminal` are ids or names of the cast.
     """
-
-    status: Words | None = None
-    account: Words | None = None
-    terminal: Words | None = None
 
 
 class BatchAnswer(Body, example={"answer": "rejected", "reason": "hash_mismatch"}):
@@ -61,10 +48,7 @@ class BatchAnswer(Body, example={"answer": "rejected", "reason": "hash_mismatch"
 class BatchScheduleBody(Body, example={"times": ["23:30"], "zone": "America/New_York"}):
     """When a terminal's batches close: local times of 24 hours in a time zone, on some days."""
 
-    times: Annotated[
-        list[batches.TimeOfDay],
-        Field(min_length=1, max_length=batches.TIMES_MAX),
-    ]
+    times: Annotated[list[batches.TimeOfDay], Field(min_length=1, max_length=batches.TIMES_MAX)]
     days: Annotated[list[batches.DayCode], Field(min_length=1, max_length=7)] | None = None
     zone: Annotated[str, Field(min_length=1, max_length=batches.ZONE_CHARS_MAX)]
 
@@ -182,10 +166,9 @@ def read_batch(request: ControlRequest, query: BatchQuery) -> Written[BatchDetai
 def settlement_csv(detail: BatchDetail) -> str:
     """Return the records of a batch with their results, for a spreadsheet. Source: assumed D56."""
     batch = vars(detail.batch)
-    about = {f"batch_{name}": batch[name] for name in ("id", "number", "status")}
-    about |= {name: batch[name] for name in _OF_BATCH}
+    about = batch | {f"batch_{name}": one for name, one in batch.items()}
     text = io.StringIO()
-    writer = csv.DictWriter(text, (*about, *_OF_RECORD), extrasaction="ignore")
+    writer = csv.DictWriter(text, _COLUMNS.split(), extrasaction="ignore")
     writer.writeheader()
     for one in detail.records:
         row = {**about, **vars(one), "transaction_id": one.record_id or one.transaction_id}
@@ -197,14 +180,10 @@ def settlement_csv(detail: BatchDetail) -> str:
 
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
-
-_OF_BATCH: Final = (
-    *("closed_at", "account_id", "merchant", "terminal_id", "terminal", "processor"),
-    "currency",
-)
-_OF_RECORD: Final = (
-    *("transaction_id", "event_id", "kind", "amount", "brand", "last4", "at", "result"),
-)
+_COLUMNS: Final = """
+batch_id batch_number batch_status closed_at account_id merchant terminal_id terminal processor
+currency transaction_id event_id kind amount brand last4 at result
+"""
 
 
 def view_batch(world: World, batch: batches.Batch) -> BatchDetail:
@@ -228,59 +207,45 @@ def batch_row(world: World, batch: batches.Batch) -> BatchRow:
     """Return a batch as lists show it."""
     account = world.store.get(Account, batch.account_id)
     terminal = world.store.get(Terminal, batch.terminal_id)
-    return BatchRow.of(
-        batch,
-        merchant=account and account.name,
-        terminal=terminal and terminal.name,
-        currency=in_letters(None if terminal is None else terminal.currency_code),
-        refused=_sum_refused(batch),
-    )
+    names = {"merchant": account and account.name, "terminal": terminal and terminal.name}
+    currency = in_letters(None if terminal is None else terminal.currency_code)
+    return BatchRow.of(batch, **names, currency=currency, refused=_sum_refused(batch))
 
 
 def _sum_refused(batch: batches.Batch) -> int | None:
-    counts: dict[str, int | None] = {
-        "rejected": batch.transaction_count,
-        "accepted": 0,
-        "partially_accepted": (batch.response or {}).get("rejected"),
-    }
-    return counts.get(batch.status)
+    if batch.status == "partially_accepted":
+        return (batch.response or {}).get("rejected")
+    return {"rejected": batch.transaction_count, "accepted": 0}.get(batch.status)
 
 
 def _entries(batch: batches.Batch, payment: Payment) -> Iterator[BatchEntry]:
     """Yield the capture entry of a payment, and its refund entries. Source: assumed M10."""
-
-    def entry(
-        kind: EntryKind, amount: int, attempt: Attempt, result: EntryResult | None
-    ) -> BatchEntry:
-        return BatchEntry.of(
-            payment,
-            record_id=record_id(payment, attempt.event_id),
-            event_id=attempt.event_id,
-            kind=kind,
-            amount=amount,
-            at=attempt.created_at,
-            result=result,
-        )
-
-    result: EntryResult | None = _RESULTS.get(batch.status)
+    result, entries = _RESULTS.get(batch.status), list[tuple[EntryKind, int, Attempt, Any]]()
     # What was refused may have come back into the same batch only by an edit.
     is_in = payment.batch_id == batch.id
     if is_in or batch.id in payment.refused_in:
         kept = batches.entries_of(payment, batch.id).captured if is_in else payment.ledger.kept
         captured = (one for one in payment.history if one.status in ("captured", "settled"))
         attempt = next(captured, payment.history[0])
-        yield entry("capture", kept, attempt, result if is_in else "refused")
+        entries.append(("capture", kept, attempt, result if is_in else "refused"))
     for attempt in payment.history:
         if attempt.transaction_type == "refund" and attempt.batch_id == batch.id:
-            yield entry("refund", attempt.amount, attempt, result)
+            entries.append(("refund", attempt.amount, attempt, result))
+    for kind, amount, attempt, result in entries:
+        id, at = attempt.event_id, attempt.created_at
+        more = {"record_id": record_id(payment, id), "event_id": id, "at": at, "result": result}
+        yield BatchEntry.of(payment, kind=kind, amount=amount, **more)
 
 
 def _sums(entries: list[BatchEntry]) -> EntrySums:
+    amounts = Counter[str]()
+    for one in entries:
+        amounts.update({one.kind: one.amount, one.result or "": one.amount})
     return EntrySums(
-        captured_amount=sum(one.amount for one in entries if one.kind == "capture"),
-        refunded_amount=sum(one.amount for one in entries if one.kind == "refund"),
+        captured_amount=amounts["capture"],
+        refunded_amount=amounts["refund"],
         transaction_count=len(entries),
-        refused_amount=sum(one.amount for one in entries if one.result == "refused"),
+        refused_amount=amounts["refused"],
     )
 
 
@@ -295,7 +260,7 @@ def _explain(world: World, batch: batches.Batch) -> tuple[str, datetime | None]:
     return _WHY[batch.status].format(reason=reason, refused=_sum_refused(batch) or 0), None
 
 
-_WHY: Final[Mapping[batches.BatchStatus, str]] = {
+_WHY: Final[dict[str, str]] = {
     "open": "its terminal's captures and refunds go into it until it is closed",
     "submitted": "the processor gives no result until you answer (assumed 6.2-settlement)",
     "accepted": "the processor settled all of its records",
@@ -317,12 +282,11 @@ def answer_batch(request: ControlRequest, body: BatchAnswer) -> Written[batches.
     context = OperationContext.of_world(request.world)
     batch = request.get_record(batches.Batch, "batch")
     if batch.status != "submitted":
-        raise conflict(
-            "not_submitted",
-            f"the batch is {batch.status}",
-            details="only a submitted batch waits for its result; with the switch "
-            "batch.settlement at manual it does so until this is called",
+        how = (
+            "only a submitted batch waits for its result; with the switch "
+            "batch.settlement at manual it does so until this is called"
         )
+        raise conflict("not_submitted", f"the batch is {batch.status}", details=how)
     members = settlement.members_of(context, batch)
     result = _parse_result(body, members)
     context.unit.cancel(BATCH_RESULT, batch.id)
@@ -336,13 +300,12 @@ def _parse_result(body: BatchAnswer, members: list[Payment]) -> batches.Result:
         raise invalid("reason: belongs to the answer rejected alone")
     if body.rejected is not None and body.answer != "partially_accepted":
         raise invalid("rejected: belongs to the answer partially_accepted alone")
-    if body.answer == "partially_accepted":
-        rejected = _rejected_members(body.rejected, members)
-        return batches.Result(answer=body.answer, rejected=rejected)
     # A sentence is passed on unchanged; a single word must be a known one.
     if " " not in (body.reason or " "):
         must_be_known("reason", body.reason, batches.REASONS)
-    return batches.Result(answer=body.answer, reason=body.reason)
+    is_partial = body.answer == "partially_accepted"
+    rejected = _rejected_members(body.rejected, members) if is_partial else ()
+    return batches.Result(answer=body.answer, reason=body.reason, rejected=rejected)
 
 
 def _rejected_members(wanted: int | list[str] | None, members: list[Payment]) -> tuple[str, ...]:

@@ -43,6 +43,8 @@ from sandbox.platform.openapi.schemas import as_class
 T = TypeVar("T")
 ViewT = TypeVar("ViewT", bound="View")
 
+Words = Annotated[str, Field(min_length=1, max_length=200)]
+
 LIST_MAX: Final = 1_000
 PageLimit = Annotated[int, Field(ge=1, le=500)]
 """How many items an answer may have at most."""
@@ -114,6 +116,17 @@ class PageQuery(Query):
 
     limit: PageLimit = 100
     before: Annotated[int, Field(ge=0)] | None = None
+
+
+class RecordsQuery(PageQuery):
+    """A page of records of an account, at a terminal: ids, or names of the cast.
+
+    Words of `status` are separated by commas.
+    """
+
+    status: Words | None = None
+    account: Words | None = None
+    terminal: Words | None = None
 
 
 class _With:
@@ -249,8 +262,6 @@ HeaderFields = Annotated[dict[_HeaderName, _HeaderValue], Field(max_length=50)]
 
 KeyWord = Annotated[str, Field(min_length=1, max_length=100)]
 """The id of a key, or its name in the cast."""
-
-Words = Annotated[str, Field(min_length=1, max_length=200)]
 
 Document = dict[str, Any]
 """A document with a shape of its own: a snapshot, a JSON Schema, an OpenAPI document."""
