@@ -9,25 +9,19 @@ from pydantic import Field
 from sandbox.control.clock import view_timer
 from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, parse_words
 from sandbox.control.journal import OutcomeView, has_named, is_refused
-from sandbox.control.models import Body, LikeType, PageQuery, Time, View, Words, attribute, shows
+from sandbox.control.models import Body, LikeType, RecordsQuery, Time, View, Words, attribute, shows
 from sandbox.control.routing import WORLD, get, post
 from sandbox.domain.batches import Batch
 from sandbox.domain.clock import BATCH_RESULT
 from sandbox.domain.directory import Account, Terminal
 from sandbox.domain.events import Message
 from sandbox.domain.instants import Instant, to_ms
+from sandbox.domain.payments import transactions
 from sandbox.domain.payments.action_records import record_id
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.late_answers import why_no_answer
 from sandbox.domain.payments.outcomes import OUTCOMES
-from sandbox.domain.payments.transactions import (
-    STATUS_REASONS,
-    STATUSES,
-    TRANSACTION_TYPES,
-    Payment,
-    Transaction,
-    show,
-)
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.payments.transitions import BY_ITSELF
 from sandbox.domain.text import nearest
 from sandbox.platform.context import OperationContext
@@ -40,7 +34,7 @@ from sandbox.worlds.world import World
 _Amount = Annotated[int, Field(ge=0, le=99_999_999)]
 
 
-class PaymentsQuery(PageQuery):
+class PaymentsQuery(RecordsQuery):
     """Which payments, in which order, as rows or whole.
 
     Words of `status`, `status_reason` and `type` are separated by commas. `account` and `terminal`
@@ -48,11 +42,8 @@ class PaymentsQuery(PageQuery):
     """
 
     q: Words | None = None
-    status: Words | None = None
     status_reason: Words | None = None
     type: Words | None = None
-    account: Words | None = None
-    terminal: Words | None = None
     batch: Words | None = None
     card_brand: Words | None = None
     amount_min: _Amount | None = None
@@ -63,7 +54,7 @@ class PaymentsQuery(PageQuery):
     shape: Literal["row", "full"] = "row"
 
 
-PaymentShown = Annotated[Any, LikeType(Transaction)]
+PaymentShown = Annotated[Any, LikeType(transactions.Transaction)]
 _BRANDS: Final = sorted({card.brand for card in CARDS.values()})
 _ORDERS: Final = {
     "newest": NEWEST_FIRST,
@@ -111,33 +102,26 @@ def payment_row(payment: Payment) -> PaymentRow:
 @get(f"{WORLD}/payments", "payments.search")
 def search_payments(request: ControlRequest, query: PaymentsQuery) -> PaymentsPage:
     """Search the payments of a world, of all its accounts."""
-    rows, total, after = request.find_page(
-        Payment,
-        _where(request, query),
-        query,
-        between=(_ms(query.since), _ms(query.until)),
-        order=_ORDERS[query.order],
-    )
+    between = tuple(None if at is None else to_ms(at) for at in (query.since, query.until))
+    how: Any = {"between": between, "order": _ORDERS[query.order]}
+    rows, total, after = request.find_page(Payment, _where(request, query), query, **how)
     shape = payment_row if query.shape == "row" else _view
     return PaymentsPage(payments=list(map(shape, rows)), total=total, next=after)
 
 
 def _view(payment: Payment) -> Any:
-    return to_builtins(show(payment))
-
-
-def _ms(at: Instant | None) -> int | None:
-    return None if at is None else to_ms(at)
+    return to_builtins(transactions.show(payment))
 
 
 def _where(request: ControlRequest, query: PaymentsQuery) -> dict[str, Any]:
     """Return the conditions as indexes and filters of the store have them."""
     must_be_known("card_brand", query.card_brand, _BRANDS)
+    reasons = transactions.STATUS_REASONS
     return {
         "scope": request.find_id(Account, query.account) or EVERYTHING,
-        "status": parse_words("status", query.status, STATUSES),
-        "transaction_type": parse_words("type", query.type, TRANSACTION_TYPES),
-        "status_reason": parse_words("status_reason", query.status_reason, STATUS_REASONS),
+        "status": parse_words("status", query.status, transactions.STATUSES),
+        "transaction_type": parse_words("type", query.type, transactions.TRANSACTION_TYPES),
+        "status_reason": parse_words("status_reason", query.status_reason, reasons),
         "terminal_id": request.find_id(Terminal, query.terminal),
         "batch_id": query.batch,
         "card_brand": query.card_brand,
@@ -178,16 +162,13 @@ class BatchOfPayment(View):
     number: str | None = attribute("processor_batch_id")
 
 
-StepKind = Literal["attempt", "request", "message", "due"]
-
-
 class StoryStep(View):
     """Something that happened to a payment, or is due. `amount` is in minor units."""
 
     at: Time
-    kind: StepKind
+    kind: Literal["attempt", "request", "message", "due"]
     id: str
-    amount: int | None
+    amount: int | None = None
     says: str
 
 
@@ -231,11 +212,9 @@ def view_story(world: World, payment: Payment, messages: Sequence[Message]) -> S
     first = next((one for one in entries if asked and one.id == asked[0]), None)
     # From any client.
     refused = (one for one in entries if is_refused(one) and has_named(one, payment.id))
-    steps = [
-        *_attempts(payment),
-        *(_message_step(world, one) for one in messages),
-        *(_refusal_step(world, one) for one in refused),
-    ]
+    steps = [_attempt_step(one) for one in payment.history]
+    steps += [_message_step(world, one) for one in messages]
+    steps += [_refusal_step(world, one) for one in refused]
     steps.sort(key=lambda step: step.at)
     return Story(
         payment=_view(payment),
@@ -268,66 +247,54 @@ def answer_payment(request: ControlRequest, body: LateAnswerBody) -> Story:
     if why_not is not None:
         raise invalid(f"outcome: {why_not}")
     if not late_answers.answer(context, payment, body.outcome, attempt.event_id):
-        raise conflict(
-            "no_effect",
-            f"{body.outcome} would change nothing: the payment is {payment.status}, so the "
-            f"{attempt.operation} can no longer be carried out",
-        )
+        now = f"the payment is {payment.status}, so the {attempt.operation} can no longer be"
+        raise conflict("no_effect", f"{body.outcome} would change nothing: {now} carried out")
     context.unit.commit()
     return read_payment(request)
 
 
 def _choose_attempt(attempts: list[OpenAttempt], event_id: str | None) -> OpenAttempt:
     if not attempts:
-        raise conflict(
-            "not_waiting",
-            "no attempt at the payment waits for its processor",
-            details="one does that timed out, such as with the outcome processor_timeout, and one "
-            "that pending_forever left pending, until it is answered",
+        how = (
+            "one does that timed out, such as with the outcome processor_timeout, and one that "
+            "pending_forever left pending, until it is answered"
         )
+        why = "no attempt at the payment waits for its processor"
+        raise conflict("not_waiting", why, details=how)
     found = {one.event_id: one for one in attempts}
-    if event_id is None:
-        return attempts[-1]
-    if event_id not in found:
-        raise invalid(
-            f"event_id: no attempt with {event_id[:80]!r} waits for its processor",
-            nearest(event_id, found),
-        )
-    return found[event_id]
+    wanted = attempts[-1].event_id if event_id is None else event_id
+    if wanted not in found:
+        why = f"event_id: no attempt with {wanted[:80]!r} waits for its processor"
+        raise invalid(why, nearest(wanted, found))
+    return found[wanted]
 
 
 def _money(payment: Payment) -> Money:
     money = payment.ledger
-    is_captured = money.captured > 0
-    return Money.of(
-        money,
-        released=max(money.held + money.added - money.captured, 0) if is_captured else 0,
-        remaining=money.refundable if is_captured else money.held,
-    )
+    if not money.captured:
+        return Money.of(money, released=0, remaining=money.held)
+    released = max(money.held + money.added - money.captured, 0)
+    return Money.of(money, released=released, remaining=money.refundable)
 
 
-def _attempts(payment: Payment) -> Iterator[StoryStep]:
-    for one in payment.history:
-        says = f"{one.transaction_type}: {one.status} ({one.status_reason})"
-        yield _step("attempt", one.event_id, one.created_at, says, one.amount)
-
-
-def _step(kind: StepKind, id: str, at: Any, says: str, amount: int | None = None) -> StoryStep:
-    return StoryStep(at=at, kind=kind, id=id, amount=amount, says=says)
+def _attempt_step(one: transactions.Attempt) -> StoryStep:
+    says = f"{one.transaction_type}: {one.status} ({one.status_reason})"
+    return StoryStep.of(one, kind="attempt", id=one.event_id, at=one.created_at, says=says)
 
 
 def _refusal_step(world: World, entry: Entry) -> StoryStep:
     _, _, why, clause = entry.decisions[-1]
     status = f"refused with {entry.status}" if entry.status else "closed without an answer"
     says = f"{entry.method} {entry.path} was {status}: {world.profile.scrub(why)} ({clause})"
-    return _step("request", entry.id, entry.at, says)
+    return StoryStep.of(entry, kind="request", says=says)
 
 
 def _message_step(world: World, message: Message) -> StoryStep:
     deliveries = world.outbox.deliveries_of(message.id)
     accepted = sum(one.status == "delivered" for one in deliveries)
     told = f"delivered to {accepted} of {len(deliveries)} endpoints" if deliveries else "not sent"
-    return _step("message", message.id, message.created_at, f"{message.event_type}: {told}")
+    says = f"{message.event_type}: {told}"
+    return StoryStep.of(message, kind="message", at=message.created_at, says=says)
 
 
 def _due(world: World, payment: Payment, asked: list[str]) -> Iterator[StoryStep]:
@@ -339,4 +306,5 @@ def _due(world: World, payment: Payment, asked: list[str]) -> Iterator[StoryStep
     for timer in sorted(filter(None, timers), key=lambda timer: timer.due):
         then = view_timer(world, timer).then
         leads_to = f": {then.status} ({then.status_reason})" if then and then.status_reason else ""
-        yield _step("due", timer.id, timer.due, f"{timer.kind}{leads_to}")
+        says = f"{timer.kind}{leads_to}"
+        yield StoryStep.of(timer, kind="due", at=timer.due, says=says)
