@@ -317,19 +317,19 @@ async def wait_for_message(request: ControlRequest, query: WaitQuery) -> Message
         how = "a wait ends with its message, at its timeout_s, or when its client hangs up"
         raise ControlFault(429, "too_many_waits", why, details=how)
 
-    def fits(message: Message) -> bool:
+    def is_found(message: Message) -> bool:
         return _is_after(world, message, query.after) and not _mismatch(world, message, query)
 
     deadline = asyncio.get_running_loop().time() + query.timeout_s
     with world.watch_messages() as news:
         # However short the time is, all existing messages are checked once.
-        found = await select(world.store.messages_now(), fits)
+        found = await select(world.store.messages_now(), is_found)
         with suppress(TimeoutError):
             async with asyncio.timeout_at(deadline):
                 while not found:
-                    found = list(filter(fits, [await news.get()]))
+                    found = list(filter(is_found, [await news.get()]))
     # A message of the last moment counts, because the loop may be late.
-    if not found and not (found := await select(world.store.messages_now(), fits)):
+    if not found and not (found := await select(world.store.messages_now(), is_found)):
         raise _nothing_came(world, query)
     return view_message(world, found[0])
 
