@@ -26,7 +26,7 @@ from sandbox.domain.instants import Instant, parse_duration, to_ms
 from sandbox.domain.keys import KEY_LIFE, ApiKey
 from sandbox.domain.payments import follow_ups
 from sandbox.domain.payments.transactions import Payment
-from sandbox.domain.payments.transitions import Transition, transitions_from
+from sandbox.domain.payments.transitions import Conclusion, transitions_from
 from sandbox.platform.context import OperationContext
 from sandbox.platform.payments import late_answers
 from sandbox.platform.settlement import coming_result, members_of
@@ -265,17 +265,14 @@ def _nothing(why: str, clause: str, name: str = "") -> _Told:
 
 # --- payments ---------------------------------------------------------------------------------
 
-_Effect = tuple[Transition, Payment]
-"""A row of the state machine, and the payment after it."""
 
-
-def _end(payment: Payment | None, effect: _Effect | None, says: str, clause: str) -> _Told:
+def _end(payment: Payment | None, effect: Conclusion | None, says: str, clause: str) -> _Told:
     """Tell what the row of the state machine makes of the payment, or why it makes nothing."""
     if effect is None:
         now = f"{payment.status} by now" if payment else "gone"
         return _nothing(f"the payment is {now}", clause)
-    row, after = effect
-    return _Told(says, row.source, (after.status, after.transaction.status_reason))
+    after = effect.record
+    return _Told(says, effect.taken.source, (after.status, after.transaction.status_reason))
 
 
 def _ends(says: str, clause: str) -> _Row:
@@ -285,8 +282,7 @@ def _ends(says: str, clause: str) -> _Row:
         payment, effect = world.store.get(Payment, timer.subject), None
         if payment and (rows := transitions_from(timer.kind, payment.status)):
             event_id, at = payment.transaction.event_id, to_ms(timer.due)
-            after = follow_ups.expire(payment, rows[0], event_id=event_id, at=at).record
-            effect = rows[0], after
+            effect = follow_ups.expire(payment, rows[0], event_id=event_id, at=at)
         return _end(payment, effect, says, clause)
 
     return "payment", tell
@@ -297,7 +293,7 @@ def _late_answer(world: World, timer: Timer) -> _Told:
     outcome, _, event_id = timer.detail.partition(" ")
     context = OperationContext.of_world(world, timer.due)
     effect = late_answers.preview(context, payment, outcome, event_id) if payment else None
-    what = f" to the {effect[0].trigger.replace('_', ' ')}" if effect and event_id else ""
+    what = f" to the {effect.taken.trigger.replace('_', ' ')}" if effect and event_id else ""
     return _end(payment, effect, f"the processor answers late{what}: {outcome}", "assumed D24")
 
 

@@ -22,7 +22,7 @@ from sandbox.domain.payments.transactions import Payment, change
 from sandbox.domain.payments.transitions import SETTLE, transitions_from
 from sandbox.domain.states import NoSuchStep, Step
 from sandbox.platform.context import OperationContext
-from sandbox.platform.payments.outcomes import schedule_follow_ups
+from sandbox.platform.payments.attempts import schedule_follow_ups
 from sandbox.scenarios.matcher import MatchedRule, NearMisses
 from sandbox.store.documents import from_document, to_text
 from sandbox.store.tables import Order
@@ -154,7 +154,7 @@ def _result_to_come(context: OperationContext, batch: Batch) -> Timer | None:
         return Timer(kind=BATCH_RESULT, subject=batch.id, due=context.now)
     then = matched.then
     context.explain("outcome", then.batch or "", f"scenario: {matched.rule}", "assumed D4")
-    schedule_follow_ups(context, then.follow or (), terminal_id=batch.terminal_id)
+    schedule_follow_ups(context, then.follow or (), batch.terminal_id)
     if then.batch == "no_result":
         return None
     return Timer(

@@ -16,7 +16,7 @@ from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.payments.transitions import transitions_from
 from sandbox.platform import apikeys, directory, settlement
 from sandbox.platform.context import OperationContext
-from sandbox.platform.payments import conclusions, event_ids, late_answers
+from sandbox.platform.payments import attempts, conclusions, late_answers
 from sandbox.store.store import UnitOfWork
 from sandbox.worlds.world import World
 
@@ -37,7 +37,7 @@ def _end(context: OperationContext, timer: Timer) -> None:
     event_id = (
         payment.transaction.event_id
         if is_begun
-        else event_ids.new_event_id(context, payment.account_id)
+        else attempts.new_event_id(context, payment.account_id)
     )
     # The history has the moment at which the timer was due (assumed 8.1).
     conclusion = follow_ups.expire(payment, rows[0], event_id=event_id, at=context.now_ms)

@@ -33,7 +33,7 @@ from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import Body, Offset, PageQuery, Query, WholeNumber
 from sandbox.platform.lists import all_known
 from sandbox.platform.operation import ACCOUNT_IN_QUERY, Example, Row, Target, listing, operation
-from sandbox.platform.payments import conclusions, event_ids
+from sandbox.platform.payments import attempts, conclusions
 from sandbox.platform.payments.bodies import BreakdownBody, example_of_sale
 from sandbox.platform.routing import register
 from sandbox.store.tables import Order
@@ -336,7 +336,7 @@ def _take(
     conclusion = edits.conclude(
         payment,
         after,
-        event_id=event_ids.new_event_id(context, payment.account_id),
+        event_id=attempts.new_event_id(context, payment.account_id),
         at=context.now_ms,
         capture_batch_id=(payment.batch_id or new_id) if captures else None,
         refund_batch_id=new_id if refunds else None,

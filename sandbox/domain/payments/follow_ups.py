@@ -315,12 +315,3 @@ def expire(payment: Payment, taken: Transition, *, event_id: str, at: int) -> Co
     )
     event = transitions.EVENT_OF[payment.operation] if taken.event == transitions.AS_BEGUN else ""
     return Conclusion.announcing(taken, with_attempt(after, amounts.total, at), event=event)
-
-
-def disarmed(conclusion: Conclusion) -> Conclusion:
-    """Return the payment without its armed outcome: it applies only once (assumed 6.2-later)."""
-    return replace(
-        conclusion,
-        record=replace(conclusion.record, armed=None),
-        shown=replace(conclusion.shown, armed=None),
-    )

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 
-from sandbox.domain.faults import DUPLICATE_EVENT, Fault, Refusal
+from sandbox.domain.faults import DUPLICATE_EVENT, Refusal
 from sandbox.domain.payments import follow_ups
 from sandbox.domain.payments.action_plans import ActionRequest
 from sandbox.domain.payments.follow_ups import Case
@@ -21,9 +21,8 @@ from sandbox.domain.payments.outcomes import (
     Operation,
     Outcome,
 )
-from sandbox.domain.payments.pricing import Breakdown
 from sandbox.domain.payments.transactions import Payment, Transaction
-from sandbox.domain.payments.transitions import TRANSITIONS, Transition
+from sandbox.domain.payments.transitions import EVENT_OF, TRANSITIONS, Transition
 from sandbox.domain.readings import (
     ABOVE_THE_HOLD,
     CAPTURE_AMOUNT,
@@ -33,14 +32,8 @@ from sandbox.domain.readings import (
 )
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext, RequestContext
-from sandbox.platform.operation import NOWHERE, Example, Target, operation
-from sandbox.platform.payments import (
-    conclusions,
-    event_ids,
-    late_answers,
-    outcomes,
-    processor,
-)
+from sandbox.platform.operation import NOWHERE, Example, Run, Target, operation
+from sandbox.platform.payments import attempts, conclusions, late_answers, processor
 from sandbox.platform.payments.bodies import (
     Adjust,
     Capture,
@@ -66,15 +59,29 @@ Acted = Payment | Refusal
 _HOLD: Final = Example(operation="payments.preauth", body=example_of_sale())
 
 
-def _refusals(kind: Operation) -> tuple[Fault, ...]:
-    """Return the refusals of the operation's rows, and of a repeated event_id (assumed F38)."""
-    found = [row.fault for row in TRANSITIONS if row.trigger == kind and row.fault is not None]
-    return tuple(dict.fromkeys((DUPLICATE_EVENT, *found)))
+def _register(name: str, path: str, kind: Operation, **more: Any) -> Callable[[Run], Run]:
+    """Register an operation; its events and refusals are those of its rows.
+
+    A repeated event_id is refused too (assumed F38).
+    """
+    rows = [row for row in TRANSITIONS if row.trigger == kind]
+    opens = ["batch.opened"] if any(row.batch_entry for row in rows) else []
+    events = [row.event for row in rows if row.event is not None]
+    refuses = [row.fault for row in rows if row.fault is not None]
+    return operation(
+        name,
+        "POST",
+        path,
+        response=Transaction,
+        events=tuple(dict.fromkeys((*opens, EVENT_OF[kind], *events))),
+        can_be_blocked=True,
+        attempts=kind,
+        refuses=tuple(dict.fromkeys((DUPLICATE_EVENT, *refuses))),
+        **more,
+    )
 
 
-def _action(
-    kind: Operation, segment: str, *, needs: str, events: tuple[str, ...], example: Any
-) -> Callable[[Asked], Asked]:
+def _action(kind: Operation, segment: str, needs: str, example: Any) -> Callable[[Asked], Asked]:
     """Register an action under both versions; the newer one has the plain name.
 
     The decorated function says what the body asks for; `_act` does it.
@@ -86,17 +93,12 @@ def _action(
             return await _act(context, payment, body.event_id, asked(context, payment, body))
 
         for version, suffix in (("v3", ""), ("v1", "_v1")):
-            operation(
+            _register(
                 f"payments.{asked.__name__}{suffix}",
-                "POST",
                 f"/{version}/payments/{{id}}/{segment}",
+                kind,
                 needs=needs,
                 target=Target("path", "id", Payment),
-                response=Transaction,
-                events=events,
-                can_be_blocked=True,
-                attempts=kind,
-                refuses=_refusals(kind),
                 source="spec 4.4-paths-actions",
                 example=example,
             )(run)
@@ -108,16 +110,18 @@ def _action(
 @_action(
     Operation.CAPTURE,
     "capture",
-    needs="payments:capture",
-    events=("batch.opened", "transaction.capture"),
-    example=Example(body={"amount": 2500}, first=_HOLD),
+    "payments:capture",
+    Example(body={"amount": 2500}, first=_HOLD),
 )
 def capture(context: RequestContext, payment: Payment, body: Capture) -> ActionRequest:
     """Capture an authorization. Source: assumed 1.8-capture."""
-    parts = parts_of(context, body.breakdown)
+    parts, amount = parts_of(context, body.breakdown), body.amount
+    if amount is not None and context.world.readings[CAPTURE_AMOUNT] != "with_tip":
+        # The amount leaves the tip out (assumed D35-capture).
+        amount += body.tip_amount or (parts.tip if parts else 0)
     return ActionRequest(
         operation=Operation.CAPTURE,
-        amount=_with_tip(context, body.amount, body.tip_amount, parts),
+        amount=amount,
         tip_amount=body.tip_amount,
         breakdown=parts,
         limit=context.world.readings[ABOVE_THE_HOLD],
@@ -127,9 +131,8 @@ def capture(context: RequestContext, payment: Payment, body: Capture) -> ActionR
 @_action(
     Operation.INCREMENT,
     "auth",
-    needs="payments:incremental-auth",
-    events=("transaction.increment",),
-    example=Example(body={"amount": 500}, first=_HOLD),
+    "payments:incremental-auth",
+    Example(body={"amount": 500}, first=_HOLD),
 )
 def increment(context: RequestContext, payment: Payment, body: Increment) -> ActionRequest:
     """Add to an authorization. Source: assumed 1.8-increment."""
@@ -141,47 +144,31 @@ def increment(context: RequestContext, payment: Payment, body: Increment) -> Act
     )
 
 
-@_action(
-    Operation.REVERSE,
-    "reverse",
-    needs="payments:void",
-    events=("transaction.reverse", "transaction.cancel"),
-    example={},
-)
+@_action(Operation.REVERSE, "reverse", "payments:void", {})
 def reverse(context: RequestContext, payment: Payment, body: Reverse) -> ActionRequest:
     """Reverse a payment before settlement. Source: assumed 1.8-reverse."""
     return ActionRequest(operation=Operation.REVERSE, amount=body.amount)
 
 
-@_action(
-    Operation.ADJUST,
-    "adjust",
-    needs="payments:tipadjust",
-    events=("transaction.tip_adjust",),
-    example={"type": "fixed", "amount": 400},
-)
+@_action(Operation.ADJUST, "adjust", "payments:tipadjust", {"type": "fixed", "amount": 400})
 def adjust(context: RequestContext, payment: Payment, body: Adjust) -> ActionRequest:
     """Adjust the tip of a captured payment. Source: assumed 1.8-adjust."""
-    is_percentage, percentage = body.type == "percentage", body.percentage
-    if is_percentage and context.world.readings[RATES_BELOW_ONE] == "fraction":
-        percentage = as_percent(percentage)
-    elif is_percentage:
-        note_small_rate(context, "percentage", percentage)
+    amount, percentage = body.amount, None
+    if body.type == "percentage":
+        amount, percentage = None, body.percentage
+        if context.world.readings[RATES_BELOW_ONE] == "fraction":
+            percentage = as_percent(percentage)
+        else:
+            note_small_rate(context, "percentage", percentage)
     return ActionRequest(
         operation=Operation.ADJUST,
-        amount=None if is_percentage else body.amount,
-        percentage=percentage if is_percentage else None,
+        amount=amount,
+        percentage=percentage,
         limit=context.world.readings[ABOVE_THE_HOLD],
     )
 
 
-@_action(
-    Operation.REFUND,
-    "refund",
-    needs="payments:refund",
-    events=("batch.opened", "transaction.refund"),
-    example={"amount": 1000},
-)
+@_action(Operation.REFUND, "refund", "payments:refund", {"amount": 1000})
 def refund(context: RequestContext, payment: Payment, body: Refund) -> ActionRequest:
     """Refund a payment. Source: assumed 1.8-refund."""
     card_in(body)
@@ -191,9 +178,8 @@ def refund(context: RequestContext, payment: Payment, body: Refund) -> ActionReq
 @_action(
     Operation.CONFIRM,
     "confirm",
-    needs="payments:confirm",
-    events=("batch.opened", "transaction.sale", "transaction.cancel"),
-    example=Example(
+    "payments:confirm",
+    Example(
         by="partner",
         body={"confirm": True},
         first=Example(
@@ -211,35 +197,18 @@ def confirm(context: RequestContext, payment: Payment, body: Confirm) -> ActionR
     )
 
 
-@operation(
+@_register(
     "refunds.create",
-    "POST",
     "/v3/refund",
+    Operation.REFUND,
     needs="payments:refund",
     target=Target("body", "transaction_id", Payment, is_required=True),
-    response=Transaction,
-    events=("batch.opened", "transaction.refund"),
-    can_be_blocked=True,
-    attempts=Operation.REFUND,
-    refuses=_refusals(Operation.REFUND),
     source="spec 4.4-paths-refunds",
     example=Example(body={"transaction_id": NOWHERE, "amount": 1000}, takes="transaction_id"),
 )
 async def refund_by_id(context: RequestContext, payment: Payment, body: StandaloneRefund) -> Acted:
     """Refund a payment, named in the body. Source: assumed 1.8-standalone."""
     return await _act(context, payment, body.event_id, refund(context, payment, body))
-
-
-def _with_tip(
-    context: RequestContext, amount: int | None, tip: int | None, parts: Breakdown | None
-) -> int | None:
-    """Return the captured total.
-
-    By a reading the amount leaves the tip out (assumed D35-capture).
-    """
-    if amount is None or context.world.readings[CAPTURE_AMOUNT] == "with_tip":
-        return amount
-    return amount + (tip or (parts.tip if parts else 0))
 
 
 # --- the way of every action ------------------------------------------------------------------
@@ -252,7 +221,7 @@ async def _act(
 
     `sent` is the event_id of the body.
     """
-    again = event_ids.earlier_use(
+    again = attempts.earlier_use(
         context, payment.account_id, sent, action.operation, action.amount, payment.id
     )
     if isinstance(again, Payment):
@@ -261,42 +230,42 @@ async def _act(
     case = _case(context, payment, action)
     ruled = follow_ups.rule_for(case)
     if ruled is not None:
-        event_id = new_id or event_ids.new_event_id(context, payment.account_id)
+        event_id = new_id or attempts.new_event_id(context, payment.account_id)
         return _conclude(context, case, ruled, None, event_id)
     if again is None:
         choice = _choose(context, payment, action)
     else:
-        choice = outcomes.choose_repeated(context, again, sent)
-    event_id = new_id or event_ids.new_event_id(context, payment.account_id)
-    delay_ms, lost = processor.delay_ms(context, choice), None
+        choice = attempts.choose_repeated(context, again, sent)
+    event_id = new_id or attempts.new_event_id(context, payment.account_id)
+    delay_ms = processor.delay_ms(context, choice)
     if delay_ms == 0:
-        return _finish(context, payment, action, choice, event_id)
+        return _finish(context, case, choice, event_id)
     async with processor.in_flight(context, payment.id):
         # No record holds the event_id yet.
         event = event_claim(payment.account_id, event_id)
         await processor.wait_for_answer(context, payment.id, delay_ms, event=event)
         lost = processor.begin_second_phase(context)
-        acted = _finish(context, payment, action, choice, event_id, is_key_lost=lost is not None)
+        current = context.unit.get(Payment, payment.id)
+        assert current
+        case = _case(context, current, action)
+        acted = _finish(context, case, choice, event_id, is_key_lost=lost is not None)
         return lost or acted
 
 
 def _finish(
     context: RequestContext,
-    before: Payment,
-    action: ActionRequest,
+    case: Case,
     choice: ChosenOutcome,
     event_id: str,
     *,
     is_key_lost: bool = False,
 ) -> Acted:
-    """Finish the action, now that the processor has answered; read the record again.
+    """Finish the action, now that the processor has answered.
 
     With a lost key the processor has failed (assumed D2).
     """
-    payment = context.unit.get(Payment, before.id)
-    assert payment
-    case = _case(context, payment, action)
-    outcomes.follow_outcome(context, choice, payment, event_id=event_id)
+    terminal_id, id = case.payment.transaction.tid, case.payment.id
+    attempts.schedule_follow_ups(context, choice.follow, terminal_id, id, event_id)
     taken = follow_ups.rule_for(case)
     if taken is not None:
         return _conclude(context, case, taken, None, event_id)
@@ -304,8 +273,11 @@ def _finish(
     if outcome is PARTIAL and not follow_ups.approve_in_part(case, choice.approved_amount):
         outcome = APPROVED
         context.choice = replace(choice, outcome=outcome)
+    if choice.should_disarm:
+        # It applies only once (assumed 6.2-later).
+        case.payment = replace(case.payment, armed=None)
     taken = follow_ups.transition_for(case, outcome)
-    return _conclude(context, case, taken, outcome, event_id, should_disarm=choice.should_disarm)
+    return _conclude(context, case, taken, outcome, event_id)
 
 
 def row_if_approved(
@@ -318,21 +290,21 @@ def row_if_approved(
     case = _case(context, payment, action)
     ruled = follow_ups.rule_for(case)
     if ruled is None:
-        return follow_ups.transition_for(case, OUTCOMES["approved"])
+        return follow_ups.transition_for(case, APPROVED)
     if ruled.is_rule_failure:
         raise follow_ups.refusal(case, ruled)
     return ruled
 
 
 def _choose(context: RequestContext, payment: Payment, action: ActionRequest) -> ChosenOutcome:
-    return outcomes.decide(
+    return attempts.decide(
         context,
         action.operation,
         amount=action.amount,
         card=payment.card,
         terminal_id=payment.transaction.tid,
         armed=payment.armed,
-        more=lambda: outcomes.words_of(
+        more=lambda: attempts.words_of(
             context,
             payment.transaction,
             tip_amount=action.tip_amount,
@@ -356,9 +328,7 @@ def _conclude(
     taken: Transition,
     outcome: Outcome | None,
     event_id: str,
-    *,
-    should_disarm: bool = False,
-) -> Payment | Refusal:
+) -> Acted:
     """Store the result of the row and fire its events.
 
     Returns a refusal for a rule failure, which is announced all the same (assumed 2.1-rule, Q3,
@@ -366,16 +336,10 @@ def _conclude(
     """
     payment = case.payment
     batch = settlement.batch_for_entry(context, payment) if taken.batch_entry else None
+    batch_id, at = batch.id if batch else None, context.now_ms
     conclusion = follow_ups.conclude(
-        case,
-        taken,
-        outcome,
-        event_id=event_id,
-        at=context.now_ms,
-        batch_id=batch.id if batch else None,
+        case, taken, outcome, event_id=event_id, at=at, batch_id=batch_id
     )
-    if should_disarm:
-        conclusion = follow_ups.disarmed(conclusion)
     conclusion = conclusions.save(context, conclusion, payment, batch)
     if taken.answer == "failed" and outcome is not None and outcome.key in TIMED_OUT:
         late_answers.remember(context, case, event_id)

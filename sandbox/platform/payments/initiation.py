@@ -3,44 +3,28 @@
 from datetime import timedelta
 from typing import Any, Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from sandbox.domain.access import Need, need
-from sandbox.domain.clock import TAP_EXPIRES, Timer
-from sandbox.domain.directory import AccountType, Location, Terminal
+from sandbox.domain.clock import LATE_ANSWER, TAP_EXPIRES, Timer
+from sandbox.domain.directory import Location, Terminal
 from sandbox.domain.faults import DUPLICATE_EVENT, Refusal
-from sandbox.domain.payments import initiation
+from sandbox.domain.payments import initiation, outcomes
 from sandbox.domain.payments.cards import NOT_READ, READER_FIELD, Card, Tap, Tapped
-from sandbox.domain.payments.initiation import Start
-from sandbox.domain.payments.outcomes import (
-    AFTER_PROMPT,
-    APPROVED,
-    AT_THE_READER,
-    MISCONFIGURED,
-    OUTCOMES,
-    PARTIAL,
-    Operation,
-    Outcome,
-    Verdict,
-)
-from sandbox.domain.payments.pricing import Breakdown, PointOfSale, Price, price
+from sandbox.domain.payments.outcomes import APPROVED, OUTCOMES, PARTIAL, Operation, Outcome
+from sandbox.domain.payments.pricing import Breakdown, Price, price
 from sandbox.domain.payments.transactions import Payment, Transaction, change, created, with_receipt
 from sandbox.domain.readings import RECEIPT_DATA, RESPONSE_FIELDS, TOTAL_OF_PARTIAL_APPROVAL
+from sandbox.platform import settlement
 from sandbox.platform.context import RequestContext
 from sandbox.platform.gateway import let_happen
 from sandbox.platform.operation import Target, operation
-from sandbox.platform.payments import (
-    conclusions,
-    event_ids,
-    outcomes,
-    points_of_sale,
-    processor,
-)
+from sandbox.platform.payments import attempts, conclusions, points_of_sale, processor
 from sandbox.platform.payments.bodies import StartPayment, card_in, example_of_sale, parts_of
 from sandbox.platform.payments.points_of_sale import KnownPlace
 from sandbox.scenarios.matcher import NearMisses
 from sandbox.scenarios.outcome_choice import ChosenOutcome
+from sandbox.scenarios.rules import FollowUp
 
 _PLACE: Final = Target(
     "body",
@@ -130,32 +114,181 @@ async def preauthorize(context: RequestContext, body: StartPayment) -> Payment |
 # --- the two phases ---------------------------------------------------------------------------
 
 
-class _Initiation(Struct):
+async def _start(
+    context: RequestContext, body: StartPayment, operation: Operation
+) -> Payment | Refusal:
+    """Begin the payment, let card and processor answer, and finish it.
+
+    An attempt that is answered again has its record.
+    """
+    known = points_of_sale.find(context, *body.place)
+    if body.currency not in (None, known.currency):
+        raise points_of_sale.invalid(
+            f"currency: must be {known.currency} here", "assumed 1.8-currency"
+        )
+    begun = _Initiation(context, body, operation, known)
+    again = attempts.earlier_use(context, known.account_id, body.event_id, operation, body.amount)
+    if isinstance(again, Payment):
+        return again
+    payment = begun.begin(again)
+    choice = begun.choice
+    if choice is None or known.problem is not None:
+        # No processor is asked.
+        return begun.finish()
+    delay_ms, tap = processor.delay_ms(context, choice), None
+    if choice.tap is not None:
+        # Follow-ups are counted from the beginning, but for a late answer (assumed D39).
+        begun.schedule([one for one in choice.follow if one.do != LATE_ANSWER])
+        tap = _tap(context, payment, choice.tap)
+    if tap is None and delay_ms == 0:
+        # No request can see it in between, and one commit is enough.
+        return begun.finish()
+    async with processor.in_flight(context, payment.id):
+        if tap is not None:
+            # Other actions do not wait: the merchant can still cancel it. Source: assumed D24.
+            tapped = await context.world.tap_desk.wait(tap, context.request_id, begun)
+            context.begin()
+            delay_ms = begun.note_tap(tapped)
+        if delay_ms > 0:
+            await processor.wait_for_answer(context, payment.id, delay_ms)
+        lost = processor.begin_second_phase(context)
+        if tap is not None:
+            context.unit.cancel(TAP_EXPIRES, payment.id)
+        payment = begun.finish(was_tapped=tap is not None, is_key_lost=lost is not None)
+        return lost or payment
+
+
+class _Initiation:
     """A payment that has begun: what the client asked for, and what is known of its outcome.
 
-    `fields` are those of the transaction that price and card do not decide. `card` is that of the
-    request. `choice` is None at a passthrough terminal, whose processor reports later.
-    `tapped_card` is the card that was held to the reader, if the payment waited for one.
+    `card` is that of the request, and `tapped_card` the one that was held to the reader, if the
+    payment waited for one. `fields` are those of the transaction that price and card do not decide.
+    `choice` is None at a passthrough terminal, whose processor reports later.
     """
 
-    fields: dict[str, Any]
-    operation: Operation
-    known: KnownPlace
-    card: Card
-    amount: int
     stated: Breakdown | None
+    fields: dict[str, Any]
     cost: Price
     choice: ChosenOutcome | None
     tapped_card: Card | None = None
 
-    @property
-    def id(self) -> str:
-        """The id of the payment."""
-        return str(self.fields["transaction_id"])
+    def __init__(
+        self, context: RequestContext, body: StartPayment, operation: Operation, known: KnownPlace
+    ) -> None:
+        self.context = context
+        self.body = body
+        self.operation = operation
+        self.known = known
+        self.card = card_in(body)
+
+    def begin(self, again: Outcome | None) -> Payment:
+        """Begin the first phase: choose the outcome, price the payment, and store it as pending."""
+        context, body, sent = self.context, self.body, self.body.event_id
+        self.stated = parts_of(context, body.breakdown)
+        if again is None:
+            choice = self._choose()
+        else:
+            choice, sent = attempts.choose_repeated(context, again, sent), None
+        self.cost = self.price_with(self.card, choice.outcome if choice else None)
+        if choice is not None:
+            choice = context.choice = self._as_priced(choice)
+        self.choice = choice
+        event_id = sent or attempts.new_event_id(context, self.known.account_id)
+        device = body.device_id or body.reader_identifier
+        device = device or points_of_sale.device_of(self.known.terminal.terminal_id)
+        own = body.additional_details
+        self.fields = {
+            **self.known.fields,
+            "transaction_id": context.world.draws.uuid(),
+            "event_id": event_id,
+            "device_id": device,
+            "created_at": context.now_ms,
+            "payment_method": body.payment_method or "contactlessIcc",
+            "additional_details": {**own, **NO_MONEY} if own else NO_MONEY,
+            "transaction_type": self.operation.value,
+            "apple_transaction_id": body.apple_transaction_id or "",
+            "reader_identifier": body.reader_identifier or device,
+        }
+        # A payment that waits for its tap, or ends at the reader, has no card yet (assumed D29).
+        is_read = choice is None or (choice.tap is None and not self._ends_at_the_reader)
+        payment = self.created(self.card if is_read else NOT_READ)
+        context.unit.put(payment)
+        context.emit("transaction.create", payment)
+        return payment
+
+    def note_tap(self, tapped: Tapped | None) -> int:
+        """Note the outcome after the tap, or after the payment ended without one (None).
+
+        Returns the time that the processor takes.
+        """
+        context, choice = self.context, self.choice
+        assert choice
+        if tapped is None:
+            ended = context.unit.get(Payment, self.fields["transaction_id"])
+            if ended is not None and ended.transaction.status_reason in OUTCOMES:
+                context.choice = replace(choice, outcome=OUTCOMES[ended.transaction.status_reason])
+            return 0
+        terminal_id = self.known.terminal.terminal_id
+        choice = attempts.decide_at_tap(
+            context, choice, self.operation, self.body.amount, tapped, terminal_id
+        )
+        if tapped.card is not None:
+            self.cost = self.price_with(tapped.card, choice.outcome)
+        self.choice = context.choice = choice = self._as_priced(choice)
+        self.tapped_card = tapped.card
+        let_happen(context, choice)
+        return processor.delay_ms(context, choice)
+
+    def finish(self, *, was_tapped: bool = False, is_key_lost: bool = False) -> Payment:
+        """Finish the second phase, after the processor. With a lost key it failed (assumed D2)."""
+        context, choice = self.context, self.choice
+        payment = context.unit.get(Payment, self.fields["transaction_id"])
+        assert payment
+        if payment.status != "pending":
+            # It ended meanwhile through a timer, and stays ended.
+            return payment
+        if choice is not None and choice.follow:
+            self.schedule([one for one in choice.follow if not was_tapped or one.do == LATE_ANSWER])
+        card = self.tapped_card
+        if card is None and payment.card is NOT_READ and not self._ends_at_the_reader:
+            card = self.card
+        if card is not None:
+            # The pending payment as it would be had this card been known from the beginning.
+            payment = change(self.created(card), history=payment.history)
+        outcome = choice.outcome if choice else None
+        readings = context.world.readings
+        if readings[RECEIPT_DATA] == "emv" and outcome and outcome.response_code:
+            payment = with_receipt(payment)
+        if readings[RESPONSE_FIELDS] == "amounts":
+            payment = replace(payment, tells_amounts=True)
+        start = initiation.Start(
+            payment=payment,
+            price=self.cost,
+            outcome=OUTCOMES["payment_failed"] if is_key_lost else outcome,
+            is_passthrough=self.known.is_passthrough,
+            is_misconfigured=self.known.problem is not None,
+            approved_amount=choice.approved_amount if choice else None,
+            should_show_approved=readings[TOTAL_OF_PARTIAL_APPROVAL] == "approved",
+        )
+        at, batch = context.now_ms, None
+        if initiation.should_resolve_prompt(start):
+            conclusion = initiation.prompt_and_resolve(start, at)
+        else:
+            taken = initiation.transition_for(start)
+            batch = settlement.batch_for_entry(context, payment) if taken.batch_entry else None
+            batch_id = batch.id if batch else None
+            conclusion = initiation.conclude(start, taken, at=at, batch_id=batch_id)
+        conclusions.save(context, conclusion, payment, batch)
+        return conclusion.shown
+
+    def schedule(self, follow: list[FollowUp]) -> None:
+        """Schedule follow-ups of the scenario that chose the outcome."""
+        terminal_id, id = self.known.terminal.terminal_id, self.fields["transaction_id"]
+        attempts.schedule_follow_ups(self.context, follow, terminal_id, id)
 
     def created(self, card: Card) -> Payment:
         """Return the pending payment, with the card that was read."""
-        choice, place, cost = self.choice, self.known.place, self.cost
+        choice, known, cost = self.choice, self.known, self.cost
         return created(
             self.fields,
             card,
@@ -163,15 +296,25 @@ class _Initiation(Struct):
             rates=cost.rates,
             tip_type=cost.tip_type,
             operation=self.operation,
-            mcc=place.terminal.merchant_category_code or place.account.mcc,
+            mcc=known.terminal.merchant_category_code or known.account.mcc,
             armed=choice.arms if choice else None,
             settlement=choice.settlement if choice else None,
         )
 
     def price_with(self, card: Card, outcome: Outcome | None) -> Price:
-        """Return the price with this card. Raises Refusal."""
-        place = self.known.place
-        return _price(self.operation, place, self.amount, self.stated, card, outcome)
+        """Return the price with this card. Raises Refusal where the stated parts cannot be."""
+        is_sale = self.operation is Operation.SALE
+        try:
+            return price(
+                self.body.amount,
+                self.stated,
+                self.known,
+                is_sale=is_sale,
+                is_credit=card.is_credit,
+                forces_prompt=is_sale and outcome is not None and outcome.key in _PROMPTS,
+            )
+        except ValueError as error:
+            raise points_of_sale.invalid(str(error), "assumed 1.8-sum") from None
 
     def why_not_with(self, card: Card) -> str | None:
         """Why this card cannot pay: an explicit surcharge on a debit card (assumed D12)."""
@@ -181,298 +324,61 @@ class _Initiation(Struct):
             return refusal.details
         return None
 
+    @property
+    def _ends_at_the_reader(self) -> bool:
+        """Whether the payment is canceled before a card is read (assumed D29)."""
+        return self.choice is not None and self.choice.outcome.key in outcomes.AT_THE_READER
 
-async def _start(
-    context: RequestContext, body: StartPayment, operation: Operation
-) -> Payment | Refusal:
-    """Begin the payment, let card and processor answer, and finish it.
-
-    An attempt that is answered again has its record.
-    """
-    known = points_of_sale.find(context, _place(context, body))
-    if body.currency not in (None, known.currency):
-        raise points_of_sale.invalid(
-            f"currency: must be {known.currency} here", "assumed 1.8-currency"
-        )
-    card = card_in(body)
-    again = event_ids.earlier_use(context, known.account_id, body.event_id, operation, body.amount)
-    if isinstance(again, Payment):
-        return again
-    begun, payment = _begin(context, body, operation, known, card, again)
-    choice = begun.choice
-    if choice is None or known.problem is not None:
-        # No processor is asked.
-        return _finish(context, begun)
-    delay_ms, tap = processor.delay_ms(context, choice), None
-    if choice.tap is not None:
-        outcomes.follow_outcome(context, choice, payment, is_late=False)
-        tap = _tap(context, payment, choice.tap)
-    if tap is None and delay_ms == 0:
-        # No request can see it in between, and one commit is enough.
-        return _finish(context, begun)
-    async with processor.in_flight(context, payment.id):
-        if tap is not None:
-            tapped = await processor.wait_for_tap(context, tap, begun)
-            delay_ms = _note_tap(context, begun, tapped)
-        if delay_ms > 0:
-            await processor.wait_for_answer(context, payment.id, delay_ms)
-        lost = processor.begin_second_phase(context)
-        if tap is not None:
-            context.unit.cancel(TAP_EXPIRES, payment.id)
-        payment = _finish(context, begun, was_tapped=tap is not None, is_key_lost=lost is not None)
-        return lost or payment
-
-
-def _begin(
-    context: RequestContext,
-    body: StartPayment,
-    operation: Operation,
-    known: KnownPlace,
-    card: Card,
-    again: Outcome | None,
-) -> tuple[_Initiation, Payment]:
-    """Begin the first phase: choose the outcome, price the payment, and store it as pending."""
-    stated = parts_of(context, body.breakdown)
-    if again is None:
-        choice = _choose(context, body, operation, known, card, stated)
-    else:
-        choice = outcomes.choose_repeated(context, again, body.event_id)
-    outcome = choice.outcome if choice else None
-    cost = _price(operation, known.place, body.amount, stated, card, outcome)
-    if choice is not None:
-        choice = context.choice = _as_priced(choice, cost)
-    sent = body.event_id if again is None else None
-    event_id = sent or event_ids.new_event_id(context, known.account_id)
-    fields = _fields(context, body, known, operation, event_id)
-    begun = _Initiation(fields, operation, known, card, body.amount, stated, cost, choice)
-    payment = begun.created(card if _is_read_at_once(choice) else NOT_READ)
-    context.unit.put(payment)
-    context.emit("transaction.create", payment)
-    return begun, payment
-
-
-def _note_tap(context: RequestContext, begun: _Initiation, tapped: Tapped | None) -> int:
-    """Note the outcome after the tap, or after the payment ended without one (None).
-
-    Returns the time that the processor takes.
-    """
-    choice = begun.choice
-    assert choice
-    if tapped is None:
-        ended = context.unit.get(Payment, begun.id)
-        if ended is not None and ended.transaction.status_reason in OUTCOMES:
-            context.choice = replace(choice, outcome=OUTCOMES[ended.transaction.status_reason])
-        return 0
-    terminal_id = begun.known.place.terminal.terminal_id
-    choice = outcomes.decide_at_tap(
-        context, choice, begun.operation, begun.amount, tapped, terminal_id
-    )
-    if tapped.card is not None:
-        begun.cost = begun.price_with(tapped.card, choice.outcome)
-        choice = _as_priced(choice, begun.cost)
-    else:
-        choice = _as_partial(choice, begun.cost)
-    begun.choice = context.choice = choice
-    begun.tapped_card = tapped.card
-    let_happen(context, choice)
-    return processor.delay_ms(context, choice)
-
-
-def _finish(
-    context: RequestContext,
-    begun: _Initiation,
-    *,
-    was_tapped: bool = False,
-    is_key_lost: bool = False,
-) -> Payment:
-    """Finish the second phase, after the processor. With a lost key it failed (assumed D2)."""
-    payment = context.unit.get(Payment, begun.id)
-    assert payment
-    if payment.status != "pending":
-        # It ended meanwhile through a timer, and stays ended.
-        return payment
-    choice = begun.choice
-    if choice is not None:
-        is_late = True if was_tapped else None
-        outcomes.follow_outcome(context, choice, payment, is_late=is_late)
-    payment = _as_read(begun, payment)
-    readings = context.world.readings
-    if readings[RECEIPT_DATA] == "emv" and choice and choice.outcome.response_code:
-        payment = with_receipt(payment)
-    if readings[RESPONSE_FIELDS] == "amounts":
-        payment = replace(payment, tells_amounts=True)
-    outcome = choice.outcome if choice else None
-    start = Start(
-        payment=payment,
-        price=begun.cost,
-        outcome=OUTCOMES["payment_failed"] if is_key_lost else outcome,
-        is_passthrough=begun.known.is_passthrough,
-        is_misconfigured=begun.known.problem is not None,
-        approved_amount=choice.approved_amount if choice else None,
-        should_show_approved=readings[TOTAL_OF_PARTIAL_APPROVAL] == "approved",
-    )
-    if initiation.should_resolve_prompt(start):
-        conclusion = initiation.prompt_and_resolve(start, context.now_ms)
-        conclusions.save(context, conclusion, start.payment)
-        return conclusion.shown
-    return conclusions.save_initiation(context, start)
-
-
-def _as_read(begun: _Initiation, payment: Payment) -> Payment:
-    """Return the payment with the card that was tapped, or the one of the request.
-
-    Nothing was read if the payment was canceled at the reader first (assumed D29).
-    """
-    card, choice = begun.tapped_card, begun.choice
-    if card is None:
-        if payment.card is not NOT_READ or (
-            choice is not None and choice.outcome.key in AT_THE_READER
-        ):
-            return payment
-        card = begun.card
-    # The pending payment as it would be had this card been known from the beginning.
-    return change(begun.created(card), history=payment.history)
-
-
-# --- the parts of the first phase -------------------------------------------------------------
-
-
-def _is_read_at_once(choice: ChosenOutcome | None) -> bool:
-    """Whether a card is read before anything else. Source: assumed D29."""
-    return choice is None or (choice.tap is None and choice.outcome.key not in AT_THE_READER)
-
-
-def _place(context: RequestContext, body: StartPayment) -> points_of_sale.Named:
-    """Return the place that the body names, else the merchant account of the key.
-
-    Source: assumed D27.
-    """
-    place = body.place
-    if place == (None, None, None):
-        own = context.known_caller.account
-        if own.type is AccountType.MERCHANT:
-            context.explain("rule", "own account", "the body names no place", "assumed D27")
-            return None, None, own.id
-    return place
-
-
-def _choose(
-    context: RequestContext,
-    body: StartPayment,
-    operation: Operation,
-    known: KnownPlace,
-    card: Card,
-    stated: Breakdown | None,
-) -> ChosenOutcome | None:
-    """Return the outcome; None at a passthrough terminal."""
-    terminal_id = known.place.terminal.terminal_id
-    if known.problem is not None:
-        context.explain("outcome", MISCONFIGURED.key, known.problem, "assumed I10")
-        context.choice = ChosenOutcome(MISCONFIGURED, "terminal", terminal_id)
-        return context.choice
-    if known.is_passthrough:
-        context.explain("outcome", "pending", "the processor is told of later", "assumed I7")
-        return None
-    return outcomes.decide(
-        context,
-        operation,
-        amount=body.amount,
-        card=card,
-        terminal_id=terminal_id,
-        more=lambda: outcomes.words_of(
+    def _choose(self) -> ChosenOutcome | None:
+        """Return the outcome; None at a passthrough terminal."""
+        context, known, tip = self.context, self.known, self.stated.tip if self.stated else 0
+        terminal_id = known.terminal.terminal_id
+        if known.problem is not None:
+            outcome = outcomes.MISCONFIGURED
+            context.explain("outcome", outcome.key, known.problem, "assumed I10")
+            context.choice = ChosenOutcome(outcome, "terminal", terminal_id)
+            return context.choice
+        if known.is_passthrough:
+            context.explain("outcome", "pending", "the processor is told of later", "assumed I7")
+            return None
+        return attempts.decide(
             context,
-            known,
-            tip_amount=stated.tip if stated else 0,
-            platform=body.platform,
-            attempt=1,
-        ),
-    )
-
-
-_PROMPTS = AFTER_PROMPT | {"surcharge_prompt"}
-
-
-def _price(
-    operation: Operation,
-    place: PointOfSale,
-    amount: int,
-    stated: Breakdown | None,
-    card: Card,
-    outcome: Outcome | None,
-) -> Price:
-    """Return the price with this card. Raises Refusal where the stated parts cannot be."""
-    is_sale = operation is Operation.SALE
-    try:
-        return price(
-            amount,
-            stated,
-            place,
-            is_sale=is_sale,
-            is_credit=card.is_credit,
-            forces_prompt=is_sale and outcome is not None and outcome.key in _PROMPTS,
+            self.operation,
+            amount=self.body.amount,
+            card=self.card,
+            terminal_id=terminal_id,
+            more=lambda: attempts.words_of(
+                context, known, tip_amount=tip, platform=self.body.platform, attempt=1
+            ),
         )
-    except ValueError as error:
-        raise points_of_sale.invalid(str(error), "assumed 1.8-sum") from None
+
+    def _as_priced(self, choice: ChosenOutcome) -> ChosenOutcome:
+        """Return the choice; one that this price does not allow becomes an ordinary approval.
+
+        That is a partial approval that leaves nothing over (assumed 2.7), and a prompt that cannot
+        be shown. The header asks for this one attempt, and is refused instead (assumed D41).
+        """
+        cost, outcome = self.cost, choice.outcome
+        total, is_prompt = cost.amounts.total, outcome.verdict is outcomes.Verdict.SURCHARGE_PENDING
+        if outcome is PARTIAL and not initiation.part_of(total, choice.approved_amount):
+            why = f"partial_approval: the issuer approves all of {total}"
+        elif is_prompt and not cost.needs_prompt:
+            why = (
+                "surcharge_prompt: nothing can be surcharged here (the card, the state, the "
+                "operation, or what the request states)"
+            )
+            if choice.source == "header":
+                raise points_of_sale.invalid(f"x-sandbox-outcome: {why}", "assumed D41")
+        else:
+            return choice
+        near = NearMisses(choice.near_misses, [why])
+        return replace(choice, outcome=APPROVED, approved_amount=None, near_misses=near)
 
 
-def _as_partial(choice: ChosenOutcome, cost: Price) -> ChosenOutcome:
-    """Return the choice, with its partial approval checked.
-
-    A partial approval that leaves nothing over is an approval (assumed 2.7).
-    """
-    total = cost.amounts.total
-    if choice.outcome is not PARTIAL or initiation.part_of(total, choice.approved_amount):
-        return choice
-    why = f"partial_approval: the issuer approves all of {total}"
-    near = NearMisses(choice.near_misses, [why])
-    return replace(choice, outcome=APPROVED, approved_amount=None, near_misses=near)
-
-
-def _as_priced(choice: ChosenOutcome, cost: Price) -> ChosenOutcome:
-    """Return the choice; a prompt that cannot be shown becomes an ordinary approval.
-
-    The header asks for this one attempt, and is refused instead (assumed D41).
-    """
-    choice = _as_partial(choice, cost)
-    if cost.needs_prompt or choice.outcome.verdict is not Verdict.SURCHARGE_PENDING:
-        return choice
-    why = (
-        "surcharge_prompt: nothing can be surcharged here (the card, the state, the "
-        "operation, or what the request states)"
-    )
-    if choice.source == "header":
-        raise points_of_sale.invalid(f"x-sandbox-outcome: {why}", "assumed D41")
-    near = NearMisses(choice.near_misses, [why])
-    return replace(choice, outcome=APPROVED, near_misses=near)
-
+_PROMPTS: Final = outcomes.AFTER_PROMPT | {"surcharge_prompt"}
 
 NO_MONEY: Final = {"authorized_amount": 0, "captured_amount": 0}
 """The details of most payments at their creation, which they share."""
-
-
-def _fields(
-    context: RequestContext,
-    body: StartPayment,
-    known: KnownPlace,
-    operation: Operation,
-    event_id: str,
-) -> dict[str, Any]:
-    """Return the fields of the transaction that its price and card do not decide."""
-    device = body.device_id or body.reader_identifier
-    device = device or points_of_sale.device_of(known.place.terminal.terminal_id)
-    own = body.additional_details
-    return {
-        **points_of_sale.fields_of(known),
-        "transaction_id": context.world.draws.uuid(),
-        "event_id": event_id,
-        "device_id": device,
-        "created_at": context.now_ms,
-        "payment_method": body.payment_method or "contactlessIcc",
-        "additional_details": {**own, **NO_MONEY} if own else NO_MONEY,
-        "transaction_type": operation.value,
-        "apple_transaction_id": body.apple_transaction_id or "",
-        "reader_identifier": body.reader_identifier or device,
-    }
 
 
 def _tap(context: RequestContext, payment: Payment, lasts: timedelta) -> Tap:

@@ -3,9 +3,6 @@
 Source: assumed D24-late.
 """
 
-from collections.abc import Callable
-from functools import partial
-
 from msgspec import Struct
 
 from sandbox.domain.payments import follow_ups, initiation
@@ -16,15 +13,9 @@ from sandbox.domain.payments.late_answers import (
     case_now,
     unanswered_action,
 )
-from sandbox.domain.payments.outcomes import (
-    APPROVED,
-    OUTCOMES,
-    PARTIAL,
-    Operation,
-    for_operation,
-)
+from sandbox.domain.payments.outcomes import APPROVED, OUTCOMES, PARTIAL, Operation, for_operation
 from sandbox.domain.payments.transactions import Payment
-from sandbox.domain.payments.transitions import Conclusion, Transition
+from sandbox.domain.payments.transitions import Conclusion
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext
 from sandbox.platform.payments import conclusions
@@ -59,29 +50,14 @@ def open_attempts(context: OperationContext, payment: Payment) -> list[OpenAttem
     return found
 
 
-def preview(
-    context: OperationContext, payment: Payment, key: str, event_id: str
-) -> tuple[Transition, Payment] | None:
-    """Return the row that the answer would take now, and the payment after it.
-
-    None for no effect.
-    """
-    conclude = _effect(context, payment, key, event_id)
-    if conclude is None:
-        return None
-    conclusion = conclude(batch_id=None)
-    return conclusion.taken, conclusion.record
-
-
 def answer(context: OperationContext, payment: Payment, key: str, event_id: str) -> bool:
     """Have the processor answer the attempt, of an action by its event_id; False for no effect."""
-    conclude = _effect(context, payment, key, event_id)
-    if conclude is None:
+    conclusion, batch = preview(context, payment, key, event_id), None
+    if conclusion is None:
         return False
-    conclusion, batch = conclude(batch_id=None), None
     if conclusion.taken.batch_entry:
         batch = settlement.batch_for_entry(context, payment)
-        conclusion = conclude(batch_id=batch.id)
+        conclusion = preview(context, payment, key, event_id, batch.id) or conclusion
     conclusions.save(context, conclusion, payment, batch)
     waiting = context.unit.get(Unanswered, payment.id)
     if waiting is not None and (left := waiting.without(event_id)) != waiting:
@@ -92,10 +68,14 @@ def answer(context: OperationContext, payment: Payment, key: str, event_id: str)
     return True
 
 
-def _effect(
-    context: OperationContext, payment: Payment, key: str, event_id: str
-) -> Callable[..., Conclusion] | None:
-    """Return what concludes the attempt, once the batch is known; None for no effect."""
+def preview(
+    context: OperationContext,
+    payment: Payment,
+    key: str,
+    event_id: str,
+    batch_id: str | None = None,
+) -> Conclusion | None:
+    """Return what the answer would make of the attempt now; None for no effect."""
     at = context.now_ms
     waiting = context.unit.get(Unanswered, payment.id)
     action = waiting.action(event_id) if waiting is not None else None
@@ -104,7 +84,8 @@ def _effect(
         if not can_be_answered(payment, OUTCOMES[key]) or event_id not in known:
             return None
         start = initiation.answered_late(payment, OUTCOMES[key])
-        return partial(initiation.conclude, start, initiation.transition_for(start), at=at)
+        row = initiation.transition_for(start)
+        return initiation.conclude(start, row, at=at, batch_id=batch_id)
     outcome = for_operation(key, action.action.operation)
     case = case_now(
         action,
@@ -117,4 +98,4 @@ def _effect(
     if outcome is PARTIAL and not follow_ups.approve_in_part(case, None):
         outcome = APPROVED
     row = follow_ups.transition_for(case, outcome)
-    return partial(follow_ups.conclude, case, row, outcome, event_id=event_id, at=at)
+    return follow_ups.conclude(case, row, outcome, event_id=event_id, at=at, batch_id=batch_id)

@@ -7,8 +7,6 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
-from msgspec import Struct
-
 from sandbox.domain.currencies import in_letters
 from sandbox.domain.directory import (
     PASSTHROUGH,
@@ -26,14 +24,10 @@ from sandbox.platform.access import blocked_account
 from sandbox.platform.context import OperationContext
 from sandbox.store.store import UnitOfWork
 
-Named = tuple[str | None, str | None, str | None]
-"""The ids in a body: terminal_id, location_id, account_id."""
 
-
-class KnownPlace(Struct, frozen=True, gc=False):
+class KnownPlace(PointOfSale, frozen=True, kw_only=True, gc=False):
     """A place, its currency and processor, and why no processor would accept a sale from it."""
 
-    place: PointOfSale
     currency: str
     processor: str
     problem: str | None
@@ -41,46 +35,51 @@ class KnownPlace(Struct, frozen=True, gc=False):
     @property
     def account_id(self) -> str:
         """The merchant's account."""
-        return self.place.account.id
+        return self.account.id
 
     @property
     def location_id(self) -> str | None:
         """The location, if it is known."""
-        return self.place.location.id if self.place.location else None
+        return self.location.id if self.location else None
 
     @property
     def is_passthrough(self) -> bool:
         """Whether the processor is told of later."""
         return self.processor == PASSTHROUGH
 
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields that all transactions of the place have. Source: assumed 7.1."""
+        account, terminal = self.account, self.terminal
+        return {
+            "mid": account.id,
+            "tid": terminal.terminal_id,
+            "processor_mid": terminal.mid,
+            "processor_tid": terminal.tid,
+            "account_id": account.id,
+            "location_id": self.location.id if self.location else None,
+            "processor": self.processor,
+            "gateway": gateway_of(self.processor),
+            "currency": self.currency,
+            "owner_id": account.owner_id,
+            "parent_account_ids": account.parent_account_ids,
+            "merchant_name": terminal.merchant_name or account.name,
+        }
 
-def find(context: OperationContext, named: Named) -> KnownPlace:
-    """Return the place that a body names, each part of which was found visible before.
 
-    Raises Refusal where the parts do not fit together.
-    """
-    place = _work_out(context, *named)
-    processor = processor_of(place.terminal.processor_config_id)
-    currency = _currency(place.terminal, place.location)
-    problem = _misconfiguration(place)
-    if problem is None and context.world.readings[BLOCK_ANSWER] == "invalid_terminal":
-        above = blocked_account(context, place.account)
-        problem = f"account {above.id} ({above.name}) is blocked" if above else None
-    return KnownPlace(place, currency, processor, problem)
-
-
-def _work_out(
+def find(
     context: OperationContext,
     terminal_id: str | None,
     location_id: str | None,
     account_id: str | None,
-) -> PointOfSale:
+) -> KnownPlace:
+    """Return the place that a body names, each part of which was found visible before.
+
+    It is the merchant account of the key where the body names none (assumed D27). Raises Refusal
+    where the parts do not fit together.
+    """
     if terminal_id is None and location_id is None and account_id is None:
-        raise invalid(
-            "terminal_id, location_id or account_id is required: the key's own account is not a "
-            "merchant",
-            "assumed D27",
-        )
+        account_id = _own_account(context)
     location = context.unit.get(Location, location_id) if location_id else None
     if terminal_id is None and location is not None:
         terminal_id = location.terminal_id
@@ -103,7 +102,26 @@ def _work_out(
         location = _location_of(context.unit, terminal)
     elif location.account_id != account.id:
         raise invalid("location_id: belongs to another account", "assumed 1.8-where")
-    return PointOfSale(account=account, terminal=terminal, location=location)
+    return KnownPlace(
+        account=account,
+        terminal=terminal,
+        location=location,
+        currency=_currency(terminal, location),
+        processor=processor_of(terminal.processor_config_id),
+        problem=_problem(context, account, terminal, location),
+    )
+
+
+def _own_account(context: OperationContext) -> str:
+    own = context.known_caller.account
+    if own.type is not AccountType.MERCHANT:
+        raise invalid(
+            "terminal_id, location_id or account_id is required: the key's own account is not a "
+            "merchant",
+            "assumed D27",
+        )
+    context.explain("rule", "own account", "the body names no place", "assumed D27")
+    return own.id
 
 
 def _only_terminal(context: OperationContext, account_id: str) -> Terminal:
@@ -129,37 +147,22 @@ def currency_at(unit: UnitOfWork, terminal: Terminal) -> str:
     return _currency(terminal, _location_of(unit, terminal))
 
 
-def _misconfiguration(place: PointOfSale) -> str | None:
+def _problem(
+    context: OperationContext, account: Account, terminal: Terminal, location: Location | None
+) -> str | None:
     """Why no processor would accept a sale from here; None if one would. Source: assumed I10."""
-    terminal, location = place.terminal, place.location
     if terminal.status == "blocked":
         return "the terminal is blocked"
     if location is not None and location.status == "blocked":
         return "the location is blocked"
-    if terminal.mid and terminal.tid and terminal.processor_config_id:
-        return None
-    needed = ("mid", "tid", "processor_config_id")
-    missing = [name for name in needed if not getattr(terminal, name)]
-    return f"the terminal has no {' and no '.join(missing)}"
-
-
-def fields_of(known: KnownPlace) -> dict[str, Any]:
-    """Return the fields that all transactions of the place have. Source: assumed 7.1."""
-    account, terminal = known.place.account, known.place.terminal
-    return {
-        "mid": account.id,
-        "tid": terminal.terminal_id,
-        "processor_mid": terminal.mid,
-        "processor_tid": terminal.tid,
-        "account_id": account.id,
-        "location_id": known.location_id,
-        "processor": known.processor,
-        "gateway": gateway_of(known.processor),
-        "currency": known.currency,
-        "owner_id": account.owner_id,
-        "parent_account_ids": account.parent_account_ids,
-        "merchant_name": terminal.merchant_name or account.name,
-    }
+    if not (terminal.mid and terminal.tid and terminal.processor_config_id):
+        needed = ("mid", "tid", "processor_config_id")
+        missing = [name for name in needed if not getattr(terminal, name)]
+        return f"the terminal has no {' and no '.join(missing)}"
+    if context.world.readings[BLOCK_ANSWER] == "invalid_terminal":
+        above = blocked_account(context, account)
+        return f"account {above.id} ({above.name}) is blocked" if above else None
+    return None
 
 
 @lru_cache(maxsize=1_000)

@@ -12,14 +12,12 @@ from sandbox.domain import keys
 from sandbox.domain.clock import TAP_EXPIRES, Timer
 from sandbox.domain.faults import AUTHENTICATION_FAILED, NOT_FOUND, Refusal
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.payments.cards import Tap, Tapped
 from sandbox.domain.payments.transactions import BusyPayment
 from sandbox.platform.access import name_key
 from sandbox.platform.context import OperationContext, RequestContext
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.worlds.due_timers import fire_due
 from sandbox.worlds.journal import WaitingRequest, headers_shown_by
-from sandbox.worlds.tap_desk import PaymentByCard
 
 
 def delay_ms(context: OperationContext, choice: ChosenOutcome) -> int:
@@ -34,46 +32,30 @@ def delay_ms(context: OperationContext, choice: ChosenOutcome) -> int:
 async def in_flight(context: RequestContext, payment: str) -> AsyncIterator[None]:
     """Commit what was done, and show operators the request as a waiting one inside the block."""
     tap_desk, waiting = context.world.tap_desk, context.world.journal.waiting
+    incoming, key = context.incoming, context.known_caller.key
+    assert incoming.match
+    assert incoming.match.row
     try:
         context.unit.commit()
-        waiting[context.request_id] = _describe_waiting(context, payment)
+        waiting[context.request_id] = WaitingRequest(
+            id=context.request_id,
+            at=context.now,
+            method=incoming.method,
+            path=incoming.path,
+            route=incoming.match.row.name,
+            key=keys.mask(key.key_last4),
+            key_id=key.id,
+            account_id=key.account_id,
+            origin=incoming.origin,
+            headers=headers_shown_by(context.world.profile)(incoming.shown_headers),
+            payment=payment,
+        )
         # Follow-ups may be due before the next request.
         fire_due(context.world)
         yield
     finally:
         tap_desk.leave(payment)
         waiting.pop(context.request_id, None)
-
-
-def _describe_waiting(context: RequestContext, payment: str) -> WaitingRequest:
-    """Return the request as operators see it until it is answered."""
-    assert context.caller
-    assert context.incoming.match
-    assert context.incoming.match.row
-    incoming, key = context.incoming, context.caller.key
-    return WaitingRequest(
-        id=context.request_id,
-        at=context.now,
-        method=incoming.method,
-        path=incoming.path,
-        route=context.incoming.match.row.name,
-        key=keys.mask(key.key_last4),
-        key_id=key.id,
-        account_id=key.account_id,
-        origin=incoming.origin,
-        headers=headers_shown_by(context.world.profile)(incoming.shown_headers),
-        payment=payment,
-    )
-
-
-async def wait_for_tap(context: RequestContext, tap: Tap, payment: PaymentByCard) -> Tapped | None:
-    """Wait at the tap desk; None if the payment ended without a tap. Source: assumed D24.
-
-    Other actions on the payment do not wait: its merchant can still cancel it.
-    """
-    tapped = await context.world.tap_desk.wait(tap, context.request_id, payment)
-    context.begin()
-    return tapped
 
 
 async def wait_for_answer(
@@ -116,15 +98,14 @@ def begin_second_phase(context: RequestContext) -> Refusal | None:
     It was revoked, deleted, or it expired. The processor has then failed.
     """
     context.begin()
-    assert context.caller
-    key = context.unit.get(ApiKey, context.caller.key.id)
-    unusable = ("it is gone", "spec 3.1") if key is None else keys.why_unusable(key, context.now)
+    used = context.known_caller.key
+    key = context.unit.get(ApiKey, used.id)
+    unusable = ("it is gone", "") if key is None else keys.why_unusable(key, context.now)
     if unusable is None:
         return None
-    reason, _ = unusable
     return Refusal(
         AUTHENTICATION_FAILED,
-        reason=f"while the payment waited, {name_key(context.caller.key)} stopped: {reason}",
+        reason=f"while the payment waited, {name_key(used)} stopped: {unusable[0]}",
         source="assumed D2",
         step="outcome",
     )

@@ -1,0 +1,225 @@
+"""An attempt at a payment: its event_id, its outcome, noted for the journal, and what follows it.
+
+A repeated event_id is answered again. Source: assumed 7.1, 2.6, F38.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from msgspec.structs import replace
+
+from sandbox.domain import clock
+from sandbox.domain.faults import DUPLICATE_EVENT, Refusal
+from sandbox.domain.payments.action_records import record_with
+from sandbox.domain.payments.cards import Card, Tapped
+from sandbox.domain.payments.outcomes import LOST_AS_DECLINED, OUTCOMES, Operation, Outcome
+from sandbox.domain.payments.transactions import Payment, Transaction
+from sandbox.domain.readings import DUPLICATE_EVENT_ID, LOST_CARDS
+from sandbox.platform.context import OperationContext, RequestContext
+from sandbox.platform.gateway import let_happen, request_words
+from sandbox.platform.payments.points_of_sale import KnownPlace
+from sandbox.scenarios.matcher import Words
+from sandbox.scenarios.outcome_choice import AttemptFacts, ChosenOutcome, choose, choose_at_tap
+from sandbox.scenarios.rules import FollowUp
+from sandbox.store.tables import event_claim
+
+
+def new_event_id(context: OperationContext, account_id: str) -> str:
+    """Return an event_id in capitals that no attempt of the merchant has: assumed 7.1, 2.6.
+
+    Draws repeat after a reset, so a client may have sent the one that comes next. It is skipped.
+    """
+    while True:
+        event_id = context.world.draws.uuid().upper()
+        used = event_claim(account_id, event_id)
+        if (
+            used not in context.world.taken_events
+            and context.unit.one(Payment, "used_event", used) is None
+        ):
+            return event_id
+
+
+def earlier_use(
+    context: OperationContext,
+    account_id: str,
+    sent: str | None,
+    operation: Operation,
+    amount: int | None,
+    acted_on: str | None = None,
+) -> Payment | Outcome | None:
+    """Return the transaction to answer again if this event_id was used before.
+
+    None if the event_id is new, and the outcome of the attempt if a repetition counts as one. Any
+    other repetition is refused silently, before the state is checked (assumed F38, 2.6). The
+    reading duplicate_event_id decides. `acted_on` is the id of the payment to act on, None for an
+    initiation.
+    """
+    if sent is None:
+        return None
+    used = event_claim(account_id, sent)
+    payment = context.unit.one(Payment, "used_event", used)
+    if payment is None and used not in context.world.taken_events:
+        return None
+    reading = context.world.readings[DUPLICATE_EVENT_ID.id]
+    if (
+        payment is not None
+        and reading == "replay"
+        and acted_on in (None, payment.id)
+        and _is_same(payment, sent, operation, amount, begins=acted_on is None)
+    ):
+        context.explain("rule", "replay", f"{payment.id} is answered again", "assumed 2.6")
+        return record_with(payment, sent)
+    if reading == "failed_attempt":
+        return OUTCOMES["duplicate_event"]
+    user = payment.id if payment is not None else context.world.taken_events[used]
+    raise Refusal(DUPLICATE_EVENT, f"event_id was used by transaction {user}", step="rule")
+
+
+def _is_same(
+    payment: Payment, event_id: str, operation: Operation, amount: int | None, *, begins: bool
+) -> bool:
+    """Whether the event_id belongs to this operation with this amount.
+
+    The event_id of the initiation belongs to the first attempt, and to no action on the payment.
+    """
+    shown = "sale" if operation is Operation.CONFIRM else operation.value
+    return begins == (payment.history[0].event_id == event_id) and any(
+        attempt.event_id == event_id
+        and attempt.transaction_type == shown
+        and amount in (None, attempt.amount)
+        for attempt in payment.history
+    )
+
+
+# --- outcomes -----------------------------------------------------------------------------------
+
+
+def decide(
+    context: RequestContext,
+    operation: Operation,
+    *,
+    amount: int | None,
+    card: Card,
+    terminal_id: str,
+    more: Callable[[], Words],
+    armed: tuple[Operation, str, int] | None = None,
+) -> ChosenOutcome:
+    """Choose the outcome, and note for the journal why. A fault that comes first is raised.
+
+    `more` gives further facts for scenarios.
+
+    Raises Refusal for an HTTP fault, and Dropped for a connection that is cut, with nothing done
+    (assumed 5.3).
+    """
+    world = context.world
+    facts = AttemptFacts(
+        operation,
+        amount,
+        card,
+        terminal_id,
+        context.forced,
+        world.state.terminal_outcomes.get(terminal_id),
+        armed,
+        world.switches["triggers.enabled"],
+        world.scenario,
+        more,
+    )
+    choice = context.choice = _as_read(context, choose(facts, world.queue))
+    if choice.source != "default":
+        context.explain("outcome", choice.key, choice.by, "assumed D4")
+    let_happen(context, choice)
+    return choice
+
+
+def _as_read(context: OperationContext, choice: ChosenOutcome) -> ChosenOutcome:
+    """Return the choice, with the reason that the world's reading gives lost cards (D35-lost)."""
+    outcome = choice.outcome
+    if outcome.status_reason == "invalid_card" and context.world.readings[LOST_CARDS] == "declined":
+        return replace(choice, outcome=LOST_AS_DECLINED.get(outcome.key, outcome))
+    return choice
+
+
+def decide_at_tap(
+    context: OperationContext,
+    waiting: ChosenOutcome,
+    operation: Operation,
+    amount: int,
+    tapped: Tapped,
+    terminal_id: str,
+) -> ChosenOutcome:
+    """Decide the outcome of the attempt by what came of the tap desk.
+
+    That is a tap, a cancellation or an outcome.
+    """
+    if tapped.outcome is not None:
+        choice, why = replace(waiting, outcome=tapped.outcome), "at the tap desk"
+    else:
+        assert tapped.card
+        facts = AttemptFacts(
+            operation=operation,
+            amount=amount,
+            card=tapped.card,
+            terminal_id=terminal_id,
+            terminal_outcome=context.world.state.terminal_outcomes.get(terminal_id),
+            should_heed_amounts=context.world.switches["triggers.enabled"],
+        )
+        choice, why = choose_at_tap(facts, waiting), f"{tapped.card.token} was tapped"
+    choice = context.choice = _as_read(context, choice)
+    context.explain("outcome", choice.key, f"{why}; {choice.by}", "assumed D24")
+    return choice
+
+
+def words_of(context: RequestContext, place: KnownPlace | Transaction, **more: Any) -> Words:
+    """Return the facts of every attempt that the rules of a scenario can use."""
+    return {
+        **request_words(context),
+        "currency": place.currency,
+        "location": place.location_id,
+        "account": place.account_id,
+        "processor": place.processor,
+        **more,
+    }
+
+
+def choose_repeated(context: OperationContext, outcome: Outcome, sent: str | None) -> ChosenOutcome:
+    """Return the choice for an attempt whose event_id was used before.
+
+    Source: assumed D35-duplicate.
+    """
+    choice = context.choice = ChosenOutcome(outcome, "rule", f"{sent} was used before")
+    context.explain("outcome", choice.key, choice.rule, "assumed D35-duplicate")
+    return choice
+
+
+def schedule_follow_ups(
+    context: OperationContext,
+    follow: Iterable[FollowUp],
+    terminal_id: str,
+    payment: str = "",
+    event_id: str = "",
+) -> None:
+    """Schedule follow-ups of a scenario from now on. Source: assumed D24, D39.
+
+    The late answer to an action names its `event_id`. The expiry of a prompt is set with the prompt
+    (see `conclusions`).
+    """
+    for number, one in enumerate(follow):
+        if one.do == clock.SURCHARGE_EXPIRES:
+            continue
+        subject = payment
+        if one.do in (clock.REVOKE_KEY, clock.REINSTATE_KEY):
+            if context.caller is None:
+                # A batch that closes on schedule is closed by no key (assumed B16).
+                continue
+            subject = context.caller.key.id
+        elif one.do in (clock.BLOCK_TERMINAL, clock.UNBLOCK_TERMINAL):
+            subject = terminal_id
+        context.unit.schedule(
+            clock.Timer(
+                kind=one.do,
+                subject=subject,
+                due=context.now + one.wait,
+                tag=f"{context.request_id}/{number}",
+                detail=f"{one.outcome or ''} {event_id}".strip(),
+            )
+        )
