@@ -23,8 +23,6 @@ from sandbox.platform.fields import CreateBody, Offset, Query, WholeNumber
 from sandbox.platform.lists import all_known
 from sandbox.platform.operation import ACCOUNT_IN_QUERY, Target, listing, operation
 
-LIMIT_MAX = 500
-
 
 class OpenBatch(CreateBody):
     """Body of the opening of a batch. Source: assumed 1.11-open."""
@@ -53,7 +51,7 @@ class ListBatches(Query):
         all_known(BATCH_STATUSES, "a status of batches"),
     ] = Field(default_factory=list)
     processor_config_id: Annotated[str, Field(min_length=1)] | None = None
-    limit: Annotated[WholeNumber, Field(ge=1, le=LIMIT_MAX)] = 50
+    limit: Annotated[WholeNumber, Field(ge=1, le=500)] = 50
     offset: Offset = 0
 
 
@@ -64,9 +62,6 @@ class ReadBatch(Query):
 
 
 _BATCH: Final = Target("path", "batch_id", Batch)
-
-
-_READ_PAYMENTS = "payments:read"
 
 
 @operation(
@@ -100,8 +95,8 @@ def read(context: OperationContext, batch: Batch, query: ReadBatch) -> Any:
     """
     if not query.include_transactions:
         return batch
-    if _READ_PAYMENTS not in context.known_caller.grants:
-        reason = f"transactions are left out: the key does not hold {_READ_PAYMENTS}"
+    if "payments:read" not in context.known_caller.grants:
+        reason = "transactions are left out: the key does not hold payments:read"
         context.explain("render", "without transactions", reason, "spec 5.6")
         return batch
     found = settlement.transactions_in(context, batch)
@@ -182,11 +177,7 @@ def edit(context: OperationContext, batch: Batch, body: EditBatch) -> Batch:
             moved = settlement.move(payment, batch_id)
             context.unit.put(moved)
             settlement.count(context, payment, moved)
-    batch = cast(Batch, context.unit.get(Batch, batch.id))
-    assert step.event
-    context.emit(step.event, batch)
-    context.explain("apply", "ok", f"edit: {step.state} to {step.target}", step.source)
-    return batch
+    return settlement.take(context, step, cast(Batch, context.unit.get(Batch, batch.id)))
 
 
 def _addable(context: OperationContext, batch: Batch, id: str) -> Payment:
@@ -195,18 +186,18 @@ def _addable(context: OperationContext, batch: Batch, id: str) -> Payment:
     It is a captured one of this terminal, unbatched or in a rejected batch (assumed B7, D10).
     """
     payment = _payment(context, id)
+    present = context.unit.get(Batch, payment.batch_id) if payment and payment.batch_id else None
     if payment is None or payment.account_id != batch.account_id:
-        raise _bad_member("added_transactions", id, "is not a transaction of this account")
-    if payment.transaction.tid != batch.terminal_id:
-        raise _bad_member("added_transactions", id, "belongs to another terminal")
-    if payment.status != "captured":
-        raise _bad_member("added_transactions", id, f"is {payment.status}, not captured")
-    if payment.batch_id is not None:
-        present = context.unit.get(Batch, payment.batch_id)
-        assert present
-        if present.id == batch.id or present.status != "rejected":
-            raise _bad_member("added_transactions", id, f"is in the batch {present.id}")
-    return payment
+        problem = "is not a transaction of this account"
+    elif payment.transaction.tid != batch.terminal_id:
+        problem = "belongs to another terminal"
+    elif payment.status != "captured":
+        problem = f"is {payment.status}, not captured"
+    elif present is not None and (present.id == batch.id or present.status != "rejected"):
+        problem = f"is in the batch {present.id}"
+    else:
+        return payment
+    raise _bad_member("added_transactions", id, problem)
 
 
 def _removable(context: OperationContext, batch: Batch, id: str) -> Payment:
@@ -242,5 +233,4 @@ def close(context: OperationContext, batch: Batch) -> Batch:
 
     Its result comes after the answer. Source: assumed B8, B9.
     """
-    step = settlement.step_of(batch, "close")
-    return settlement.submit(context, batch, step)
+    return settlement.submit(context, batch)

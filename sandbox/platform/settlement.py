@@ -39,12 +39,15 @@ def open_batch_of(context: OperationContext, terminal_id: str) -> Batch | None:
 
 def batch_for_entry(context: OperationContext, payment: Payment) -> Batch:
     """Return the open batch of the payment's terminal; opens one if needed (assumed B2, B3)."""
-    terminal_id = payment.transaction.tid
-    batch = open_batch_of(context, terminal_id)
+    tx = payment.transaction
+    # Its own may have been opened just now, and not be committed yet.
+    batch = context.unit.get(Batch, tx.batch_id) if tx.batch_id is not None else None
+    if batch is None or batch.status != "open":
+        batch = open_batch_of(context, tx.tid)
     if batch is not None:
         return batch
     # A deleted terminal has its refunds settled all the same (assumed D10).
-    return open_batch(context, cast(Terminal, context.unit.get(Terminal, terminal_id)))
+    return open_batch(context, cast(Terminal, context.unit.get(Terminal, tx.tid)))
 
 
 def open_batch(
@@ -77,29 +80,20 @@ def is_closed(context: OperationContext, batch_id: str | None) -> bool:
 
 
 def count(
-    context: OperationContext,
-    before: Payment | None,
-    after: Payment,
-    joined: Batch | None = None,
+    context: OperationContext, before: Payment, after: Payment, joined: Batch | None = None
 ) -> None:
     """Bring the sums of the payment's batches up to date. Source: assumed B2 to B4, D10.
 
     `joined` is the batch of a new entry, if it differs from the payment's own batch.
     """
     concerned = {} if joined is None else {joined.id: joined}
-    for payment in (before, after) if joined is None or after.batch_id != joined.id else (before,):
-        id = payment.batch_id if payment else None
-        if (
-            id is not None
-            and id not in concerned
-            and (batch := context.unit.get(Batch, id)) is not None
-        ):
+    for id in (before.batch_id, after.batch_id):
+        if id and id not in concerned and (batch := context.unit.get(Batch, id)) is not None:
             concerned[id] = batch
     for batch in concerned.values():
-        if batch.status not in batches.FROZEN:
-            counted = batches.counting(batch, before, after)
-            if counted is not batch:
-                context.unit.put(counted)
+        counted = batches.counting(batch, before, after)
+        if counted is not batch and batch.status not in batches.FROZEN:
+            context.unit.put(counted)
 
 
 def members_of(context: OperationContext, batch: Batch) -> list[Payment]:
@@ -128,41 +122,39 @@ def move(payment: Payment, batch_id: str | None) -> Payment:
 # --- submission and result ---
 
 
-def submit(context: OperationContext, batch: Batch, step: Step | None = None) -> Batch:
+def submit(context: OperationContext, batch: Batch) -> Batch:
     """Send an open or rejected batch to the processor. Source: assumed B8, B9, B16."""
-    step = step or step_of(batch, "close")
-    batch = structs.replace(batch, status="submitted", response=None, closed_at=None)
+    step = step_of(batch, "close")
+    _schedule_result(context, batch)
+    return take(context, step, structs.replace(batch, response=None, closed_at=None))
+
+
+def take(context: OperationContext, step: Step, batch: Batch) -> Batch:
+    """Store the batch as it is after this step of its life, and announce it."""
+    batch = structs.replace(batch, status=cast(Any, step.target))
     context.unit.put(batch)
     assert step.event
     context.emit(step.event, batch)
-    result = _result_to_come(context, batch)
-    if result is not None:
-        context.unit.schedule(result)
-    context.explain("apply", "ok", f"close: {step.state} to {step.target}", step.source)
+    reason = f"{step.trigger}: {step.state} to {step.target}"
+    context.explain("apply", "ok", reason, step.source)
     return batch
 
 
-def _result_to_come(context: OperationContext, batch: Batch) -> Timer | None:
-    """Return the time of the automatic result, and the result of a scenario.
-
-    None if there is none.
-    """
+def _schedule_result(context: OperationContext, batch: Batch) -> None:
+    """Schedule the automatic result, or that of a scenario, unless none is to come."""
+    due, detail = context.now, ""
     matched = _ruling(context, batch) if context.world.scenario is not None else None
-    if matched is None:
-        if context.world.switches["batch.settlement"] != "auto":
-            return None
-        return Timer(kind=BATCH_RESULT, subject=batch.id, due=context.now)
-    then = matched.then
-    context.explain("outcome", then.batch or "", f"scenario: {matched.rule}", "assumed D4")
-    schedule_follow_ups(context, then.follow or (), batch.terminal_id)
-    if then.batch == "no_result":
-        return None
-    return Timer(
-        kind=BATCH_RESULT,
-        subject=batch.id,
-        due=context.now + parse_duration(then.after or "0s"),
-        detail=then.model_dump_json(include={"batch", "reason", "rejected"}),
-    )
+    if matched is not None:
+        then = matched.then
+        context.explain("outcome", then.batch or "", f"scenario: {matched.rule}", "assumed D4")
+        schedule_follow_ups(context, then.follow or (), batch.terminal_id)
+        if then.batch == "no_result":
+            return
+        due += parse_duration(then.after or "0s")
+        detail = then.model_dump_json(include={"batch", "reason", "rejected"})
+    elif context.world.switches["batch.settlement"] != "auto":
+        return
+    context.unit.schedule(Timer(kind=BATCH_RESULT, subject=batch.id, due=due, detail=detail))
 
 
 def _ruling(context: OperationContext, batch: Batch) -> MatchedRule | None:
@@ -194,16 +186,16 @@ def step_of(batch: Batch, trigger: str) -> Step:
         ) from None
 
 
-def answer_by_itself(context: OperationContext, batch_id: str, planned: str) -> None:
+def answer_when_due(context: OperationContext, timer: Timer) -> None:
     """Answer as the processor: as a scenario planned, else by the members' amounts.
 
     Source: assumed 6.2-settlement, D4.
     """
-    batch = context.unit.get(Batch, batch_id)
+    batch = context.unit.get(Batch, timer.subject)
     if batch is None or batch.status != "submitted":
         return
     members = members_of(context, batch)
-    result = coming_result(context, batch, planned, members)
+    result = coming_result(context, batch, timer.detail, members)
     if result is not None:
         answer(context, batch, result, members)
 
@@ -256,43 +248,28 @@ def _planned(then: dict[str, Any], members: list[Payment]) -> Result:
 
 
 def answer(
-    context: OperationContext,
-    batch: Batch,
-    result: Result,
-    members: list[Payment] | None = None,
+    context: OperationContext, batch: Batch, result: Result, members: list[Payment]
 ) -> Batch:
     """Apply the processor's result to a submitted batch. Source: assumed B10 to B12, F36, F37.
 
     Raises NoSuchStep when the batch is not submitted.
     """
     step = batches.BATCH_LIFE.step(batch.status, batches.TRIGGER_OF_ANSWER[result.answer])
-    members = members_of(context, batch) if members is None else members
     if result.answer == "rejected":
-        reason = result.reason or batches.DEFAULT_REASON
-        batch = structs.replace(
-            batch,
-            status="rejected",
-            # A reason that is in no list is passed on as it is.
-            response={"rejection_reason": batches.REASONS.get(reason, reason)},
-        )
-        _use_up(context, members)
-    else:
-        refused = set(result.rejected)
         for payment in members:
-            is_refused = payment.id in refused
-            context.unit.put(_released(payment, batch.id) if is_refused else _settled(payment))
-        accepted = batch.transaction_count - len(refused)
-        counts = {"accepted": accepted, "rejected": len(refused)}
-        batch = structs.replace(
-            batch,
-            status=result.answer,
-            closed_at=context.now,
-            response=counts if result != batches.ACCEPTED else None,
-        )
-    context.unit.put(batch)
-    assert step.event
-    context.emit(step.event, batch)
-    return batch
+            if payment.settlement is not None and SETTLEMENTS[payment.settlement].is_once:
+                context.unit.put(structs.replace(payment, settlement=None))
+        reason = result.reason or batches.DEFAULT_REASON
+        # A reason that is in no list is passed on as it is.
+        shown = {"rejection_reason": batches.REASONS.get(reason, reason)}
+        return take(context, step, structs.replace(batch, response=shown))
+    refused = set(result.rejected)
+    for payment in members:
+        is_refused = payment.id in refused
+        context.unit.put(_released(payment, batch.id) if is_refused else _settled(payment))
+    counts = {"accepted": batch.transaction_count - len(refused), "rejected": len(refused)}
+    response = counts if result != batches.ACCEPTED else None
+    return take(context, step, structs.replace(batch, closed_at=context.now, response=response))
 
 
 def _settled(payment: Payment) -> Payment:
@@ -309,13 +286,6 @@ def _released(payment: Payment, batch_id: str) -> Payment:
     return structs.replace(
         move(payment, None), settlement=None, refused_in=(*payment.refused_in, batch_id)
     )
-
-
-def _use_up(context: OperationContext, members: list[Payment]) -> None:
-    """Use up rejections that happen once, so that they do not happen again."""
-    for payment in members:
-        if payment.settlement is not None and SETTLEMENTS[payment.settlement].is_once:
-            context.unit.put(structs.replace(payment, settlement=None))
 
 
 # --- schedules ---

@@ -55,29 +55,20 @@ def _late_answer(context: OperationContext, timer: Timer) -> None:
         late_answers.answer(context, payment, outcome, event_id)
 
 
-def _batch(context: OperationContext, timer: Timer) -> None:
-    settlement.answer_by_itself(context, timer.subject, timer.detail)
-
-
 # --- keys and terminals -----------------------------------------------------------------------
 
 
-def _key(trigger: str) -> FallsDue:
-    def move_key(context: OperationContext, timer: Timer) -> None:
-        key = context.unit.get(ApiKey, timer.subject)
-        if key is not None and KEY_LIFE.has_step(state_of_key(key), trigger):
-            apikeys.move(context, key, trigger)
-
-    return move_key
+def _move_key(context: OperationContext, timer: Timer) -> None:
+    key, trigger = context.unit.get(ApiKey, timer.subject), timer.kind.removesuffix("_key")
+    if key is not None and KEY_LIFE.has_step(state_of_key(key), trigger):
+        apikeys.move(context, key, trigger)
 
 
-def _terminal(trigger: str) -> FallsDue:
-    def move_terminal(context: OperationContext, timer: Timer) -> None:
-        terminal = context.unit.get(Terminal, timer.subject)
-        if terminal is not None and TERMINALS.life.has_step(state_of_terminal(terminal), trigger):
-            directory.change(context, terminal, {}, trigger)
-
-    return move_terminal
+def _move_terminal(context: OperationContext, timer: Timer) -> None:
+    terminal = context.unit.get(Terminal, timer.subject)
+    trigger = timer.kind.removesuffix("_terminal")
+    if terminal is not None and TERMINALS.life.has_step(state_of_terminal(terminal), trigger):
+        directory.change(context, terminal, {}, trigger)
 
 
 def _nothing(context: OperationContext, timer: Timer) -> None:
@@ -91,13 +82,13 @@ TIMER_HANDLERS: Final[Mapping[str, FallsDue]] = {
     clock.HOLD_REVERSED: _end,
     clock.CANCEL: _end,
     clock.LATE_ANSWER: _late_answer,
-    clock.BATCH_RESULT: _batch,
+    clock.BATCH_RESULT: settlement.answer_when_due,
     clock.BATCH_CLOSES: settlement.close_when_due,
     clock.KEY_EXPIRES: _nothing,
-    clock.REVOKE_KEY: _key("revoke"),
-    clock.REINSTATE_KEY: _key("reinstate"),
-    clock.BLOCK_TERMINAL: _terminal("block"),
-    clock.UNBLOCK_TERMINAL: _terminal("unblock"),
+    clock.REVOKE_KEY: _move_key,
+    clock.REINSTATE_KEY: _move_key,
+    clock.BLOCK_TERMINAL: _move_terminal,
+    clock.UNBLOCK_TERMINAL: _move_terminal,
 }
 """The handler of each kind of timer."""
 

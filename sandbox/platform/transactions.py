@@ -11,7 +11,6 @@ from pydantic import Field, create_model
 
 from sandbox.domain import faults
 from sandbox.domain.access import need
-from sandbox.domain.batches import Batch
 from sandbox.domain.directory import PASSTHROUGH, relate_to_its_records
 from sandbox.domain.faults import Refusal
 from sandbox.domain.field_types import Amount, PositiveAmount, Text
@@ -286,10 +285,9 @@ def edit(context: OperationContext, payment: Payment, body: EditTransaction) -> 
         )
     wanted = edits.Edit(**dict(body) | {"breakdown": body.breakdown and body.breakdown.parts()})
     _must_be_allowed(context, edits.needed(payment, wanted))
-    after, joined = payment, None
     for step in edits.steps_of(payment, wanted):
-        after, joined = _take(context, after, step, joined)
-    return after
+        payment = _take(context, payment, step)
+    return payment
 
 
 def _must_be_allowed(context: OperationContext, needed: tuple[str, ...]) -> None:
@@ -305,13 +303,8 @@ def _must_be_allowed(context: OperationContext, needed: tuple[str, ...]) -> None
             )
 
 
-def _take(
-    context: OperationContext, payment: Payment, step: edits.Edit, joined: Batch | None
-) -> tuple[Payment, Batch | None]:
-    """Carry out one step of an edit. An outcome that is still open is not an attempt.
-
-    `joined` is the batch that an earlier step of the same edit joined.
-    """
+def _take(context: OperationContext, payment: Payment, step: edits.Edit) -> Payment:
+    """Carry out one step of an edit. An outcome that is still open is not an attempt."""
     shows = context.world.readings[STATUS_AFTER_PARTIAL_REFUND.id]
     try:
         after = edits.edited(payment, step, partial_refund_shows=shows)
@@ -320,18 +313,16 @@ def _take(
             faults.VALIDATION_ERROR, str(error), source="assumed F8", step="rule"
         ) from None
     if after == payment:
-        return payment, joined
+        return payment
     if after.status == "pending":
         context.unit.put(after)
         settlement.count(context, payment, after)
-        return after, joined
+        return after
     captures = after.ledger.captured > 0 and after.status != "reversed"
     refunds = after.ledger.refunded > payment.ledger.refunded
     batch = None
     if (captures and payment.batch_id is None) or refunds:
-        # The store finds what is committed; this edit has not been yet.
-        known = context.unit.get(Batch, joined.id) if joined else None
-        batch = known or settlement.batch_for_entry(context, payment)
+        batch = settlement.batch_for_entry(context, payment)
     new_id = batch.id if batch else None
     conclusion = edits.conclude(
         payment,
@@ -341,4 +332,4 @@ def _take(
         capture_batch_id=(payment.batch_id or new_id) if captures else None,
         refund_batch_id=new_id if refunds else None,
     )
-    return conclusions.save(context, conclusion, payment, batch).record, batch or joined
+    return conclusions.save(context, conclusion, payment, batch).record

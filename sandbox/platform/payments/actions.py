@@ -27,7 +27,6 @@ from sandbox.domain.readings import (
     ABOVE_THE_HOLD,
     CAPTURE_AMOUNT,
     INCREMENT_AMOUNT,
-    RATES_BELOW_ONE,
     RULE_FAILURES,
 )
 from sandbox.platform import settlement
@@ -42,11 +41,10 @@ from sandbox.platform.payments.bodies import (
     Refund,
     Reverse,
     StandaloneRefund,
-    as_percent,
     card_in,
     example_of_sale,
-    note_small_rate,
     parts_of,
+    percent_in,
 )
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.store.tables import event_claim
@@ -153,17 +151,11 @@ def reverse(context: RequestContext, payment: Payment, body: Reverse) -> ActionR
 @_action(Operation.ADJUST, "adjust", "payments:tipadjust", {"type": "fixed", "amount": 400})
 def adjust(context: RequestContext, payment: Payment, body: Adjust) -> ActionRequest:
     """Adjust the tip of a captured payment. Source: assumed 1.8-adjust."""
-    amount, percentage = body.amount, None
-    if body.type == "percentage":
-        amount, percentage = None, body.percentage
-        if context.world.readings[RATES_BELOW_ONE] == "fraction":
-            percentage = as_percent(percentage)
-        else:
-            note_small_rate(context, "percentage", percentage)
+    is_percentage = body.type == "percentage"
     return ActionRequest(
         operation=Operation.ADJUST,
-        amount=amount,
-        percentage=percentage,
+        amount=None if is_percentage else body.amount,
+        percentage=percent_in(context, "percentage", body.percentage) if is_percentage else None,
         limit=context.world.readings[ABOVE_THE_HOLD],
     )
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec.structs import replace
 from pydantic import (
+    AliasGenerator,
     ConfigDict,
     Field,
     StrictBool,
@@ -16,6 +17,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic.alias_generators import to_camel
 
 from sandbox.domain.currencies import PaymentCurrency
 from sandbox.domain.faults import VALIDATION_ERROR, Refusal
@@ -26,8 +28,7 @@ from sandbox.domain.readings import RATES_BELOW_ONE
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import Body
 
-EVENT_ID_CHARS_MAX = 128
-EventId = Annotated[StrictStr, Field(min_length=1, max_length=EVENT_ID_CHARS_MAX)]
+EventId = Annotated[StrictStr, Field(min_length=1, max_length=128)]
 
 RESERVED_DETAILS = frozenset({"authorized_amount", "captured_amount", "remaining_amount"})
 _Details = Annotated[
@@ -96,61 +97,48 @@ class BreakdownBody(Body):
     """How an amount is split. Source: assumed 1.8-sum."""
 
     model_config = ConfigDict(
+        alias_generator=AliasGenerator(validation_alias=to_camel),
         json_schema_extra={
             "allOf": [
                 _unless("surcharge", "surchargeAmount"),
                 _unless("surcharge", "surchargeRate"),
             ]
-        }
+        },
     )
 
     subtotal: Amount
-    tax_amount: Amount | None = Field(default=None, validation_alias="taxAmount")
-    tax_rate: Rate | None = Field(default=None, validation_alias="taxRate")
-    tip_amount: Amount | None = Field(default=None, validation_alias="tipAmount")
-    tip_rate: Rate | None = Field(default=None, validation_alias="tipRate")
-    tip_type: Literal["fixed", "percentage"] | None = Field(
-        default=None, validation_alias="tipType"
-    )
+    tax_amount: Amount | None = None
+    tax_rate: Rate | None = None
+    tip_amount: Amount | None = None
+    tip_rate: Rate | None = None
+    tip_type: Literal["fixed", "percentage"] | None = None
     surcharge: SurchargeBody | None = None
-    flat_amount: Amount | None = Field(default=None, validation_alias="surchargeAmount")
-    flat_rate: Rate | None = Field(default=None, validation_alias="surchargeRate")
+    surcharge_amount: Amount | None = None
+    surcharge_rate: Rate | None = None
 
     @model_validator(mode="after")
     def _has_one_surcharge(self) -> "BreakdownBody":
-        if self.surcharge is not None and (self.flat_amount or self.flat_rate):
+        if self.surcharge is not None and (self.surcharge_amount or self.surcharge_rate):
             raise ValueError("surcharge: in one form, not in two")
-        if self.surcharge is not None:
-            self._agreed_rate(self.surcharge)
+        self.parts()
         return self
 
-    def _agreed_rate(self, surcharge: SurchargeBody) -> float | None:
-        """Return the percentage that gives the stated amount, or the one that was stated alone.
-
-        Raises ValueError if both are stated and do not agree.
-        """
-        if surcharge.amount is None or surcharge.percent is None:
-            return surcharge.percent
-        return agreed_rate(self._without_surcharge.amounts, surcharge.amount, surcharge.percent)
-
-    @property
-    def _without_surcharge(self) -> Breakdown:
-        return Breakdown(
-            subtotal=self.subtotal,
-            tax_amount=self.tax_amount,
-            tax_rate=self.tax_rate,
-            tip_amount=self.tip_amount,
-            tip_rate=self.tip_rate,
-            tip_type=self.tip_type,
-        )
-
     def parts(self) -> Breakdown:
-        """Return the breakdown as the domain takes it."""
-        amount, rate, bypass = self.flat_amount, self.flat_rate, False
-        if (one := self.surcharge) is not None:
-            amount, rate, bypass = one.amount, self._agreed_rate(one), bool(one.bypass)
+        """Return the breakdown as the domain takes it.
+
+        The percentage of a surcharge is the one that gives the stated amount. Raises ValueError if
+        both are stated and do not agree.
+        """
+        fields = dict(self)
+        one: SurchargeBody | None = fields.pop("surcharge")
+        parts = Breakdown(**fields)
+        if one is None:
+            return parts
+        rate = one.percent
+        if one.amount is not None and rate is not None:
+            rate = agreed_rate(parts.amounts, one.amount, rate)
         return replace(
-            self._without_surcharge, surcharge_amount=amount, surcharge_rate=rate, bypass=bypass
+            parts, surcharge_amount=one.amount, surcharge_rate=rate, bypass=bool(one.bypass)
         )
 
 
@@ -174,12 +162,6 @@ class _WithReader(Body):
     general_card_data: StrictStr | None = Field(default=None, validation_alias="generalCardData")
     pin_bypassed: StrictBool | None = Field(default=None, validation_alias="pinBypassed")
     is_pin_fallback: StrictBool | None = Field(default=None, validation_alias="isPINFallback")
-
-    @property
-    def card_data(self) -> str | None:
-        """The reader data, in either form."""
-        reader = self.card_reader_data
-        return (reader.payment_card_data if reader else None) or self.payment_card_data
 
 
 class StartPayment(_WithReader):
@@ -302,12 +284,13 @@ class Confirm(_Action):
 
 
 def card_in(body: StartPayment | Refund) -> Card:
-    """Return the card of the body's reader data.
+    """Return the card of the body's reader data, in either form.
 
     Raises Refusal for one that is not in the table.
     """
+    reader = body.card_reader_data
     try:
-        return card_of(body.card_data)
+        return card_of((reader.payment_card_data if reader else None) or body.payment_card_data)
     except ValueError as error:
         raise Refusal(
             VALIDATION_ERROR, f"card_reader_data: {error}", source="assumed 6.4-unknown"
@@ -315,39 +298,35 @@ def card_in(body: StartPayment | Refund) -> Card:
 
 
 def parts_of(context: OperationContext, body: BreakdownBody | None) -> Breakdown | None:
-    """Return the breakdown as the domain takes it.
-
-    Rates below 1 are noted in the journal, or are fractions of 1 if the reading says so.
-    """
+    """Return the breakdown as the domain takes it, with its rates in percent."""
     if body is None:
         return None
-    parts = body.parts()
-    if context.world.readings[RATES_BELOW_ONE] == "fraction":
-        # The percentage beside a surcharge's amount is the one that agrees with it.
-        is_agreed = body.surcharge is not None and body.surcharge.amount is not None
-        return replace(
-            parts,
-            tax_rate=as_percent(parts.tax_rate),
-            tip_rate=as_percent(parts.tip_rate),
-            surcharge_rate=parts.surcharge_rate if is_agreed else as_percent(parts.surcharge_rate),
+    parts, surcharge = body.parts(), body.surcharge
+    rates = {
+        name: percent_in(context, f"breakdown.{sent}", getattr(parts, name))
+        for name, sent in (
+            ("tax_rate", "taxRate"),
+            ("tip_rate", "tipRate"),
+            ("surcharge_rate", "surcharge"),
         )
-    for name, rate in (
-        ("taxRate", parts.tax_rate),
-        ("tipRate", parts.tip_rate),
-        ("surcharge", parts.surcharge_rate),
-    ):
-        note_small_rate(context, f"breakdown.{name}", rate)
-    return parts
+    }
+    if surcharge is not None and surcharge.amount is not None:
+        # The percentage beside a surcharge's amount is the one that agrees with it.
+        del rates["surcharge_rate"]
+    return replace(parts, **rates)
 
 
-def as_percent(rate: float | None) -> float | None:
-    """Return a rate below 1 as a fraction: 0.0875 is 8.75 %. Source: assumed D35-rates."""
-    # The product of two floats is not quite the decimal that was meant.
-    return round(rate * 100, 6) if rate is not None and 0 < rate < 1 else rate
+def percent_in(context: OperationContext, name: str, rate: float | None) -> float | None:
+    """Return a rate in percent. Below 1, many clients mean a fraction of 1: 0.0875 is 8.75 %.
 
-
-def note_small_rate(context: OperationContext, name: str, rate: float | None) -> None:
-    """Note a rate below one percent: many clients mean a fraction of 1 (assumed 2.8-units)."""
-    if rate is not None and 0 < rate < 1:
-        reason = f"{name}: {rate:g} is read as {rate:g} %, not as {rate * 100:g} %"
-        context.explain("rule", "note", reason, "assumed 2.8-units")
+    It is read so if the reading says so, and noted in the journal otherwise. Source: assumed
+    D35-rates, 2.8-units.
+    """
+    if rate is None or not 0 < rate < 1:
+        return rate
+    if context.world.readings[RATES_BELOW_ONE] == "fraction":
+        # The product of two floats is not quite the decimal that was meant.
+        return round(rate * 100, 6)
+    reason = f"{name}: {rate:g} is read as {rate:g} %, not as {rate * 100:g} %"
+    context.explain("rule", "note", reason, "assumed 2.8-units")
+    return rate
