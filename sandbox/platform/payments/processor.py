@@ -100,7 +100,7 @@ def begin_second_phase(context: RequestContext) -> Refusal | None:
     context.begin()
     used = context.known_caller.key
     key = context.unit.get(ApiKey, used.id)
-    unusable = ("it is gone", "") if key is None else keys.why_unusable(key, context.now)
+    unusable = ("it is gone", "spec 3.1") if key is None else keys.why_unusable(key, context.now)
     if unusable is None:
         return None
     return Refusal(
