@@ -210,7 +210,7 @@ class _Initiation:
             "reader_identifier": body.reader_identifier or device,
         }
         # A payment that waits for its tap, or ends at the reader, has no card yet (assumed D29).
-        is_read = choice is None or (choice.tap is None and not self._ends_at_the_reader)
+        is_read = choice is None or (choice.tap is None and not self._is_called_off)
         payment = self.created(self.card if is_read else NOT_READ)
         context.unit.put(payment)
         context.emit("transaction.create", payment)
@@ -250,7 +250,7 @@ class _Initiation:
         if choice is not None and choice.follow:
             self.schedule([one for one in choice.follow if not was_tapped or one.do == LATE_ANSWER])
         card = self.tapped_card
-        if card is None and payment.card is NOT_READ and not self._ends_at_the_reader:
+        if card is None and payment.card is NOT_READ and not self._is_called_off:
             card = self.card
         if card is not None:
             # The pending payment as it would be had this card been known from the beginning.
@@ -325,7 +325,7 @@ class _Initiation:
         return None
 
     @property
-    def _ends_at_the_reader(self) -> bool:
+    def _is_called_off(self) -> bool:
         """Whether the payment is canceled before a card is read (assumed D29)."""
         return self.choice is not None and self.choice.outcome.key in outcomes.AT_THE_READER
 
