@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from sandbox.domain.payments.amounts import AMOUNT_MAX, Amounts, Ledger, percent_of
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.pricing import Breakdown, tip_type_of
-from sandbox.domain.payments.transactions import Payment, Rates, TipCapture
+from sandbox.domain.payments.transactions import Payment, TipCapture
 
 TIP_HEADROOM_PERCENT: Final = 100
 """The most by which a tip may raise a capture above the hold, in percent of the subtotal.
@@ -43,19 +43,15 @@ class ActionRequest(Struct, frozen=True, kw_only=True, gc=False):
     is_new_total: bool = False
 
 
-class Plan(Struct, frozen=True, kw_only=True, gc=False):
-    """The money after the action. `amount` is that of the operation.
+class Plan(Struct, frozen=True, gc=False):
+    """The effect of the action on the money: `changes`, as `transactions.change` takes them.
 
-    `is_excessive`: the action asks for more than there is. `is_full`: it leaves nothing.
+    `amount` is that of the operation. `is_excessive`: the action asks for more than there is.
+    `is_full`: it leaves nothing.
     """
 
     amount: int
-    amounts: Amounts
-    ledger: Ledger
-    rates: Rates
-    tip_type: str
-    tip_capture_mode: TipCapture | None
-    is_partial: bool
+    changes: dict[str, Any] = {}
     is_excessive: bool = False
     is_full: bool = False
 
@@ -78,20 +74,6 @@ def _is_above_hold(amounts: Amounts, held: int, limit: str) -> bool:
     return goods > held or amounts.tip > headroom(amounts, limit)
 
 
-def _plan(payment: Payment, amount: int, **changes: Any) -> Plan:
-    """Return a plan that changes only the named fields."""
-    unchanged = Plan(
-        amount=amount,
-        amounts=payment.amounts,
-        ledger=payment.ledger,
-        rates=payment.rates,
-        tip_type=payment.transaction.tip_type,
-        tip_capture_mode=payment.transaction.tip_capture_mode,
-        is_partial=payment.is_partial,
-    )
-    return replace(unchanged, **changes)
-
-
 # --- capture ----------------------------------------------------------------------------------
 
 
@@ -109,17 +91,21 @@ def _capture(payment: Payment, action: ActionRequest) -> Plan:
     if rest < 1:
         raise ValueError("tip_amount: leaves nothing of the amount")
     if (amount if action.limit == "nothing" else rest) > held:
-        return _plan(payment, amount, is_excessive=True)
+        return Plan(amount, is_excessive=True)
     # A partial approval keeps showing the requested amount (assumed 2.7).
     amounts = payment.amounts if payment.is_partial else payment.amounts.scaled_to(rest)
     if action.limit != "nothing" and tip > headroom(amounts, action.limit):
-        return _plan(payment, amount, is_excessive=True)
-    changes: dict[str, Any] = {}
+        return Plan(amount, is_excessive=True)
+    changes: dict[str, Any] = {"amounts": amounts, "ledger": _captured(payment, amount)}
     if tip:
-        amounts = amounts.with_tip(amounts.tip + tip)
-        changes = {"tip_type": "fixed", "tip_capture_mode": "capture"}
-    ledger = replace(payment.ledger, captured=amount, added=max(0, amount - held))
-    return _plan(payment, amount, amounts=amounts, ledger=ledger, **changes)
+        changes["amounts"] = amounts.with_tip(amounts.tip + tip)
+        changes |= {"tip_type": "fixed", "tip_capture_mode": "capture"}
+    return Plan(amount, changes)
+
+
+def _captured(payment: Payment, amount: int) -> Ledger:
+    added = max(0, amount - payment.ledger.held)
+    return replace(payment.ledger, captured=amount, added=added)
 
 
 def _with_tip(breakdown: Breakdown, tip: int | None) -> Breakdown:
@@ -137,18 +123,10 @@ def _capture_as_stated(payment: Payment, action: ActionRequest, stated: Breakdow
     """
     amounts = _stated(payment, stated, action.amount)
     _must_be_within_its_own_rate(stated, amounts)
-    amount, held = amounts.total, payment.ledger.held
-    ledger = replace(payment.ledger, captured=amount, added=max(0, amount - held))
-    return _plan(
-        payment,
-        amount,
-        amounts=amounts,
-        ledger=ledger,
-        rates=_rates(payment, stated, amounts),
-        is_partial=False,
-        is_excessive=_is_above_hold(amounts, held, action.limit),
-        **_tip_changes(payment, stated, amounts, "capture"),
-    )
+    changes = _replaced(payment, stated, amounts, "capture")
+    changes |= {"ledger": _captured(payment, amounts.total), "is_partial": False}
+    is_excessive = _is_above_hold(amounts, payment.ledger.held, action.limit)
+    return Plan(amounts.total, changes, is_excessive)
 
 
 def _stated(payment: Payment, stated: Breakdown, amount: int | None) -> Amounts:
@@ -178,30 +156,24 @@ def _must_be_within_its_own_rate(stated: Breakdown, amounts: Amounts) -> None:
         )
 
 
-def _rates(payment: Payment, stated: Breakdown, amounts: Amounts) -> Rates:
-    """Return the rates that go with replaced components.
+def _replaced(
+    payment: Payment, stated: Breakdown, amounts: Amounts, mode: TipCapture
+) -> dict[str, Any]:
+    """Return the changes that go with replaced components.
 
-    They are the old ones where a component stayed as it was.
+    Rate and kind of a component that stayed as it was are the old ones.
     """
-    changes: dict[str, Any] = {}
+    before, changes = payment.amounts, dict[str, Any](amounts=amounts)
     for part, basis in (("tax", "subtotal"), ("surcharge", "total")):
         amount: int = getattr(amounts, part)
-        if amount != getattr(payment.amounts, part):
+        if amount != getattr(before, part):
             changes[f"{part}_rate"] = getattr(stated, f"{part}_rate") or 0
             changes[f"{part}_source"] = "transaction" if amount else None
             changes[f"{part}_basis"] = basis if amount else None
-    return replace(payment.rates, **changes)
-
-
-def _tip_changes(
-    payment: Payment, stated: Breakdown, amounts: Amounts, mode: TipCapture
-) -> dict[str, Any]:
-    if amounts.tip == payment.amounts.tip:
-        return {}
-    return {
-        "tip_type": tip_type_of(stated),
-        "tip_capture_mode": mode if amounts.tip else None,
-    }
+    if amounts.tip != before.tip:
+        changes["tip_type"] = tip_type_of(stated)
+        changes["tip_capture_mode"] = mode if amounts.tip else None
+    return changes
 
 
 # --- increment, adjust ------------------------------------------------------------------------
@@ -225,15 +197,19 @@ def _increment(payment: Payment, action: ActionRequest) -> Plan:
     else:
         # The part of the total that is not held was reversed or never approved, and stays.
         amounts = stated.plus(Amounts(subtotal=payment.transaction.total_amount - held))
-    changes: dict[str, Any] = {}
+    changes: dict[str, Any] = {"amounts": amounts}
     if action.breakdown is not None:
-        changes = _tip_changes(payment, action.breakdown, amounts, "sale")
-        changes["rates"] = _rates(payment, action.breakdown, amounts)
+        changes = _replaced(payment, action.breakdown, amounts, "sale")
+    changes["ledger"] = _authorized(payment, amounts)
+    return Plan(stated.total, changes)
+
+
+def _authorized(payment: Payment, amounts: Amounts) -> Ledger:
+    """Return the ledger after the hold became larger, or smaller, with the total."""
     if amounts.total > AMOUNT_MAX:
         raise ValueError(f"amount: the authorization would exceed {AMOUNT_MAX}")
-    authorized = payment.ledger.authorized + amounts.total - payment.transaction.total_amount
-    ledger = replace(payment.ledger, authorized=authorized)
-    return _plan(payment, stated.total, amounts=amounts, ledger=ledger, **changes)
+    more = amounts.total - payment.transaction.total_amount
+    return replace(payment.ledger, authorized=payment.ledger.authorized + more)
 
 
 def _adjust(payment: Payment, action: ActionRequest) -> Plan:
@@ -243,32 +219,22 @@ def _adjust(payment: Payment, action: ActionRequest) -> Plan:
 
     An adjustment that would leave nothing captured is beyond the limit too.
     """
-    held, tip, tip_type = payment.ledger.held, action.amount or 0, "fixed"
+    tip, tip_type = action.amount or 0, "fixed"
     if action.percentage is not None:
         tip, tip_type = percent_of(payment.amounts.subtotal, action.percentage), "percentage"
-    amounts, more = payment.amounts.with_tip(tip), tip - payment.amounts.tip
+    amounts = payment.amounts.with_tip(tip)
+    limit = headroom(amounts, action.limit)
     if payment.status == "authorized":
         # The hold changes with the tip (assumed D35-tip).
-        if amounts.total > AMOUNT_MAX:
-            raise ValueError(f"amount: the authorization would exceed {AMOUNT_MAX}")
-        ledger = replace(payment.ledger, authorized=payment.ledger.authorized + more)
-        is_excessive = ledger.held < 1 or tip > headroom(amounts, action.limit)
+        ledger = _authorized(payment, amounts)
+        is_excessive = ledger.held < 1 or tip > limit
     else:
-        captured = payment.ledger.captured + more
-        limit = held + headroom(amounts, action.limit)
+        ledger = _captured(payment, payment.ledger.captured + tip - payment.amounts.tip)
         if action.limit == "tip_tax_and_surcharge":
             limit += amounts.tax
-        ledger = replace(payment.ledger, captured=captured, added=max(0, captured - held))
-        is_excessive = not 0 < captured <= limit
-    return _plan(
-        payment,
-        tip,
-        amounts=amounts,
-        ledger=ledger,
-        tip_type=tip_type,
-        tip_capture_mode="adjust" if tip else None,
-        is_excessive=is_excessive,
-    )
+        is_excessive = not 0 < ledger.captured <= ledger.held + limit
+    changes = {"amounts": amounts, "ledger": ledger, "tip_type": tip_type}
+    return Plan(tip, {**changes, "tip_capture_mode": "adjust" if tip else None}, is_excessive)
 
 
 # --- reverse, refund --------------------------------------------------------------------------
@@ -276,29 +242,26 @@ def _adjust(payment: Payment, action: ActionRequest) -> Plan:
 
 def _reverse(payment: Payment, action: ActionRequest) -> Plan:
     """Before the capture this voids part of the hold, afterwards part of the captured amount."""
-    ledger, whole = payment.ledger, payment.amounts.total
+    ledger, whole, part = payment.ledger, payment.amounts.total, "voided"
+    there = whole
+    if payment.status == "captured":
+        there, part = ledger.kept, "reversed"
+    elif payment.status == "authorized":
+        there = ledger.held
+    amount = back = there if action.amount is None else action.amount
     if payment.status in ("pending", "surcharge_pending"):
         # Nothing is held yet, so it can only be canceled as a whole (assumed F5).
-        amount = whole if action.amount is None else action.amount
-        back = payment.amounts
+        amounts = payment.amounts
         if payment.status == "surcharge_pending":
-            back = back.without_surcharge()
-        return _plan(payment, amount, amounts=back, is_full=amount in (whole, back.total))
+            amounts = amounts.without_surcharge()
+        return Plan(amount, {"amounts": amounts}, is_full=amount in (whole, amounts.total))
     if payment.status == "error":
         # It is not known whether it is held, so it can only be reversed as a whole.
-        amount = whole if action.amount is None else action.amount
         if amount < whole:
             raise ValueError(f"amount: a payment that timed out is reversed as a whole, {whole}")
-        ledger = replace(ledger, voided=ledger.authorized)
-        return _plan(payment, amount, ledger=ledger, is_excessive=amount > whole, is_full=True)
-    is_captured = payment.status == "captured"
-    there = ledger.kept if is_captured else ledger.held
-    amount = there if action.amount is None else action.amount
-    part = "reversed" if is_captured else "voided"
-    after = replace(ledger, **{part: getattr(ledger, part) + amount})
-    return _plan(
-        payment, amount, ledger=after, is_excessive=amount > there, is_full=amount == there
-    )
+        back = ledger.authorized
+    after = replace(ledger, **{part: getattr(ledger, part) + back})
+    return Plan(amount, {"ledger": after}, is_excessive=amount > there, is_full=amount == there)
 
 
 def _refund(payment: Payment, action: ActionRequest) -> Plan:
@@ -306,15 +269,10 @@ def _refund(payment: Payment, action: ActionRequest) -> Plan:
 
     The surcharge is given back pro rata, being part of the amount (assumed 2.5-refund).
     """
-    ledger = payment.ledger
-    amount = ledger.refundable if action.amount is None else action.amount
-    return _plan(
-        payment,
-        amount,
-        ledger=replace(ledger, refunded=ledger.refunded + amount),
-        is_excessive=amount > ledger.refundable,
-        is_full=amount == ledger.refundable,
-    )
+    ledger, there = payment.ledger, payment.ledger.refundable
+    amount = there if action.amount is None else action.amount
+    after = replace(ledger, refunded=ledger.refunded + amount)
+    return Plan(amount, {"ledger": after}, is_excessive=amount > there, is_full=amount == there)
 
 
 # --- confirm ----------------------------------------------------------------------------------
@@ -325,22 +283,21 @@ def _confirm(payment: Payment, action: ActionRequest) -> Plan:
 
     An amount alone is the whole total: the surcharge takes the difference.
     """
-    amounts, rates = payment.amounts, payment.rates
+    amounts = payment.amounts
     if not action.is_confirmed:
         back = amounts.without_surcharge()
-        return _plan(payment, back.total, amounts=back)
+        return Plan(back.total, {"amounts": back})
     changes: dict[str, Any] = {}
     if action.breakdown is not None:
         amounts = _stated(payment, action.breakdown, action.amount)
-        rates = _rates(payment, action.breakdown, amounts)
-        changes = _tip_changes(payment, action.breakdown, amounts, "sale")
+        changes = _replaced(payment, action.breakdown, amounts, "sale")
     elif action.amount is not None and action.amount != amounts.total:
         surcharge = action.amount - amounts.without_surcharge().total
         if surcharge < 0:
             raise ValueError("amount: is less than the total without a surcharge")
         amounts = replace(amounts, surcharge=surcharge)
     ledger = Ledger(authorized=amounts.total, captured=amounts.total)
-    return _plan(payment, amounts.total, amounts=amounts, ledger=ledger, rates=rates, **changes)
+    return Plan(amounts.total, {**changes, "amounts": amounts, "ledger": ledger})
 
 
 _PLANS: Final[dict[Operation, Callable[[Payment, ActionRequest], Plan]]] = {

@@ -92,7 +92,7 @@ CONDITIONS: Final[Mapping[str, Callable[[Case], bool]]] = {
     "the payer declines": lambda case: not case.action.is_confirmed,
     "above the limit": lambda case: case.plan.is_excessive,
     "in full": lambda case: case.plan.is_full,
-    "approved in part": lambda case: case.plan.ledger.captured < case.plan.amount,
+    "approved in part": lambda case: case.plan.changes["ledger"].captured < case.plan.amount,
     "refunded in part, or its batch closed": lambda case: (
         case.payment.ledger.refunded > 0 or case.is_batch_closed
     ),
@@ -162,12 +162,10 @@ def approve_in_part(case: Case, approved_amount: int | None) -> bool:
     if part is None:
         return False
     shows_part = case.readings[readings.TOTAL_OF_PARTIAL_APPROVAL] == "approved"
-    case.known_plan = replace(
-        whole,
-        amounts=whole.amounts.scaled_to(part) if shows_part else whole.amounts,
-        ledger=Ledger(authorized=part, captured=part),
-        is_partial=not shows_part,
-    )
+    changes = {"ledger": Ledger(authorized=part, captured=part), "is_partial": not shows_part}
+    if shows_part:
+        changes["amounts"] = whole.changes["amounts"].scaled_to(part)
+    case.known_plan = replace(whole, changes={**whole.changes, **changes})
     return True
 
 
@@ -232,20 +230,14 @@ def conclude(
     if taken.status_reading is not None:
         wanted = case.readings[taken.status_reading]
         status = status if wanted == "unchanged" else wanted
-    plan = case.plan
     is_captured = taken.batch_entry == "capture"
     after = change(
         attempted,
         status=status,
         status_reason=taken.reason,
-        amounts=plan.amounts,
-        ledger=plan.ledger,
-        rates=plan.rates,
-        tip_type=plan.tip_type,
-        tip_capture_mode=plan.tip_capture_mode,
         gateway_transaction_id=tx.gateway_transaction_id or gateway_id(tx.transaction_id),
-        is_partial=plan.is_partial,
         batch_id=None if taken.should_leave_batch else batch_id if is_captured else tx.batch_id,
+        **case.plan.changes,
     )
     settles_in = batch_id if taken.batch_entry else after.batch_id
     after = with_attempt(after, case.amount, at, batch_id=settles_in)
@@ -288,7 +280,7 @@ def _canceled(case: Case, taken: Transition, attempted: Payment, at: int) -> Con
         transaction_type=attempted.operation.value,  # assumed D17
         status="canceled",
         status_reason=taken.reason,
-        amounts=case.plan.amounts,
+        **case.plan.changes,
     )
     return Conclusion.announcing(taken, with_attempt(after, case.amount, at))
 

@@ -68,14 +68,10 @@ def answered_late(payment: Payment, outcome: Outcome) -> Start:
 
     The surcharge can no longer be confirmed, so it is not charged.
     """
-    tx, amounts = payment.transaction, payment.amounts
-    if not tx.surcharge_applied:
+    amounts = payment.amounts
+    if not payment.transaction.surcharge_applied:
         amounts = amounts.without_surcharge()
-    return Start(
-        payment=payment,
-        price=Price(amounts=amounts, rates=payment.rates, tip_type=tx.tip_type, needs_prompt=False),
-        outcome=outcome,
-    )
+    return Start(payment=payment, price=Price(amounts=amounts), outcome=outcome)
 
 
 def _has_verdict(verdict: Verdict) -> Callable[[Start], bool]:

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.payments.amounts import Amounts, percent_of
-from sandbox.domain.payments.transactions import NO_RATES, Rates
 
 PROHIBITED_STATES: Final = frozenset({"CT", "MA", "ME", "PR"})
 """Where nothing is surcharged: data, not legal advice. Source: assumed 2.8-never."""
@@ -124,9 +123,7 @@ class PointOfSale(Struct, frozen=True, kw_only=True, gc=False):
     @property
     def state(self) -> str | None:
         """The state of the sale: the location's, else the account's (assumed D16)."""
-        if self.location and self.location.address.state:
-            return self.location.address.state
-        return self.account.address.state
+        return (self.location and self.location.address.state) or self.account.address.state
 
     @property
     def may_surcharge(self) -> bool:
@@ -135,12 +132,15 @@ class PointOfSale(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Price(Struct, frozen=True, kw_only=True, gc=False):
-    """The price of a payment. With `needs_prompt` the surcharge is only proposed so far."""
+    """The price of a payment. With `needs_prompt` the surcharge is only proposed so far.
+
+    `rates` are the fields of a transaction that say which applied, and where each came from.
+    """
 
     amounts: Amounts
-    rates: Rates
-    tip_type: str
-    needs_prompt: bool
+    rates: dict[str, Any] = {}
+    tip_type: str = "fixed"
+    needs_prompt: bool = False
 
     @property
     def amounts_at_first(self) -> Amounts:
@@ -163,21 +163,19 @@ def price(
     """
     if breakdown is not None:
         breakdown.must_sum_to(amount)
-    if breakdown is None and not forces_prompt and _is_plain(place):
-        return Price(
-            amounts=Amounts(subtotal=amount), rates=NO_RATES, tip_type="fixed", needs_prompt=False
-        )
+    elif not forces_prompt and _is_plain(place):
+        return Price(amounts=Amounts(subtotal=amount))
     stated = breakdown or Breakdown(subtotal=amount)
-    tax, rates = _tax(stated, place)
+    tax, of_tax = _tax(stated, place)
     before = Amounts(subtotal=stated.subtotal, tax=tax, tip=stated.tip)
-    surcharge, rates, needs_prompt = _surcharge(
-        before, rates, stated, place, is_sale=is_sale, is_credit=is_credit, forced=forces_prompt
+    surcharge, of_surcharge = _surcharge(
+        before, stated, place, is_sale=is_sale, is_credit=is_credit, forced=forces_prompt
     )
     return Price(
         amounts=replace(before, surcharge=surcharge),
-        rates=rates,
+        rates=of_tax | of_surcharge,
         tip_type=tip_type_of(stated),
-        needs_prompt=needs_prompt,
+        needs_prompt=surcharge > 0 and of_surcharge["surcharge_confirmation_required"],
     )
 
 
@@ -191,84 +189,70 @@ def tip_type_of(breakdown: Breakdown) -> str:
 
 def _is_plain(place: PointOfSale) -> bool:
     """Whether no level configures any rates, as with most merchants."""
-    location, terminal, account = place.location, place.terminal, place.account
-    return (
-        account.surcharge_rate is None
-        and account.tax_rate is None
-        and terminal.surcharge_rate is None
-        and terminal.tax_rate is None
-        and (location is None or (location.surcharge_rate is None and location.tax_rate is None))
-    )
+    return all(one.surcharge_rate is None and one.tax_rate is None for _, one in place.levels)
 
 
 # --- tax --------------------------------------------------------------------------------------
 
 
-def _tax(stated: Breakdown, place: PointOfSale) -> tuple[int, Rates]:
-    """Return the tax, and the rates with its own, its source and basis. Source: assumed 2.8-tax."""
+def _tax(stated: Breakdown, place: PointOfSale) -> tuple[int, dict[str, Any]]:
+    """Return the tax, and its rate, source and basis. Source: assumed 2.8-tax."""
     if stated.tax_amount is not None or stated.tax_rate is not None:
-        rates = Rates(tax_rate=stated.tax_rate or 0)
+        rates: dict[str, Any] = {"tax_rate": stated.tax_rate or 0}
         if stated.tax:
-            rates = replace(rates, tax_source="transaction", tax_basis=DEFAULT_TAX_BASIS)
+            rates |= {"tax_source": "transaction", "tax_basis": DEFAULT_TAX_BASIS}
         return stated.tax, rates
     found = place.rate("tax_rate")
     if found is None:
-        return 0, NO_RATES
+        return 0, {}
     source, rate = found
     basis = place.first("tax_basis") or DEFAULT_TAX_BASIS
-    base = based_on(basis, Amounts(subtotal=stated.subtotal, tax=0, tip=stated.tip))
-    return percent_of(base, rate), Rates(tax_rate=rate, tax_source=source, tax_basis=basis)
+    base = based_on(basis, Amounts(subtotal=stated.subtotal, tip=stated.tip))
+    return percent_of(base, rate), {"tax_rate": rate, "tax_source": source, "tax_basis": basis}
 
 
 # --- surcharge --------------------------------------------------------------------------------
 
-_Surcharge = tuple[int, Rates, bool]
-"""The amount, the rates with its own, and whether it is only proposed so far."""
-
 
 def _surcharge(
     before: Amounts,
-    rates: Rates,
     stated: Breakdown,
     place: PointOfSale,
     *,
     is_sale: bool,
     is_credit: bool,
     forced: bool,
-) -> _Surcharge:
-    """Return the surcharge on top of the rest.
+) -> tuple[int, dict[str, Any]]:
+    """Return the surcharge on top of the rest, and its rate, source and basis.
 
     Source: assumed 2.8-surcharge, 2.8-never, 2.8-prompt.
     """
     if stated.bypass:
-        return 0, replace(rates, surcharge_source="transaction"), False
+        return 0, {"surcharge_source": "transaction"}
     if stated.surcharge_amount is not None or stated.surcharge_rate is not None:
-        return _stated_surcharge(before, rates, stated, place, is_credit=is_credit)
+        return _stated_surcharge(before, stated, place, is_credit=is_credit)
     found = place.rate("surcharge_rate")
     if found is None and forced:
         found = ("transaction", FORCED_SURCHARGE_RATE)
     # A preauthorization has only the parts that the request states (assumed Q15).
     if found is None or not is_sale or not is_credit or not place.may_surcharge:
-        return 0, rates, False
+        return 0, {}
     source, rate = found
     basis = place.first("surcharge_basis") or DEFAULT_SURCHARGE_BASIS
     amount = percent_of(based_on(basis, before), rate)
     required = place.first("surcharge_confirmation_required")
     # Null at every level prompts: card brands require disclosure before the sale completes.
-    asks = forced or required is None or required
-    rates = replace(
-        rates,
-        surcharge_rate=rate,
-        surcharge_source=source,
-        surcharge_basis=basis,
-        surcharge_confirmation_required=asks,
-    )
-    return amount, rates, asks and amount > 0
+    return amount, {
+        "surcharge_rate": rate,
+        "surcharge_source": source,
+        "surcharge_basis": basis,
+        "surcharge_confirmation_required": forced or required is None or required,
+    }
 
 
 def _stated_surcharge(
-    before: Amounts, rates: Rates, stated: Breakdown, place: PointOfSale, *, is_credit: bool
-) -> _Surcharge:
+    before: Amounts, stated: Breakdown, place: PointOfSale, *, is_credit: bool
+) -> tuple[int, dict[str, Any]]:
     if stated.surcharge and not is_credit:
         raise ValueError("breakdown.surcharge: debit and prepaid cards are never surcharged")
     if stated.surcharge and not place.may_surcharge:
@@ -277,15 +261,11 @@ def _stated_surcharge(
     if amount is None:
         # Counted on the tax as it came out, which may be a configured one.
         amount = percent_of(before.total, rate)
-    rates = replace(rates, surcharge_source="transaction")
+    rates: dict[str, Any] = {"surcharge_source": "transaction"}
     if amount:
-        rates = replace(
-            rates,
-            surcharge_rate=rate,
-            surcharge_basis=DEFAULT_SURCHARGE_BASIS,
-            surcharge_confirmation_required=False,
-        )
-    return amount, rates, False
+        rates |= {"surcharge_rate": rate, "surcharge_basis": DEFAULT_SURCHARGE_BASIS}
+        rates["surcharge_confirmation_required"] = False
+    return amount, rates
 
 
 def agreed_rate(before: Amounts, surcharge: int, rate: float) -> float:

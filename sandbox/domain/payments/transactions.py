@@ -4,11 +4,13 @@ One payment is one record for its whole life; every attempt is appended to its h
 2.1). Source of the fields: spec 2.4; of a history element: assumed 2.10.
 """
 
+from collections.abc import Mapping
 from hashlib import blake2b
-from typing import Annotated, Any, Final, Literal, NamedTuple, get_args
+from operator import attrgetter
+from typing import Annotated, Any, Final, Literal, get_args
 
 from msgspec import UNSET, Struct, UnsetType
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 from pydantic import Field
 
 from sandbox.domain.clock import EARLIEST, LATEST
@@ -57,24 +59,6 @@ Basis = Annotated[str, KnownWord(get_args(SurchargeBasis))]
 """The base of a rate. Source: assumed 2.8-values."""
 
 
-class Rates(Struct, frozen=True, kw_only=True, gc=False):
-    """The rates that a payment was made at, in percent, and where each came from.
-
-    Sources and bases are None when nothing applied (assumed 2.8-values).
-    """
-
-    tax_rate: AppliedRate = 0
-    tax_source: str | None = None
-    tax_basis: Basis | None = None
-    surcharge_rate: AppliedRate = 0
-    surcharge_source: str | None = None
-    surcharge_basis: Basis | None = None
-    surcharge_confirmation_required: bool | None = None
-
-
-NO_RATES: Final = Rates()
-
-
 class GatewayResponse(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
     """The gateway's answer to an attempt. Source: spec 2.4-response; assumed 0.4-gateway-response.
 
@@ -120,7 +104,8 @@ class Attempt(Struct, frozen=True, kw_only=True, gc=False):
 class Transaction(Struct, frozen=True, kw_only=True, gc=False):
     """A payment as answers and webhooks show it: the fields of spec 2.4, in its order.
 
-    A card that was not read shows nothing (assumed D29).
+    A card that was not read shows nothing (assumed D29). Rates are in percent; their sources and
+    bases are None when nothing applied (assumed 2.8-values).
     """
 
     transaction_id: str
@@ -239,11 +224,6 @@ class Payment(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
         )
 
     @property
-    def rates(self) -> Rates:
-        """The rates that it was made at."""
-        return Rates(**{name: getattr(self.transaction, name) for name in Rates.__struct_fields__})
-
-    @property
     def deleted_at(self) -> None:
         """Payments are never deleted."""
         return None
@@ -254,7 +234,7 @@ def created(
     card: Card,
     *,
     amounts: Amounts,
-    rates: Rates,
+    rates: Mapping[str, Any],
     tip_type: TipType,
     **hidden: Any,
 ) -> Payment:
@@ -262,13 +242,14 @@ def created(
 
     Source: spec 6.3-transaction.create.
 
-    `fields` are those of its transaction that card and price do not decide, and `hidden` those of
-    the payment. A card that is not read shows nothing (assumed D29).
+    `fields` are those of its transaction that card and price do not decide, `rates` those that do
+    not have their default, and `hidden` those of the payment. A card that is not read shows
+    nothing (assumed D29).
     """
     tx = Transaction(
         **fields,
         **amounts.fields,
-        **asdict(rates),
+        **rates,
         surcharge_applied=amounts.surcharge > 0,
         tip_type=tip_type,
         tip_capture_mode="sale" if amounts.tip else None,
@@ -286,7 +267,6 @@ def change(
     payment: Payment,
     *,
     amounts: Amounts | None = None,
-    rates: Rates | None = None,
     ledger: Ledger | None = None,
     answer: GatewayResponse | UnsetType | None = UNSET,
     is_partial: bool | None = None,
@@ -302,8 +282,6 @@ def change(
         fields |= amounts.fields
         is_proposed = fields.get("status", payment.status) == "surcharge_pending"
         fields["surcharge_applied"] = amounts.surcharge > 0 and not is_proposed
-    if rates is not None:
-        fields |= asdict(rates)
     if answer is not UNSET:
         fields |= {
             "gateway_transaction_response": answer,
@@ -352,29 +330,20 @@ def with_attempt(payment: Payment, amount: int, at: int, *, batch_id: str | None
     strictly, also in a world whose clock stands still. Source: spec 6.1.10; assumed 2.10-order.
     """
     tx = payment.transaction
-    attempt = Attempt(
-        event_id=tx.event_id,
-        transaction_type=tx.transaction_type,
-        status=tx.status,
-        status_reason=tx.status_reason,
-        amount=amount,
-        subtotal=tx.subtotal,
-        tax_amount=tx.tax_amount,
-        tip_amount=tx.tip_amount,
-        surcharge_amount=tx.surcharge_amount,
-        total_amount=tx.total_amount,
-        refunded=tx.refunded,
-        reversed=tx.reversed,
-        gateway_transaction_id=tx.gateway_transaction_id,
-        gateway_transaction_response=tx.gateway_transaction_response,
-        processor_response_code=tx.processor_response_code,
-        processor_response_message=tx.processor_response_message,
-        batch_id=batch_id,
-        created_at=max(at, tx.history[-1].created_at + 1) if tx.history else at,
-    )
+    present = dict(zip(_PRESENT, _read_present(tx), strict=True))
+    at = max(at, tx.history[-1].created_at + 1) if tx.history else at
+    attempt = Attempt(**present, amount=amount, batch_id=batch_id, created_at=at)
     payment = replace(payment, transaction=replace(tx, history=(*tx.history, attempt)))
     # The remainder follows from the amounts of all attempts.
     return change(payment) if tx.status_reason == "partial_approval" else payment
+
+
+_PRESENT: Final = tuple(
+    name for name in Attempt.__struct_fields__ if name not in ("amount", "batch_id", "created_at")
+)
+"""The fields of an attempt that it has of its transaction."""
+
+_read_present: Final = attrgetter(*_PRESENT)
 
 
 def show(payment: Payment) -> Transaction:
@@ -404,16 +373,11 @@ class BusyPayment(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=Tru
 # Its values have the form of real ones, and are made up from the event_id (assumed D35-receipt).
 
 
-class _Application(NamedTuple):
-    aid: str
-    label: str
-
-
 APPLICATIONS: Final = {
-    "Visa": _Application("A0000000031010", "VISA"),
-    "MasterCard": _Application("A0000000041010", "MASTERCARD"),
-    "Amex": _Application("A00000002501", "AMERICAN EXPRESS"),
-    "Discover": _Application("A0000001523010", "DISCOVER"),
+    "Visa": {"aid": "A0000000031010", "application_label": "VISA"},
+    "MasterCard": {"aid": "A0000000041010", "application_label": "MASTERCARD"},
+    "Amex": {"aid": "A00000002501", "application_label": "AMERICAN EXPRESS"},
+    "Discover": {"aid": "A0000001523010", "application_label": "DISCOVER"},
 }
 """The application of each brand's cards, as terminals print it."""
 
@@ -435,10 +399,8 @@ def _receipt(payment: Payment) -> dict[str, Any]:
     digest = blake2b(tx.event_id.encode(), digest_size=16, person=b"receipt").digest()
     stan = int.from_bytes(digest[:4], "big") % 1_000_000
     at = from_ms(tx.created_at)
-    application = APPLICATIONS.get(payment.card.brand)
-    emv = {"tvr": TVR, "tsi": TSI, "cryptogram": digest[8:].hex().upper()}
-    if application is not None:
-        emv = {"aid": application.aid, "application_label": application.label, **emv}
+    application = APPLICATIONS.get(payment.card.brand, {})
+    emv = {**application, "tvr": TVR, "tsi": TSI, "cryptogram": digest[8:].hex().upper()}
     # The last digit of the year, the day of the year, the hour, and the trace number.
     rrn = f"{at.year % 10}{at.timetuple().tm_yday:03}{at.hour:02}{stan:06}"
     return {"rrn": rrn, "stan": f"{stan:06}", "entry_mode": CONTACTLESS, "emv": emv}
