@@ -114,13 +114,7 @@ def _record_of(payment: Payment, attempt: Attempt, earlier: Payment | None) -> P
     kind, amount, tx = attempt.transaction_type, attempt.amount, payment.transaction
     has_failed = attempt.status in _FAILED
     status = attempt.status if has_failed or attempt.status == "settled" else _DONE[kind]
-    whole = Amounts(
-        subtotal=attempt.subtotal,
-        tax=attempt.tax_amount,
-        tip=attempt.tip_amount,
-        surcharge=attempt.surcharge_amount,
-    )
-    amounts, done = whole.scaled_to(amount), 0 if has_failed else amount
+    amounts, done = Amounts.of(attempt).scaled_to(amount), 0 if has_failed else amount
     refunded, reversed_ = (done if kind == one else 0 for one in ("refund", "reverse"))
     ledger = Ledger(authorized=done, captured=done - reversed_, voided=reversed_, refunded=refunded)
     told = replace(attempt, status=status, refunded=refunded, reversed=reversed_, **amounts.fields)

@@ -4,32 +4,27 @@ Source: spec 2.4-money; rounding assumed 2.8-rounding.
 """
 
 from decimal import ROUND_HALF_UP, Decimal
+from operator import add
 from typing import Any, Final
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 AMOUNT_MAX: Final = 99_999_999
 """The largest amount of one operation: eight digits. Source: assumed 1.8-amount."""
-
-_ONE: Final = Decimal(1)
-_HUNDRED: Final = Decimal(100)
 
 
 def percent_of(amount: int, percent: float) -> int:
     """Return a percentage of an amount, rounded half up: 3.5 % of 13875 is 486."""
     # A float prints as the decimal that was sent; its binary value differs slightly.
-    exact = amount * Decimal(str(percent)) / _HUNDRED
-    return int(exact.quantize(_ONE, ROUND_HALF_UP))
+    return _round(amount * Decimal(str(percent)) / 100)
 
 
-def share_of(component: int, part: int, whole: int) -> int:
-    """Return the component times part / whole, rounded half up."""
-    exact = Decimal(component) * part / whole
-    return int(exact.quantize(_ONE, ROUND_HALF_UP))
+def _round(exact: Decimal) -> int:
+    return int(exact.to_integral_value(ROUND_HALF_UP))
 
 
-class Amounts(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+class Amounts(Struct, frozen=True, gc=False, omit_defaults=True):
     """The components of a total, in minor units, none of them negative.
 
     Their sum is the total, always (assumed M1).
@@ -39,6 +34,11 @@ class Amounts(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     tax: int = 0
     tip: int = 0
     surcharge: int = 0
+
+    @classmethod
+    def of(cls, shown: Any) -> "Amounts":
+        """Return the components that a transaction or an attempt shows."""
+        return cls(shown.subtotal, shown.tax_amount, shown.tip_amount, shown.surcharge_amount)
 
     @property
     def total(self) -> int:
@@ -75,11 +75,10 @@ class Amounts(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
             return self
         rest, scaled = total, []
         for component in (self.tax, self.tip, self.surcharge):
-            part = min(share_of(component, total, whole), rest)
+            part = min(_round(Decimal(component) * total / whole), rest)
             scaled.append(part)
             rest -= part
-        tax, tip, surcharge = scaled
-        return Amounts(subtotal=rest, tax=tax, tip=tip, surcharge=surcharge)
+        return Amounts(rest, *scaled)
 
     def with_tip(self, tip: int) -> "Amounts":
         """Return the same with another tip."""
@@ -91,12 +90,7 @@ class Amounts(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
 
     def plus(self, other: "Amounts") -> "Amounts":
         """Component by component."""
-        return Amounts(
-            subtotal=self.subtotal + other.subtotal,
-            tax=self.tax + other.tax,
-            tip=self.tip + other.tip,
-            surcharge=self.surcharge + other.surcharge,
-        )
+        return Amounts(*map(add, astuple(self), astuple(other)))
 
 
 class Ledger(Struct, frozen=True, gc=False, omit_defaults=True):

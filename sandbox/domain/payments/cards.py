@@ -35,20 +35,15 @@ class Card:
         self,
         token: str,
         pan: str,
-        brand: str,
-        type: str,
+        brand: str = "Visa",
+        type: str = "Credit",
         outcome: str | None = None,
         *,
         later: Mapping[Operation, str] | None = None,
         limit: int | None = None,
     ) -> None:
-        self.token = token
-        self.pan = pan
-        self.brand = brand
-        self.type = type
-        self.outcome = outcome
-        self.later = later or {}
-        self.limit = limit
+        self.token, self.pan, self.brand, self.type = token, pan, brand, type
+        self.outcome, self.later, self.limit = outcome, later or {}, limit
 
     def __repr__(self) -> str:
         return f"Card({self.token!r})"
@@ -77,8 +72,8 @@ class Card:
 CARDS: Final[dict[str, Card]] = {
     card.token: card
     for card in (
-        Card("tok_visa_credit", "4761730000000011", "Visa", "Credit"),
-        Card("tok_visa_credit_2", "4111111111111111", "Visa", "Credit"),
+        Card("tok_visa_credit", "4761730000000011"),
+        Card("tok_visa_credit_2", "4111111111111111"),
         Card("tok_visa_debit", "4000056655665556", "Visa", "Debit"),
         Card("tok_mc_credit", "5413330089604111", "MasterCard", "Credit"),
         Card("tok_mc_debit", "5200828282828210", "MasterCard", "Debit"),
@@ -94,18 +89,10 @@ CARDS: Final[dict[str, Card]] = {
         Card("tok_stolen", "4000000000009979", "Visa", "Credit", "stolen_card"),
         Card("tok_expired", "4000000000000069", "Visa", "Credit", "expired_card"),
         Card("tok_processing_error", "4000000000000119", "Visa", "Credit", "system_malfunction"),
-        Card(
-            "tok_refund_fails",
-            "4000000000000341",
-            "Visa",
-            "Credit",
-            later={Operation.REFUND: "refund_declined"},
-        ),
+        Card("tok_refund_fails", "4000000000000341", later={Operation.REFUND: "refund_declined"}),
         Card(
             "tok_increment_fails",
             "4000000000000259",
-            "Visa",
-            "Credit",
             later={Operation.INCREMENT: "incremental_auth_declined"},
         ),
         Card("tok_timeout", "4000000000000127", "Visa", "Credit", "processor_timeout"),

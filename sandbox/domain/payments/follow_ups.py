@@ -11,17 +11,11 @@ from msgspec.structs import replace
 
 from sandbox.domain import readings
 from sandbox.domain.faults import VALIDATION_ERROR, Refusal
-from sandbox.domain.payments import transitions
+from sandbox.domain.payments import outcomes, transitions
 from sandbox.domain.payments.action_plans import ActionRequest, Plan, plan
 from sandbox.domain.payments.amounts import EMPTY, Ledger
 from sandbox.domain.payments.initiation import part_of
-from sandbox.domain.payments.outcomes import (
-    FORCED_RULES,
-    TIMED_OUT,
-    Operation,
-    Outcome,
-    Verdict,
-)
+from sandbox.domain.payments.outcomes import Operation, Outcome, Verdict
 from sandbox.domain.payments.transactions import Payment, change, with_attempt
 from sandbox.domain.payments.transitions import Conclusion, Transition, gateway_id
 
@@ -79,7 +73,7 @@ class Case(Struct, eq=False, kw_only=True):
         if (
             operation is Operation.REVERSE
             and status == "error"
-            and self.payment.transaction.status_reason in TIMED_OUT
+            and self.payment.transaction.status_reason in outcomes.TIMED_OUT
             and self.readings[readings.REVERSAL_OF_A_TIMEOUT] == "allowed"
         ):
             return transitions.TIMEOUT_REVERSED
@@ -171,17 +165,14 @@ def approve_in_part(case: Case, approved_amount: int | None) -> bool:
 
 def transition_for(case: Case, outcome: Outcome) -> Transition:
     """Return the row that the processor's answer leads to."""
-    rows = case.rows
-    if outcome.key in FORCED_RULES:
+    if outcome.key in outcomes.FORCED_RULES:
         return _forced(case.action.operation, outcome)
     wanted = "approved" if outcome.is_approval else "failed"
-    for row in rows:
-        if row.answer != wanted:
-            continue
-        if row.when == "declined":
-            if outcome.verdict is Verdict.DECLINED:
-                return row
-        elif CONDITIONS[row.when](case):
+    is_declined = outcome.verdict is Verdict.DECLINED
+    for row in case.rows:
+        if row.answer == wanted and (
+            is_declined if row.when == "declined" else CONDITIONS[row.when](case)
+        ):
             return row
     raise AssertionError(f"no row for {case.action.operation} from {case.state}")
 

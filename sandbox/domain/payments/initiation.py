@@ -9,26 +9,12 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sandbox.domain.payments import outcomes, transitions
 from sandbox.domain.payments.amounts import Ledger
-from sandbox.domain.payments.outcomes import (
-    AFTER_PROMPT,
-    APPROVED,
-    HELD,
-    PARTIAL,
-    Operation,
-    Outcome,
-    Verdict,
-)
+from sandbox.domain.payments.outcomes import APPROVED, PARTIAL, Operation, Outcome, Verdict
 from sandbox.domain.payments.pricing import Price
 from sandbox.domain.payments.transactions import Payment, change, with_attempt
-from sandbox.domain.payments.transitions import (
-    AS_ANSWERED,
-    Conclusion,
-    Transition,
-    gateway_id,
-    host_answer,
-    transitions_from,
-)
+from sandbox.domain.payments.transitions import Conclusion, Transition
 
 
 class Start(Struct, frozen=True, kw_only=True, gc=False):
@@ -78,11 +64,6 @@ def _has_verdict(verdict: Verdict) -> Callable[[Start], bool]:
     return lambda start: start.outcome is not None and start.outcome.verdict is verdict
 
 
-def _should_prompt(start: Start) -> bool:
-    assert start.outcome
-    return start.price.needs_prompt and start.outcome is not PARTIAL
-
-
 CONDITIONS: Final[Mapping[str, Callable[[Start], bool]]] = {
     "": lambda start: True,
     "misconfigured": lambda start: start.is_misconfigured,
@@ -90,10 +71,12 @@ CONDITIONS: Final[Mapping[str, Callable[[Start], bool]]] = {
     "left pending": _has_verdict(Verdict.PENDING),
     "canceled at the reader": _has_verdict(Verdict.CANCELED),
     "declined": _has_verdict(Verdict.DECLINED),
-    "timed out with a hold": lambda start: start.outcome is HELD,
+    "timed out with a hold": lambda start: start.outcome is outcomes.HELD,
     "host failure": _has_verdict(Verdict.ERROR),
     "approved in part": lambda start: start.approved_part is not None,
-    "surcharge to be confirmed": _should_prompt,
+    "surcharge to be confirmed": lambda start: (
+        start.price.needs_prompt and start.outcome is not PARTIAL
+    ),
 }
 """The words under `when` in the rows of an initiation."""
 
@@ -112,7 +95,7 @@ def transition_for(start: Start) -> Transition:
 
 
 _ROWS: Final = {
-    operation: [(row, CONDITIONS[row.when]) for row in transitions_from(operation)]
+    operation: [(row, CONDITIONS[row.when]) for row in transitions.transitions_from(operation)]
     for operation in (Operation.SALE, Operation.AUTH)
 }
 
@@ -126,7 +109,7 @@ def should_resolve_prompt(start: Start) -> bool:
     """Whether the prompt is shown and answered within the request. Source: assumed 5.2-prompt."""
     return (
         start.outcome is not None
-        and start.outcome.key in AFTER_PROMPT
+        and start.outcome.key in outcomes.AFTER_PROMPT
         and start.price.needs_prompt
         and start.payment.operation is Operation.SALE
     )
@@ -146,7 +129,7 @@ def conclude(
         # The outcome is reported later, through an edit (spec 4.3-search-edit).
         return Conclusion(taken=taken, record=payment, shown=payment)
     reason = taken.reason
-    if reason == AS_ANSWERED:
+    if reason == transitions.AS_ANSWERED:
         assert outcome
         reason = outcome.status_reason
     with_id = outcome is not None and outcome.has_gateway_id
@@ -155,8 +138,8 @@ def conclude(
         **_money(start, taken),
         status=taken.next_status,
         status_reason=reason,
-        gateway_transaction_id=gateway_id(payment.id) if with_id else None,
-        answer=host_answer(outcome, payment.transaction.event_id),
+        gateway_transaction_id=transitions.gateway_id(payment.id) if with_id else None,
+        answer=transitions.host_answer(outcome, payment.transaction.event_id),
         batch_id=batch_id,
     )
     if taken.event is None:

@@ -7,7 +7,7 @@ to $9,004.99 are triggers, so ordinary test amounts never are. Transport faults 
 client and platform, not in a payment. Source: assumed 5.2, 5.3, 6.2.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from functools import cache
 from typing import Annotated, Any, Final, Literal
@@ -40,16 +40,9 @@ class Operation(StrEnum):
 INITIATING: Final = frozenset({Operation.SALE, Operation.AUTH})
 ANY: Final = frozenset(Operation)
 
-SCOPES: Final[dict[str, frozenset[Operation]]] = {
-    "any": ANY,
-    "init": INITIATING,
-    "inc": frozenset({Operation.INCREMENT}),
-    "cap": frozenset({Operation.CAPTURE}),
-    "adj": frozenset({Operation.ADJUST}),
-    "ref": frozenset({Operation.REFUND}),
-    "rev": frozenset({Operation.REVERSE}),
-    "conf": frozenset({Operation.CONFIRM}),
-    "issuer": ANY - {Operation.INCREMENT},
+_SCOPES: Final[Mapping[str, frozenset[Operation]]] = {
+    **{one: frozenset({one}) for one in Operation},
+    **{"any": ANY, "init": INITIATING, "issuer": ANY - {Operation.INCREMENT}},
 }
 """The words of the catalogue for the operations that an outcome is for.
 
@@ -102,7 +95,7 @@ def _rows() -> dict[str, Outcome]:
         )
         rows[key] = Outcome(
             key=key,
-            scope=frozenset().union(*(SCOPES[word] for word in scope.split(", "))),
+            scope=frozenset().union(*(_SCOPES[word] for word in scope.split(", "))),
             verdict=Verdict(verdict),
             status_reason=reason,
             response_code=None if resp == "-" else resp,
@@ -121,9 +114,9 @@ _CATALOGUE: Final = """
 approved | any | ok | approved | A | 00 | APPROVAL | num | yes | 900 | no
 approved_with_id | init | ok | approved | A | 08 | APPROVAL | num | yes | 900 | no
 no_reason_to_decline | init | ok | approved | A | 85 | CARD OK | num | yes | 900 | no
-partial_approval | init, conf | ok | partial_approval | P | 10 | PARTIAL APPROVAL | num | yes | 950 | other
+partial_approval | init, confirm | ok | partial_approval | P | 10 | PARTIAL APPROVAL | num | yes | 950 | other
 refer_to_issuer | issuer | declined | declined | R | 01 | CALL | null | yes | 1100 | other
-refer_to_issuer_special | init, conf | declined | declined | R | 02 | CALL | null | yes | 1100 | other
+refer_to_issuer_special | init, confirm | declined | declined | R | 02 | CALL | null | yes | 1100 | other
 invalid_merchant | any | error | invalid_terminal | D | 03 | TERM ID ERROR | null | yes | 300 | fix
 pick_up_card | issuer | declined | invalid_card | C | 04 | HOLD-CALL | null | yes | 1000 | no
 do_not_honor | issuer | declined | declined | D | 05 | DECLINE | null | yes | 1000 | other
@@ -133,8 +126,8 @@ invalid_transaction | any | declined | declined | D | 12 | INVALID TRANS | null 
 invalid_amount | any | declined | declined | D | 13 | AMOUNT ERROR | null | yes | 500 | fix
 invalid_card_number | issuer | declined | invalid_card | D | 14 | CARD NO. ERROR | null | yes | 600 | other
 no_such_issuer | issuer | declined | invalid_card | D | 15 | NO SUCH ISSUER | null | yes | 600 | other
-re_enter | init, conf | declined | declined | D | 19 | RE ENTER | null | yes | 800 | same
-unable_to_back_out | rev | error | payment_failed | D | 21 | NO ACTION TAKEN | null | yes | 800 | recon
+re_enter | init, confirm | declined | declined | D | 19 | RE ENTER | null | yes | 800 | same
+unable_to_back_out | reverse | error | payment_failed | D | 21 | NO ACTION TAKEN | null | yes | 800 | recon
 file_unavailable | any | error | payment_failed | D | 28 | NO REPLY | null | yes | 1500 | same
 format_error | any | error | format_error | D | 30 | FORMAT ERROR | null | yes | 400 | fix
 lost_card | issuer | declined | invalid_card | C | 41 | HOLD-CALL | null | yes | 1000 | no
@@ -151,13 +144,13 @@ security_violation | issuer | declined | declined | D | 63 | SEC VIOLATION | nul
 activity_limit_exceeded | issuer | declined | declined | D | 65 | DECLINE | null | yes | 1000 | other
 pin_required | init | declined | declined | D | 70 | PIN REQUIRED | null | yes | 900 | same
 pin_tries_exceeded | init | declined | declined | D | 75 | PIN EXCEEDED | null | yes | 1000 | other
-no_matching_original | cap, rev, ref | error | payment_failed | D | 76 | UNSOLIC REVERSAL | null | yes | 700 | fix
-inconsistent_data | cap, rev, ref | error | payment_failed | D | 77 | NO ACTION TAKEN | null | yes | 700 | fix
+no_matching_original | capture, reverse, refund | error | payment_failed | D | 76 | UNSOLIC REVERSAL | null | yes | 700 | fix
+inconsistent_data | capture, reverse, refund | error | payment_failed | D | 77 | NO ACTION TAKEN | null | yes | 700 | fix
 no_account | issuer | declined | invalid_card | D | 78 | NO ACCOUNT | null | yes | 900 | other
-already_reversed | rev | error | payment_failed | D | 79 | ALREADY REVERSED | null | yes | 700 | no
-crypto_error | init, conf | error | payment_failed | D | 81 | ENCRYPTION ERROR | null | yes | 600 | same
-issuer_unavailable | issuer, inc | error | payment_failed | D | 91 | NO REPLY | null | yes | 8000 | same
-invalid_routing | init, conf | error | payment_failed | D | 92 | INVALID ROUTING | null | yes | 700 | fix
+already_reversed | reverse | error | payment_failed | D | 79 | ALREADY REVERSED | null | yes | 700 | no
+crypto_error | init, confirm | error | payment_failed | D | 81 | ENCRYPTION ERROR | null | yes | 600 | same
+issuer_unavailable | issuer, incremental_auth | error | payment_failed | D | 91 | NO REPLY | null | yes | 8000 | same
+invalid_routing | init, confirm | error | payment_failed | D | 92 | INVALID ROUTING | null | yes | 700 | fix
 violation | issuer | declined | declined | D | 93 | DECLINE | null | yes | 900 | no
 duplicate_event | any | error | duplicate_event | D | 94 | DUPLICATE TRANS | null | yes | 500 | recon
 system_malfunction | any | error | payment_failed | D | 96 | SYSTEM ERROR | null | yes | 1500 | same
@@ -167,25 +160,25 @@ timed_out | any | error | timed_out | - | - | - | null | no | 60000 | recon
 network_connectivity_error | any | error | network_connectivity_error | - | - | - | null | no | 5000 | same
 invalid_gateway_response | any | error | invalid_gateway_response | - | - | - | null | no | 1200 | recon
 invalid_terminal | any | error | invalid_terminal | D | 03 | TERM ID ERROR | null | no | 200 | fix
-user_canceled | init, conf | canceled | user_canceled | - | - | - | null | no | 4000 | same
-merchant_canceled | init, conf | canceled | merchant_canceled | - | - | - | null | no | 2000 | same
+user_canceled | init, confirm | canceled | user_canceled | - | - | - | null | no | 4000 | same
+merchant_canceled | init, confirm | canceled | merchant_canceled | - | - | - | null | no | 2000 | same
 surcharge_prompt | init | surcharge_pending | approved | A | 00 | APPROVAL | num | yes | 900 | no
-surcharge_declined_by_payer | init, conf | canceled | surcharge_declined_by_payer | - | - | - | null | yes | 3000 | other
-surcharge_expired | init, conf | canceled | surcharge_expired | - | - | - | null | yes | 0 | same
-incremental_auth_declined | inc | declined | incremental_auth_declined | D | 05 | DECLINE | null | yes | 1000 | other
-incremental_insufficient_funds | inc | declined | incremental_auth_declined | D | 51 | DECLINE | null | yes | 1000 | other
-exceeds_original_auth | cap, adj | error | exceeds_original_auth | - | - | - | null | no | 50 | fix
-invalid_capture_sequence | cap | error | invalid_capture_sequence | - | - | - | null | no | 50 | fix
-invalid_tip_adjustment | adj | error | invalid_tip_adjustment | - | - | - | null | no | 50 | fix
+surcharge_declined_by_payer | init, confirm | canceled | surcharge_declined_by_payer | - | - | - | null | yes | 3000 | other
+surcharge_expired | init, confirm | canceled | surcharge_expired | - | - | - | null | yes | 0 | same
+incremental_auth_declined | incremental_auth | declined | incremental_auth_declined | D | 05 | DECLINE | null | yes | 1000 | other
+incremental_insufficient_funds | incremental_auth | declined | incremental_auth_declined | D | 51 | DECLINE | null | yes | 1000 | other
+exceeds_original_auth | capture, tip_adjust | error | exceeds_original_auth | - | - | - | null | no | 50 | fix
+invalid_capture_sequence | capture | error | invalid_capture_sequence | - | - | - | null | no | 50 | fix
+invalid_tip_adjustment | tip_adjust | error | invalid_tip_adjustment | - | - | - | null | no | 50 | fix
 pending_forever | init | pending | pending | E | null | PENDING | null | yes | 500 | recon
-refund_declined | ref | declined | declined | D | 05 | DECLINE | null | yes | 1000 | other
-capture_declined | cap | declined | declined | D | 05 | DECLINE | null | yes | 900 | fix
+refund_declined | refund | declined | declined | D | 05 | DECLINE | null | yes | 1000 | other
+capture_declined | capture | declined | declined | D | 05 | DECLINE | null | yes | 900 | fix
 insert_card | init | declined | declined | D | null | INSERT CARD | null | yes | 800 | same
 use_another_card | init | declined | declined | D | null | USE ANOTHER CARD | null | yes | 800 | other
 contactless_limit_exceeded | init | declined | declined | D | 65 | CONTACTLESS LIMIT | null | yes | 900 | same
 strong_authentication_required | init | declined | declined | D | 1A | ADD AUTH REQUIRED | null | yes | 900 | same
 timed_out_held | init | error | processor_timeout | - | - | - | null | no | 30000 | recon
-surcharge_not_permitted | init, cap | declined | declined | D | B1 | SURCHARGE ERROR | null | yes | 900 | fix
+surcharge_not_permitted | init, capture | declined | declined | D | B1 | SURCHARGE ERROR | null | yes | 900 | fix
 """  # noqa: E501
 
 OUTCOMES: Final[dict[str, Outcome]] = _rows()
@@ -317,20 +310,10 @@ SETTLEMENTS: Final[dict[str, Settlement]] = {
 }
 
 _TECHNICAL: Final = (
-    "processor_timeout",
-    "timed_out",
-    "network_connectivity_error",
-    "invalid_gateway_response",
-    "format_error",
-    "payment_failed",
-    "invalid_terminal",
-    "duplicate_event",
-    "user_canceled",
-    "merchant_canceled",
-    "surcharge_prompt",
-    "surcharge_declined_by_payer",
-    "surcharge_expired",
-    "pending_forever",
+    *("processor_timeout", "timed_out", "network_connectivity_error", "invalid_gateway_response"),
+    *("format_error", "payment_failed", "invalid_terminal", "duplicate_event"),
+    *("user_canceled", "merchant_canceled"),
+    *("surcharge_prompt", "surcharge_declined_by_payer", "surcharge_expired", "pending_forever"),
 )
 """From $9,001.01 on, in this order."""
 
@@ -355,31 +338,27 @@ _FAULTS: Final = {
 }
 
 
-def _trigger_rows() -> list[Trigger]:
-    rows = []
+def _triggers() -> Iterator[Trigger]:
     for cents in range(100):
         outcome = of_host_code(f"{cents:02}")
         if outcome is not None:
             about = f"host code {cents:02}: {outcome.key}"
-            rows.append(Trigger(900_000 + cents, "outcome", outcome.key, about))
+            yield Trigger(900_000 + cents, "outcome", outcome.key, about)
     for cents, key in enumerate(_TECHNICAL, 1):
-        rows.append(Trigger(900_100 + cents, "outcome", key, key))
+        yield Trigger(900_100 + cents, "outcome", key, key)
     for first, forced in ((1, None), (11, "processor_timeout"), (21, "network_connectivity_error")):
         for cents, (operation, usual) in enumerate(_LATER, first):
             key = forced or usual
             about = f"approved; the next {operation} ends as {key}"
-            rows.append(Trigger(900_200 + cents, "later", key, about, operation))
+            yield Trigger(900_200 + cents, "later", key, about, operation)
     for cents, key in _FAULTS.items():
-        rows.append(Trigger(900_300 + cents, "fault", key, f"transport fault {key}"))
+        yield Trigger(900_300 + cents, "fault", key, f"transport fault {key}")
     for one in SETTLEMENTS.values():
         about = f"approved; at settlement {one.key.replace('_', ' ')}"
-        rows.append(Trigger(900_400 + one.cents, "settlement", one.key, about))
-    return rows
+        yield Trigger(900_400 + one.cents, "settlement", one.key, about)
 
 
-TRIGGERS: Final[dict[int, Trigger]] = {row.amount: row for row in _trigger_rows()}
-
-assert all(row.key in OUTCOMES for row in TRIGGERS.values() if row.kind in ("outcome", "later"))
+TRIGGERS: Final[dict[int, Trigger]] = {row.amount: row for row in _triggers()}
 
 
 OutcomeName = Annotated[str, one_of("a known outcome", OUTCOMES)]

@@ -215,13 +215,7 @@ class Payment(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     @property
     def amounts(self) -> Amounts:
         """The components of its total."""
-        tx = self.transaction
-        return Amounts(
-            subtotal=tx.subtotal,
-            tax=tx.tax_amount,
-            tip=tx.tip_amount,
-            surcharge=tx.surcharge_amount,
-        )
+        return Amounts.of(self.transaction)
 
     @property
     def deleted_at(self) -> None:
