@@ -9,19 +9,25 @@ from typing import Final
 
 from msgspec import Struct
 
-ACTIONS: Final = {
-    resource: tuple(actions.split())
-    for resource, actions in {
-        "payments": "tap-ios tap-android read refund tipadjust capture incremental-auth void "
-        "confirm",
-        "batches": "read open edit close",
-        "terminals": "read create edit delete",
-        "locations": "read create edit delete",
-        "accounts": "read create:partner create:merchant edit delete",
-        "credentials": "read create edit delete",
-        "apikeys": "read create edit delete read:sub create:sub edit:sub delete:sub",
-        "webhooks": "read create edit delete",
-    }.items()
+_READ_AND_CHANGE: Final = ("read", "create", "edit", "delete")
+_CHANGES_OF_PAYMENTS: Final = (
+    "refund",
+    "tipadjust",
+    "capture",
+    "incremental-auth",
+    "void",
+    "confirm",
+)
+
+ACTIONS: Final[dict[str, tuple[str, ...]]] = {
+    "payments": ("tap-ios", "tap-android", "read", *_CHANGES_OF_PAYMENTS),
+    "batches": ("read", "open", "edit", "close"),
+    "terminals": _READ_AND_CHANGE,
+    "locations": _READ_AND_CHANGE,
+    "accounts": ("read", "create:partner", "create:merchant", "edit", "delete"),
+    "credentials": _READ_AND_CHANGE,
+    "apikeys": (*_READ_AND_CHANGE, *(f"{action}:sub" for action in _READ_AND_CHANGE)),
+    "webhooks": _READ_AND_CHANGE,
 }
 """Resource type to its actions, a subtype written as `action:subtype`. Source: spec 2.2."""
 
@@ -30,10 +36,7 @@ CONCRETE: Final[tuple[str, ...]] = tuple(
 )
 """Every permission that is not a macro, in the order of the spec's table."""
 
-CHANGES_PAYMENTS: Final = tuple(
-    f"payments:{action}"
-    for action in ("refund", "tipadjust", "capture", "incremental-auth", "void", "confirm")
-)
+CHANGES_PAYMENTS: Final = tuple(f"payments:{action}" for action in _CHANGES_OF_PAYMENTS)
 """The permissions that change a payment there is. Source: assumed D37."""
 
 ALL: Final = "all"

@@ -905,9 +905,9 @@ declare namespace Api {
   };
   type ReadingView = {
     id: string;
-    clause: string;
     sentence: string;
     values: Array<ReadingValueView>;
+    clause: string;
     default: string;
   };
   type Readings = {

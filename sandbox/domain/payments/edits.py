@@ -82,7 +82,11 @@ def _is_surcharge_consistent(payment: Payment) -> bool:
 EDITABLE: Final = _EDIT.states
 """States in which an outcome can still be reported; settled and finished payments are final."""
 
-_WHY: Final = {"declined": "declined", "error": "payment_failed", "canceled": "merchant_canceled"}
+_REASONS: Final[dict[str, str]] = {
+    "declined": "declined",
+    "error": "payment_failed",
+    "canceled": "merchant_canceled",
+}
 """The status reason where the edit names none; else approved, or partial_approval."""
 
 
@@ -201,7 +205,7 @@ def _as_told(payment: Payment, edit: Edit) -> Payment:
     is_partial = status in _APPROVED and authorized < amounts.total
     reason = edit.status_reason or payment.transaction.status_reason
     if edit.status is not None and edit.status_reason is None:
-        reason = _WHY.get(status, "partial_approval" if is_partial else "approved")
+        reason = _REASONS.get(status, "partial_approval" if is_partial else "approved")
     return change(
         payment,
         status=status,

@@ -42,7 +42,9 @@ ANY: Final = frozenset(Operation)
 
 _SCOPES: Final[Mapping[str, frozenset[Operation]]] = {
     **{one: frozenset({one}) for one in Operation},
-    **{"any": ANY, "init": INITIATING, "issuer": ANY - {Operation.INCREMENT}},
+    "any": ANY,
+    "init": INITIATING,
+    "issuer": ANY - {Operation.INCREMENT},
 }
 """The words of the catalogue for the operations that an outcome is for.
 
@@ -310,10 +312,20 @@ SETTLEMENTS: Final[dict[str, Settlement]] = {
 }
 
 _TECHNICAL: Final = (
-    *("processor_timeout", "timed_out", "network_connectivity_error", "invalid_gateway_response"),
-    *("format_error", "payment_failed", "invalid_terminal", "duplicate_event"),
-    *("user_canceled", "merchant_canceled"),
-    *("surcharge_prompt", "surcharge_declined_by_payer", "surcharge_expired", "pending_forever"),
+    "processor_timeout",
+    "timed_out",
+    "network_connectivity_error",
+    "invalid_gateway_response",
+    "format_error",
+    "payment_failed",
+    "invalid_terminal",
+    "duplicate_event",
+    "user_canceled",
+    "merchant_canceled",
+    "surcharge_prompt",
+    "surcharge_declined_by_payer",
+    "surcharge_expired",
+    "pending_forever",
 )
 """From $9,001.01 on, in this order."""
 

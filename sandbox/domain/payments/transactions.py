@@ -22,24 +22,53 @@ from sandbox.domain.payments.outcomes import SETTLEMENTS, Operation, OutcomeName
 from sandbox.domain.text import KnownWord
 
 STATUSES: Final = (
-    *("pending", "surcharge_pending", "authorized", "captured", "settled"),
-    *("refunded", "reversed", "declined", "error", "canceled"),
+    "pending",
+    "surcharge_pending",
+    "authorized",
+    "captured",
+    "settled",
+    "refunded",
+    "reversed",
+    "declined",
+    "error",
+    "canceled",
 )
 """Source: spec 3.2."""
 
 STATUS_REASONS: Final = (
-    *("approved", "declined", "insufficient_funds", "invalid_card", "payment_failed"),
-    *("processor_timeout", "timed_out", "network_connectivity_error", "invalid_gateway_response"),
-    *("format_error", "invalid_terminal", "partial_approval", "incremental_auth_declined"),
-    *("invalid_tip_adjustment", "exceeds_original_auth", "invalid_capture_sequence"),
-    *("surcharge_declined_by_payer", "surcharge_expired", "user_canceled", "merchant_canceled"),
-    *("duplicate_event", "pending"),
+    "approved",
+    "declined",
+    "insufficient_funds",
+    "invalid_card",
+    "payment_failed",
+    "processor_timeout",
+    "timed_out",
+    "network_connectivity_error",
+    "invalid_gateway_response",
+    "format_error",
+    "invalid_terminal",
+    "partial_approval",
+    "incremental_auth_declined",
+    "invalid_tip_adjustment",
+    "exceeds_original_auth",
+    "invalid_capture_sequence",
+    "surcharge_declined_by_payer",
+    "surcharge_expired",
+    "user_canceled",
+    "merchant_canceled",
+    "duplicate_event",
+    "pending",
 )
 """Source: spec 2.4-reasons."""
 
 TRANSACTION_TYPES: Final = (
-    *("sale", "auth"),
-    *("capture", "refund", "reverse", "tip_adjust", "incremental_auth"),
+    "sale",
+    "auth",
+    "capture",
+    "refund",
+    "reverse",
+    "tip_adjust",
+    "incremental_auth",
 )
 """Source: spec 2.4-type."""
 
@@ -104,8 +133,7 @@ class Attempt(Struct, frozen=True, kw_only=True, gc=False):
 class Transaction(Struct, frozen=True, kw_only=True, gc=False):
     """A payment as answers and webhooks show it: the fields of spec 2.4, in its order.
 
-    A card that was not read shows nothing (assumed D29). Rates are in percent; their sources and
-    bases are None when nothing applied (assumed 2.8-values).
+    A card that was not read shows nothing (assumed D29).
     """
 
     transaction_id: str
@@ -130,6 +158,7 @@ class Transaction(Struct, frozen=True, kw_only=True, gc=False):
     reversed: int = 0
     tip_type: TipType = "fixed"
     tip_capture_mode: TipCapture | None = None
+    # Rates are in percent. Sources and bases are None when nothing applied (assumed 2.8-values).
     tax_rate: AppliedRate = 0
     surcharge_rate: AppliedRate = 0
     tax_source: str | None = None
