@@ -96,14 +96,14 @@ def _capture(payment: Payment, action: ActionRequest) -> Plan:
     amounts = payment.amounts if payment.is_partial else payment.amounts.scaled_to(rest)
     if action.limit != "nothing" and tip > headroom(amounts, action.limit):
         return Plan(amount, is_excessive=True)
-    changes: dict[str, Any] = {"amounts": amounts, "ledger": _captured(payment, amount)}
+    changes: dict[str, Any] = {"amounts": amounts, "ledger": _record_capture(payment, amount)}
     if tip:
         changes["amounts"] = amounts.with_tip(amounts.tip + tip)
         changes |= {"tip_type": "fixed", "tip_capture_mode": "capture"}
     return Plan(amount, changes)
 
 
-def _captured(payment: Payment, amount: int) -> Ledger:
+def _record_capture(payment: Payment, amount: int) -> Ledger:
     added = max(0, amount - payment.ledger.held)
     return replace(payment.ledger, captured=amount, added=added)
 
@@ -123,8 +123,8 @@ def _capture_as_stated(payment: Payment, action: ActionRequest, stated: Breakdow
     """
     amounts = _stated(payment, stated, action.amount)
     _must_be_within_its_own_rate(stated, amounts)
-    changes = _replaced(payment, stated, amounts, "capture")
-    changes |= {"ledger": _captured(payment, amounts.total), "is_partial": False}
+    changes = _replace_components(payment, stated, amounts, "capture")
+    changes |= {"ledger": _record_capture(payment, amounts.total), "is_partial": False}
     is_excessive = _is_above_hold(amounts, payment.ledger.held, action.limit)
     return Plan(amounts.total, changes, is_excessive)
 
@@ -156,7 +156,7 @@ def _must_be_within_its_own_rate(stated: Breakdown, amounts: Amounts) -> None:
         )
 
 
-def _replaced(
+def _replace_components(
     payment: Payment, stated: Breakdown, amounts: Amounts, mode: TipCapture
 ) -> dict[str, Any]:
     """Return the changes that go with replaced components.
@@ -199,12 +199,12 @@ def _increment(payment: Payment, action: ActionRequest) -> Plan:
         amounts = stated.plus(Amounts(subtotal=payment.transaction.total_amount - held))
     changes: dict[str, Any] = {"amounts": amounts}
     if action.breakdown is not None:
-        changes = _replaced(payment, action.breakdown, amounts, "sale")
-    changes["ledger"] = _authorized(payment, amounts)
+        changes = _replace_components(payment, action.breakdown, amounts, "sale")
+    changes["ledger"] = _raise_hold(payment, amounts)
     return Plan(stated.total, changes)
 
 
-def _authorized(payment: Payment, amounts: Amounts) -> Ledger:
+def _raise_hold(payment: Payment, amounts: Amounts) -> Ledger:
     """Return the ledger after the hold became larger, or smaller, with the total."""
     if amounts.total > AMOUNT_MAX:
         raise ValueError(f"amount: the authorization would exceed {AMOUNT_MAX}")
@@ -226,10 +226,10 @@ def _adjust(payment: Payment, action: ActionRequest) -> Plan:
     limit = headroom(amounts, action.limit)
     if payment.status == "authorized":
         # The hold changes with the tip (assumed D35-tip).
-        ledger = _authorized(payment, amounts)
+        ledger = _raise_hold(payment, amounts)
         is_excessive = ledger.held < 1 or tip > limit
     else:
-        ledger = _captured(payment, payment.ledger.captured + tip - payment.amounts.tip)
+        ledger = _record_capture(payment, payment.ledger.captured + tip - payment.amounts.tip)
         if action.limit == "tip_tax_and_surcharge":
             limit += amounts.tax
         is_excessive = not 0 < ledger.captured <= ledger.held + limit
@@ -290,7 +290,7 @@ def _confirm(payment: Payment, action: ActionRequest) -> Plan:
     changes: dict[str, Any] = {}
     if action.breakdown is not None:
         amounts = _stated(payment, action.breakdown, action.amount)
-        changes = _replaced(payment, action.breakdown, amounts, "sale")
+        changes = _replace_components(payment, action.breakdown, amounts, "sale")
     elif action.amount is not None and action.amount != amounts.total:
         surcharge = action.amount - amounts.without_surcharge().total
         if surcharge < 0:

@@ -350,7 +350,7 @@ _FAULTS: Final = {
 }
 
 
-def _triggers() -> Iterator[Trigger]:
+def _list_triggers() -> Iterator[Trigger]:
     for cents in range(100):
         outcome = of_host_code(f"{cents:02}")
         if outcome is not None:
@@ -370,7 +370,7 @@ def _triggers() -> Iterator[Trigger]:
         yield Trigger(900_400 + one.cents, "settlement", one.key, about)
 
 
-TRIGGERS: Final[dict[int, Trigger]] = {row.amount: row for row in _triggers()}
+TRIGGERS: Final[dict[int, Trigger]] = {row.amount: row for row in _list_triggers()}
 
 
 OutcomeName = Annotated[str, one_of("a known outcome", OUTCOMES)]
